@@ -1,0 +1,1 @@
+//! Data that the benchmarks share.

@@ -1,0 +1,2 @@
+//! The `trueup` program.
+fn main() {}

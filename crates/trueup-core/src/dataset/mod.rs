@@ -1,0 +1,3 @@
+//! Files, their manifest and statistics; pruning, and the splits that a query reads.
+
+pub mod manifest;

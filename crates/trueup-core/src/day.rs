@@ -1,0 +1,124 @@
+//! Calendar days.
+
+use chrono::{Datelike, Days, NaiveDate};
+use std::fmt;
+use std::str::FromStr;
+
+/// A calendar day from 1970-01-01 to 2149-06-06, the dates that a row may carry.
+///
+/// It has no time zone: an event's day is that of its account, decided when the event is ingested.
+///
+/// ```
+/// let day: trueup_core::Day = "2025-01-31".parse()?;
+/// assert_eq!(day.to_string(), "2025-01-31");
+/// # Ok::<(), trueup_core::day::NotADay>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(u16);
+
+/// The text or date is no day that trueup can hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{0}`")]
+pub struct NotADay(pub String);
+
+impl Day {
+    /// The first day, 1970-01-01.
+    pub const MIN: Self = Self(0);
+    /// The last day, 2149-06-06.
+    pub const MAX: Self = Self(u16::MAX);
+
+    /// The day that is `number` days after 1970-01-01.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// Days since 1970-01-01.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    /// The day of a calendar date.
+    ///
+    /// # Errors
+    /// The date lies outside the range.
+    pub fn from_date(date: NaiveDate) -> Result<Self, NotADay> {
+        let number = date.signed_duration_since(NaiveDate::default()).num_days();
+        u16::try_from(number).map(Self).map_err(|_| NotADay(date.to_string()))
+    }
+
+    /// The calendar date of the day.
+    #[must_use]
+    pub fn date(self) -> NaiveDate {
+        NaiveDate::default().checked_add_days(Days::new(u64::from(self.0))).unwrap_or_default()
+    }
+
+    /// The Monday of the day's week; in the first week, where the Monday lies in 1969, still that Monday.
+    #[must_use]
+    pub fn monday(self) -> NaiveDate {
+        self.date().week(chrono::Weekday::Mon).first_day()
+    }
+
+    /// The day's month as `YYYY-MM`.
+    #[must_use]
+    pub fn month(self) -> String {
+        let date = self.date();
+        format!("{:04}-{:02}", date.year(), date.month())
+    }
+
+    /// The next day, or `None` after the last.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        self.0.checked_add(1).map(Self)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.date().fmt(f)
+    }
+}
+
+impl FromStr for Day {
+    type Err = NotADay;
+
+    fn from_str(text: &str) -> Result<Self, NotADay> {
+        let refused = || NotADay(text.to_owned());
+        let shaped = text.len() == 10
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+        if !shaped {
+            return Err(refused());
+        }
+        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| refused())?;
+        Self::from_date(date).map_err(|_| refused())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_is_that_of_sixteen_bits() {
+        assert_eq!(Day::MIN.to_string(), "1970-01-01");
+        assert_eq!(Day::MAX.to_string(), "2149-06-06");
+        assert!("2149-06-07".parse::<Day>().is_err());
+        assert!("1969-12-31".parse::<Day>().is_err());
+    }
+
+    #[test]
+    fn only_plain_calendar_dates_are_days() {
+        for text in ["2025-1-01", "2025-02-30", "+025-01-01", "2025-01-01T", "", "2025/01/01"] {
+            assert!(text.parse::<Day>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn weeks_start_on_monday() {
+        assert_eq!("2026-11-22".parse::<Day>().map(|day| day.monday().to_string()), Ok("2026-11-16".to_owned()));
+    }
+}

@@ -1,0 +1,162 @@
+//! The answer to a query: columns of equal length.
+
+use crate::{Day, money};
+use std::sync::Arc;
+
+/// The finished rows of a query, column by column, in the order in which the query named its fields.
+///
+/// With an interval other than `total` the first two columns are `start` and `end`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultTable {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: usize,
+    pub(crate) unknown_fields: Vec<String>,
+}
+
+/// One column of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// `start`, `end`, or the field's name.
+    pub name: String,
+    /// Its values, one per row.
+    pub values: Values,
+}
+
+/// The values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// The first or last day of the row's sub-range.
+    Days(Vec<Day>),
+    /// A dimension's texts; null is the empty text.
+    Texts(Texts),
+    /// A count.
+    Counts(Vec<u64>),
+    /// Money in millionths of a currency unit.
+    Money(Vec<i128>),
+    /// A ratio, or money per thing in currency units; 0 where the denominator is 0.
+    Ratios(Vec<f64>),
+}
+
+/// Texts, each distinct one held once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Texts {
+    /// For each row, where its text stands in `dictionary`.
+    pub codes: Vec<u32>,
+    /// The distinct texts.
+    pub dictionary: Vec<Arc<str>>,
+}
+
+/// One value of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// A day.
+    Day(Day),
+    /// A dimension's text.
+    Text(&'a str),
+    /// A count.
+    Count(u64),
+    /// Money in millionths of a currency unit.
+    Money(i128),
+    /// A ratio, or money per thing in currency units.
+    Ratio(f64),
+}
+
+impl Value<'_> {
+    /// The number as a double, money in currency units; `None` for texts and days.
+    #[must_use]
+    pub fn as_f64(self) -> Option<f64> {
+        match self {
+            Self::Day(_) | Self::Text(_) => None,
+            #[expect(clippy::cast_precision_loss, reason = "a count is rendered as a double, correctly rounded")]
+            Self::Count(count) => Some(count as f64),
+            Self::Money(micros) => Some(money::to_f64(micros)),
+            Self::Ratio(ratio) => Some(ratio),
+        }
+    }
+}
+
+impl Texts {
+    /// The text of a row, or the empty text past the last row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> &str {
+        self.codes.get(row).and_then(|code| self.dictionary.get(*code as usize)).map_or("", |text| text)
+    }
+}
+
+impl Column {
+    /// The value of a row; `None` past the last row.
+    #[must_use]
+    pub fn value(&self, row: usize) -> Option<Value<'_>> {
+        match &self.values {
+            Values::Days(days) => days.get(row).copied().map(Value::Day),
+            Values::Texts(texts) => (row < texts.codes.len()).then(|| Value::Text(texts.get(row))),
+            Values::Counts(counts) => counts.get(row).copied().map(Value::Count),
+            Values::Money(amounts) => amounts.get(row).copied().map(Value::Money),
+            Values::Ratios(ratios) => ratios.get(row).copied().map(Value::Ratio),
+        }
+    }
+}
+
+impl ResultTable {
+    /// The columns, in the order of the query.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column of that name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The rows, in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.rows).map(|row| Row { table: self, row })
+    }
+
+    /// The value of the column `name` in a row, if there is such a column and row.
+    #[must_use]
+    pub fn value(&self, row: usize, name: &str) -> Option<Value<'_>> {
+        self.column(name)?.value(row)
+    }
+
+    /// Names in the query's fields and filter that neither the dictionary nor the dataset knows; they read as the empty text.
+    #[must_use]
+    pub fn unknown_fields(&self) -> &[String] {
+        &self.unknown_fields
+    }
+}
+
+/// One row of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    table: &'a ResultTable,
+    row: usize,
+}
+
+impl<'a> Row<'a> {
+    /// The value of the column `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Value<'a>> {
+        self.table.value(self.row, name)
+    }
+
+    /// The row's names and values, in the order of the query.
+    pub fn values(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let row = self.row;
+        self.table.columns.iter().filter_map(move |column| Some((column.name.as_str(), column.value(row)?)))
+    }
+}

@@ -1,0 +1,82 @@
+//! Money as whole millionths of a currency unit.
+//!
+//! Amounts stay integers from ingest to the last sum, so that no total depends on the order of addition.
+
+/// Millionths in one currency unit.
+pub const MICROS_PER_UNIT: i64 = 1_000_000;
+
+/// The largest amount, either sign, that an event or a spend row may carry, in currency units.
+pub const MAX_UNITS: i64 = 9_000_000_000_000;
+
+/// The largest amount, either sign, in millionths.
+pub const MAX_MICROS: i64 = MAX_UNITS * MICROS_PER_UNIT;
+
+/// Whole numbers up to this one are exact as a double.
+const MAX_EXACT: i128 = 1 << 53;
+
+/// The double closest to an amount given in millionths, in currency units.
+///
+/// ```
+/// assert_eq!(trueup_core::money::to_f64(1_234_500_000), 1234.5);
+/// ```
+#[must_use]
+pub fn to_f64(micros: i128) -> f64 {
+    if micros.abs() <= MAX_EXACT {
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53; then one correctly rounded division")]
+        return micros as f64 / MICROS_PER_UNIT as f64;
+    }
+    // Above 2^53 the conversion and the division would both round; the parser rounds once.
+    format_micros(micros).parse().unwrap_or(f64::NAN)
+}
+
+/// An amount in millionths as a decimal text, without trailing zeros: `1234.5`, `-0.000001`, `12`.
+#[must_use]
+pub fn format_micros(micros: i128) -> String {
+    let unit = i128::from(MICROS_PER_UNIT).unsigned_abs();
+    let (whole, fraction) = (micros.unsigned_abs() / unit, micros.unsigned_abs() % unit);
+    let sign = if micros < 0 { "-" } else { "" };
+    if fraction == 0 {
+        return format!("{sign}{whole}");
+    }
+    let digits = format!("{fraction:06}");
+    format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
+}
+
+/// `sum / count`, rounded half away from zero to the millionth; 0 if `count` is 0.
+#[must_use]
+pub fn average(sum: i128, count: u64) -> i128 {
+    let count = i128::from(count);
+    if count == 0 {
+        return 0;
+    }
+    let (quotient, rest) = (sum / count, sum % count);
+    if rest.abs() * 2 >= count { quotient + rest.signum() } else { quotient }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn average_rounds_half_away_from_zero() {
+        assert_eq!(average(5, 2), 3);
+        assert_eq!(average(-5, 2), -3);
+        assert_eq!(average(4, 3), 1);
+        assert_eq!(average(-4, 3), -1);
+        assert_eq!(average(7, 0), 0);
+    }
+
+    #[test]
+    fn large_amounts_round_once() {
+        let micros = i128::from(i64::MAX) * 1_000 + 7;
+        assert_eq!(to_f64(micros), "9223372036854775.807007".parse::<f64>().unwrap_or(0.0) * 1.0);
+        assert_eq!(to_f64(-1), -0.000_001);
+    }
+
+    #[test]
+    fn text_has_no_trailing_zeros() {
+        assert_eq!(format_micros(-1), "-0.000001");
+        assert_eq!(format_micros(1_500_000), "1.5");
+        assert_eq!(format_micros(0), "0");
+    }
+}

@@ -1,0 +1,91 @@
+//! A request for aggregated metrics.
+
+use super::{DateRange, Filter, Interval};
+use crate::Day;
+use std::collections::BTreeSet;
+
+/// The accounts that a query reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Accounts {
+    /// Every account of the dataset.
+    #[default]
+    All,
+    /// Those named; a key that the dataset does not know has no rows.
+    Only(BTreeSet<String>),
+}
+
+impl Accounts {
+    /// Whether the account `key` is read.
+    #[must_use]
+    pub fn contains(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(keys) => keys.contains(key),
+        }
+    }
+}
+
+/// One query over events and spend: which fields, for which days and accounts, filtered how.
+///
+/// ```
+/// use trueup_core::query::{EventsQuery, Filter, Interval};
+///
+/// let query = EventsQuery::new(["attributionChannel", "leads", "bookRate"], "2025-01-01".parse()?, "2025-06-30".parse()?)
+///     .interval(Interval::Month)
+///     .filter(Filter::equals("customerStatus", "New Customer"));
+/// # Ok::<(), trueup_core::day::NotADay>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventsQuery {
+    pub(crate) fields: Vec<String>,
+    pub(crate) range: DateRange,
+    pub(crate) interval: Interval,
+    pub(crate) accounts: Accounts,
+    pub(crate) filter: Option<Filter>,
+    pub(crate) long_total: bool,
+}
+
+impl EventsQuery {
+    /// A query for `fields` (metrics, and dimensions to group by) from `start` to `end`, both included, over all accounts.
+    pub fn new<F: Into<String>>(fields: impl IntoIterator<Item = F>, start: Day, end: Day) -> Self {
+        Self {
+            fields: fields.into_iter().map(Into::into).collect(),
+            range: DateRange { start, end },
+            interval: Interval::Total,
+            accounts: Accounts::All,
+            filter: None,
+            long_total: false,
+        }
+    }
+
+    /// Cuts the range into sub-ranges.
+    #[must_use]
+    pub fn interval(mut self, interval: Interval) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// Reads the named accounts only.
+    #[must_use]
+    pub fn accounts<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
+        self.accounts = Accounts::Only(keys.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Adds a condition; all that are added must hold.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = Some(match self.filter.take() {
+            Some(before) => before.and(filter),
+            None => filter,
+        });
+        self
+    }
+
+    /// Lifts the attribution window: [`Interval::Total`] may then span more than 90 days.
+    #[must_use]
+    pub fn allow_long_total(mut self) -> Self {
+        self.long_total = true;
+        self
+    }
+}

@@ -1,0 +1,1 @@
+//! From raw Parquet, CSV and NDJSON files to a sorted, verified dataset.

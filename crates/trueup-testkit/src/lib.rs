@@ -1,0 +1,1 @@
+//! Seeded data and slow, obvious oracles for trueup's tests.
