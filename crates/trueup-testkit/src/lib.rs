@@ -1,1 +1,3 @@
 //! Seeded data and slow, obvious oracles for trueup's tests.
+
+pub mod oracle;

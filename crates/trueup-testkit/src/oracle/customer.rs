@@ -1,0 +1,133 @@
+//! Sections 1 and 2: which events are stored, and the order inside a customer.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::NaiveDate;
+
+use super::field::is_stored;
+use super::render::text_of;
+use super::tables::{AccountRow, EventRow, Tables, local_date};
+
+/// Section 2: "stage, in the order lead-originated, booked, estimated, sold, closed, canceled".
+const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
+
+/// One stored event.
+pub(super) struct Event {
+    pub(super) kind: String,
+    /// Never absent: `date`, or the calendar date of `dateTime` in the account's zone.
+    pub(super) date: NaiveDate,
+    pub(super) date_time: Option<i64>,
+    /// `""` if the event has no id.
+    pub(super) event_id: String,
+    pub(super) total: Option<i64>,
+    /// The stored dimensions as rendered; a missing name is `""`.
+    pub(super) other: BTreeMap<String, String>,
+}
+
+/// One customer with its whole history in order.
+pub(super) struct Customer {
+    pub(super) account: AccountRow,
+    pub(super) opportunity_id: String,
+    pub(super) events: Vec<Event>,
+}
+
+impl Customer {
+    /// The place in the order of the earliest event of that stage in the whole history.
+    pub(super) fn earliest(&self, stage: &str) -> Option<usize> {
+        self.events.iter().position(|event| event.kind == stage)
+    }
+
+    /// Section 6: "'ever' and 'anywhere' look at the whole history, before and after the range."
+    pub(super) fn ever(&self, stage: &str) -> bool {
+        self.earliest(stage).is_some()
+    }
+}
+
+/// Every customer: "A customer is the pair (account, opportunityId)".
+pub(super) fn customers(tables: &Tables) -> Vec<Customer> {
+    let mut rows: BTreeMap<(String, String), Vec<Event>> = BTreeMap::new();
+    for row in last_of_each_id(&tables.events) {
+        let account = tables.account(&row.account);
+        let key = (row.account.clone(), row.opportunity_id.clone());
+        rows.entry(key).or_default().extend(event(row, &account));
+    }
+    let mut customers = Vec::new();
+    for ((account, opportunity_id), mut events) in rows {
+        events.sort_by(order);
+        customers.push(Customer { account: tables.account(&account), opportunity_id, events });
+    }
+    customers
+}
+
+/// Section 1: "Events by (account, `eventId`), the whole event, even if its customer differs; inside one ingest the last
+/// row of the last input wins. Events without an id are added."
+fn last_of_each_id(rows: &[EventRow]) -> Vec<&EventRow> {
+    let same_id = |a: &EventRow, b: &EventRow| {
+        let id = a.event_id.as_deref().unwrap_or("");
+        !id.is_empty() && a.account == b.account && id == b.event_id.as_deref().unwrap_or("")
+    };
+    let mut kept = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        if !rows[index + 1..].iter().any(|later| same_id(row, later)) {
+            kept.push(row);
+        }
+    }
+    kept
+}
+
+/// The stored event of a row. A row without `date` and without a usable `dateTime` is no valid input and is left out.
+fn event(row: &EventRow, account: &AccountRow) -> Option<Event> {
+    let date = match (row.date, row.date_time) {
+        (Some(date), _) => date,
+        (None, Some(micros)) => local_date(micros, &account.time_zone)?,
+        (None, None) => return None,
+    };
+    // Section 1: "A stored column whose name is computed or is a metric other than `total` is ignored".
+    let stored = row.other.iter().filter(|(name, _)| is_stored(name));
+    Some(Event {
+        kind: row.kind.clone(),
+        date,
+        date_time: row.date_time,
+        event_id: row.event_id.clone().unwrap_or_default(),
+        total: row.total,
+        other: stored.map(|(name, cell)| (name.clone(), text_of(cell))).collect(),
+    })
+}
+
+/// Section 2: "ordered by: `date`; `dateTime`; stage; `eventId` as text, absent first; `total`; then the other columns'
+/// rendered values, by column name." A null `total` comes before any number, a null dimension is `""`.
+fn order(a: &Event, b: &Event) -> Ordering {
+    a.date
+        .cmp(&b.date)
+        .then_with(|| within_its_date(a).cmp(&within_its_date(b)))
+        .then_with(|| stage(&a.kind).cmp(&stage(&b.kind)))
+        .then_with(|| a.event_id.cmp(&b.event_id))
+        .then_with(|| a.total.cmp(&b.total))
+        .then_with(|| by_other_columns(a, b))
+}
+
+/// "`dateTime` (absent: before all others of its date for lead-originated, after them for every other stage)".
+fn within_its_date(event: &Event) -> (u8, i64) {
+    match event.date_time {
+        Some(micros) => (1, micros),
+        None if event.kind == "lead-originated" => (0, 0),
+        None => (2, 0),
+    }
+}
+
+fn stage(kind: &str) -> usize {
+    STAGES.iter().position(|stage| *stage == kind).unwrap_or(STAGES.len())
+}
+
+fn by_other_columns(a: &Event, b: &Event) -> Ordering {
+    let names: BTreeSet<&String> = a.other.keys().chain(b.other.keys()).collect();
+    for name in names {
+        let text = |event: &Event| event.other.get(name).cloned().unwrap_or_default();
+        match text(a).cmp(&text(b)) {
+            Ordering::Equal => {}
+            unequal => return unequal,
+        }
+    }
+    Ordering::Equal
+}

@@ -1,0 +1,140 @@
+//! Section 1: the tables, as plain rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, NaiveDate};
+use chrono_tz::Tz;
+
+/// One value of a column that is a dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// No value; rendered as `""`.
+    Null,
+    /// Text, rendered as it is.
+    Text(String),
+    /// Rendered as `true` or `false`.
+    Bool(bool),
+    /// Rendered in decimal.
+    Integer(i64),
+    /// Rendered as ECMAScript writes it.
+    Float(f64),
+    /// Rendered as `YYYY-MM-DD`.
+    Date(NaiveDate),
+    /// Microseconds since 1970-01-01 UTC, rendered as RFC 3339 with `Z`.
+    Timestamp(i64),
+}
+
+/// One row of the event table. The order of rows matters where two share an event id: the last one wins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// The account key, not empty.
+    pub account: String,
+    /// The customer inside its account, not empty.
+    pub opportunity_id: String,
+    /// The funnel stage as the column `type` spells it.
+    pub kind: String,
+    /// The calendar date; `None` means the date of `date_time` in the account's time zone.
+    pub date: Option<NaiveDate>,
+    /// Microseconds since 1970-01-01 UTC. This or `date` is present.
+    pub date_time: Option<i64>,
+    /// Identifies the event inside its account; `None` and `""` mean no id.
+    pub event_id: Option<String>,
+    /// Millionths of a currency unit; `None` counts as 0 in sums.
+    pub total: Option<i64>,
+    /// Every other column, by name; a missing name is a null.
+    pub other: BTreeMap<String, Cell>,
+}
+
+/// One row of the spend table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpendRow {
+    /// The account key.
+    pub account: String,
+    /// The day of the spend.
+    pub date: NaiveDate,
+    /// `None` and `""` mean not attributable.
+    pub attribution_category: Option<String>,
+    /// `None` and `""` mean not attributable.
+    pub attribution_channel: Option<String>,
+    /// `None` and `""` mean not attributable.
+    pub campaign: Option<String>,
+    /// Millionths of a currency unit; `None` is 0.
+    pub ad_spend: Option<i64>,
+    /// Millionths of a currency unit; `None` is 0.
+    pub management_fee: Option<i64>,
+    /// `None` is 0.
+    pub clicks: Option<u64>,
+    /// `None` is 0.
+    pub impressions: Option<u64>,
+}
+
+/// One row of the account table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccountRow {
+    /// The account key.
+    pub account: String,
+    /// The display name; `None` and `""` mean the key.
+    pub account_name: Option<String>,
+    /// The industry, known to benchmarks only.
+    pub industry: Option<String>,
+    /// An IANA time zone, such as `America/Chicago`.
+    pub time_zone: String,
+    /// Whether the account subscribes to lead grading.
+    pub lead_grading: bool,
+}
+
+impl AccountRow {
+    /// Section 1: "An account met only in events or spend has the defaults."
+    #[must_use]
+    pub fn defaults(account: &str) -> Self {
+        Self {
+            account: account.to_owned(),
+            account_name: None,
+            industry: None,
+            time_zone: "UTC".to_owned(),
+            lead_grading: false,
+        }
+    }
+
+    /// Section 1: "`accountName` (null or empty: the key)".
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.account_name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&self.account)
+    }
+}
+
+/// The three tables, as one ingest of canonical input would hold them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    /// Events, in the order of the input.
+    pub events: Vec<EventRow>,
+    /// Spend; rows alike add up.
+    pub spend: Vec<SpendRow>,
+    /// Accounts, each key once.
+    pub accounts: Vec<AccountRow>,
+}
+
+impl Tables {
+    /// The account's row, or the defaults of one that has none.
+    #[must_use]
+    pub fn account(&self, key: &str) -> AccountRow {
+        self.accounts.iter().find(|row| row.account == key).cloned().unwrap_or_else(|| AccountRow::defaults(key))
+    }
+
+    /// Every account met in any of the tables, sorted.
+    #[must_use]
+    pub fn account_keys(&self) -> BTreeSet<String> {
+        let events = self.events.iter().map(|row| &row.account);
+        let spend = self.spend.iter().map(|row| &row.account);
+        let accounts = self.accounts.iter().map(|row| &row.account);
+        events.chain(spend).chain(accounts).cloned().collect()
+    }
+}
+
+/// Section 1: "the calendar date of `dateTime` in the account's `timeZone`". `micros` are since 1970-01-01 UTC; `None` for
+/// an unknown zone or an instant that no calendar date can name.
+#[must_use]
+pub fn local_date(micros: i64, time_zone: &str) -> Option<NaiveDate> {
+    let zone: Tz = time_zone.parse().ok()?;
+    Some(DateTime::from_timestamp_micros(micros)?.with_timezone(&zone).date_naive())
+}

@@ -1,0 +1,382 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+
+use super::json::{Json, parse};
+use super::number::{Amount, average, decimal_number};
+use super::render::{ecmascript, json_string, timestamp};
+use super::{
+    AccountRow, COMPUTED_FIELDS, Cell, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables, answer,
+};
+
+fn day(text: &str) -> NaiveDate {
+    text.parse().unwrap()
+}
+
+fn event(customer: &str, kind: &str, date: &str, units: Option<i64>) -> EventRow {
+    EventRow {
+        account: "a".to_owned(),
+        opportunity_id: customer.to_owned(),
+        kind: kind.to_owned(),
+        date: Some(day(date)),
+        date_time: None,
+        event_id: None,
+        total: units.map(|units| units * 1_000_000),
+        other: BTreeMap::new(),
+    }
+}
+
+fn with(mut event: EventRow, column: &str, text: &str) -> EventRow {
+    event.other.insert(column.to_owned(), Cell::Text(text.to_owned()));
+    event
+}
+
+fn spend(date: &str, campaign: Option<&str>, units: i64) -> SpendRow {
+    SpendRow {
+        account: "a".to_owned(),
+        date: day(date),
+        attribution_category: None,
+        attribution_channel: None,
+        campaign: campaign.map(str::to_owned),
+        ad_spend: Some(units * 1_000_000),
+        management_fee: None,
+        clicks: None,
+        impressions: None,
+    }
+}
+
+fn january(fields: &str) -> Request {
+    Request {
+        fields: fields.split(',').map(str::to_owned).collect(),
+        start: day("2025-01-01"),
+        end: day("2025-01-31"),
+        interval: "total".to_owned(),
+        accounts: None,
+        filters: Vec::new(),
+        filter: Vec::new(),
+    }
+}
+
+fn filtered(fields: &str, field: &str, value: &str) -> Request {
+    let filters = vec![(field.to_owned(), value.to_owned())];
+    Request { filters, ..january(fields) }
+}
+
+fn across(fields: &str, filter: &str) -> Request {
+    Request { filter: vec![filter.to_owned()], ..january(fields) }
+}
+
+fn events(events: Vec<EventRow>) -> Tables {
+    Tables { events, ..Tables::default() }
+}
+
+#[test]
+fn names_are_distinct() {
+    let mut names = [&METRICS[..], &COMPUTED_FIELDS[..], &GRADING_FIELDS[..]].concat();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), METRICS.len() + COMPUTED_FIELDS.len() + GRADING_FIELDS.len());
+}
+
+#[test]
+fn nothing_still_has_a_row_of_zeros() {
+    let none = answer(&Tables::default(), &january("leads,avgTicket")).unwrap();
+    assert_eq!(none, r#"[{"leads":0,"avgTicket":0}]"#);
+    assert_eq!(answer(&Tables::default(), &january("leads,campaign")).unwrap(), "[]");
+}
+
+/// c1: lead, booked, estimated at 100 and at 201; c2: lead and canceled; c3: closed with 50 and 25, then canceled.
+fn three_customers() -> Tables {
+    events(vec![
+        with(event("c1", "lead-originated", "2025-01-02", None), "campaign", "x"),
+        with(event("c1", "booked", "2025-01-03", None), "campaign", "x"),
+        with(event("c1", "estimated", "2025-01-04", Some(100)), "campaign", "x"),
+        with(event("c1", "estimated", "2025-01-05", Some(201)), "campaign", "x"),
+        event("c2", "lead-originated", "2025-01-06", None),
+        event("c2", "canceled", "2025-01-07", None),
+        event("c3", "closed", "2025-01-08", Some(50)),
+        event("c3", "closed", "2025-01-08", Some(25)),
+        event("c3", "canceled", "2025-01-09", None),
+    ])
+}
+
+#[test]
+fn states_and_revenue() {
+    let fields = "leads,customers,bookedCustomers,canceledCustomers,payingCustomers,estimatedRevenue,closedRevenue,\
+                  revenuePotential,total,bookRate";
+    // (100 + 201) / 2 = 150.5; 50 + 25 = 75; together 225.5; all totals 376; one of three customers booked.
+    assert_eq!(
+        answer(&three_customers(), &january(fields)).unwrap(),
+        "[{\"leads\":2,\"customers\":3,\"bookedCustomers\":1,\"canceledCustomers\":2,\"payingCustomers\":1,\
+         \"estimatedRevenue\":150.5,\"closedRevenue\":75,\"revenuePotential\":225.5,\"total\":376,\
+         \"bookRate\":0.3333333333333333}]"
+    );
+    assert_eq!(
+        answer(&three_customers(), &january("opportunityId,adjustedType,customers,opportunityId")).unwrap(),
+        "[{\"opportunityId\":\"c1\",\"adjustedType\":\"estimated\",\"customers\":1},\
+         {\"opportunityId\":\"c2\",\"adjustedType\":\"canceled\",\"customers\":1},\
+         {\"opportunityId\":\"c3\",\"adjustedType\":\"closed\",\"customers\":1}]"
+    );
+}
+
+#[test]
+fn a_sub_range_knows_only_itself_but_steps_know_everything() {
+    let table = events(vec![
+        event("c", "lead-originated", "2025-01-31", None),
+        event("c", "booked", "2025-02-01", None),
+        event("c", "canceled", "2025-03-01", None),
+    ]);
+    let request = Request {
+        end: day("2025-02-28"),
+        interval: "month".to_owned(),
+        ..january("adjustedType,stepBookRate,cancelRate")
+    };
+    assert_eq!(
+        answer(&table, &request).unwrap(),
+        "[{\"start\":\"2025-01-01\",\"end\":\"2025-01-31\",\"adjustedType\":\"lead-originated\",\"stepBookRate\":1,\
+         \"cancelRate\":0},\
+         {\"start\":\"2025-02-01\",\"end\":\"2025-02-28\",\"adjustedType\":\"booked\",\"stepBookRate\":0,\"cancelRate\":1}]"
+    );
+}
+
+#[test]
+fn weeks_are_clipped() {
+    let request = Request { end: day("2025-01-07"), interval: "week".to_owned(), ..january("leads") };
+    // 2025-01-01 is a Wednesday.
+    assert_eq!(
+        answer(&Tables::default(), &request).unwrap(),
+        "[{\"start\":\"2025-01-01\",\"end\":\"2025-01-05\",\"leads\":0},\
+         {\"start\":\"2025-01-06\",\"end\":\"2025-01-07\",\"leads\":0}]"
+    );
+}
+
+#[test]
+fn the_last_row_of_an_id_wins_and_the_zone_gives_the_date() {
+    let id = |mut event: EventRow| {
+        event.event_id = Some("e".to_owned());
+        event
+    };
+    let mut late = id(event("c2", "lead-originated", "2025-01-01", None));
+    // 2025-01-02 03:00 UTC is still the first of January in Chicago.
+    (late.date, late.date_time) = (None, Some(1_735_786_800_000_000));
+    let account = AccountRow { time_zone: "America/Chicago".to_owned(), ..AccountRow::defaults("a") };
+    let table = Tables {
+        events: vec![id(event("c1", "lead-originated", "2025-01-05", None)), late],
+        accounts: vec![account],
+        ..Tables::default()
+    };
+    assert_eq!(
+        answer(&table, &january("opportunityId,date,dateTime,leads")).unwrap(),
+        r#"[{"opportunityId":"c2","date":"2025-01-01","dateTime":"2025-01-02T03:00:00Z","leads":1}]"#
+    );
+}
+
+#[test]
+fn an_absent_time_comes_first_for_leads_and_last_for_the_rest() {
+    let mut booked = event("c", "booked", "2025-01-01", None);
+    booked.date_time = Some(1_735_700_000_000_000);
+    let table = events(vec![booked, event("c", "lead-originated", "2025-01-01", None)]);
+    assert_eq!(answer(&table, &january("leads")).unwrap(), r#"[{"leads":1}]"#);
+    let mut lead = event("d", "lead-originated", "2025-01-01", None);
+    lead.date_time = Some(1_735_700_000_000_000);
+    let table = events(vec![event("d", "booked", "2025-01-01", None), lead]);
+    assert_eq!(answer(&table, &january("leads")).unwrap(), r#"[{"leads":1}]"#);
+}
+
+#[test]
+fn spend_goes_to_its_campaign_and_the_rest_to_none() {
+    let mut table = three_customers();
+    table.spend = vec![
+        spend("2025-01-10", Some("x"), 30),
+        spend("2025-01-10", Some("y"), 7),
+        spend("2025-01-11", None, 5),
+        spend("2025-02-01", Some("x"), 1000),
+    ];
+    assert_eq!(
+        answer(&table, &january("campaign,spend,leads,avgCostPerLead")).unwrap(),
+        "[{\"campaign\":\"\",\"spend\":5,\"leads\":1,\"avgCostPerLead\":5},\
+         {\"campaign\":\"x\",\"spend\":30,\"leads\":1,\"avgCostPerLead\":30},\
+         {\"campaign\":\"y\",\"spend\":7,\"leads\":0,\"avgCostPerLead\":0}]"
+    );
+    // Spend does not carry the state, so every state shows all of it, and no row is added.
+    assert_eq!(
+        answer(&table, &january("adjustedType,spend,campaignSpend")).unwrap(),
+        "[{\"adjustedType\":\"canceled\",\"spend\":42,\"campaignSpend\":37},\
+         {\"adjustedType\":\"closed\",\"spend\":42,\"campaignSpend\":37},\
+         {\"adjustedType\":\"estimated\",\"spend\":42,\"campaignSpend\":37}]"
+    );
+    // No metric needs spend: no row of spend alone.
+    assert_eq!(answer(&table, &filtered("campaign,leads", "campaign", "y")).unwrap(), "[]");
+}
+
+#[test]
+fn a_filter_drops_spend_only_when_certainly_false() {
+    let mut table = three_customers();
+    table.spend = vec![spend("2025-01-10", Some("x"), 30), spend("2025-01-10", None, 5)];
+    let spent = |filter: &str| answer(&table, &across("spend", filter)).unwrap();
+    assert_eq!(spent(r#"{"type":"booked"}"#), r#"[{"spend":35}]"#);
+    assert_eq!(spent(r#"{"type":"booked","campaign":"x"}"#), r#"[{"spend":30}]"#);
+    assert_eq!(spent(r#"["or",{"type":"booked"},{"campaign":"x"}]"#), r#"[{"spend":35}]"#);
+    assert_eq!(spent(r#"["not",["or",{"type":"booked"},{"campaign":"x"}]]"#), r#"[{"spend":5}]"#);
+}
+
+#[test]
+fn lead_grading_reads_as_nothing_unless_subscribed() {
+    let label =
+        |label: &str| with(event(label, "lead-originated", "2025-01-02", None), "conversionDetailedLabel", label);
+    let mut table = events(vec![label("Bookable - Booked"), label("Unbookable"), label("")]);
+    let request = january("percentConversionsGraded,conversionQuality,unbookableConversions");
+    assert_eq!(
+        answer(&table, &request).unwrap(),
+        r#"[{"percentConversionsGraded":0,"conversionQuality":0,"unbookableConversions":0}]"#
+    );
+    table.accounts = vec![AccountRow { lead_grading: true, ..AccountRow::defaults("a") }];
+    assert_eq!(
+        answer(&table, &request).unwrap(),
+        r#"[{"percentConversionsGraded":0.6666666666666666,"conversionQuality":0.5,"unbookableConversions":1}]"#
+    );
+}
+
+#[test]
+fn filters_on_rows() {
+    let count = |field: &str, value: &str| {
+        let text = answer(&three_customers(), &filtered("eventCount", field, value)).unwrap();
+        text.trim_start_matches("[{\"eventCount\":").trim_end_matches("}]").parse::<u32>().unwrap()
+    };
+    assert_eq!(count("campaign", "x"), 4);
+    assert_eq!(count("campaign", ""), 5);
+    assert_eq!(count("campaign", r#"["ne","x"]"#), 5);
+    assert_eq!(count("campaign", r#"["eq",null]"#), 5);
+    assert_eq!(count("campaign", r#"["gt","w"]"#), 4);
+    assert_eq!(count("campaign", "[x"), 0);
+    assert_eq!(count("type", r#"["regex","^BOOK","i"]"#), 1);
+    assert_eq!(count("type", r#"["or","booked",["not",["regex","e"]]]"#), 1);
+    assert_eq!(count("total", r#"["gte",50]"#), 3);
+    assert_eq!(count("total", r#"["ne",50]"#), 8);
+    assert_eq!(count("total", "201"), 1);
+    assert_eq!(count("typeIsLast", "true"), 3);
+    let either = Request {
+        filters: [("type", "booked"), ("type", "closed"), ("opportunityId", "c1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec(),
+        ..january("eventCount")
+    };
+    assert_eq!(answer(&three_customers(), &either).unwrap(), r#"[{"eventCount":1}]"#);
+}
+
+#[test]
+fn filters_on_finished_rows() {
+    let kept = |filter: &str| answer(&three_customers(), &across("opportunityId,leads", filter)).unwrap();
+    assert_eq!(kept(r#"{"bookRate":["gt","0"]}"#), r#"[{"opportunityId":"c1","leads":1}]"#);
+    // avgTicket has no denominator for c1 and c2, so neither the condition nor its opposite is true there.
+    assert_eq!(kept(r#"{"avgTicket":["lt",75]}"#), "[]");
+    assert_eq!(kept(r#"["not",{"avgTicket":["lt",75]}]"#), r#"[{"opportunityId":"c3","leads":0}]"#);
+    assert_eq!(
+        kept(r#"["and",{"leads":1},{"campaign":"x","eventCount":["gte",2]}]"#),
+        r#"[{"opportunityId":"c1","leads":1}]"#
+    );
+    assert_eq!(answer(&Tables::default(), &filtered("leads", "leads", "1")).unwrap(), "[]");
+}
+
+#[test]
+fn invalid_filters() {
+    let refused = |request: Request| {
+        assert!(matches!(answer(&Tables::default(), &request), Err(Refusal::InvalidFilter(_))), "{request:?}");
+    };
+    for value in [
+        "[]",
+        "[1]",
+        r#"["or"]"#,
+        r#"["not","a","b"]"#,
+        r#"["foo","a"]"#,
+        r#"["eq"]"#,
+        r#"["gt",true]"#,
+        r#"["empty","a"]"#,
+        r#"["regex","("]"#,
+        r#"["regex","a","g"]"#,
+        r#"["regex",1]"#,
+        r#"["or",{"a":"b"}]"#,
+        r#"[["eq","a"]]"#,
+    ] {
+        refused(filtered("leads", "campaign", value));
+    }
+    for value in ["x", "", "+1", r#"["empty"]"#, r#"["regex","1"]"#, r#"["eq",null]"#] {
+        refused(filtered("leads", "leads", value));
+        refused(filtered("leads", "total", value));
+    }
+    for filter in [
+        "",
+        "x",
+        "[]",
+        "{}",
+        "1",
+        r#"{"a":"b","a":"c"}"#,
+        r#"["or",{}]"#,
+        r#"["eq",{"a":"b"}]"#,
+        r#"["or",{"a":"b"},"c"]"#,
+        r#"["or",{"leads":1},{"campaign":"x"}]"#,
+        r#"["not",{"leads":1,"total":2}]"#,
+    ] {
+        refused(across("leads", filter));
+    }
+    refused(Request {
+        filter: vec![r#"{"leads":1}"#.to_owned(), r#"{"campaign":"x"}"#.to_owned()],
+        ..january("leads")
+    });
+}
+
+#[test]
+fn bounds() {
+    let nested = |depth: usize| format!("{}\"x\"{}", "[\"not\",".repeat(depth - 1), "]".repeat(depth - 1));
+    let ask = |value: &str| answer(&Tables::default(), &filtered("leads", "campaign", value)).is_ok();
+    assert!(ask(&nested(32)));
+    assert!(!ask(&nested(33)));
+    assert!(ask(&format!("[\"or\"{}]", ",\"x\"".repeat(1_000))));
+    assert!(!ask(&format!("[\"or\"{}]", ",\"x\"".repeat(1_001))));
+    assert!(ask(&format!("[\"regex\",\"{}\"]", "é".repeat(1_000))));
+    assert!(!ask(&format!("[\"regex\",\"{}\"]", "é".repeat(1_001))));
+    assert!(!ask(r#"["regex","\\w{999}"]"#));
+}
+
+#[test]
+fn refusals() {
+    let nothing = Tables::default();
+    assert_eq!(answer(&nothing, &january("campaign,start")), Err(Refusal::MissingMetric));
+    assert_eq!(answer(&nothing, &january("leads,start")), Err(Refusal::InvalidFields("start".to_owned())));
+}
+
+#[test]
+fn numbers() {
+    assert_eq!(average(&[1, 2]), 2);
+    assert_eq!(average(&[-1, -2]), -2);
+    assert_eq!(average(&[1, 1, 2]), 1);
+    assert_eq!(ecmascript(Amount::Money(9_007_199_254_740_993).double()), "9007199254.740993");
+    assert_eq!(ecmascript(Amount::Money(-1).double()), "-0.000001");
+    assert_eq!(ecmascript(-0.0), "0");
+    assert_eq!(decimal_number("007"), Some(7.0));
+    for text in ["", "-", "1.", ".5", "1e3", "+1", " 1", "٣"] {
+        assert_eq!(decimal_number(text), None, "{text}");
+    }
+}
+
+#[test]
+fn texts() {
+    assert_eq!(timestamp(1_735_700_000_120_000), "2025-01-01T02:53:20.12Z");
+    assert_eq!(timestamp(-1), "1969-12-31T23:59:59.999999Z");
+    assert_eq!(json_string("a\"\\\n\u{1}\u{7f}é"), "\"a\\\"\\\\\\n\\u0001\u{7f}é\"");
+}
+
+#[test]
+fn json() {
+    assert_eq!(
+        parse(" [ \"\\u00e9\\ud83d\\ude00\" , -1.5e1 ] "),
+        Some(Json::List(vec![Json::Text("é😀".to_owned()), Json::Number(-15.0),]))
+    );
+    for text in
+        ["[01]", "[1,]", "[1] 2", "[Va] Drain", "[\"a\nb\"]", "[\"\\ud800\"]", "[.5]", "[-]", "{a:1}", "[", "nul"]
+    {
+        assert_eq!(parse(text), None, "{text}");
+    }
+}
