@@ -97,7 +97,34 @@ impl Column {
     }
 }
 
+impl Values {
+    /// The number of values.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Days(days) => days.len(),
+            Self::Texts(texts) => texts.codes.len(),
+            Self::Counts(counts) => counts.len(),
+            Self::Money(amounts) => amounts.len(),
+            Self::Ratios(ratios) => ratios.len(),
+        }
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl ResultTable {
+    /// The table of these columns; it has as many rows as the shortest of them.
+    #[must_use]
+    pub fn from_columns(columns: Vec<Column>) -> Self {
+        let rows = columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
+        Self { columns, rows, unknown_fields: Vec::new() }
+    }
+
     /// The columns, in the order of the query.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
