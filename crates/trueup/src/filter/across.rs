@@ -1,0 +1,63 @@
+//! An expression across fields: the parameter `filter`.
+
+use super::bounds::Bounds;
+use super::condition::Parsed;
+use super::error::{Fault, InvalidFilter};
+use super::expression;
+use super::path::Path;
+use super::tree::Tree;
+
+const OPERATORS: &str = "`or`, `and`, `not`";
+
+/// The condition that an expression across fields states, `depth` levels deep.
+pub(super) fn parse(bounds: &mut Bounds, tree: &Tree, path: &Path<'_>, depth: usize) -> Result<Parsed, InvalidFilter> {
+    match tree {
+        Tree::List(list) => joined(bounds, list, path, depth),
+        Tree::Object(fields) => all_fields(bounds, fields, path, depth),
+        Tree::TooDeep => Err(Fault::too_deep(path)),
+        scalar => {
+            let wanted = "an object of fields, or a list that starts with `or`, `and` or `not`";
+            Err(Fault::OperandKind { wanted, found: scalar.shown() }.at(path))
+        }
+    }
+}
+
+fn joined(bounds: &mut Bounds, list: &[Tree], path: &Path<'_>, depth: usize) -> Result<Parsed, InvalidFilter> {
+    let (operator, operands) = expression::split(list, OPERATORS, path)?;
+    if !matches!(operator, "or" | "and" | "not") {
+        return Err(expression::unknown(OPERATORS, &Tree::Text(operator.to_owned()), path));
+    }
+    bounds.join(depth, path)?;
+    let mut parts = Vec::new();
+    for (index, operand) in operands.iter().enumerate() {
+        parts.push(parse(bounds, operand, &path.entry(index + 1), depth + 1)?);
+    }
+    expression::join(operator, parts, path)
+}
+
+/// Several fields are an `and` of their own, one is just its condition.
+fn all_fields(
+    bounds: &mut Bounds,
+    fields: &[(String, Tree)],
+    path: &Path<'_>,
+    depth: usize,
+) -> Result<Parsed, InvalidFilter> {
+    let inner = match fields.len() {
+        0 => return Err(Fault::EmptyObject.at(path)),
+        1 => depth,
+        _ => {
+            bounds.join(depth, path)?;
+            depth + 1
+        }
+    };
+    let mut parts = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, tree) in fields {
+        let at = path.key(name);
+        if !seen.insert(name) {
+            return Err(Fault::DuplicateKey(name.clone()).at(&at));
+        }
+        parts.push(expression::parse(bounds, name, tree, &at, inner)?);
+    }
+    Ok(Parsed::all(parts))
+}

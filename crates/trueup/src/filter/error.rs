@@ -1,0 +1,65 @@
+//! Why a filter is refused.
+
+use super::path::Path;
+use trueup_core::query::{FilterFault, MAX_DEPTH};
+
+/// A parameter is no filter: which one, where in it, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{at}`: {fault}")]
+pub struct InvalidFilter {
+    at: String,
+    fault: Fault,
+}
+
+impl InvalidFilter {
+    /// The parameter, and where in its expression: `campaign`, `filter[1].total[2]`. Entry 0 of a list is its operator.
+    #[must_use]
+    pub fn at(&self) -> &str {
+        &self.at
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("expected JSON, but found `{text}` ({reason})")]
+    NotJson { text: String, reason: String },
+    #[error("expected an operator, but found nothing; an expression is a list such as `[\"eq\", \"x\"]`")]
+    EmptyList,
+    #[error("expected at least one field, but found `{{}}`")]
+    EmptyObject,
+    #[error("expected a field once, but found `{0}` again")]
+    DuplicateKey(String),
+    #[error("expected an operator (one of {known}), but found {found}{hint}")]
+    UnknownOperator { known: &'static str, found: String, hint: &'static str },
+    #[error("expected {wanted} for `{operator}`, but found {found}")]
+    OperandCount { operator: String, wanted: &'static str, found: usize },
+    #[error("expected {wanted}, but found {found}")]
+    OperandKind { wanted: &'static str, found: String },
+    #[error(
+        "expected conditions that can be decided together, but found metric `{metric}` and dimension `{dimension}` under one \
+         `or` or `not`; metrics are decided on finished rows, so join the two with `and`"
+    )]
+    Mixed { metric: String, dimension: String },
+    #[error(transparent)]
+    Test(FilterFault),
+}
+
+impl Fault {
+    pub(super) fn too_deep(path: &Path<'_>) -> InvalidFilter {
+        Self::Test(FilterFault::TooDeep { limit: MAX_DEPTH }).at(path)
+    }
+
+    pub(super) fn at(self, path: &Path<'_>) -> InvalidFilter {
+        InvalidFilter { at: path.to_string(), fault: self }
+    }
+}
+
+/// A text as a message shows it: cut where it is long.
+pub(super) fn shown(text: &str) -> String {
+    const SHOWN: usize = 60;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,140 @@
+//! An expression on one field.
+
+use super::bounds::Bounds;
+use super::condition::Parsed;
+use super::error::{Fault, InvalidFilter};
+use super::path::Path;
+use super::tree::Tree;
+use trueup_core::query::{Comparison, Operand, Test};
+
+const OPERATORS: &str = "`or`, `and`, `not`, `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `regex`, `empty`, `notEmpty`";
+
+/// The condition that an expression, `depth` levels deep, puts on a field.
+pub(super) fn parse(
+    bounds: &mut Bounds,
+    field: &str,
+    tree: &Tree,
+    path: &Path<'_>,
+    depth: usize,
+) -> Result<Parsed, InvalidFilter> {
+    let list = match tree {
+        Tree::List(list) => list,
+        Tree::TooDeep => return Err(Fault::too_deep(path)),
+        Tree::Object(_) => {
+            let wanted = "a text, a number, `true`, `false`, `null` or a list that starts with an operator";
+            return Err(Fault::OperandKind { wanted, found: tree.shown() }.at(path));
+        }
+        scalar => {
+            bounds.condition(path)?;
+            return Parsed::new(field, Test::Equals(operand(scalar, path)?), path, false);
+        }
+    };
+    let (operator, operands) = split(list, OPERATORS, path)?;
+    if matches!(operator, "or" | "and" | "not") {
+        bounds.join(depth, path)?;
+        let mut parts = Vec::new();
+        for (index, operand) in operands.iter().enumerate() {
+            parts.push(parse(bounds, field, operand, &path.entry(index + 1), depth + 1)?);
+        }
+        return join(operator, parts, path);
+    }
+    bounds.condition(path)?;
+    Parsed::new(field, test(operator, operands, path)?, path, true)
+}
+
+/// The operator that starts a list, and what follows it.
+pub(super) fn split<'t>(
+    list: &'t [Tree],
+    known: &'static str,
+    path: &Path<'_>,
+) -> Result<(&'t str, &'t [Tree]), InvalidFilter> {
+    match list.split_first() {
+        None => Err(Fault::EmptyList.at(path)),
+        Some((Tree::Text(operator), operands)) => Ok((operator, operands)),
+        Some((first, _)) => Err(unknown(known, first, path)),
+    }
+}
+
+/// The list starts with something else than an operator.
+pub(super) fn unknown(known: &'static str, found: &Tree, path: &Path<'_>) -> InvalidFilter {
+    let single = known == OPERATORS && matches!(found, Tree::Text(_));
+    let hint = if single { "; for either of several texts write `[\"or\", \"a\", \"b\"]`" } else { "" };
+    Fault::UnknownOperator { known, found: found.shown(), hint }.at(&path.entry(0))
+}
+
+/// Joins conditions by `or`, `and` or `not`.
+pub(super) fn join(operator: &str, mut parts: Vec<Parsed>, path: &Path<'_>) -> Result<Parsed, InvalidFilter> {
+    let count = |wanted| Fault::OperandCount { operator: operator.to_owned(), wanted, found: parts.len() }.at(path);
+    match operator {
+        "not" if parts.len() != 1 => Err(count("one operand")),
+        _ if parts.is_empty() => Err(count("one or more operands")),
+        "or" => Parsed::any(parts, path),
+        "and" => Ok(Parsed::all(parts)),
+        _ => parts.remove(0).not(path),
+    }
+}
+
+fn test(operator: &str, operands: &[Tree], path: &Path<'_>) -> Result<Test, InvalidFilter> {
+    let comparison = match operator {
+        "eq" => return equality(operator, operands, path).map(Test::Equals),
+        "ne" => return equality(operator, operands, path).map(Test::NotEquals),
+        "empty" => return none(operator, operands, path).map(|()| Test::Empty),
+        "notEmpty" => return none(operator, operands, path).map(|()| Test::NotEmpty),
+        "regex" => return pattern(operands, path),
+        "gt" => Comparison::Greater,
+        "gte" => Comparison::GreaterOrEqual,
+        "lt" => Comparison::Less,
+        "lte" => Comparison::LessOrEqual,
+        _ => return Err(unknown(OPERATORS, &Tree::Text(operator.to_owned()), path)),
+    };
+    let tree = one(operator, operands, path)?;
+    let at = path.entry(1);
+    match tree {
+        Tree::Text(_) | Tree::Number(_) => Ok(Test::Compare(comparison, operand(tree, &at)?)),
+        other => Err(Fault::OperandKind { wanted: "a text or a number", found: other.shown() }.at(&at)),
+    }
+}
+
+fn equality(operator: &str, operands: &[Tree], path: &Path<'_>) -> Result<Operand, InvalidFilter> {
+    operand(one(operator, operands, path)?, &path.entry(1))
+}
+
+fn one<'t>(operator: &str, operands: &'t [Tree], path: &Path<'_>) -> Result<&'t Tree, InvalidFilter> {
+    match operands {
+        [only] => Ok(only),
+        _ => Err(count(operator, "one operand", operands, path)),
+    }
+}
+
+fn none(operator: &str, operands: &[Tree], path: &Path<'_>) -> Result<(), InvalidFilter> {
+    if operands.is_empty() { Ok(()) } else { Err(count(operator, "no operand", operands, path)) }
+}
+
+fn count(operator: &str, wanted: &'static str, operands: &[Tree], path: &Path<'_>) -> InvalidFilter {
+    Fault::OperandCount { operator: operator.to_owned(), wanted, found: operands.len() }.at(path)
+}
+
+fn operand(tree: &Tree, path: &Path<'_>) -> Result<Operand, InvalidFilter> {
+    match tree {
+        Tree::Null => Ok(Operand::Text(String::new())),
+        Tree::Bool(value) => Ok(Operand::Text(value.to_string())),
+        Tree::Number(value) => Ok(Operand::Number(*value)),
+        Tree::Text(text) => Ok(Operand::Text(text.clone())),
+        Tree::List(_) | Tree::Object(_) | Tree::TooDeep => {
+            let wanted = "a text, a number, `true`, `false` or `null`";
+            Err(Fault::OperandKind { wanted, found: tree.shown() }.at(path))
+        }
+    }
+}
+
+fn pattern(operands: &[Tree], path: &Path<'_>) -> Result<Test, InvalidFilter> {
+    let text = |index: usize, wanted| match operands.get(index) {
+        Some(Tree::Text(text)) => Ok(text.clone()),
+        Some(other) => Err(Fault::OperandKind { wanted, found: other.shown() }.at(&path.entry(index + 1))),
+        None => Ok(String::new()),
+    };
+    if !(1..=2).contains(&operands.len()) {
+        return Err(count("regex", "a pattern, and flags at most,", operands, path));
+    }
+    Ok(Test::Matches { pattern: text(0, "a pattern as text")?, flags: text(1, "flags as text")? })
+}

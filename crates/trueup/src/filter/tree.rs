@@ -1,0 +1,128 @@
+//! JSON as the filter language needs it: numbers as doubles, keys in order, a repeated key noticed.
+
+use super::error::{Fault, InvalidFilter, shown};
+use super::path::Path;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+use trueup_core::query::MAX_DEPTH;
+
+/// Levels that are read. The deepest filter has a level of lists for each of its own, and one of an object.
+const MAX_LEVELS: usize = MAX_DEPTH + 2;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Tree {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Tree>),
+    /// Keys in the order in which they are written, repeated ones too.
+    Object(Vec<(String, Tree)>),
+    /// A list or object below more levels than any filter has; its content is not kept.
+    TooDeep,
+}
+
+/// Whether the text is a JSON array, however deep.
+pub(super) fn is_list(text: &str) -> bool {
+    let starts = text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('[');
+    starts && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// The JSON value that the text of a parameter states.
+pub(super) fn parse(text: &str, path: &Path<'_>) -> Result<Tree, InvalidFilter> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let tree = Level(MAX_LEVELS).deserialize(&mut reader).and_then(|tree| reader.end().map(|()| tree));
+    tree.map_err(|error| Fault::NotJson { text: shown(text), reason: error.to_string() }.at(path))
+}
+
+impl Tree {
+    /// The value as a message shows it, in backticks or in words.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Null => "`null`".to_owned(),
+            Self::Bool(value) => format!("`{value}`"),
+            Self::Number(value) => format!("`{}`", ryu_js::Buffer::new().format(*value)),
+            Self::Text(text) => format!("`{}`", shown(text)),
+            Self::List(_) => "a list".to_owned(),
+            Self::Object(_) => "an object".to_owned(),
+            Self::TooDeep => "a deeply nested value".to_owned(),
+        }
+    }
+}
+
+/// Reads a value with so many levels left; with none left, lists and objects are passed over, which takes no recursion.
+#[derive(Clone, Copy)]
+struct Level(usize);
+
+impl Level {
+    fn below(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Level {
+    type Value = Tree;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Tree, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Level {
+    type Value = Tree;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
+        Ok(Tree::Bool(value))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a number of the filter language is a double")]
+    fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
+        Ok(Tree::Number(value as f64))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a number of the filter language is a double")]
+    fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
+        Ok(Tree::Number(value as f64))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
+        Ok(Tree::Number(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
+        Ok(Tree::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Tree, A::Error> {
+        let Some(below) = self.below() else {
+            while entries.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(Tree::TooDeep);
+        };
+        let mut list = Vec::new();
+        while let Some(entry) = entries.next_element_seed(below)? {
+            list.push(entry);
+        }
+        Ok(Tree::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree, A::Error> {
+        let Some(below) = self.below() else {
+            while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Tree::TooDeep);
+        };
+        let mut object = Vec::new();
+        while let Some(key) = entries.next_key()? {
+            object.push((key, entries.next_value_seed(below)?));
+        }
+        Ok(Tree::Object(object))
+    }
+}

@@ -1,0 +1,189 @@
+//! The example of `docs/metrics.md`, whose every number was computed on paper.
+//!
+//! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use serde_json::Value as Json;
+use trueup_testkit::oracle;
+
+fn folder() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata", "worked-example"].iter().collect()
+}
+
+/// A table as canonical text: every column Utf8, an empty cell null.
+fn read(table: &str) -> RecordBatch {
+    let path = folder().join(table);
+    let text = fs::read_to_string(&path).unwrap();
+    let header = text.lines().next().unwrap();
+    let fields: Vec<Field> = header.split(',').map(|name| Field::new(name, DataType::Utf8, true)).collect();
+    let builder = arrow_csv::ReaderBuilder::new(Arc::new(Schema::new(fields))).with_header(true);
+    builder.build(fs::File::open(&path).unwrap()).unwrap().next().unwrap().unwrap()
+}
+
+/// One file of expected rows.
+struct Expected {
+    name: String,
+    query: Json,
+    /// The rows, byte for byte.
+    rows: Vec<String>,
+}
+
+impl Expected {
+    fn texts(&self, key: &str) -> Option<Vec<String>> {
+        let list = self.query.get(key)?.as_array().unwrap();
+        Some(list.iter().map(|text| text.as_str().unwrap().to_owned()).collect())
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.query[key].as_str().unwrap()
+    }
+
+    /// The conditions `<field>=<value>`.
+    fn parameters(&self) -> Vec<(String, String)> {
+        let pairs = self.query.get("filters").map(|list| list.as_array().unwrap().as_slice()).unwrap_or_default();
+        pairs.iter().map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].as_str().unwrap().to_owned())).collect()
+    }
+
+    fn across(&self) -> Option<&str> {
+        self.query.get("filter").map(|text| text.as_str().unwrap())
+    }
+}
+
+fn expected() -> Vec<Expected> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder().join("expected")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        let parsed: Json = serde_json::from_str(&text).unwrap();
+        // The rows stand one to a line, as they are to be written: numbers are compared by their spelling.
+        let lines = text.lines().map(str::trim).skip_while(|line| *line != r#""rows": ["#).skip(1);
+        let rows: Vec<String> =
+            lines.take_while(|line| *line != "]").map(|line| line.trim_end_matches(',').to_owned()).collect();
+        assert_eq!(rows.len(), parsed["rows"].as_array().unwrap().len(), "{}", path.display());
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        Expected { name, query: parsed["query"].clone(), rows }
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// Compares two arrays of rows; says which fields of which row differ.
+fn assert_rows(who: &str, expected: &Expected, answer: &str) {
+    let wanted = format!("[{}]", expected.rows.join(","));
+    if answer == wanted {
+        return;
+    }
+    let name = &expected.name;
+    let parsed: Vec<BTreeMap<String, Json>> = serde_json::from_str(answer).unwrap();
+    for (found, row) in parsed.iter().zip(&expected.rows) {
+        let row: BTreeMap<String, Json> = serde_json::from_str(row).unwrap();
+        let differing: Vec<_> = row
+            .keys()
+            .filter(|key| row.get(*key) != found.get(*key))
+            .map(|key| (key, &row[key], found.get(key)))
+            .collect();
+        assert!(differing.is_empty(), "{who}, {name}: (field, paper, found) {differing:?}\n of {row:?}");
+    }
+    panic!("{who}, {name}:\n paper: {wanted}\n found: {answer}");
+}
+
+#[test]
+fn the_oracle_agrees_with_the_paper() {
+    let tables = oracle_tables();
+    for expected in expected() {
+        let request = oracle::Request {
+            fields: expected.texts("fields").unwrap(),
+            start: date(expected.text("start")),
+            end: date(expected.text("end")),
+            interval: expected.text("interval").to_owned(),
+            accounts: expected.texts("accounts"),
+            filters: expected.parameters(),
+            filter: expected.across().map(str::to_owned).into_iter().collect(),
+        };
+        let answer = oracle::answer(&tables, &request).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
+        assert_rows("oracle", &expected, &answer);
+    }
+}
+
+#[test]
+fn every_metric_is_in_the_example() {
+    let asked: BTreeSet<String> = expected().iter().flat_map(|expected| expected.texts("fields").unwrap()).collect();
+    let missing: Vec<&str> = oracle::METRICS.into_iter().filter(|metric| !asked.contains(*metric)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn date(text: &str) -> NaiveDate {
+    text.parse().unwrap()
+}
+
+/// Microseconds since 1970-01-01 UTC; a text without an offset is UTC.
+fn micros_of_time(text: &str) -> i64 {
+    let time = DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
+    time.unwrap_or_else(|_| text.parse::<NaiveDateTime>().unwrap().and_utc()).timestamp_micros()
+}
+
+/// Millionths of a currency unit.
+fn micros_of_money(text: &str) -> i64 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    assert!(fraction.len() <= 6, "{text}");
+    format!("{whole}{fraction:0<6}").parse().unwrap()
+}
+
+/// The tables as the oracle wants them, read cell by cell.
+fn oracle_tables() -> oracle::Tables {
+    let event = |mut row: BTreeMap<String, String>| oracle::EventRow {
+        account: row.remove("account").unwrap(),
+        opportunity_id: row.remove("opportunityId").unwrap(),
+        kind: row.remove("type").unwrap(),
+        date: row.remove("date").map(|text| date(&text)),
+        date_time: row.remove("dateTime").map(|text| micros_of_time(&text)),
+        event_id: row.remove("eventId"),
+        total: row.remove("total").map(|text| micros_of_money(&text)),
+        other: row.into_iter().map(|(name, text)| (name, oracle::Cell::Text(text))).collect(),
+    };
+    let spend = |mut row: BTreeMap<String, String>| oracle::SpendRow {
+        account: row.remove("account").unwrap(),
+        date: date(&row.remove("date").unwrap()),
+        attribution_category: row.remove("attributionCategory"),
+        attribution_channel: row.remove("attributionChannel"),
+        campaign: row.remove("campaign"),
+        ad_spend: row.remove("adSpend").map(|text| micros_of_money(&text)),
+        management_fee: row.remove("managementFee").map(|text| micros_of_money(&text)),
+        clicks: row.remove("clicks").map(|text| text.parse().unwrap()),
+        impressions: row.remove("impressions").map(|text| text.parse().unwrap()),
+    };
+    let account = |mut row: BTreeMap<String, String>| oracle::AccountRow {
+        account: row.remove("account").unwrap(),
+        account_name: row.remove("accountName"),
+        industry: row.remove("industry"),
+        time_zone: row.remove("timeZone").unwrap(),
+        lead_grading: row.remove("leadGrading").unwrap() == "true",
+    };
+    oracle::Tables {
+        events: rows(&read("events.csv")).into_iter().map(event).collect(),
+        spend: rows(&read("spend.csv")).into_iter().map(spend).collect(),
+        accounts: rows(&read("accounts.csv")).into_iter().map(account).collect(),
+    }
+}
+
+/// The rows of a table of texts, by column name, without the nulls.
+fn rows(batch: &RecordBatch) -> Vec<BTreeMap<String, String>> {
+    let schema = batch.schema();
+    let row = |row: usize| {
+        let cells = schema.fields().iter().zip(batch.columns());
+        let present = cells.filter(|(_, column)| column.is_valid(row));
+        present.map(|(field, column)| (field.name().clone(), column.as_string::<i32>().value(row).to_owned())).collect()
+    };
+    (0..batch.num_rows()).map(row).collect()
+}
