@@ -1,0 +1,84 @@
+//! What is asked of the tables.
+
+use chrono::NaiveDate;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use super::filters::{Filters, filters};
+use super::pools::{ACCOUNTS, DIMENSIONS};
+use super::window::{self, SPAN};
+use crate::oracle::{METRICS, Request, Tables};
+
+/// A request whose days are still counted from a base, and whose accounts are still to be found in the tables.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    fields: Vec<String>,
+    start: i64,
+    days: i64,
+    interval: &'static str,
+    accounts: Option<Vec<bool>>,
+    filters: Filters,
+}
+
+pub(super) fn request() -> impl Strategy<Value = Asked> {
+    let start = prop_oneof![3 => Just(0), 2 => window::offset(), 1 => -20..0_i64];
+    let days = prop_oneof![3 => Just(SPAN), 2 => select(vec![1, 7, 31, 90]), 3 => 1..SPAN + 30, 1 => Just(400)];
+    let interval = prop_oneof![4 => Just("total"), 2 => Just("month"), 2 => Just("week"), 1 => Just("day")];
+    let accounts = prop_oneof![
+        3 => Just(None),
+        1 => proptest::collection::vec(any::<bool>(), ACCOUNTS.len()).prop_map(Some),
+    ];
+    (fields(), start, days, interval, accounts, filters()).prop_map(
+        |(fields, start, days, interval, accounts, filters)| Asked { fields, start, days, interval, accounts, filters },
+    )
+}
+
+/// Metrics and dimensions in any order, some twice; now and then no metric, or a name that is taken.
+fn fields() -> impl Strategy<Value = Vec<String>> {
+    // Each metric by its own coin, so that a failing case shrinks to the few that matter.
+    let most = proptest::collection::vec(proptest::bool::weighted(0.8), METRICS.len()).prop_map(|chosen| {
+        let chosen = METRICS.into_iter().zip(chosen).filter(|(_, chosen)| *chosen);
+        chosen.map(|(metric, _)| metric).collect::<Vec<_>>()
+    });
+    let metrics = prop_oneof![1 => subsequence(METRICS.to_vec(), 1..=4), 1 => most];
+    let some = || DIMENSIONS.to_vec();
+    let dimensions = prop_oneof![
+        3 => Just(Vec::new()),
+        4 => subsequence(some(), 1..=2),
+        1 => subsequence(some(), 3..=6),
+    ];
+    // The usual ones more often than their share.
+    let usual = prop_oneof![2 => Just(Vec::new()), 1 => subsequence(DIMENSIONS[..9].to_vec(), 1..=3)];
+    let further = prop_oneof![
+        20 => Just(Vec::new()),
+        3 => subsequence(vec!["leads", "campaign", "total"], 1..=3),
+        1 => Just(vec!["start"]),
+    ];
+    let valid = (metrics, dimensions, usual, further)
+        .prop_map(|(metrics, dimensions, usual, further)| [metrics, dimensions, usual, further].concat())
+        .prop_shuffle();
+    let fields = prop_oneof![60 => valid, 1 => subsequence(some(), 0..=2)];
+    fields.prop_map(|fields: Vec<&str>| fields.into_iter().map(str::to_owned).collect())
+}
+
+impl Asked {
+    /// The request; its accounts are among those of the tables, all of them if none is left.
+    pub(super) fn at(self, base: NaiveDate, tables: &Tables) -> Request {
+        let known = tables.account_keys();
+        let chosen = |chosen: Vec<bool>| {
+            let named = ACCOUNTS.iter().zip(chosen).filter(|(key, chosen)| *chosen && known.contains(**key));
+            let named: Vec<String> = named.map(|(key, _)| (*key).to_owned()).collect();
+            if named.is_empty() { None } else { Some(named) }
+        };
+        let (filters, filter) = self.filters;
+        Request {
+            fields: self.fields,
+            start: window::day(base, self.start),
+            end: window::day(base, self.start + self.days - 1),
+            interval: self.interval.to_owned(),
+            accounts: self.accounts.and_then(chosen),
+            filters,
+            filter,
+        }
+    }
+}
