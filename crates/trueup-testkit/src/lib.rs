@@ -1,3 +1,4 @@
 //! Seeded data and slow, obvious oracles for trueup's tests.
 
+pub mod cases;
 pub mod oracle;
