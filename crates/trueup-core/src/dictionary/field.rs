@@ -59,6 +59,17 @@ pub enum Formula {
     },
 }
 
+impl Formula {
+    /// Every measure that the formula is made of, in the order written; one that stands above and below the line comes twice.
+    pub fn measures(self) -> impl Iterator<Item = Measure> {
+        let (above, below): (&[Measure], &[Measure]) = match self {
+            Self::Amount(sum) => (sum, &[]),
+            Self::Ratio { numerator, denominator } => (numerator, denominator),
+        };
+        above.iter().chain(below).copied()
+    }
+}
+
 /// What one of a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {

@@ -1,0 +1,161 @@
+//! How an entry of the dictionary is written: one of the constructors, then what differs from the usual.
+
+use super::{
+    Additivity, Computed, Dimension, Direction, Field, FieldGroup, Format, Formula, Kind, Measure, Metric, Source,
+    SpendColumn, Unit,
+};
+
+/// The stages, in the order in which a customer passes through them.
+pub(super) const STAGES: &[&str] = &["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
+
+const BOOLEANS: &[&str] = &["true", "false"];
+
+/// A number of things.
+pub(super) const fn count(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    measures: &'static [Measure],
+) -> Field {
+    metric(group, name, display_name, Formula::Amount(measures), Unit::Count, Format::Number)
+}
+
+/// An amount of money.
+pub(super) const fn money(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    measures: &'static [Measure],
+) -> Field {
+    metric(group, name, display_name, Formula::Amount(measures), Unit::Currency, Format::Currency)
+}
+
+/// The part of the denominator's things that are also the numerator's.
+pub(super) const fn share(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    numerator: &'static [Measure],
+    denominator: &'static [Measure],
+) -> Field {
+    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, Format::Percent)
+}
+
+/// How many times the denominator goes into the numerator.
+pub(super) const fn multiple(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    numerator: &'static [Measure],
+    denominator: &'static [Measure],
+) -> Field {
+    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, Format::Decimal)
+}
+
+/// Money for one thing.
+pub(super) const fn money_per(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    numerator: &'static [Measure],
+    denominator: &'static [Measure],
+) -> Field {
+    let formula = Formula::Ratio { numerator, denominator };
+    metric(group, name, display_name, formula, Unit::CurrencyPerCount, Format::Currency)
+}
+
+/// A dimension that is a column of the event table.
+pub(super) const fn stored(group: FieldGroup, name: &'static str, display_name: &'static str) -> Field {
+    dimension(group, name, display_name, Source::Stored)
+}
+
+/// A dimension that is computed.
+pub(super) const fn computed(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    computed: Computed,
+) -> Field {
+    dimension(group, name, display_name, Source::Computed(computed))
+}
+
+const fn metric(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    formula: Formula,
+    unit: Unit,
+    format: Format,
+) -> Field {
+    let additivity = Additivity::of(formula);
+    let kind = Kind::Metric(Metric { formula, unit, direction: Direction::Neutral, additivity });
+    Field { name, display_name, definition: "", format, group, values: &[], benchmark: false, kind }
+}
+
+const fn dimension(group: FieldGroup, name: &'static str, display_name: &'static str, source: Source) -> Field {
+    let kind = Kind::Dimension(Dimension { source, spend: None });
+    Field { name, display_name, definition: "", format: Format::Text, group, values: &[], benchmark: false, kind }
+}
+
+impl Field {
+    /// The definition: meaning, unit, and what a missing value is.
+    pub(super) const fn means(mut self, definition: &'static str) -> Self {
+        self.definition = definition;
+        self
+    }
+
+    /// More of the metric is better.
+    pub(super) const fn higher(self) -> Self {
+        self.direction(Direction::Higher)
+    }
+
+    /// Less of the metric is better.
+    pub(super) const fn lower(self) -> Self {
+        self.direction(Direction::Lower)
+    }
+
+    const fn direction(mut self, direction: Direction) -> Self {
+        if let Kind::Metric(metric) = &mut self.kind {
+            metric.direction = direction;
+        }
+        self
+    }
+
+    /// Benchmarks know the field.
+    pub(super) const fn benchmark(mut self) -> Self {
+        self.benchmark = true;
+        self
+    }
+
+    /// The values can be listed.
+    pub(super) const fn values(mut self, values: &'static [&'static str]) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// The values are days.
+    pub(super) const fn day(mut self) -> Self {
+        self.format = Format::Date;
+        self
+    }
+
+    /// The values are points in time.
+    pub(super) const fn timestamp(mut self) -> Self {
+        self.format = Format::Timestamp;
+        self
+    }
+
+    /// The values are yes and no.
+    pub(super) const fn boolean(mut self) -> Self {
+        self.format = Format::Boolean;
+        self.values(BOOLEANS)
+    }
+
+    /// The spend table carries the dimension.
+    pub(super) const fn in_spend(mut self, column: SpendColumn) -> Self {
+        if let Kind::Dimension(dimension) = &mut self.kind {
+            dimension.spend = Some(column);
+        }
+        self
+    }
+}

@@ -1,0 +1,350 @@
+//! The tables say what the specification says. Names are listed here once more, by hand, so that an edit of a table is noticed.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Every metric of the specification with its formula, written as its text writes it.
+const METRICS: &str = "
+    eventCount = Rows
+    conversions = Conversions
+    leads = Leads
+    soldLeads = SoldLeads
+    closedLeads = ClosedLeads
+    opportunityCount = Opportunities
+    total = Total
+    customers = Customers
+    matchedCustomers = MatchedCustomers
+    unmatchedCustomers = UnmatchedCustomers
+    payingCustomers = PayingCustomers
+    bookedCustomers = BookedCustomers
+    canceledCustomers = CanceledCustomers
+    opportunityAgents = OpportunityAgents
+    estimatedRevenue = EstimatedRevenue
+    soldRevenue = SoldRevenue
+    closedRevenue = ClosedRevenue
+    revenuePotential = EstimatedRevenue + SoldRevenue + ClosedRevenue
+    spend = AdSpend + ManagementFee
+    campaignSpend = CampaignSpend
+    cost = AdSpend
+    clicks = Clicks
+    impressions = Impressions
+    gradedConversions = GradedConversions
+    bookableConversions = BookedConversions + BookableUnbookedConversions
+    bookedConversions = BookedConversions
+    bookableUnbookedConversions = BookableUnbookedConversions
+    unbookableConversions = UnbookableConversions
+    percentConversionsGraded = GradedConversions / Conversions
+    conversionQuality = BookedConversions + BookableUnbookedConversions / GradedConversions
+    avgConversionsPerLead = Conversions / Leads
+    avgCostPerConversion = AdSpend + ManagementFee / Conversions
+    avgCostPerLead = AdSpend + ManagementFee / Leads
+    avgCostPerPayingCustomer = AdSpend + ManagementFee / PayingCustomers
+    avgCostPerBookedCustomer = AdSpend + ManagementFee / BookedCustomers
+    avgTicket = SoldRevenue + ClosedRevenue / PayingCustomers
+    bookRate = BookedCustomers / Customers
+    matchRate = MatchedCustomers / Customers
+    payingCustomerRate = PayingCustomers / Customers
+    customerCancelRate = CanceledCustomers / Customers
+    cancelRate = CanceledAfterBooking / BookedCustomers
+    roasPotential = EstimatedRevenue + SoldRevenue + ClosedRevenue / AdSpend + ManagementFee
+    roasClosed = ClosedRevenue / AdSpend + ManagementFee
+    stepBookRate = BookedLeads / Leads
+    stepEstimateRate = FirstBookedEstimated / FirstBooked
+    stepSoldRate = FirstEstimatedSold / FirstEstimated
+    stepCloseRate = FirstSoldClosed / FirstSold
+";
+
+const COMPUTED: &str = "
+    account accountKey accountName adjustedType typeIsLast opportunityStartDate firstBooked firstEstimated firstSold
+    firstClosed firstCanceled opportunityBooked date week month dateTime type opportunityId eventId
+";
+
+const STORED: &str = "
+    campaign attributionCategory attributionChannel attributionDetail opportunityJobCampaign attributionDropDate
+    conversionAttribution conversionCategory conversionChannel conversionCampaign conversionType conversionDropDate source
+    agent detail opportunitySource opportunityType customerStatus businessUnit normalizedBusinessUnit opportunityAgent
+    customerName technician zip sourceId opportunitySourceId customerEmail customerPhone createdDateTime
+";
+
+const LEAD_GRADING: &str = "
+    conversionDetailedLabel conversionIntent conversionReasonUnbookable conversionReasonLost conversionOutOfServiceAreaZip
+    conversionNotOfferedServiceRequested conversionNeedsManagementReview conversionPlannedFollowUpSubcategory
+    conversionVersion conversionOriginalDetailedLabel conversionOriginalIntent conversionOriginalReasonUnbookable
+    conversionOriginalReasonLost opportunityDetailedLabel opportunityReasonUnbookable opportunityReasonLost
+    opportunityIntent conversionTranscript conversionCallOrChatSummary recordingPlayer opportunityTranscript
+";
+
+fn names(text: &str) -> BTreeSet<&str> {
+    text.split_whitespace().collect()
+}
+
+fn named(keep: impl Fn(&Field) -> bool) -> BTreeSet<&'static str> {
+    fields().filter(|field| keep(field)).map(|field| field.name).collect()
+}
+
+fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric)> {
+    fields().filter_map(|field| metric(field.name))
+}
+
+fn dimensions() -> impl Iterator<Item = (&'static Field, &'static Dimension)> {
+    fields().filter_map(|field| match &field.kind {
+        Kind::Dimension(dimension) => Some((field, dimension)),
+        Kind::Metric(_) => None,
+    })
+}
+
+fn written(formula: Formula) -> String {
+    let sum = |measures: &[Measure]| measures.iter().map(|m| format!("{m:?}")).collect::<Vec<_>>().join(" + ");
+    match formula {
+        Formula::Amount(measures) => sum(measures),
+        Formula::Ratio { numerator, denominator } => format!("{} / {}", sum(numerator), sum(denominator)),
+    }
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    assert_eq!(named(|_| true).len(), fields().count());
+    assert_eq!(fields().map(|field| field.display_name).collect::<BTreeSet<_>>().len(), fields().count());
+    for field in fields() {
+        assert_eq!(super::field(field.name), Some(field));
+    }
+    assert!(super::field("").is_none());
+    assert!(super::field("start").is_none() && super::field("end").is_none());
+    assert!(metric("account").is_none());
+}
+
+#[test]
+fn metrics_are_those_specified_with_their_formulas() {
+    let specified: BTreeMap<&str, String> = METRICS
+        .lines()
+        .filter_map(|line| line.trim().split_once(" = "))
+        .map(|(name, formula)| (name, formula.to_owned()))
+        .collect();
+    let actual: BTreeMap<&str, String> =
+        metrics().map(|(field, metric)| (field.name, written(metric.formula))).collect();
+    assert_eq!(actual, specified);
+}
+
+#[test]
+fn dimensions_are_those_specified() {
+    let computed: BTreeSet<_> =
+        dimensions().filter(|(_, d)| d.source != Source::Stored).map(|(field, _)| field.name).collect();
+    let stored: BTreeSet<_> =
+        dimensions().filter(|(_, d)| d.source == Source::Stored).map(|(field, _)| field.name).collect();
+    assert_eq!(computed, names(COMPUTED));
+    assert_eq!(stored, names(STORED).union(&names(LEAD_GRADING)).copied().collect());
+}
+
+#[test]
+fn each_computed_dimension_reads_its_own_source() {
+    for (field, dimension) in dimensions() {
+        if let Source::Computed(computed) = dimension.source {
+            let source = format!("{computed:?}");
+            let expected = if field.name == "accountKey" { "account" } else { field.name };
+            assert_eq!(source.to_lowercase(), expected.to_lowercase());
+        }
+    }
+}
+
+#[test]
+fn fields_that_the_service_documents_are_of_their_kind() {
+    for name in names(
+        "spend leads customers revenuePotential closedRevenue roasPotential roasClosed avgCostPerLead stepBookRate \
+         conversionQuality bookRate matchRate",
+    ) {
+        assert!(metric(name).is_some(), "{name}");
+    }
+    for name in names(
+        "account campaign attributionCategory attributionChannel adjustedType normalizedBusinessUnit \
+         conversionReasonUnbookable opportunityId date customerStatus",
+    ) {
+        assert!(field(name).is_some() && metric(name).is_none(), "{name}");
+    }
+    assert_eq!(field("bookRate").unwrap().format, Format::Percent);
+}
+
+#[test]
+fn lead_grading_is_exact() {
+    let graded = |field: &Field| field.group == FieldGroup::LeadGrading;
+    assert_eq!(named(|field| graded(field) && matches!(field.kind, Kind::Dimension(_))), names(LEAD_GRADING));
+    assert_eq!(names(LEAD_GRADING).len(), 21);
+    assert_eq!(
+        named(|field| graded(field) && matches!(field.kind, Kind::Metric(_))),
+        names(
+            "gradedConversions bookableConversions bookedConversions bookableUnbookedConversions unbookableConversions \
+             percentConversionsGraded conversionQuality"
+        )
+    );
+}
+
+#[test]
+fn benchmarks_are_exact() {
+    assert_eq!(
+        named(|field| field.benchmark && matches!(field.kind, Kind::Metric(_))),
+        names(
+            "bookRate matchRate payingCustomerRate customerCancelRate avgTicket avgCostPerLead avgCostPerPayingCustomer \
+             avgCostPerBookedCustomer roasPotential roasClosed"
+        )
+    );
+    assert_eq!(
+        named(|field| field.benchmark && matches!(field.kind, Kind::Dimension(_))),
+        names("attributionCategory attributionChannel customerStatus normalizedBusinessUnit")
+    );
+}
+
+#[test]
+fn spend_carries_exactly_these() {
+    let carried: BTreeMap<_, _> =
+        dimensions().filter_map(|(field, d)| d.spend.map(|column| (field.name, column))).collect();
+    let specified = [
+        ("account", SpendColumn::Account),
+        ("accountKey", SpendColumn::Account),
+        ("accountName", SpendColumn::AccountName),
+        ("date", SpendColumn::Date),
+        ("week", SpendColumn::Week),
+        ("month", SpendColumn::Month),
+        ("attributionCategory", SpendColumn::AttributionCategory),
+        ("attributionChannel", SpendColumn::AttributionChannel),
+        ("campaign", SpendColumn::Campaign),
+    ];
+    assert_eq!(carried, BTreeMap::from(specified));
+}
+
+#[test]
+fn definitions_are_sentences_of_their_own() {
+    let mut met = BTreeMap::new();
+    for field in fields() {
+        assert!(field.definition.ends_with('.') && field.definition.len() > 30, "{}", field.name);
+        assert!(!field.definition.contains("  ") && !field.definition.contains('\n'), "{}", field.name);
+        assert_eq!(met.insert(field.definition, field.name), None, "{}", field.name);
+        for word in field.display_name.split([' ', '-']) {
+            let small = ["on", "of", "per", "and", "or", "to"].contains(&word);
+            assert!(small || word.starts_with(|c: char| c.is_ascii_uppercase()), "{}", field.display_name);
+        }
+    }
+}
+
+#[test]
+fn definitions_say_what_a_missing_value_is() {
+    for field in fields() {
+        let said = match field.kind {
+            Kind::Metric(_) => field.definition.contains("0 ") || field.definition.contains(" 0."),
+            Kind::Dimension(_) => field.definition.contains("mpty"),
+        };
+        assert!(said, "{}", field.name);
+    }
+}
+
+#[test]
+fn definitions_of_spend_warn_of_dimensions_that_do_not_split_it() {
+    for (field, metric) in metrics() {
+        let spends = metric.formula.measures().any(Measure::is_spend);
+        assert_eq!(field.definition.contains("does not split"), spends, "{}", field.name);
+        assert_eq!(field.group == FieldGroup::Spend, spends, "{}", field.name);
+    }
+}
+
+#[test]
+fn values_go_with_formats() {
+    const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
+    for field in fields() {
+        assert_eq!(field.format == Format::Boolean, field.values == ["true", "false"], "{}", field.name);
+    }
+    for name in ["type", "adjustedType"] {
+        assert_eq!(field(name).unwrap().values, STAGES);
+    }
+    let labels = ["Bookable - Booked", "Bookable - Didn't Book", "Unbookable"];
+    assert_eq!(field("conversionDetailedLabel").unwrap().values, labels);
+}
+
+#[test]
+fn units_and_formats_fit_formulas() {
+    let money = |measures: &[Measure]| {
+        let kinds: BTreeSet<bool> = measures
+            .iter()
+            .map(|m| matches!(m.kind(), MeasureKind::RowMoney | MeasureKind::StateMoney | MeasureKind::SpendMoney))
+            .collect();
+        assert_eq!(kinds.len(), 1, "a sum is of like things");
+        kinds.contains(&true)
+    };
+    for (field, metric) in metrics() {
+        let unit = match metric.formula {
+            Formula::Amount(measures) if money(measures) => Unit::Currency,
+            Formula::Amount(_) => Unit::Count,
+            Formula::Ratio { numerator, denominator } => match (money(numerator), money(denominator)) {
+                (true, false) => Unit::CurrencyPerCount,
+                (true, true) | (false, false) => Unit::Ratio,
+                (false, true) => panic!("things for money: {}", field.name),
+            },
+        };
+        assert_eq!(metric.unit, unit, "{}", field.name);
+        let fits: &[Format] = match unit {
+            Unit::Count => &[Format::Number],
+            Unit::Currency | Unit::CurrencyPerCount => &[Format::Currency],
+            Unit::Ratio => &[Format::Percent, Format::Decimal],
+        };
+        assert!(fits.contains(&field.format), "{}", field.name);
+    }
+    let multiples: BTreeSet<_> =
+        metrics().filter(|(field, _)| field.format == Format::Decimal).map(|(field, _)| field.name).collect();
+    assert_eq!(multiples, names("avgConversionsPerLead roasPotential roasClosed"));
+}
+
+#[test]
+fn additivity_follows_from_what_is_counted() {
+    for (field, metric) in metrics() {
+        let expected = match metric.formula {
+            Formula::Ratio { .. } => Additivity::NOWHERE,
+            Formula::Amount(measures) => match measures[0].kind() {
+                _ if ["opportunityCount", "opportunityAgents"].contains(&field.name) => Additivity::NOWHERE,
+                MeasureKind::Rows | MeasureKind::RowMoney => Additivity::EVERYWHERE,
+                MeasureKind::StateRows | MeasureKind::StateMoney => Additivity::DIMENSIONS,
+                MeasureKind::StateDistinct => Additivity::NOWHERE,
+                MeasureKind::SpendMoney | MeasureKind::SpendCount => Additivity::SPEND,
+            },
+        };
+        assert_eq!(metric.additivity, expected, "{}", field.name);
+    }
+}
+
+#[test]
+fn additivity_is_exact() {
+    let adding = |additivity: Additivity| -> BTreeSet<&str> {
+        metrics().filter(|(_, metric)| metric.additivity == additivity).map(|(field, _)| field.name).collect()
+    };
+    assert_eq!(
+        adding(Additivity::EVERYWHERE),
+        names(
+            "eventCount conversions leads soldLeads closedLeads total gradedConversions bookableConversions \
+             bookedConversions bookableUnbookedConversions unbookableConversions"
+        )
+    );
+    assert_eq!(
+        adding(Additivity::DIMENSIONS),
+        names(
+            "customers matchedCustomers unmatchedCustomers payingCustomers bookedCustomers canceledCustomers \
+             estimatedRevenue soldRevenue closedRevenue revenuePotential"
+        )
+    );
+    assert_eq!(adding(Additivity::SPEND), names("spend campaignSpend cost clicks impressions"));
+}
+
+#[test]
+fn directions_of_what_costs_or_is_lost_are_lower() {
+    let of = |direction: Direction| -> BTreeSet<&str> {
+        metrics().filter(|(_, metric)| metric.direction == direction).map(|(field, _)| field.name).collect()
+    };
+    assert_eq!(
+        of(Direction::Lower),
+        names(
+            "unmatchedCustomers canceledCustomers bookableUnbookedConversions unbookableConversions avgCostPerConversion \
+             avgCostPerLead avgCostPerPayingCustomer avgCostPerBookedCustomer customerCancelRate cancelRate"
+        )
+    );
+    assert_eq!(
+        of(Direction::Neutral),
+        names("eventCount opportunityCount opportunityAgents total spend campaignSpend cost avgConversionsPerLead")
+    );
+}
