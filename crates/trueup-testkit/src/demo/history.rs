@@ -1,0 +1,138 @@
+use super::account::Account;
+use super::calendar::Calendar;
+use super::campaign::MAIN;
+use super::channel::WALK_IN;
+use super::dice::Dice;
+use super::event::{Conversion, Customer, Event, Moment, Row, Stage};
+use super::grade::grade;
+use super::job::Job;
+use super::mix::{LEADS, Mix};
+
+/// Draws the customers that begin in one month of one account.
+#[derive(Debug)]
+pub(super) struct Histories<'a> {
+    calendar: &'a Calendar,
+    account: &'a Account,
+    index: usize,
+    month: usize,
+    mix: Mix,
+}
+
+impl<'a> Histories<'a> {
+    pub(super) fn new(calendar: &'a Calendar, account: &'a Account, index: usize, month: usize) -> Self {
+        Self { calendar, account, index, month, mix: Mix::new(account, month) }
+    }
+
+    /// One customer's whole history, in the order of time, as far as the calendar goes.
+    pub(super) fn draw(&self, dice: &mut Dice, number: u64) -> Vec<Row> {
+        let campaign = dice.chance(LEADS).then(|| self.mix.draw(dice));
+        let channel = campaign.map_or(&WALK_IN, |campaign| self.account.campaigns[campaign].channel);
+        let booked = campaign.is_none() || dice.chance(self.account.booking * channel.booking / 1_000);
+        let status = status(dice, booked, campaign.is_none());
+        let first = Moment { day: self.calendar.months[self.month].draw_day(dice), second: call_time(dice) };
+
+        let mut events = Vec::with_capacity(8);
+        let kind = campaign.map(|campaign| self.conversions(dice, campaign, first, booked, &mut events));
+        if booked {
+            self.jobs(dice, campaign, first, status, &mut events);
+        }
+        events.retain(|event| event.at.day <= self.calendar.last);
+        events.sort_by_key(|event| event.at);
+
+        let customer = Customer {
+            account: self.index,
+            month: self.month,
+            number,
+            campaign,
+            status,
+            agent: dice.index(self.account.agents.len()),
+            technician: dice.index(self.account.technicians.len()),
+            unit: dice.table(&[(520, 0), (240, 1), (160, 2), (80, 3)]),
+            zip: dice.chance(880).then(|| dice.index(self.account.zips.len())),
+            source: match kind {
+                None => "Walk-In",
+                Some("Call" | "Text") => "Phone",
+                Some(_) => "Web",
+            },
+            kind: dice.table(&[(560, "Service"), (180, "Install"), (160, "Estimate"), (100, "Maintenance")]),
+        };
+        events.into_iter().enumerate().map(|(nth, event)| Row { customer, event, nth }).collect()
+    }
+
+    /// The conversion that makes the lead, and those that repeat it. Gives the kind of the first.
+    fn conversions(
+        &self,
+        dice: &mut Dice,
+        campaign: usize,
+        first: Moment,
+        booked: bool,
+        events: &mut Vec<Event>,
+    ) -> &'static str {
+        let conversion = self.conversion(dice, campaign, booked);
+        events.push(lead(first, conversion));
+        let repeats = dice.table(&[(795, 0), (135, 1), (50, 2), (20, 3)]);
+        for _ in 0..repeats {
+            let lag = dice.table(&[(300, 0), (250, 1), (200, 3), (150, 7), (100, 21)]);
+            let at = if lag == 0 {
+                first.plus_minutes(dice.between(5, 180))
+            } else {
+                Moment { day: first.day.saturating_add_unsigned(dice.between(1, lag)), second: call_time(dice) }
+            };
+            // Who calls again often does so by the number on the invoice or the first result of a search.
+            let again = match dice.below(20) {
+                0..11 => campaign,
+                11..17 => MAIN,
+                _ => self.mix.draw_other(dice),
+            };
+            events.push(lead(at, self.conversion(dice, again, booked)));
+        }
+        conversion.kind
+    }
+
+    /// The jobs of a booked customer: the first, and now and then another some months after.
+    fn jobs(&self, dice: &mut Dice, campaign: Option<usize>, first: Moment, status: &str, events: &mut Vec<Event>) {
+        let level = self.account.industry.ticket * self.account.ticket / 1_000;
+        let mut job = Job { level, known: status != UNMATCHED, returning: false };
+        let mut closed = job.draw(dice, first, campaign.is_some(), events);
+        while let Some(day) = closed
+            && dice.chance(80)
+        {
+            job.returning = true;
+            let at = Moment { day: day.saturating_add_unsigned(dice.between(40, 240)), second: call_time(dice) };
+            let conversion = self.conversion(dice, campaign.unwrap_or(MAIN), true);
+            events.push(Event { returning: true, ..lead(at, conversion) });
+            closed = job.draw(dice, at, true, events);
+        }
+    }
+
+    fn conversion(&self, dice: &mut Dice, campaign: usize, booked: bool) -> Conversion {
+        let kind = if campaign == MAIN {
+            dice.table(&[(940, "Call"), (60, "Text")])
+        } else {
+            dice.table(&[(720, "Call"), (190, "Form"), (60, "Chat"), (30, "Text")])
+        };
+        let grade = if self.account.lead_grading { grade(dice, booked) } else { None };
+        Conversion { campaign, kind, grade }
+    }
+}
+
+const UNMATCHED: &str = "Unmatched";
+
+/// Whether the job software knows the customer. Who only called is mostly not in it; a few bookings never get there either.
+fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
+    match (booked, walk_in) {
+        (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
+        (true, false) => dice.table(&[(560, "New Customer"), (340, "Existing Customer"), (100, UNMATCHED)]),
+        (false, false) => dice.table(&[(845, UNMATCHED), (100, "Existing Customer"), (55, "New Customer")]),
+    }
+}
+
+/// Between half past six in the morning and half past eight in the evening, mostly before noon.
+fn call_time(dice: &mut Dice) -> u32 {
+    let opening = 6 * 3_600 + 1_800;
+    opening + dice.below(4 * 3_600) + if dice.chance(500) { dice.below(10 * 3_600) } else { dice.below(3 * 3_600) }
+}
+
+fn lead(at: Moment, conversion: Conversion) -> Event {
+    Event { stage: Stage::LeadOriginated, at, cents: None, conversion: Some(conversion), returning: false }
+}

@@ -1,0 +1,150 @@
+use chrono_tz::{America, Pacific, Tz};
+
+/// A trade: what it sells, when, and for how much.
+#[derive(Debug)]
+pub(super) struct Industry {
+    pub(super) name: &'static str,
+    /// Goes into the account's key.
+    pub(super) slug: &'static str,
+    /// Second halves of company names.
+    pub(super) trades: [&'static str; 4],
+    /// Demand from January to December.
+    pub(super) season: [u32; 12],
+    /// The average job against the overall one, in thousandths.
+    pub(super) ticket: u32,
+    pub(super) services: [&'static str; 8],
+    /// Business units as accounts spell them, and as they are normalized.
+    pub(super) units: [(&'static str, &'static str); 4],
+}
+
+/// The trades, each as often as it is met in every ten accounts.
+pub(super) const INDUSTRIES: [&Industry; 10] =
+    [&HVAC, &PLUMBING, &HVAC, &ELECTRICAL, &PLUMBING, &ROOFING, &HVAC, &PLUMBING, &ELECTRICAL, &HVAC];
+
+static HVAC: Industry = Industry {
+    name: "HVAC",
+    slug: "hvac",
+    trades: ["Heating & Air", "Air Conditioning", "Heating & Cooling", "Comfort Systems"],
+    season: [118, 102, 76, 74, 100, 142, 158, 146, 98, 74, 86, 108],
+    ticket: 1_080,
+    services: [
+        "AC Repair",
+        "AC Install",
+        "Furnace Repair",
+        "Furnace Install",
+        "Heat Pumps",
+        "Ductless",
+        "Tune-Up",
+        "Air Quality",
+    ],
+    units: [
+        ("HVAC - Service", "HVAC Service"),
+        ("HVAC - Install", "HVAC Replacement"),
+        ("HVAC - Maintenance", "HVAC Maintenance"),
+        ("IAQ", "Indoor Air Quality"),
+    ],
+};
+
+static PLUMBING: Industry = Industry {
+    name: "Plumbing",
+    slug: "plumbing",
+    trades: ["Plumbing & Heating", "Plumbing", "Plumbing & Drain", "Rooter & Plumbing"],
+    season: [122, 110, 100, 94, 92, 94, 98, 96, 90, 94, 104, 116],
+    ticket: 930,
+    services: [
+        "Drain Cleaning",
+        "Water Heaters",
+        "Sewer Line",
+        "Leak Repair",
+        "Repipe",
+        "Tankless",
+        "Sump Pumps",
+        "Fixtures",
+    ],
+    units: [
+        ("Plumbing Service", "Plumbing Service"),
+        ("Plumbing - Install", "Plumbing Replacement"),
+        ("Drains", "Drain & Sewer"),
+        ("Excavation", "Drain & Sewer"),
+    ],
+};
+
+static ELECTRICAL: Industry = Industry {
+    name: "Electrical",
+    slug: "electric",
+    trades: ["Electric", "Electrical Services", "Electric & Lighting", "Power & Electric"],
+    season: [92, 88, 94, 96, 102, 112, 114, 108, 98, 98, 102, 116],
+    ticket: 960,
+    services: [
+        "Panel Upgrade",
+        "EV Chargers",
+        "Generators",
+        "Lighting",
+        "Rewire",
+        "Outlets",
+        "Surge Protection",
+        "Ceiling Fans",
+    ],
+    units: [
+        ("Electrical - Service", "Electrical Service"),
+        ("Electrical - Projects", "Electrical Replacement"),
+        ("Generators", "Generators"),
+        ("EV", "Electrical Replacement"),
+    ],
+};
+
+static ROOFING: Industry = Industry {
+    name: "Roofing",
+    slug: "roofing",
+    trades: ["Roofing", "Roofing & Gutters", "Roofing & Exteriors", "Roof Company"],
+    season: [58, 60, 88, 116, 134, 132, 124, 120, 122, 116, 82, 58],
+    ticket: 1_120,
+    services: [
+        "Roof Repair",
+        "Roof Replacement",
+        "Storm Damage",
+        "Gutters",
+        "Metal Roofs",
+        "Flat Roofs",
+        "Skylights",
+        "Inspection",
+    ],
+    units: [
+        ("Roof Repairs", "Roofing Service"),
+        ("Roofing - Replacement", "Roofing Replacement"),
+        ("Gutters", "Gutters & Exteriors"),
+        ("Insurance Restoration", "Roofing Replacement"),
+    ],
+};
+
+/// Where an account works: city, first three digits of its ZIP codes, time zone.
+#[derive(Debug)]
+pub(super) struct City {
+    pub(super) name: &'static str,
+    pub(super) slug: &'static str,
+    pub(super) zip: &'static str,
+    pub(super) zone: Tz,
+}
+
+pub(super) const CITIES: [City; 16] = [
+    city("Denver", "denver", "802", America::Denver),
+    city("Charlotte", "charlotte", "282", America::New_York),
+    city("Dallas", "dallas", "752", America::Chicago),
+    city("Phoenix", "phoenix", "850", America::Phoenix),
+    city("Boston", "boston", "021", America::New_York),
+    city("Sacramento", "sacramento", "958", America::Los_Angeles),
+    city("Nashville", "nashville", "372", America::Chicago),
+    city("Tampa", "tampa", "336", America::New_York),
+    city("Columbus", "columbus", "432", America::New_York),
+    city("Seattle", "seattle", "981", America::Los_Angeles),
+    city("Kansas City", "kansas-city", "641", America::Chicago),
+    city("Salt Lake City", "salt-lake-city", "841", America::Denver),
+    city("Richmond", "richmond", "232", America::New_York),
+    city("Newark", "newark", "071", America::New_York),
+    city("Indianapolis", "indianapolis", "462", America::Indiana::Indianapolis),
+    city("Honolulu", "honolulu", "968", Pacific::Honolulu),
+];
+
+const fn city(name: &'static str, slug: &'static str, zip: &'static str, zone: Tz) -> City {
+    City { name, slug, zip, zone }
+}

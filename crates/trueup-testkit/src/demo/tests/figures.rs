@@ -1,0 +1,113 @@
+//! The figures of a data set, counted row by row.
+
+use std::collections::{BTreeMap, HashSet};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Decimal128Type};
+use arrow_array::{Array, RecordBatch};
+
+use crate::demo::Generator;
+
+/// The columns of one row that are asked for: texts, amounts in millionths, and the day.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    columns: &'static [&'static str],
+    texts: Vec<String>,
+    amounts: Vec<i128>,
+    pub(super) day: i32,
+}
+
+impl Row {
+    /// A text, empty where there is none.
+    pub(super) fn get(&self, column: &str) -> &str {
+        &self.texts[self.place(column)]
+    }
+
+    /// An amount, 0 where there is none.
+    pub(super) fn amount(&self, column: &str) -> i128 {
+        self.amounts[self.place(column)]
+    }
+
+    fn place(&self, column: &str) -> usize {
+        self.columns.iter().position(|name| *name == column).unwrap()
+    }
+
+    pub(super) fn customer(&self) -> (String, String) {
+        (self.get("account").to_owned(), self.get("opportunityId").to_owned())
+    }
+}
+
+pub(super) fn event_batches(generator: &Generator) -> Vec<RecordBatch> {
+    generator.events().map(|batch| batch.unwrap()).collect()
+}
+
+/// The rows of a batch.
+pub(super) fn rows(batch: &RecordBatch, columns: &'static [&'static str]) -> Vec<Row> {
+    let empty = Row { columns, texts: vec![String::new(); columns.len()], amounts: vec![0; columns.len()], day: 0 };
+    let mut rows = vec![empty; batch.num_rows()];
+    for (place, name) in columns.iter().enumerate() {
+        let column = batch.column_by_name(name).unwrap();
+        for (index, row) in rows.iter_mut().enumerate().filter(|(index, _)| column.is_valid(*index)) {
+            if let Some(texts) = column.as_string_opt::<i32>() {
+                row.texts[place] = texts.value(index).to_owned();
+            } else if let Some(days) = column.as_primitive_opt::<Date32Type>() {
+                row.day = days.value(index);
+            } else {
+                row.amounts[place] = column.as_primitive::<Decimal128Type>().value(index);
+            }
+        }
+    }
+    rows
+}
+
+/// What the bands are about. Money in millionths.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    pub(super) events: usize,
+    pub(super) customers: usize,
+    pub(super) leads: usize,
+    pub(super) main_line: usize,
+    pub(super) conversions: usize,
+    pub(super) booked: usize,
+    pub(super) matched: usize,
+    pub(super) paying: usize,
+    pub(super) revenue: i128,
+    pub(super) leads_by_channel: BTreeMap<String, usize>,
+}
+
+/// A range's figures: a customer's events in it, sold customers by their sales and closed ones by their invoices.
+pub(super) fn figures(all: &[Row], days: std::ops::RangeInclusive<i32>) -> Figures {
+    let mut histories: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
+    for row in all {
+        histories.entry(row.customer()).or_default().push(row);
+    }
+    let mut figures = Figures::default();
+    for history in histories.values() {
+        // A customer's rows come in the order of time.
+        let inside: Vec<&Row> = history.iter().copied().filter(|row| days.contains(&row.day)).collect();
+        let Some(last) = inside.last() else { continue };
+        let stages: HashSet<&str> = inside.iter().map(|row| row.get("type")).collect();
+        let sum = |stage: &str| -> i128 {
+            inside.iter().filter(|row| row.get("type") == stage).map(|row| row.amount("total")).sum()
+        };
+        figures.events += inside.len();
+        figures.customers += 1;
+        figures.conversions += inside.iter().filter(|row| row.get("type") == "lead-originated").count();
+        figures.booked += usize::from(stages.contains("booked"));
+        figures.matched += usize::from(last.get("customerStatus") != "Unmatched");
+        let first = history[0];
+        if days.contains(&first.day) && first.get("type") == "lead-originated" {
+            figures.leads += 1;
+            figures.main_line += usize::from(first.get("campaign") == "Main Line");
+            *figures.leads_by_channel.entry(first.get("attributionChannel").to_owned()).or_default() += 1;
+        }
+        if stages.contains("closed") {
+            figures.paying += 1;
+            figures.revenue += sum("closed");
+        } else if stages.contains("sold") && !stages.contains("canceled") {
+            figures.paying += 1;
+            figures.revenue += sum("sold");
+        }
+    }
+    figures
+}

@@ -1,0 +1,6 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod bands;
+mod figures;
+mod sameness;
+mod shape;

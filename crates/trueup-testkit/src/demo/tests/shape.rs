@@ -1,0 +1,152 @@
+//! The tables keep the rules of the event model.
+
+use std::collections::{HashMap, HashSet};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, TimestampMicrosecondType};
+use arrow_array::{Array, RecordBatch};
+use chrono::{DateTime, NaiveDate};
+use chrono_tz::Tz;
+
+use super::figures::{Row, event_batches, rows};
+use crate::demo::{Generator, Settings, SettingsError};
+
+fn generator() -> Generator {
+    Generator::new(Settings::scale(12_000, 40)).unwrap()
+}
+
+fn texts(batch: &RecordBatch, column: &str) -> Vec<String> {
+    batch.column_by_name(column).unwrap().as_string::<i32>().iter().map(|text| text.unwrap().to_owned()).collect()
+}
+
+#[test]
+fn account_keys_are_legal_and_unique() {
+    let accounts = Generator::new(Settings::scale(1_000, 200)).unwrap().accounts().unwrap();
+    let keys = texts(&accounts, "account");
+    assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 200);
+    assert_eq!(texts(&accounts, "accountName").iter().collect::<HashSet<_>>().len(), 200);
+    for key in keys {
+        assert!(key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{key}");
+    }
+    let graded = accounts.column_by_name("leadGrading").unwrap().as_boolean().true_count();
+    assert!((1..200).contains(&graded));
+}
+
+#[test]
+fn events_keep_to_the_range_and_to_their_zone() {
+    let generator = generator();
+    let settings = generator.settings().clone();
+    let accounts = generator.accounts().unwrap();
+    let zones: HashMap<String, Tz> = texts(&accounts, "account")
+        .into_iter()
+        .zip(texts(&accounts, "timeZone"))
+        .map(|(key, zone)| (key, zone.parse().unwrap()))
+        .collect();
+    let mut timeless = 0;
+    for batch in event_batches(&generator) {
+        let days = batch.column_by_name("date").unwrap().as_primitive::<Date32Type>();
+        let times = batch.column_by_name("dateTime").unwrap().as_primitive::<TimestampMicrosecondType>();
+        for (row, account) in texts(&batch, "account").iter().enumerate() {
+            let date = NaiveDate::from_epoch_days(days.value(row)).unwrap();
+            assert!((settings.start..=settings.end().unwrap()).contains(&date));
+            if times.is_valid(row) {
+                let local = DateTime::from_timestamp_micros(times.value(row)).unwrap().with_timezone(&zones[account]);
+                assert_eq!(local.date_naive(), date);
+            } else {
+                timeless += 1;
+            }
+        }
+    }
+    assert!(timeless > 0);
+}
+
+#[test]
+fn rows_are_those_of_the_event_model() {
+    let generator = generator();
+    let accounts = generator.accounts().unwrap();
+    let grading: HashMap<String, bool> = texts(&accounts, "account")
+        .into_iter()
+        .zip(accounts.column_by_name("leadGrading").unwrap().as_boolean().iter().map(|graded| graded.unwrap()))
+        .collect();
+    let columns: &[&str] = &[
+        "account",
+        "opportunityId",
+        "type",
+        "date",
+        "eventId",
+        "total",
+        "campaign",
+        "customerStatus",
+        "conversionDetailedLabel",
+        "conversionReasonUnbookable",
+        "conversionCampaign",
+        "attributionChannel",
+    ];
+    let all: Vec<Row> = event_batches(&generator).iter().flat_map(|batch| rows(batch, columns)).collect();
+    let mut ids = HashSet::new();
+    let mut credit: HashMap<(String, String), String> = HashMap::new();
+    let mut stages: HashMap<String, usize> = HashMap::new();
+    let mut labels: HashMap<String, usize> = HashMap::new();
+    for row in &all {
+        assert!(ids.insert((row.get("account").to_owned(), row.get("eventId").to_owned())));
+        assert!(["New Customer", "Existing Customer", "Unmatched"].contains(&row.get("customerStatus")));
+        let credited = format!("{} {}", row.get("attributionChannel"), row.get("campaign"));
+        assert_eq!(*credit.entry(row.customer()).or_insert_with(|| credited.clone()), credited);
+        let stage = row.get("type");
+        *stages.entry(stage.to_owned()).or_default() += 1;
+        assert_eq!(row.amount("total") > 0, ["estimated", "sold", "closed"].contains(&stage));
+        assert_eq!(row.amount("total") % 10_000, 0);
+        assert_eq!(row.get("conversionCampaign").is_empty(), stage != "lead-originated");
+        let label = row.get("conversionDetailedLabel");
+        assert!(label.is_empty() || (grading[row.get("account")] && stage == "lead-originated"));
+        assert_eq!(!row.get("conversionReasonUnbookable").is_empty(), label == "Unbookable");
+        *labels.entry(label.to_owned()).or_default() += 1;
+    }
+    assert_eq!(stages.len(), 6, "{stages:?}");
+    assert_eq!(labels.len(), 4, "{labels:?}");
+}
+
+#[test]
+fn invoices_are_closed_weeks_after_the_sale() {
+    let columns: &[&str] = &["account", "opportunityId", "type", "date"];
+    let all: Vec<Row> = event_batches(&generator()).iter().flat_map(|batch| rows(batch, columns)).collect();
+    let mut sold = HashMap::new();
+    let mut closed = 0;
+    for row in &all {
+        match row.get("type") {
+            "sold" => drop(sold.insert(row.customer(), row.day)),
+            "closed" => {
+                closed += 1;
+                let lag = row.day - sold[&row.customer()];
+                assert!((14..=42).contains(&lag), "{lag} days");
+            }
+            _ => {}
+        }
+    }
+    assert!(closed > 100);
+}
+
+#[test]
+fn settings_outside_their_bounds_are_refused() {
+    let demo = Settings::demo();
+    let refused = |settings: Settings| Generator::new(settings).err();
+    assert_eq!(refused(Settings { accounts: 0, ..demo.clone() }), Some(SettingsError::Accounts(0)));
+    assert_eq!(refused(Settings { accounts: 201, ..demo.clone() }), Some(SettingsError::Accounts(201)));
+    assert_eq!(refused(Settings { events: 0, ..demo.clone() }), Some(SettingsError::Events(0)));
+    assert_eq!(refused(Settings { months: 0, ..demo.clone() }), Some(SettingsError::Months(0)));
+    assert_eq!(refused(Settings { batch_rows: 0, ..demo.clone() }), Some(SettingsError::BatchRows));
+    let start = NaiveDate::from_ymd_opt(2024, 7, 2).unwrap();
+    assert_eq!(refused(Settings { start, ..demo }), Some(SettingsError::Start(start)));
+    let words = SettingsError::Accounts(0).to_string();
+    assert_eq!(words, "expected 1 to 200 accounts, but found `0`");
+}
+
+#[test]
+fn the_number_of_events_is_the_one_asked_for() {
+    for (events, accounts, months) in [(1_000, 12, 24), (5_000, 1, 3), (50_000, 200, 24)] {
+        let generator = Generator::new(Settings { months, ..Settings::scale(events, accounts) }).unwrap();
+        let found: usize = event_batches(&generator).iter().map(RecordBatch::num_rows).sum();
+        let found = u64::try_from(found).unwrap();
+        assert!(found.abs_diff(events) * 100 <= events * 8, "{found} of {events}");
+    }
+}
