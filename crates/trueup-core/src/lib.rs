@@ -1,14 +1,27 @@
 //! The metric dictionary, the event model, and queries over a dataset of lead-funnel events.
 //!
 //! Folders are the stages of a query, in the order in which data flows: [`dictionary`], [`query`], `plan`, [`dataset`], `scan`,
-//! `aggregate`, `finish`. `model` holds what the four tables may contain and how a customer's events are ordered.
+//! `aggregate`, `finish`; `run` leads from one to the next. [`model`] holds what the four tables may contain and how a customer's
+//! events are ordered.
 
+mod aggregate;
 pub mod dataset;
 pub mod day;
 pub mod dictionary;
+mod error;
+mod explain;
 mod finish;
+pub mod model;
 pub mod money;
+mod plan;
 pub mod query;
+mod run;
+mod scan;
 
+pub use dataset::Dataset;
 pub use day::Day;
+pub use error::{DatasetError, Error, QueryError};
+pub use explain::{Explanation, Measured};
 pub use finish::{Column, ResultTable, Row, Texts, Value, Values};
+pub use plan::ATTRIBUTION_WINDOW_DAYS;
+pub use run::Execution;

@@ -1,0 +1,122 @@
+//! Conditions held against rows, in three-valued logic.
+
+use super::Context;
+use super::coder::Coder;
+use super::enrich::Enriched;
+use crate::money;
+use crate::plan::{Condition, RowTest};
+use crate::query::{NumberTest, TextTest};
+use crate::scan::{NO_VALUE, Split};
+use std::sync::Arc;
+
+/// Whether a condition holds: `and` is the least of its parts, `or` the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Truth {
+    False,
+    Unknown,
+    True,
+}
+
+impl Truth {
+    const fn not(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+            Self::True => Self::False,
+        }
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+impl<T> Condition<T> {
+    /// Holds the condition against `rows` rows; `test` appends the truth of a test for each.
+    pub(crate) fn evaluate(&mut self, rows: usize, test: &mut impl FnMut(&mut T, &mut Vec<Truth>)) -> Vec<Truth> {
+        match self {
+            Self::Test(leaf) => {
+                let mut truths = Vec::with_capacity(rows);
+                test(leaf, &mut truths);
+                truths
+            }
+            Self::Not(part) => {
+                let mut truths = part.evaluate(rows, test);
+                truths.iter_mut().for_each(|truth| *truth = truth.not());
+                truths
+            }
+            Self::All(parts) => Self::fold(parts, rows, Truth::True, Truth::min, test),
+            Self::Any(parts) => Self::fold(parts, rows, Truth::False, Truth::max, test),
+        }
+    }
+
+    fn fold(
+        parts: &mut [Self],
+        rows: usize,
+        neutral: Truth,
+        join: fn(Truth, Truth) -> Truth,
+        test: &mut impl FnMut(&mut T, &mut Vec<Truth>),
+    ) -> Vec<Truth> {
+        let mut truths = vec![neutral; rows];
+        for part in parts {
+            let other = part.evaluate(rows, test);
+            truths.iter_mut().zip(other).for_each(|(truth, other)| *truth = join(*truth, other));
+        }
+        truths
+    }
+}
+
+/// A test of texts, held against each code's text once.
+#[derive(Debug)]
+pub(crate) struct CodeTest {
+    test: TextTest,
+    truths: Vec<Truth>,
+}
+
+impl CodeTest {
+    pub(crate) const fn new(test: TextTest) -> Self {
+        Self { test, truths: Vec::new() }
+    }
+
+    /// Appends the truth for each code.
+    pub(crate) fn fill(&mut self, codes: &[u32], texts: &[Arc<str>], truths: &mut Vec<Truth>) {
+        let known = self.truths.len();
+        self.truths.extend(texts[known..].iter().map(|text| Truth::from(self.test.holds(text))));
+        truths.extend(codes.iter().map(|code| self.truths[*code as usize]));
+    }
+}
+
+/// A test bound to the columns of a split.
+#[derive(Debug)]
+pub(crate) enum BoundTest<'a> {
+    Dimension(Coder<'a>, CodeTest),
+    Total(&'a NumberTest),
+}
+
+impl<'a> BoundTest<'a> {
+    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, test: &'a RowTest) -> Self {
+        match test {
+            RowTest::Dimension(dimension, test) => {
+                Self::Dimension(Coder::new(context, split, dimension), CodeTest::new(test.clone()))
+            }
+            RowTest::Total(test) => Self::Total(test),
+        }
+    }
+
+    /// Appends the truth for each row.
+    pub(crate) fn fill(&mut self, split: &Split, rows: &Enriched, codes: &mut Vec<u32>, truths: &mut Vec<Truth>) {
+        match self {
+            Self::Dimension(coder, test) => {
+                coder.fill(rows, codes);
+                test.fill(codes, coder.texts(), truths);
+            }
+            Self::Total(test) => truths.extend(rows.events.iter().map(|event| {
+                let total = split.totals[*event as usize];
+                let units = (total != NO_VALUE).then(|| money::to_f64(i128::from(total)));
+                Truth::from(test.holds(units))
+            })),
+        }
+    }
+}

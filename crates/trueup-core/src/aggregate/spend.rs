@@ -1,0 +1,130 @@
+//! Spend rows of one split to partial sums.
+
+use super::Context;
+use super::groups::Groups;
+use super::mask::{CodeTest, Truth};
+use crate::dictionary::{Computed, SpendColumn};
+use crate::plan::RowTest;
+use crate::scan::SpendSplit;
+use std::sync::Arc;
+
+/// What spend rows add up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SpendSums {
+    /// Millionths.
+    pub(crate) ad_spend: i128,
+    /// Millionths.
+    pub(crate) management_fee: i128,
+    /// Millionths, of rows with a campaign.
+    pub(crate) campaign_spend: i128,
+    pub(crate) clicks: i128,
+    pub(crate) impressions: i128,
+}
+
+impl SpendSums {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.ad_spend += other.ad_spend;
+        self.management_fee += other.management_fee;
+        self.campaign_spend += other.campaign_spend;
+        self.clicks += other.clicks;
+        self.impressions += other.impressions;
+    }
+
+    /// Whether any of spend, cost, clicks and impressions is not 0.
+    pub(crate) const fn shows(&self) -> bool {
+        self.ad_spend + self.management_fee != 0 || self.ad_spend != 0 || self.clicks != 0 || self.impressions != 0
+    }
+}
+
+/// Sums per group; a group's key is the sub-range and a code per dimension of the query that spend carries.
+#[derive(Debug)]
+pub(crate) struct SpendPartial {
+    pub(crate) groups: Groups,
+    pub(crate) sums: Vec<SpendSums>,
+    /// Per carried dimension, its texts by code.
+    pub(crate) texts: Vec<Vec<Arc<str>>>,
+}
+
+/// Aggregates a split of the spend table.
+pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> SpendPartial {
+    let plan = context.plan;
+    let rows = rows_in_range(context, split);
+    let kept = kept(context, split, &rows);
+    let columns: Vec<_> = plan.dimensions.iter().filter_map(|dimension| dimension.spend).collect();
+    let coded: Vec<_> = columns.iter().map(|column| codes(context, split, *column, &rows)).collect();
+    let mut groups = Groups::hashed(columns.len() + 1);
+    let mut sums: Vec<SpendSums> = Vec::new();
+    let mut key = vec![0; columns.len() + 1];
+    for (at, row) in rows.iter().enumerate().filter(|(at, _)| kept[*at]) {
+        key[0] = context.calendar.sub_range(split.days[*row]);
+        key[1..].iter_mut().zip(&coded).for_each(|(code, (codes, _))| *code = codes[at]);
+        let group = groups.number(&key);
+        sums.resize(groups.len(), SpendSums::default());
+        sums[group].add(&split.sums(*row));
+    }
+    SpendPartial { groups, sums, texts: coded.into_iter().map(|(_, texts)| texts).collect() }
+}
+
+impl SpendSplit {
+    fn sums(&self, row: usize) -> SpendSums {
+        let (ad_spend, management_fee) = (i128::from(self.ad_spend[row]), i128::from(self.management_fee[row]));
+        let [.., (campaigns, _)] = &self.texts;
+        SpendSums {
+            ad_spend,
+            management_fee,
+            campaign_spend: if campaigns[row] == 0 { 0 } else { ad_spend + management_fee },
+            clicks: i128::from(self.clicks[row]),
+            impressions: i128::from(self.impressions[row]),
+        }
+    }
+}
+
+fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<usize> {
+    let (codes, keys) = &split.accounts;
+    let selected = context.selected(keys);
+    let range = context.plan.range;
+    let days = range.start.number()..=range.end.number();
+    (0..split.days.len()).filter(|row| days.contains(&split.days[*row]) && selected[codes[*row] as usize]).collect()
+}
+
+/// Which rows are not certainly outside the filter.
+fn kept(context: &Context<'_>, split: &SpendSplit, rows: &[usize]) -> Vec<bool> {
+    let Some(condition) = &context.plan.row_condition else { return vec![true; rows.len()] };
+    let mut bound = condition.map(&mut |test| match test {
+        RowTest::Dimension(dimension, test) => {
+            dimension.spend.map(|column| (codes(context, split, column, rows), CodeTest::new(test.clone())))
+        }
+        RowTest::Total(_) => None,
+    });
+    let truths = bound.evaluate(rows.len(), &mut |test, truths: &mut Vec<Truth>| match test {
+        Some(((codes, texts), test)) => test.fill(codes, texts, truths),
+        None => truths.resize(rows.len(), Truth::Unknown),
+    });
+    truths.into_iter().map(|truth| truth != Truth::False).collect()
+}
+
+/// The codes of `rows` in a column, and its texts.
+fn codes(context: &Context<'_>, split: &SpendSplit, column: SpendColumn, rows: &[usize]) -> (Vec<u32>, Vec<Arc<str>>) {
+    let pick = |(codes, texts): &(Vec<u32>, Vec<Arc<str>>)| {
+        (rows.iter().map(|row| codes[*row]).collect::<Vec<_>>(), texts.clone())
+    };
+    let by_day = |computed: Computed| {
+        let Some(table) = context.calendar.table(computed) else { return (vec![0; rows.len()], vec![Arc::from("")]) };
+        let code = |row: &usize| table.codes[context.calendar.offset(split.days[*row])];
+        (rows.iter().map(code).collect(), table.texts.clone())
+    };
+    let [category, channel, campaign] = &split.texts;
+    match column {
+        SpendColumn::Account => pick(&split.accounts),
+        SpendColumn::AccountName => {
+            let (codes, keys) = &split.accounts;
+            pick(&(codes.clone(), context.account_names(keys)))
+        }
+        SpendColumn::Date => by_day(Computed::Date),
+        SpendColumn::Week => by_day(Computed::Week),
+        SpendColumn::Month => by_day(Computed::Month),
+        SpendColumn::AttributionCategory => pick(category),
+        SpendColumn::AttributionChannel => pick(channel),
+        SpendColumn::Campaign => pick(campaign),
+    }
+}

@@ -1,0 +1,130 @@
+//! One Parquet file of a dataset.
+
+use super::Bounds;
+use super::manifest::CUSTOMER_COLUMN;
+use crate::error::DatasetError;
+use crate::plan::Projection;
+use crate::scan::{ColumnFault, SPEND_TEXTS};
+use arrow_array::RecordBatch;
+use arrow_array::RecordBatchReader;
+use arrow_schema::{DataType, Field, Schema};
+use arrow_select::concat::concat_batches;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
+use parquet::file::statistics::Statistics;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file and its footer; texts are read as dictionaries.
+#[derive(Debug)]
+pub(super) struct TableFile {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+}
+
+/// The event columns of a projection, with those that every query reads.
+pub(super) fn event_columns(projection: &Projection) -> Vec<&str> {
+    let mut columns = vec![CUSTOMER_COLUMN, "account", "type", "date"];
+    columns.extend(projection.totals.then_some("total"));
+    columns.extend(projection.date_times.then_some("dateTime"));
+    columns.extend(projection.texts.iter().map(String::as_str));
+    columns
+}
+
+/// All columns of the spend table.
+pub(super) fn spend_columns() -> Vec<&'static str> {
+    let mut columns = vec!["account", "date", "adSpend", "managementFee", "clicks", "impressions"];
+    columns.extend(SPEND_TEXTS);
+    columns
+}
+
+impl TableFile {
+    pub(super) fn open(path: &Path) -> Result<Self, DatasetError> {
+        let damaged = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
+        let file = open_file(path)?;
+        let plain = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(damaged)?;
+        let fields: Vec<_> = plain.schema().fields().iter().map(|field| as_dictionary(field)).collect();
+        let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
+        let metadata = ArrowReaderMetadata::try_new(plain.metadata().clone(), options).map_err(damaged)?;
+        Ok(Self { path: path.to_owned(), metadata })
+    }
+
+    pub(super) fn row_groups(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    pub(super) fn rows(&self, row_group: usize) -> u64 {
+        u64::try_from(self.metadata.metadata().row_group(row_group).num_rows()).unwrap_or(0)
+    }
+
+    /// The names of the columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.metadata.schema().fields().iter().map(|field| field.name().as_str())
+    }
+
+    /// What the statistics of a row group say.
+    pub(super) fn bounds(&self, row_group: usize) -> Bounds {
+        let mut bounds = Bounds::default();
+        for column in self.metadata.metadata().row_group(row_group).columns() {
+            match (column.column_path().string().as_str(), column.statistics()) {
+                ("account", Some(Statistics::ByteArray(texts))) => {
+                    let ends = texts.min_opt().zip(texts.max_opt());
+                    bounds.accounts = ends.map(|(first, last)| (first.data().to_vec(), last.data().to_vec()));
+                }
+                ("date", Some(Statistics::Int32(days))) => {
+                    bounds.days = days.min_opt().copied().zip(days.max_opt().copied());
+                }
+                _ => {}
+            }
+        }
+        bounds
+    }
+
+    /// The named columns of a row group; names that the file does not have are left out.
+    pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<RecordBatch, DatasetError> {
+        let failed = |source| self.failed(row_group, source);
+        let rows = usize::try_from(self.rows(row_group)).unwrap_or(usize::MAX);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(open_file(&self.path)?, self.metadata.clone());
+        let schema = builder.parquet_schema();
+        let wanted = (0..schema.num_columns()).filter(|leaf| columns.contains(&schema.column(*leaf).name()));
+        let mask = ProjectionMask::leaves(schema, wanted.collect::<Vec<_>>());
+        let reader = builder
+            .with_row_groups(vec![row_group])
+            .with_projection(mask)
+            .with_batch_size(rows.max(1))
+            .build()
+            .map_err(failed)?;
+        let schema = reader.schema();
+        let batches = reader.collect::<Result<Vec<_>, _>>().map_err(|error| failed(ParquetError::from(error)))?;
+        match <[RecordBatch; 1]>::try_from(batches) {
+            Ok([batch]) => Ok(batch),
+            Err(batches) => concat_batches(&schema, &batches).map_err(|error| failed(ParquetError::from(error))),
+        }
+    }
+
+    /// The error that a column of a row group is not what the layout promises.
+    pub(super) fn damaged(&self, row_group: usize, fault: ColumnFault) -> DatasetError {
+        let ColumnFault { column, fault } = fault;
+        DatasetError::Damaged { path: self.path.clone(), row_group: Some(row_group), column, fault }
+    }
+
+    fn failed(&self, row_group: usize, source: ParquetError) -> DatasetError {
+        DatasetError::Parquet { path: self.path.clone(), row_group: Some(row_group), source }
+    }
+}
+
+pub(super) fn open_file(path: &Path) -> Result<File, DatasetError> {
+    File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })
+}
+
+fn as_dictionary(field: &Field) -> Field {
+    match field.data_type() {
+        DataType::Utf8 => {
+            let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+            field.clone().with_data_type(dictionary)
+        }
+        _ => field.clone(),
+    }
+}

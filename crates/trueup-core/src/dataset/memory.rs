@@ -1,0 +1,150 @@
+//! A dataset in memory, from tables in canonical form.
+
+use super::manifest::CUSTOMER_COLUMN;
+use super::open::read_plain;
+use super::{Bounds, Dataset, Part, Source};
+use crate::error::Error;
+use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
+use crate::plan::Projection;
+use crate::scan::{SpendSplit, Split};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Tables in canonical form: columns carry the names of fields.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// Rows of events; by account and `eventId` the last one counts.
+    pub events: Vec<RecordBatch>,
+    /// Rows of spend; rows alike add up.
+    pub spend: Vec<RecordBatch>,
+    /// Rows of accounts.
+    pub accounts: Vec<RecordBatch>,
+    /// Events are held in parts of about so many rows, of whole customers.
+    pub part_rows: usize,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self { events: Vec::new(), spend: Vec::new(), accounts: Vec::new(), part_rows: 65_536 }
+    }
+}
+
+impl Tables {
+    /// Reads Parquet files in canonical form, whole.
+    ///
+    /// # Errors
+    /// A file does not read.
+    pub fn from_parquet<P: AsRef<Path>>(events: &[P], spend: &[P], accounts: &[P]) -> Result<Self, Error> {
+        let read = |paths: &[P]| -> Result<Vec<RecordBatch>, Error> {
+            let mut batches = Vec::new();
+            for path in paths {
+                batches.extend(read_plain(path.as_ref())?);
+            }
+            Ok(batches)
+        };
+        Ok(Self { events: read(events)?, spend: read(spend)?, accounts: read(accounts)?, ..Self::default() })
+    }
+}
+
+impl Dataset {
+    /// A dataset in memory.
+    ///
+    /// # Errors
+    /// A table breaks a rule: the first row at fault, its column and value are named.
+    pub fn from_tables(tables: &Tables) -> Result<Self, Error> {
+        let accounts = Accounts::from_batches(&tables.accounts)?;
+        let mut normalized = Vec::new();
+        for batch in &tables.events {
+            let normalizer = EventNormalizer::new(&batch.schema(), &accounts).map_err(TableFault::from)?;
+            normalized.push(whole(normalizer.normalize(batch)?)?);
+        }
+        let events = model::sort_events(&model::keep_latest(&model::concat_events(&normalized)?)?)?;
+        let schema = events.batch.schema();
+        let names = model::extra_columns(&schema).chain([model::EVENT_ID, model::OPPORTUNITY_ID]);
+        let columns: BTreeSet<String> = names.map(str::to_owned).collect();
+        let mut normalized = Vec::new();
+        for batch in &tables.spend {
+            let normalizer = SpendNormalizer::new(&batch.schema()).map_err(TableFault::from)?;
+            normalized.push(whole(normalizer.normalize(batch)?)?);
+        }
+        let spend = model::sort_spend(&model::concat_spend(&normalized)?)?;
+        Ok(Self {
+            manifest: None,
+            accounts,
+            events: event_parts(&events, &columns, tables.part_rows.max(1))?,
+            spend: spend_parts(&spend)?,
+            columns,
+        })
+    }
+}
+
+/// The batch, if no row is at fault.
+fn whole(normalized: Normalized) -> Result<RecordBatch, TableFault> {
+    match normalized.faults.into_iter().next() {
+        Some(fault) => Err(TableFault::Row(fault)),
+        None => Ok(normalized.batch),
+    }
+}
+
+fn event_parts(
+    sorted: &model::Sorted,
+    columns: &BTreeSet<String>,
+    part_rows: usize,
+) -> Result<Vec<Part<Split>>, Error> {
+    let projection = Projection { texts: columns.clone(), totals: true, date_times: true };
+    let batch = with_ordinals(&as_dictionaries(&sorted.batch)?, &sorted.customers)?;
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for to in sorted.customers.iter().skip(1).map(|offset| *offset as usize) {
+        if to - from >= part_rows || to == batch.num_rows() {
+            let split = Split::decode(&batch.slice(from, to - from), &projection).map_err(unexpected)?;
+            parts.push(part((to - from) as u64, &split.days.clone(), split));
+            from = to;
+        }
+    }
+    Ok(parts)
+}
+
+fn spend_parts(batch: &RecordBatch) -> Result<Vec<Part<SpendSplit>>, Error> {
+    let split = SpendSplit::decode(&as_dictionaries(batch)?).map_err(unexpected)?;
+    Ok(vec![part(batch.num_rows() as u64, &split.days.clone(), split)])
+}
+
+fn part<T>(rows: u64, days: &[u16], split: T) -> Part<T> {
+    let days = days.iter().min().zip(days.iter().max()).map(|(first, last)| (i32::from(*first), i32::from(*last)));
+    Part { rows, bounds: Bounds { accounts: None, days }, source: Source::Memory(Arc::new(split)) }
+}
+
+fn unexpected(fault: crate::scan::ColumnFault) -> Error {
+    ArrowError::SchemaError(format!("column `{}`: {}", fault.column, fault.fault)).into()
+}
+
+/// The batch with every text column as a dictionary.
+fn as_dictionaries(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns()).map(|(field, array)| match field.data_type() {
+        DataType::Utf8 => Ok((field.as_ref().clone().with_data_type(dictionary.clone()), cast(array, &dictionary)?)),
+        _ => Ok((field.as_ref().clone(), array.clone())),
+    });
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) =
+        columns.collect::<Result<Vec<_>, ArrowError>>()?.into_iter().unzip();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+}
+
+/// The batch with the number of each row's customer.
+fn with_ordinals(batch: &RecordBatch, customers: &[u32]) -> Result<RecordBatch, ArrowError> {
+    let mut ordinals = Vec::with_capacity(batch.num_rows());
+    for (ordinal, ends) in (0_i32..).zip(customers.windows(2)) {
+        ordinals.resize(ends[1] as usize, ordinal);
+    }
+    let mut fields = vec![Field::new(CUSTOMER_COLUMN, DataType::Int32, false)];
+    fields.extend(batch.schema().fields().iter().map(|field| field.as_ref().clone()));
+    let mut arrays: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(ordinals))];
+    arrays.extend(batch.columns().iter().cloned());
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+}

@@ -1,0 +1,136 @@
+//! What can go wrong, by whose fault.
+
+use crate::dataset::store::StoreError;
+use crate::query::FilterFault;
+use crate::{Day, model};
+use std::path::PathBuf;
+
+/// Why a query was not answered or a dataset not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The query is at fault.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// A file of the dataset is at fault.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// Rows handed in break a rule of the tables.
+    #[error(transparent)]
+    Table(#[from] model::TableFault),
+    /// No threads to work with.
+    #[error("threads could not be started: {0}")]
+    Threads(String),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Dataset(error.into())
+    }
+}
+
+impl Error {
+    /// Whether asking differently could help.
+    #[must_use]
+    pub const fn is_query(&self) -> bool {
+        matches!(self, Self::Query(_))
+    }
+}
+
+/// Why a query cannot be answered.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// No field was named.
+    #[error("expected at least one field")]
+    MissingFields,
+    /// No field is a metric.
+    #[error("expected at least one metric among the fields")]
+    MissingMetric,
+    /// A field has the name of a key that every answer keeps for itself.
+    #[error("a field cannot be named `{name}`: answers carry the sub-range under that name")]
+    ReservedField {
+        /// `start` or `end`.
+        name: String,
+    },
+    /// The range ends before it starts.
+    #[error("the range ends on {end}, before it starts on {start}")]
+    ReversedRange {
+        /// The first day asked for.
+        start: Day,
+        /// The last day asked for.
+        end: Day,
+    },
+    /// A single interval spans more than the attribution window.
+    #[error(
+        "requested range spans {days} days, exceeding the {limit}-day attribution window; \
+         use the interval month, week or day, or shorten the range"
+    )]
+    SpanTooLong {
+        /// Days in the range.
+        days: u32,
+        /// Days allowed.
+        limit: u32,
+    },
+    /// A sum is larger than a whole number can hold.
+    #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
+    Overflow {
+        /// What was summed.
+        name: &'static str,
+    },
+    /// The filter is at fault.
+    #[error("filter on `{field}`: {fault}")]
+    Filter {
+        /// The field of the condition.
+        field: String,
+        /// What is wrong with it.
+        fault: FilterFault,
+    },
+}
+
+/// Why files cannot be read as a dataset.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatasetError {
+    /// The operating system refused.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// The folder holds no manifest, or not the one asked for.
+    #[error("`{}` holds no dataset{}", path.display(), version.map(|v| format!(" of version {v}")).unwrap_or_default())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+        /// The version asked for, if one was.
+        version: Option<u64>,
+    },
+    /// A manifest is not to be read.
+    #[error(transparent)]
+    Manifest(#[from] StoreError),
+    /// A Parquet file does not decode.
+    #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0, where it is known.
+        row_group: Option<usize>,
+        /// What the reader said.
+        source: parquet::errors::ParquetError,
+    },
+    /// A file does not hold what its manifest and layout promise.
+    #[error("`{}`{}, column `{column}`: {fault}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0, where it is known.
+        row_group: Option<usize>,
+        /// The column.
+        column: String,
+        /// What was found instead.
+        fault: &'static str,
+    },
+}

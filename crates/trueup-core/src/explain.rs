@@ -1,0 +1,118 @@
+//! What a query will do, and what it did.
+
+use crate::dataset::Dataset;
+use crate::plan::{Origin, Plan};
+use crate::query::DateRange;
+use crate::run::{kept, milliseconds};
+use std::fmt;
+use std::time::Duration;
+
+/// The plan of a query against one dataset, to be read by people.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The parts of the range, each computed as if it alone had been asked.
+    pub sub_ranges: Vec<DateRange>,
+    /// The columns of the event table that are read.
+    pub columns: Vec<String>,
+    /// Row groups of events that are read.
+    pub event_parts_kept: usize,
+    /// Row groups of events that statistics rule out.
+    pub event_parts_skipped: usize,
+    /// Row groups of spend that are read.
+    pub spend_parts_kept: usize,
+    /// Row groups of spend that are ruled out or not needed.
+    pub spend_parts_skipped: usize,
+    /// What rows are grouped by, each with where its values come from.
+    pub groups: Vec<String>,
+    /// Whether a filter is held against events.
+    pub filters_events: bool,
+    /// Whether a filter is held against finished rows.
+    pub filters_rows: bool,
+    /// What running it took, if it was run.
+    pub measured: Option<Measured>,
+}
+
+/// What running a query took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// Row groups read.
+    pub parts: usize,
+    /// Rows in them.
+    pub rows: u64,
+    /// Events that lay in the range and passed the filter.
+    pub kept_rows: u64,
+    /// Groups before conditions on metrics.
+    pub groups: usize,
+    /// Rows of the answer.
+    pub result_rows: usize,
+    /// Reading and aggregating.
+    pub aggregation: Duration,
+    /// Merging, ratios, order.
+    pub finishing: Duration,
+}
+
+impl Explanation {
+    pub(crate) fn new(plan: &Plan, dataset: &Dataset) -> Self {
+        let mut columns: Vec<String> = ["account", "type", "date"].map(str::to_owned).to_vec();
+        columns.extend(plan.projection.totals.then(|| "total".to_owned()));
+        columns.extend(plan.projection.date_times.then(|| "dateTime".to_owned()));
+        columns.extend(plan.projection.texts.iter().cloned());
+        let events = kept(dataset.events(), plan, true).len();
+        let spend = if plan.needs_spend { kept(dataset.spend(), plan, true).len() } else { 0 };
+        let origin = |origin| match origin {
+            Origin::Computed(_) => "computed",
+            Origin::Stored => "stored",
+            Origin::Absent => "absent: empty on every row",
+        };
+        Self {
+            sub_ranges: plan.sub_ranges.clone(),
+            columns,
+            event_parts_kept: events,
+            event_parts_skipped: dataset.events().len() - events,
+            spend_parts_kept: spend,
+            spend_parts_skipped: dataset.spend().len() - spend,
+            groups: plan.dimensions.iter().map(|d| format!("{} ({})", d.name, origin(d.origin))).collect(),
+            filters_events: plan.row_condition.is_some(),
+            filters_rows: plan.having.is_some(),
+            measured: None,
+        }
+    }
+
+    pub(crate) fn with_measured(mut self, measured: Measured) -> Self {
+        self.measured = Some(measured);
+        self
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = self.sub_ranges.first().zip(self.sub_ranges.last());
+        if let Some((first, last)) = ends {
+            writeln!(f, "sub-ranges   {} from {} to {}", self.sub_ranges.len(), first.start, last.end)?;
+        }
+        writeln!(f, "columns      {}", self.columns.join(", "))?;
+        let (kept, skipped) = (self.event_parts_kept, self.event_parts_skipped);
+        writeln!(f, "events       {kept} row groups kept, {skipped} skipped")?;
+        let (kept, skipped) = (self.spend_parts_kept, self.spend_parts_skipped);
+        writeln!(f, "spend        {kept} row groups kept, {skipped} skipped")?;
+        let groups = if self.groups.is_empty() { "one group per sub-range".to_owned() } else { self.groups.join(", ") };
+        writeln!(f, "groups       {groups}")?;
+        let filters = match (self.filters_events, self.filters_rows) {
+            (false, false) => "none",
+            (true, false) => "on events",
+            (false, true) => "on finished rows",
+            (true, true) => "on events and on finished rows",
+        };
+        writeln!(f, "filter       {filters}")?;
+        if let Some(measured) = &self.measured {
+            writeln!(f, "read         {} rows in {} row groups", measured.rows, measured.parts)?;
+            writeln!(f, "kept         {} events", measured.kept_rows)?;
+            writeln!(f, "answer       {} groups, {} rows", measured.groups, measured.result_rows)?;
+            writeln!(f, "aggregation  {}", milliseconds(measured.aggregation))?;
+            writeln!(f, "finishing    {}", milliseconds(measured.finishing))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! The answer as a polars data frame.
+
+use super::{Column, ResultTable, Values};
+use polars::prelude::{
+    Column as PolarsColumn, DataFrame, DataType, Int128Chunked, IntoSeries, NamedFrom, NewChunkedArray, PlSmallStr,
+    PolarsResult, Series,
+};
+
+impl ResultTable {
+    /// The answer as a data frame: days as `Date`, dimensions as `String` (never null), counts as `UInt64`, money as
+    /// `Decimal(38, 6)` in currency units, ratios as `Float64`.
+    ///
+    /// # Errors
+    /// An amount of money has more than 38 digits.
+    pub fn data_frame(&self) -> PolarsResult<DataFrame> {
+        let columns: Vec<PolarsColumn> =
+            self.columns.iter().map(|column| series(column).map(PolarsColumn::from)).collect::<PolarsResult<_>>()?;
+        DataFrame::new(self.rows, columns)
+    }
+}
+
+fn series(column: &Column) -> PolarsResult<Series> {
+    let name = PlSmallStr::from_str(&column.name);
+    Ok(match &column.values {
+        Values::Days(days) => {
+            let numbers: Vec<i32> = days.iter().map(|day| i32::from(day.number())).collect();
+            Series::new(name, numbers).cast(&DataType::Date)?
+        }
+        Values::Texts(texts) => {
+            Series::new(name, (0..texts.codes.len()).map(|row| texts.get(row)).collect::<Vec<&str>>())
+        }
+        Values::Counts(counts) => Series::new(name, counts),
+        Values::Money(amounts) => Int128Chunked::from_slice(name, amounts).into_decimal(38, 6)?.into_series(),
+        Values::Ratios(ratios) => Series::new(name, ratios),
+    })
+}

@@ -1,0 +1,139 @@
+//! A filter split into what is decided on events and what is decided on finished rows.
+
+use super::DimensionRef;
+use crate::dictionary::{self, Formula};
+use crate::error::QueryError;
+use crate::query::{Filter, FilterFault, NumberTest, Test, TextTest, is_finished};
+use std::collections::BTreeSet;
+
+/// Tests joined by and, or, not.
+#[derive(Clone, Debug)]
+pub(crate) enum Condition<T> {
+    All(Vec<Condition<T>>),
+    Any(Vec<Condition<T>>),
+    Not(Box<Condition<T>>),
+    Test(T),
+}
+
+/// A test of one event.
+#[derive(Clone, Debug)]
+pub(crate) enum RowTest {
+    /// A dimension's text.
+    Dimension(DimensionRef, TextTest),
+    /// The event's own amount, in currency units.
+    Total(NumberTest),
+}
+
+/// A test of one metric of a finished row.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricTest {
+    pub(crate) formula: Formula,
+    pub(crate) test: NumberTest,
+}
+
+impl RowTest {
+    /// The dimension tested, unless it is `total`.
+    pub(crate) const fn dimension(&self) -> Option<&DimensionRef> {
+        match self {
+            Self::Dimension(dimension, _) => Some(dimension),
+            Self::Total(_) => None,
+        }
+    }
+}
+
+impl<T> Condition<T> {
+    /// Every test, in order.
+    pub(crate) fn leaves(&self) -> Vec<&T> {
+        match self {
+            Self::Test(test) => vec![test],
+            Self::Not(part) => part.leaves(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::leaves).collect(),
+        }
+    }
+
+    /// Other tests, joined in the same way.
+    pub(crate) fn map<'a, U>(&'a self, make: &mut impl FnMut(&'a T) -> U) -> Condition<U> {
+        match self {
+            Self::Test(test) => Condition::Test(make(test)),
+            Self::Not(part) => Condition::Not(Box::new(part.map(make))),
+            Self::All(parts) => Condition::All(parts.iter().map(|part| part.map(make)).collect()),
+            Self::Any(parts) => Condition::Any(parts.iter().map(|part| part.map(make)).collect()),
+        }
+    }
+}
+
+type Split = (Option<Condition<RowTest>>, Option<Condition<MetricTest>>);
+
+/// Splits a filter at its outermost ands.
+pub(super) fn split(filter: &Filter, columns: &BTreeSet<String>) -> Result<Split, QueryError> {
+    filter.check_bounds().map_err(|fault| refused(filter, fault))?;
+    let mut rows = Vec::new();
+    let mut finished = Vec::new();
+    for part in conjuncts(filter) {
+        match (decided(part, true), decided(part, false)) {
+            (true, true) => return Err(refused(part, FilterFault::MixedKinds)),
+            (true, false) => finished.push(build(part, &mut metric_test)?),
+            (false, _) => rows.push(build(part, &mut |name, test| row_test(name, test, columns))?),
+        }
+    }
+    let join = |parts: Vec<_>| (!parts.is_empty()).then_some(Condition::All(parts));
+    let having = (!finished.is_empty()).then_some(Condition::All(finished));
+    Ok((join(rows), having))
+}
+
+fn conjuncts(filter: &Filter) -> Vec<&Filter> {
+    match filter {
+        Filter::All(parts) if !parts.is_empty() => parts.iter().flat_map(conjuncts).collect(),
+        other => vec![other],
+    }
+}
+
+/// Whether some condition below is decided on finished rows, or, with `finished` false, on events.
+fn decided(filter: &Filter, finished: bool) -> bool {
+    match filter {
+        Filter::Field { name, .. } => is_finished(name) == finished,
+        Filter::Not(part) => decided(part, finished),
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().any(|part| decided(part, finished)),
+    }
+}
+
+fn build<T>(
+    filter: &Filter,
+    leaf: &mut impl FnMut(&str, &Test) -> Result<T, FilterFault>,
+) -> Result<Condition<T>, QueryError> {
+    Ok(match filter {
+        Filter::Field { name, test } => {
+            Condition::Test(leaf(name, test).map_err(|fault| QueryError::Filter { field: name.clone(), fault })?)
+        }
+        Filter::Not(part) => Condition::Not(Box::new(build(part, leaf)?)),
+        Filter::All(parts) => Condition::All(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
+        Filter::Any(parts) => Condition::Any(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
+    })
+}
+
+fn row_test(name: &str, test: &Test, columns: &BTreeSet<String>) -> Result<RowTest, FilterFault> {
+    if name == "total" {
+        return Ok(RowTest::Total(NumberTest::new(test)?));
+    }
+    Ok(RowTest::Dimension(DimensionRef::new(name, columns), TextTest::new(test)?))
+}
+
+fn metric_test(name: &str, test: &Test) -> Result<MetricTest, FilterFault> {
+    let test = NumberTest::new(test)?;
+    let (_, metric) = dictionary::metric(name).ok_or(FilterFault::MixedKinds)?;
+    Ok(MetricTest { formula: metric.formula, test })
+}
+
+fn refused(filter: &Filter, fault: FilterFault) -> QueryError {
+    let mut first = filter;
+    loop {
+        first = match first {
+            Filter::Field { name, .. } => return QueryError::Filter { field: name.clone(), fault },
+            Filter::Not(part) => part,
+            Filter::All(parts) | Filter::Any(parts) => match parts.first() {
+                Some(part) => part,
+                None => return QueryError::Filter { field: String::new(), fault },
+            },
+        };
+    }
+}

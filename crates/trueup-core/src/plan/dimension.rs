@@ -1,0 +1,52 @@
+//! A dimension's name resolved to where its values come from.
+
+use crate::dictionary::{self, Computed, FieldGroup, Kind, Source, SpendColumn};
+use std::collections::BTreeSet;
+
+/// A dimension that a query groups by or filters on.
+#[derive(Clone, Debug)]
+pub(crate) struct DimensionRef {
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    /// The spend table's column of the same meaning.
+    pub(crate) spend: Option<SpendColumn>,
+    /// Reads as empty for accounts without lead grading.
+    pub(crate) lead_grading: bool,
+    known: bool,
+}
+
+/// Where a dimension's values come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Computed(Computed),
+    /// The event column of the dimension's name.
+    Stored,
+    /// No table has it: empty on every row.
+    Absent,
+}
+
+impl DimensionRef {
+    pub(crate) fn new(name: &str, columns: &BTreeSet<String>) -> Self {
+        let stored = if columns.contains(name) { Origin::Stored } else { Origin::Absent };
+        let field = dictionary::field(name);
+        let (origin, spend) = match field.map(|field| &field.kind) {
+            Some(Kind::Dimension(dimension)) => match dimension.source {
+                Source::Computed(computed) => (Origin::Computed(computed), dimension.spend),
+                Source::Stored => (stored, dimension.spend),
+            },
+            _ => (stored, None),
+        };
+        Self {
+            name: name.to_owned(),
+            origin,
+            spend,
+            lead_grading: field.is_some_and(|field| field.group == FieldGroup::LeadGrading),
+            known: field.is_some() || origin == Origin::Stored,
+        }
+    }
+
+    /// Whether neither the dictionary nor the dataset knows the name.
+    pub(crate) const fn is_unknown(&self) -> bool {
+        !self.known
+    }
+}

@@ -1,0 +1,143 @@
+//! A query resolved against the dictionary and the dataset's columns: what to read, how to group, what to keep.
+
+mod condition;
+mod dimension;
+mod projection;
+
+pub(crate) use condition::{Condition, MetricTest, RowTest};
+pub(crate) use dimension::{DimensionRef, Origin};
+pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, Projection, STATUS_COLUMN};
+
+use crate::dictionary::{self, Field, Formula, Measure};
+use crate::error::QueryError;
+use crate::query::{Accounts, DateRange, EventsQuery, Interval};
+use std::collections::BTreeSet;
+
+/// The longest range that one sub-range may cover unless the query lifts it.
+pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
+
+/// A query, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) range: DateRange,
+    /// The parts of the range, in order.
+    pub(crate) sub_ranges: Vec<DateRange>,
+    pub(crate) interval: Interval,
+    pub(crate) accounts: Accounts,
+    /// The columns of the answer, in order.
+    pub(crate) output: Vec<Output>,
+    /// What rows are grouped by, in the order requested.
+    pub(crate) dimensions: Vec<DimensionRef>,
+    /// Measures of events that some metric needs.
+    pub(crate) measures: Vec<Measure>,
+    /// Conditions on events; spend rows are held against them too.
+    pub(crate) row_condition: Option<Condition<RowTest>>,
+    /// Conditions on finished rows.
+    pub(crate) having: Option<Condition<MetricTest>>,
+    /// Whether a metric that is selected or filtered on needs the spend table.
+    pub(crate) needs_spend: bool,
+    pub(crate) projection: Projection,
+    /// Names that neither the dictionary nor the dataset knows.
+    pub(crate) unknown_fields: Vec<String>,
+}
+
+/// One column of the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// The dimension at this place in [`Plan::dimensions`].
+    Dimension(usize),
+    /// A metric.
+    Metric(&'static Field, Formula),
+}
+
+impl Plan {
+    /// Resolves `query` for a dataset whose events carry `columns` beside the required ones.
+    pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
+        check_range(query)?;
+        let (output, dimensions) = resolve_fields(&query.fields, columns)?;
+        let (row_condition, having) = match &query.filter {
+            Some(filter) => condition::split(filter, columns)?,
+            None => (None, None),
+        };
+        let measures = needed_measures(&output, having.as_ref());
+        let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
+        let mut projection = Projection::default();
+        dimensions.iter().for_each(|dimension| projection.add_dimension(dimension));
+        measures.iter().for_each(|measure| projection.add_measure(*measure, columns));
+        for test in row_condition.iter().flat_map(Condition::leaves) {
+            projection.add_row_test(test);
+        }
+        let mut unknown_fields: Vec<String> = Vec::new();
+        let tested = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension);
+        for dimension in dimensions.iter().chain(tested) {
+            if dimension.is_unknown() && !unknown_fields.contains(&dimension.name) {
+                unknown_fields.push(dimension.name.clone());
+            }
+        }
+        Ok(Self {
+            range: query.range,
+            sub_ranges: query.range.split(query.interval),
+            interval: query.interval,
+            accounts: query.accounts.clone(),
+            output,
+            dimensions,
+            measures,
+            row_condition,
+            having,
+            needs_spend: !spend.is_empty(),
+            projection,
+            unknown_fields,
+        })
+    }
+}
+
+fn check_range(query: &EventsQuery) -> Result<(), QueryError> {
+    let DateRange { start, end } = query.range;
+    if end < start {
+        return Err(QueryError::ReversedRange { start, end });
+    }
+    let days = query.range.days();
+    if query.interval == Interval::Total && days > ATTRIBUTION_WINDOW_DAYS && !query.long_total {
+        return Err(QueryError::SpanTooLong { days, limit: ATTRIBUTION_WINDOW_DAYS });
+    }
+    Ok(())
+}
+
+fn resolve_fields(
+    fields: &[String],
+    columns: &BTreeSet<String>,
+) -> Result<(Vec<Output>, Vec<DimensionRef>), QueryError> {
+    if fields.is_empty() {
+        return Err(QueryError::MissingFields);
+    }
+    let mut output = Vec::new();
+    let mut dimensions: Vec<DimensionRef> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for name in fields {
+        if !seen.insert(name) {
+            continue;
+        }
+        if name == "start" || name == "end" {
+            return Err(QueryError::ReservedField { name: name.clone() });
+        }
+        if let Some((field, metric)) = dictionary::metric(name) {
+            output.push(Output::Metric(field, metric.formula));
+        } else {
+            output.push(Output::Dimension(dimensions.len()));
+            dimensions.push(DimensionRef::new(name, columns));
+        }
+    }
+    if !output.iter().any(|column| matches!(column, Output::Metric(..))) {
+        return Err(QueryError::MissingMetric);
+    }
+    Ok((output, dimensions))
+}
+
+fn needed_measures(output: &[Output], having: Option<&Condition<MetricTest>>) -> BTreeSet<Measure> {
+    let selected = output.iter().filter_map(|column| match column {
+        Output::Metric(_, formula) => Some(*formula),
+        Output::Dimension(_) => None,
+    });
+    let tested = having.into_iter().flat_map(Condition::leaves).map(|test| test.formula);
+    selected.chain(tested).flat_map(Formula::measures).collect()
+}

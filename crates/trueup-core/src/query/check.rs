@@ -1,0 +1,230 @@
+//! Which filters are accepted.
+
+use super::filter::decimal_number;
+use super::{Comparison, Filter, Operand, Test};
+use crate::dictionary;
+
+/// Conditions may be nested so deep.
+pub const MAX_DEPTH: usize = 32;
+/// All conditions and joined parts of one filter may number so many.
+pub const MAX_OPERANDS: usize = 1_000;
+/// A regular expression may have so many characters.
+pub const MAX_PATTERN: usize = 1_000;
+/// A compiled regular expression may take so many bytes.
+pub const MAX_COMPILED_PATTERN: usize = 1 << 20;
+
+/// What is wrong with a condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterFault {
+    /// The flag means nothing.
+    #[error("expected flags out of `i`, `m`, `s`, `u`, `x`, but found `{0}`")]
+    UnknownFlag(char),
+    /// The pattern is longer than allowed.
+    #[error("the regular expression has {found} characters, but {limit} are allowed")]
+    PatternTooLong {
+        /// Its characters.
+        found: usize,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// The pattern does not compile, or not within the size allowed.
+    #[error("the regular expression does not compile: {0}")]
+    BadPattern(String),
+    /// A metric or `total` is compared with something that is no number.
+    #[error("expected a number to compare with, but found `{0}`")]
+    NotANumber(String),
+    /// A metric or `total` is tested as only a text can be.
+    #[error("regex, empty and notEmpty test texts, but this field is a number")]
+    NotAText,
+    /// Conditions on finished rows and on events stand under one `or` or `not`.
+    #[error(
+        "conditions on metrics and on dimensions (or `total`) can be joined by `and` only: under one `or` or `not` they cannot be decided together"
+    )]
+    MixedKinds,
+    /// Nested deeper than allowed.
+    #[error("conditions are nested deeper than {limit} levels")]
+    TooDeep {
+        /// Levels allowed.
+        limit: usize,
+    },
+    /// More conditions than allowed.
+    #[error("the filter has more than {limit} operands")]
+    TooManyOperands {
+        /// Operands allowed.
+        limit: usize,
+    },
+}
+
+/// A test of a number that a field has: an event's `total` or a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NumberTest {
+    Equals(f64),
+    NotEquals(f64),
+    Compare(Comparison, f64),
+}
+
+impl NumberTest {
+    /// Reads a test as one of numbers.
+    pub(crate) fn new(test: &Test) -> Result<Self, FilterFault> {
+        match test {
+            Test::Equals(operand) => Ok(Self::Equals(number(operand)?)),
+            Test::NotEquals(operand) => Ok(Self::NotEquals(number(operand)?)),
+            Test::Compare(comparison, operand) => Ok(Self::Compare(*comparison, number(operand)?)),
+            Test::Matches { .. } | Test::Empty | Test::NotEmpty => Err(FilterFault::NotAText),
+        }
+    }
+
+    /// Whether a value passes; an absent one equals nothing and compares with nothing.
+    pub(crate) fn holds(&self, value: Option<f64>) -> bool {
+        match (self, value) {
+            (Self::Equals(operand), Some(value)) => value == *operand,
+            (Self::NotEquals(operand), Some(value)) => value != *operand,
+            (Self::Compare(comparison, operand), Some(value)) => {
+                value.partial_cmp(operand).is_some_and(|ordering| comparison.holds(ordering))
+            }
+            (Self::Equals(_) | Self::Compare(..), None) => false,
+            (Self::NotEquals(_), None) => true,
+        }
+    }
+}
+
+fn number(operand: &Operand) -> Result<f64, FilterFault> {
+    let number = match operand {
+        Operand::Number(number) => Some(*number),
+        Operand::Text(text) => decimal_number(text),
+    };
+    number.filter(|number| number.is_finite()).ok_or_else(|| {
+        FilterFault::NotANumber(match operand {
+            Operand::Number(number) => number.to_string(),
+            Operand::Text(text) => text.clone(),
+        })
+    })
+}
+
+/// A test of a dimension's text, compiled.
+#[derive(Clone, Debug)]
+pub(crate) enum TextTest {
+    Equals(Operand),
+    NotEquals(Operand),
+    Compare(Comparison, Operand),
+    Matches(regex::Regex),
+    Empty,
+    NotEmpty,
+}
+
+impl TextTest {
+    /// Compiles a test of texts.
+    pub(crate) fn new(test: &Test) -> Result<Self, FilterFault> {
+        if let Test::Equals(Operand::Number(number))
+        | Test::NotEquals(Operand::Number(number))
+        | Test::Compare(_, Operand::Number(number)) = test
+            && !number.is_finite()
+        {
+            return Err(FilterFault::NotANumber(number.to_string()));
+        }
+        Ok(match test {
+            Test::Equals(operand) => Self::Equals(operand.clone()),
+            Test::NotEquals(operand) => Self::NotEquals(operand.clone()),
+            Test::Compare(comparison, operand) => Self::Compare(*comparison, operand.clone()),
+            Test::Matches { pattern, flags } => Self::Matches(compile(pattern, flags)?),
+            Test::Empty => Self::Empty,
+            Test::NotEmpty => Self::NotEmpty,
+        })
+    }
+
+    /// Whether a text passes.
+    pub(crate) fn holds(&self, value: &str) -> bool {
+        match self {
+            Self::Equals(operand) => equals(value, operand),
+            Self::NotEquals(operand) => !equals(value, operand),
+            Self::Compare(_, _) if value.is_empty() => false,
+            Self::Compare(comparison, Operand::Text(text)) => comparison.holds(value.as_bytes().cmp(text.as_bytes())),
+            Self::Compare(comparison, Operand::Number(number)) => decimal_number(value)
+                .and_then(|value| value.partial_cmp(number))
+                .is_some_and(|ordering| comparison.holds(ordering)),
+            Self::Matches(regex) => regex.is_match(value),
+            Self::Empty => value.is_empty(),
+            Self::NotEmpty => !value.is_empty(),
+        }
+    }
+}
+
+fn equals(value: &str, operand: &Operand) -> bool {
+    match operand {
+        Operand::Text(text) => value == text,
+        Operand::Number(number) => decimal_number(value) == Some(*number),
+    }
+}
+
+fn compile(pattern: &str, flags: &str) -> Result<regex::Regex, FilterFault> {
+    let found = pattern.chars().count();
+    if found > MAX_PATTERN {
+        return Err(FilterFault::PatternTooLong { found, limit: MAX_PATTERN });
+    }
+    let mut builder = regex::RegexBuilder::new(pattern);
+    builder.size_limit(MAX_COMPILED_PATTERN);
+    for flag in flags.chars() {
+        match flag {
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            's' => builder.dot_matches_new_line(true),
+            'u' => &mut builder,
+            'x' => builder.ignore_whitespace(true),
+            other => return Err(FilterFault::UnknownFlag(other)),
+        };
+    }
+    builder.build().map_err(|error| FilterFault::BadPattern(error.to_string()))
+}
+
+/// Checks a test on the field `name` as a query would.
+///
+/// # Errors
+/// The fault, if no query accepts the test on that field.
+pub fn check_test(name: &str, test: &Test) -> Result<(), FilterFault> {
+    if is_number(name) { NumberTest::new(test).map(|_| ()) } else { TextTest::new(test).map(|_| ()) }
+}
+
+/// Whether the field is a number to filters: a metric, or the event's `total`.
+pub(crate) fn is_number(name: &str) -> bool {
+    dictionary::metric(name).is_some()
+}
+
+/// Whether the field is decided on finished rows.
+pub(crate) fn is_finished(name: &str) -> bool {
+    name != "total" && is_number(name)
+}
+
+impl Filter {
+    /// Checks depth, and how many conditions and joined parts there are; the outermost join does not count.
+    pub(crate) fn check_bounds(&self) -> Result<(), FilterFault> {
+        let (depth, operands) = self.measure(0)?;
+        if depth > MAX_DEPTH {
+            return Err(FilterFault::TooDeep { limit: MAX_DEPTH });
+        }
+        if operands > MAX_OPERANDS {
+            return Err(FilterFault::TooManyOperands { limit: MAX_OPERANDS });
+        }
+        Ok(())
+    }
+
+    fn measure(&self, above: usize) -> Result<(usize, usize), FilterFault> {
+        // The descent stops here, so that no filter can exhaust the stack.
+        if above > MAX_DEPTH {
+            return Err(FilterFault::TooDeep { limit: MAX_DEPTH });
+        }
+        let parts = match self {
+            Self::Field { .. } => return Ok((1, 1)),
+            Self::All(parts) | Self::Any(parts) => parts.as_slice(),
+            Self::Not(part) => std::slice::from_ref(&**part),
+        };
+        let mut depth = 0;
+        let mut operands = 0;
+        for part in parts {
+            let (below, count) = part.measure(above + 1)?;
+            depth = depth.max(below);
+            operands += count + usize::from(!matches!(part, Self::Field { .. }));
+        }
+        Ok((depth + 1, operands))
+    }
+}

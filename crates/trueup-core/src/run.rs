@@ -1,0 +1,127 @@
+//! A query from plan to answer: prune, read, aggregate in parallel, merge in order, finish.
+
+use crate::aggregate::{Context, Merged, aggregate_events, aggregate_spend};
+use crate::dataset::{Dataset, Part, Pruning};
+use crate::error::Error;
+use crate::explain::{Explanation, Measured};
+use crate::finish::{self, ResultTable};
+use crate::plan::Plan;
+use crate::query::EventsQuery;
+use rayon::prelude::*;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+/// How a query is carried out; none of it changes a byte of the answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// Threads to work with; `None` shares those of the process.
+    pub threads: Option<NonZeroUsize>,
+    /// Whether parts that statistics rule out are left unread.
+    pub pruning: bool,
+}
+
+impl Default for Execution {
+    fn default() -> Self {
+        Self { threads: None, pruning: true }
+    }
+}
+
+impl Dataset {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// The query is at fault, or a file does not read.
+    ///
+    /// ```
+    /// use trueup_core::dataset::{Dataset, Tables};
+    /// use trueup_core::query::EventsQuery;
+    ///
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+    /// assert_eq!(dataset.query(&query)?.value(0, "leads"), Some(trueup_core::Value::Count(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query(&self, query: &EventsQuery) -> Result<ResultTable, Error> {
+        self.run(query, Execution::default())
+    }
+
+    /// Answers a query in the way that `execution` says.
+    ///
+    /// # Errors
+    /// The query is at fault, or a file does not read.
+    pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
+        self.execute(&Plan::new(query, self.columns())?, execution).map(|(table, _)| table)
+    }
+
+    /// The plan of a query, without running it.
+    ///
+    /// # Errors
+    /// The query is at fault.
+    pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
+        let plan = Plan::new(query, self.columns())?;
+        Ok(Explanation::new(&plan, self))
+    }
+
+    /// The plan of a query, and what running it took.
+    ///
+    /// # Errors
+    /// The query is at fault, or a file does not read.
+    pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
+        let plan = Plan::new(query, self.columns())?;
+        let (_, measured) = self.execute(&plan, execution)?;
+        Ok(Explanation::new(&plan, self).with_measured(measured))
+    }
+
+    fn execute(&self, plan: &Plan, execution: Execution) -> Result<(ResultTable, Measured), Error> {
+        match execution.threads {
+            None => self.execute_here(plan, execution.pruning),
+            Some(threads) => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
+                pool.map_err(|error| Error::Threads(error.to_string()))?
+                    .install(|| self.execute_here(plan, execution.pruning))
+            }
+        }
+    }
+
+    fn execute_here(&self, plan: &Plan, pruning: bool) -> Result<(ResultTable, Measured), Error> {
+        let begun = Instant::now();
+        let context = Context::new(plan, self.accounts());
+        let events = kept(self.events(), plan, pruning);
+        let spend = if plan.needs_spend { kept(self.spend(), plan, pruning) } else { Vec::new() };
+        let partials = events
+            .par_iter()
+            .map(|part| part.read(&plan.projection).map(|split| aggregate_events(&context, &split)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let spend_partials = spend
+            .par_iter()
+            .map(|part| part.read().map(|split| aggregate_spend(&context, &split)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let aggregated = begun.elapsed();
+        let mut merged = Merged::new(plan, &context.layout);
+        partials.iter().for_each(|partial| merged.add(partial));
+        spend_partials.iter().for_each(|partial| merged.add_spend(partial));
+        let groups = merged.groups.len();
+        let table = finish::finish(&context, merged)?;
+        let total = begun.elapsed();
+        let measured = Measured {
+            parts: events.len() + spend.len(),
+            rows: events.iter().map(|part| part.rows).sum::<u64>() + spend.iter().map(|part| part.rows).sum::<u64>(),
+            kept_rows: partials.iter().map(|partial| partial.rows).sum(),
+            groups,
+            result_rows: table.len(),
+            aggregation: aggregated,
+            finishing: total.saturating_sub(aggregated),
+        };
+        Ok((table, measured))
+    }
+}
+
+/// The parts that a query reads, in order.
+pub(crate) fn kept<'a, T>(parts: &'a [Part<T>], plan: &Plan, pruning: bool) -> Vec<&'a Part<T>> {
+    parts.iter().filter(|part| !pruning || part.bounds.prune(plan) == Pruning::Keep).collect()
+}
+
+/// A time in milliseconds, for people.
+pub(crate) fn milliseconds(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}

@@ -1,0 +1,63 @@
+//! Spend rows, decoded.
+
+use super::decode::{column, days, totals};
+use super::text::dictionary_codes;
+use super::{ColumnFault, NO_VALUE};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, RecordBatch};
+use std::sync::Arc;
+
+/// The text columns of the spend table, in the order in which [`SpendSplit::texts`] holds them.
+pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
+
+/// Codes and texts of one column.
+pub(crate) type CodedTexts = (Vec<u32>, Vec<Arc<str>>);
+
+/// Columns of spend rows; code 0 is the empty text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpendSplit {
+    pub(crate) accounts: CodedTexts,
+    pub(crate) days: Vec<u16>,
+    pub(crate) texts: [CodedTexts; 3],
+    /// Millionths; null is 0.
+    pub(crate) ad_spend: Vec<i64>,
+    /// Millionths; null is 0.
+    pub(crate) management_fee: Vec<i64>,
+    /// Null is 0.
+    pub(crate) clicks: Vec<u64>,
+    /// Null is 0.
+    pub(crate) impressions: Vec<u64>,
+}
+
+impl SpendSplit {
+    /// Decodes all columns of a batch of spend rows.
+    pub(crate) fn decode(batch: &RecordBatch) -> Result<Self, ColumnFault> {
+        let coded = |name: &str| dictionary_codes(name, column(batch, name)?);
+        let [category, channel, campaign] = SPEND_TEXTS;
+        Ok(Self {
+            accounts: coded("account")?,
+            days: days(column(batch, "date")?)?,
+            texts: [coded(category)?, coded(channel)?, coded(campaign)?],
+            ad_spend: amounts(batch, "adSpend")?,
+            management_fee: amounts(batch, "managementFee")?,
+            clicks: counts("clicks", column(batch, "clicks")?)?,
+            impressions: counts("impressions", column(batch, "impressions")?)?,
+        })
+    }
+}
+
+fn amounts(batch: &RecordBatch, name: &str) -> Result<Vec<i64>, ColumnFault> {
+    let mut amounts = totals(name, column(batch, name)?)?;
+    amounts.iter_mut().filter(|amount| **amount == NO_VALUE).for_each(|amount| *amount = 0);
+    Ok(amounts)
+}
+
+fn counts(name: &str, array: &ArrayRef) -> Result<Vec<u64>, ColumnFault> {
+    let counts =
+        array.as_primitive_opt::<Int64Type>().ok_or_else(|| ColumnFault::new(name, "expected whole numbers"))?;
+    counts
+        .iter()
+        .map(|count| u64::try_from(count.unwrap_or(0)).map_err(|_| ColumnFault::new(name, "a count is negative")))
+        .collect()
+}
