@@ -35,8 +35,8 @@ use trueup_core::query::{Filter, Operand, Test};
 /// The parameter that takes conditions across fields.
 pub const ACROSS: &str = "filter";
 
-/// The parameters of an events request that are no conditions on a field.
-pub const RESERVED: [&str; 7] = ["fields", "start", "end", "account", "accounts", "interval", ACROSS];
+/// The parameters of an events request that are no filters; a service keeps them from [`from_parameters`].
+pub const NO_FILTERS: [&str; 6] = ["fields", "start", "end", "account", "accounts", "interval"];
 
 /// The condition that a parameter `field=value` puts on the field.
 ///
@@ -46,17 +46,17 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
     parameter(&mut Bounds::default(), field, value, 1).map(|parsed| parsed.filter)
 }
 
-/// The condition that all parameters of a request state: a repeated one means either value, different ones are joined by AND.
+/// The condition that all filters of a request state: a repeated parameter means either value, different ones are joined by AND.
 ///
-/// [`ACROSS`] is read by [`from_json`]; the other [`RESERVED`] parameters are passed over. `None` if no condition is left. The
-/// bound on operands holds for all parameters together.
+/// [`ACROSS`] is read as by [`from_json`], every other name is a field. `None` if there is no parameter. The bounds hold for all
+/// parameters together.
 ///
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
 pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
     let mut bounds = Bounds::default();
     let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, value) in parameters.iter().filter(|(name, _)| !RESERVED.contains(&name.as_str()) || name == ACROSS) {
+    for (name, value) in parameters {
         match fields.iter_mut().find(|(known, _)| known == name) {
             Some((_, values)) => values.push(value),
             None => fields.push((name, vec![value])),

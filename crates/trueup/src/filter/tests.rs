@@ -133,8 +133,8 @@ fn repeated_parameters_mean_either_and_different_ones_both() {
         let owned: Vec<_> = list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         from_parameters(&owned)
     };
-    assert_eq!(parameters(&[("fields", "leads"), ("accounts", "a"), ("interval", "day")]).unwrap(), None);
-    assert_eq!(parameters(&[("zip", "1"), ("start", "x")]).unwrap(), Some(Filter::equals("zip", "1")));
+    assert_eq!(parameters(&[]).unwrap(), None);
+    assert_eq!(parameters(&[("zip", "1")]).unwrap(), Some(Filter::equals("zip", "1")));
     assert_eq!(
         parameters(&[("zip", "1"), ("agent", "a"), ("zip", "2"), ("filter", r#"{"detail":"d"}"#)]).unwrap(),
         Some(Filter::All(vec![
