@@ -14,6 +14,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::Value as Json;
+use trueup::query::{EventsQuery, Interval};
+use trueup_core::dataset::{Dataset, Tables};
 use trueup_testkit::oracle;
 
 fn folder() -> PathBuf {
@@ -114,6 +116,43 @@ fn the_oracle_agrees_with_the_paper() {
         let answer = oracle::answer(&tables, &request).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
         assert_rows("oracle", &expected, &answer);
     }
+}
+
+#[test]
+fn the_engine_agrees_with_the_paper() {
+    // Parts of one customer each, and everything in one part.
+    for part_rows in [1, 65_536] {
+        let dataset = Dataset::from_tables(&Tables {
+            events: vec![read("events.csv")],
+            spend: vec![read("spend.csv")],
+            accounts: vec![read("accounts.csv")],
+            part_rows,
+        });
+        let dataset = dataset.unwrap();
+        for expected in expected() {
+            let table =
+                dataset.query(&engine_query(&expected)).unwrap_or_else(|why| panic!("{}: {why}", expected.name));
+            let mut answer = Vec::new();
+            trueup::json::write_rows(&table, &mut answer).unwrap();
+            assert_rows("engine", &expected, &String::from_utf8(answer).unwrap());
+        }
+    }
+}
+
+fn engine_query(expected: &Expected) -> EventsQuery {
+    let (start, end) = (expected.text("start").parse().unwrap(), expected.text("end").parse().unwrap());
+    let interval: Interval = expected.text("interval").parse().unwrap();
+    let mut query = EventsQuery::new(expected.texts("fields").unwrap(), start, end).interval(interval);
+    if let Some(keys) = expected.texts("accounts") {
+        query = query.accounts(keys);
+    }
+    if let Some(filter) = trueup::filter::from_parameters(&expected.parameters()).unwrap() {
+        query = query.filter(filter);
+    }
+    if let Some(text) = expected.across() {
+        query = query.filter(trueup::filter::from_json(text).unwrap());
+    }
+    query
 }
 
 #[test]
