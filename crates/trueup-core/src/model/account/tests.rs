@@ -1,0 +1,97 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+
+fn table<const N: usize>(columns: [(&str, Vec<Option<&str>>); N]) -> RecordBatch {
+    let columns = columns.map(|(name, values)| (name, Arc::new(StringArray::from(values)) as ArrayRef, true));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+fn refused(column: &str, value: Option<&str>) -> (String, String, Reason) {
+    let batch = match column {
+        ACCOUNT => table([(ACCOUNT, vec![value])]),
+        _ => table([(ACCOUNT, vec![Some("a")]), (column, vec![value])]),
+    };
+    let fault = Accounts::default().read(&batch).unwrap().faults.remove(0);
+    (fault.column, fault.value, fault.reason)
+}
+
+#[test]
+fn what_is_absent_has_its_default() {
+    let accounts = Accounts::from_batches(&[
+        table([(ACCOUNT, vec![Some("a")])]),
+        table([
+            (ACCOUNT, vec![Some("b"), Some("c")]),
+            (ACCOUNT_NAME, vec![Some(""), Some("Cee")]),
+            (INDUSTRY, vec![None, Some("Roofing")]),
+            (TIME_ZONE, vec![Some(""), Some("America/New_York")]),
+            (LEAD_GRADING, vec![None, Some("true")]),
+            ("other", vec![None, None]),
+        ]),
+    ])
+    .unwrap();
+    assert_eq!(accounts.get("a"), Some(&Account::new("a")));
+    assert_eq!(accounts.get("b"), Some(&Account::new("b")));
+    let c = accounts.get("c").unwrap();
+    assert_eq!((c.name.as_str(), c.industry.as_deref(), c.lead_grading), ("Cee", Some("Roofing"), true));
+    assert_eq!(accounts.time_zone("c"), Tz::America__New_York);
+    assert_eq!((accounts.name("d"), accounts.time_zone("d"), accounts.lead_grading("d")), ("d", Tz::UTC, false));
+    assert_eq!(accounts.len(), 3);
+}
+
+#[test]
+fn the_table_leads_back_to_the_accounts() {
+    let mut accounts = Accounts::default();
+    accounts.insert(Account { time_zone: Tz::Europe__Berlin, lead_grading: true, ..Account::new("b") });
+    accounts.insert(Account { name: "A".to_owned(), industry: Some("HVAC".to_owned()), ..Account::new("a") });
+    assert_eq!(Accounts::from_batches(&[accounts.to_batch().unwrap()]).unwrap(), accounts);
+    let none = Accounts::default();
+    assert_eq!(Accounts::from_batches(&[none.to_batch().unwrap()]).unwrap(), none);
+}
+
+#[test]
+fn each_rule_refuses_its_value() {
+    assert_eq!(refused(ACCOUNT, None), (ACCOUNT.to_owned(), String::new(), Reason::Empty));
+    assert_eq!(refused(ACCOUNT, Some("")).2, Reason::Empty);
+    assert_eq!(refused(ACCOUNT, Some("a,b")), (ACCOUNT.to_owned(), "a,b".to_owned(), Reason::AccountKey));
+    assert_eq!(refused(ACCOUNT, Some("a/b")).2, Reason::AccountKey);
+    assert_eq!(refused(TIME_ZONE, Some("Mars")), (TIME_ZONE.to_owned(), "Mars".to_owned(), Reason::TimeZone));
+    assert_eq!(refused(LEAD_GRADING, Some("yes")), (LEAD_GRADING.to_owned(), "yes".to_owned(), Reason::Boolean));
+}
+
+#[test]
+fn an_account_occurs_once_in_all_batches() {
+    let batch = table([(ACCOUNT, vec![Some("a"), Some("b"), Some("a")])]);
+    let mut accounts = Accounts::default();
+    let read = accounts.read(&batch).unwrap();
+    assert_eq!(read.rows, [0, 1]);
+    assert_eq!((read.faults[0].row, &read.faults[0].reason), (2, &Reason::DuplicateAccount));
+    let read = accounts.read(&batch.slice(1, 1)).unwrap();
+    assert_eq!((read.rows.len(), read.faults.len()), (0, 1));
+    assert_eq!(read.faults[0].to_string(), "column `account`: expected each account once, but found `b`");
+}
+
+#[test]
+fn lead_grading_may_be_a_boolean() {
+    let keys: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+    let gradings: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), Some(false), None]));
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([(ACCOUNT, keys, true), (LEAD_GRADING, gradings, true)]).unwrap();
+    let accounts = Accounts::from_batches(&[batch]).unwrap();
+    assert_eq!(["a", "b", "c"].map(|key| accounts.lead_grading(key)), [true, false, false]);
+}
+
+#[test]
+fn later_accounts_replace_earlier_ones() {
+    let mut accounts = Accounts::from_batches(&[table([(ACCOUNT, vec![Some("a"), Some("b")])])]).unwrap();
+    accounts.merge(
+        Accounts::from_batches(&[table([(ACCOUNT, vec![Some("b")]), (ACCOUNT_NAME, vec![Some("Bee")])])]).unwrap(),
+    );
+    assert_eq!((accounts.name("a"), accounts.name("b")), ("a", "Bee"));
+}
+
+#[test]
+fn a_table_without_accounts_names_its_columns() {
+    let fault = Accounts::from_batches(&[table([("name", vec![]), ("zip", vec![])])]).unwrap_err();
+    assert_eq!(fault.to_string(), "expected a column `account`, but found `name`, `zip`");
+}

@@ -1,0 +1,170 @@
+//! Which columns the tables have.
+
+use super::fault::SchemaFault;
+use crate::dataset::manifest::CUSTOMER_COLUMN;
+use crate::dictionary::{self, Kind, Source};
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The column of account keys.
+pub const ACCOUNT: &str = "account";
+/// The column of customers; a customer is an account with one of these.
+pub const OPPORTUNITY_ID: &str = "opportunityId";
+/// The column of stages.
+pub const TYPE: &str = "type";
+/// The column of days.
+pub const DATE: &str = "date";
+/// The column of points in time.
+pub const DATE_TIME: &str = "dateTime";
+/// The column of events' ids inside their account.
+pub const EVENT_ID: &str = "eventId";
+/// The column of the money on an event.
+pub const TOTAL: &str = "total";
+
+/// The columns of stored events that come first, in their order.
+const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
+
+/// Whether a column of that name in an event table is not taken: its values are computed, or it is a metric other than `total`.
+#[must_use]
+pub fn is_ignored_event_column(name: &str) -> bool {
+    let computed = |field: &dictionary::Field| match &field.kind {
+        Kind::Metric(_) => true,
+        Kind::Dimension(dimension) => matches!(dimension.source, Source::Computed(_)),
+    };
+    let stored = LEADING.contains(&name);
+    name == CUSTOMER_COLUMN || (!stored && dictionary::field(name).is_some_and(computed))
+}
+
+/// The columns of stored events: those that every event table has, then the `extra` ones by name, each once.
+///
+/// `account`, `opportunityId`, `type` and `date` are never null; texts are never empty.
+#[must_use]
+pub fn stored_event_schema<'a>(extra: impl IntoIterator<Item = &'a str>) -> SchemaRef {
+    let mut fields = vec![
+        Field::new(ACCOUNT, DataType::Utf8, false),
+        Field::new(OPPORTUNITY_ID, DataType::Utf8, false),
+        Field::new(TYPE, DataType::Utf8, false),
+        Field::new(DATE, DataType::Date32, false),
+        Field::new(DATE_TIME, DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true),
+        Field::new(EVENT_ID, DataType::Utf8, true),
+        amount_field(TOTAL),
+    ];
+    let extra: BTreeSet<&str> = extra.into_iter().collect();
+    fields.extend(extra.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
+    Arc::new(Schema::new(fields))
+}
+
+/// A nullable column of amounts.
+pub(super) fn amount_field(name: &str) -> Field {
+    Field::new(name, DataType::Decimal128(super::amount::STORED.0, super::amount::STORED.1), true)
+}
+
+/// The columns of stored events beyond those that every event table has.
+pub fn extra_columns(stored: &Schema) -> impl Iterator<Item = &str> {
+    stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !LEADING.contains(name))
+}
+
+/// What a column means, and so which types it can be read from.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    Text,
+    Id,
+    Date,
+    DateTime,
+    Amount,
+    Count,
+    Boolean,
+    Dimension,
+}
+
+impl Meaning {
+    const fn expected(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Id => "text or whole numbers",
+            Self::Date => "dates",
+            Self::DateTime => "points in time",
+            Self::Amount => "amounts",
+            Self::Count => "whole numbers",
+            Self::Boolean => "booleans",
+            Self::Dimension => "text, booleans, numbers, dates or points in time",
+        }
+    }
+
+    fn reads(self, data_type: &DataType) -> bool {
+        use DataType as D;
+        match data_type {
+            D::Dictionary(_, values) => self.reads(values),
+            D::Null | D::Utf8 | D::LargeUtf8 | D::Utf8View => true,
+            D::Boolean => matches!(self, Self::Boolean | Self::Dimension),
+            integer if integer.is_integer() => {
+                matches!(self, Self::Id | Self::Amount | Self::Count | Self::Dimension)
+            }
+            // Counts come as floats from tools that have no nullable integers.
+            float if float.is_floating() => matches!(self, Self::Amount | Self::Count | Self::Dimension),
+            decimal if decimal.is_decimal() => matches!(self, Self::Amount | Self::Count | Self::Dimension),
+            D::Date32 | D::Date64 => matches!(self, Self::Date | Self::Dimension),
+            D::Timestamp(..) => matches!(self, Self::Date | Self::DateTime | Self::Dimension),
+            _ => false,
+        }
+    }
+
+    pub(super) fn check(self, field: &Field) -> Result<(), SchemaFault> {
+        if self.reads(field.data_type()) {
+            return Ok(());
+        }
+        let data_type = field.data_type().clone();
+        Err(SchemaFault::WrongType { column: field.name().clone(), expected: self.expected(), data_type })
+    }
+}
+
+/// Refuses names that occur twice, and nested columns.
+pub(super) fn check_columns(schema: &Schema) -> Result<(), SchemaFault> {
+    let mut names = BTreeSet::new();
+    for field in schema.fields() {
+        let (column, data_type) = (field.name().clone(), field.data_type());
+        if data_type.is_nested() {
+            return Err(SchemaFault::Nested { column, data_type: data_type.clone() });
+        }
+        if !names.insert(field.name()) {
+            return Err(SchemaFault::DuplicateColumn { column });
+        }
+    }
+    Ok(())
+}
+
+/// Where the column `name` stands, if there is one; its type must suit its meaning.
+pub(super) fn find(schema: &Schema, name: &str, meaning: Meaning) -> Result<Option<usize>, SchemaFault> {
+    let Some((at, field)) = schema.fields().find(name) else { return Ok(None) };
+    meaning.check(field)?;
+    Ok(Some(at))
+}
+
+/// Where the column `name` stands.
+pub(super) fn require(schema: &Schema, name: &'static str, meaning: Meaning) -> Result<usize, SchemaFault> {
+    find(schema, name, meaning)?.ok_or_else(|| SchemaFault::MissingColumn { column: name, found: names(schema) })
+}
+
+pub(super) fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+
+/// A batch must have the columns that its normalizer was made for.
+pub(super) fn check_same(expected: &Schema, batch: &RecordBatch) -> Result<(), ArrowError> {
+    let found = batch.schema_ref();
+    let same = expected.fields().len() == found.fields().len()
+        && expected
+            .fields()
+            .iter()
+            .zip(found.fields())
+            .all(|(expected, found)| expected.name() == found.name() && expected.data_type() == found.data_type());
+    if same {
+        return Ok(());
+    }
+    Err(ArrowError::SchemaError(format!("expected a batch with the columns {expected}, but found {found}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+
+const COMPUTED: &str = "accountKey accountName adjustedType typeIsLast opportunityStartDate firstBooked firstEstimated \
+    firstSold firstClosed firstCanceled opportunityBooked week month";
+
+const METRICS: &str = "eventCount conversions leads soldLeads closedLeads opportunityCount customers matchedCustomers \
+    unmatchedCustomers payingCustomers bookedCustomers canceledCustomers opportunityAgents estimatedRevenue soldRevenue \
+    closedRevenue revenuePotential spend campaignSpend cost clicks impressions gradedConversions bookableConversions \
+    bookedConversions bookableUnbookedConversions unbookableConversions percentConversionsGraded conversionQuality \
+    avgConversionsPerLead avgCostPerConversion avgCostPerLead avgCostPerPayingCustomer avgCostPerBookedCustomer avgTicket \
+    bookRate matchRate payingCustomerRate customerCancelRate cancelRate roasPotential roasClosed stepBookRate \
+    stepEstimateRate stepSoldRate stepCloseRate";
+
+#[test]
+fn computed_fields_and_metrics_are_not_taken() {
+    for name in COMPUTED.split(' ').chain(METRICS.split_whitespace()).filter(|name| !name.is_empty()) {
+        assert!(is_ignored_event_column(name), "{name}");
+    }
+    assert!(is_ignored_event_column("trueup.customer"));
+}
+
+#[test]
+fn stored_fields_and_unknown_names_are_taken() {
+    let stored =
+        LEADING.into_iter().chain(["campaign", "customerStatus", "conversionDetailedLabel", "zip", "myOwn", ""]);
+    for name in stored {
+        assert!(!is_ignored_event_column(name), "{name}");
+    }
+}
+
+#[test]
+fn extra_columns_stand_by_name_once() {
+    let schema = stored_event_schema(["zip", "Zip", "campaign", "zip"]);
+    assert_eq!(extra_columns(&schema).collect::<Vec<_>>(), ["Zip", "campaign", "zip"]);
+    assert_eq!(schema.fields().len(), LEADING.len() + 3);
+}
+
+#[test]
+fn names_occur_once_and_nothing_is_nested() {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    let twice = Schema::new(vec![text("zip"), text("zip")]);
+    assert_eq!(check_columns(&twice), Err(SchemaFault::DuplicateColumn { column: "zip".to_owned() }));
+    let list = DataType::List(Arc::new(text("item")));
+    let nested = Schema::new(vec![text("account"), Field::new("tags", list.clone(), true)]);
+    let fault = check_columns(&nested).unwrap_err();
+    assert_eq!(fault, SchemaFault::Nested { column: "tags".to_owned(), data_type: list });
+    assert!(fault.to_string().starts_with("expected single values in column `tags`, but found nested ones"));
+}

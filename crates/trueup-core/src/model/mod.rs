@@ -1,0 +1,35 @@
+//! What the tables may contain, in which form they are stored, and how a customer's events are ordered.
+
+mod account;
+mod amount;
+mod calendar;
+mod columns;
+mod concat;
+mod count;
+mod dates;
+mod fault;
+mod grouping;
+mod instant;
+mod keys;
+mod latest;
+mod normalize;
+mod order;
+mod render;
+mod spend;
+mod stage;
+mod stored;
+
+pub use account::{Account, AccountRows, Accounts};
+pub use amount::amount_from_text;
+pub use columns::{
+    ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns, is_ignored_event_column,
+    stored_event_schema,
+};
+pub use concat::concat_events;
+pub use fault::{Fault, Reason, SchemaFault, TableFault};
+pub use instant::format_date_time;
+pub use latest::keep_latest;
+pub use normalize::{EventNormalizer, Normalized};
+pub use order::{Sorted, sort_events};
+pub use spend::{SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
+pub use stage::Stage;

@@ -1,0 +1,170 @@
+//! Events of any canonical table in the form in which they are stored.
+
+use super::account::Accounts;
+use super::amount::read_amounts;
+use super::calendar::{read_days, read_instants};
+use super::columns::{
+    ACCOUNT, DATE, DATE_TIME, EVENT_ID, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same, extra_columns,
+    find, is_ignored_event_column, names, require, stored_event_schema,
+};
+use super::dates::{Dates, Zones};
+use super::fault::{Fault, Reason, RowFaults, SchemaFault};
+use super::keys::{read_accounts, read_ids};
+use super::render::Cells;
+use super::stage::Stage;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_select::filter::filter;
+use std::sync::Arc;
+
+/// Rows in the form in which they are stored, and the rows that break a rule. Each given row is in one of the two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Normalized {
+    /// The rows that keep the rules, in the order given.
+    pub batch: RecordBatch,
+    /// For each of them, its row in the batch that was given.
+    pub rows: Vec<u32>,
+    /// One fault for each row that was left out, by row: the first rule that it breaks.
+    pub faults: Vec<Fault>,
+}
+
+impl Normalized {
+    /// Sets the rows with faults aside. `schema` may forbid nulls that only such rows have.
+    pub(super) fn new(schema: SchemaRef, columns: Vec<ArrayRef>, faults: RowFaults) -> Result<Self, ArrowError> {
+        let given = columns.first().map_or(0, |column| column.len());
+        let len = u32::try_from(given).map_err(|_| too_many_rows(given))?;
+        if faults.is_empty() {
+            return Ok(Self {
+                batch: RecordBatch::try_new(schema, columns)?,
+                rows: (0..len).collect(),
+                faults: Vec::new(),
+            });
+        }
+        let kept: Vec<bool> = (0..given).map(|row| !faults.has(row)).collect();
+        let rows = (0..len).zip(&kept).filter(|(_, kept)| **kept).map(|(row, _)| row).collect();
+        let kept = BooleanArray::from(kept);
+        let columns = columns.iter().map(|column| filter(column, &kept)).collect::<Result<_, _>>()?;
+        Ok(Self { batch: RecordBatch::try_new(schema, columns)?, rows, faults: faults.into_faults() })
+    }
+}
+
+pub(super) fn too_many_rows(rows: usize) -> ArrowError {
+    ArrowError::InvalidArgumentError(format!("expected at most {} rows in a batch, but found {rows}", u32::MAX))
+}
+
+/// Brings batches of one canonical schema into the stored form of events.
+///
+/// Every column beside those that have a meaning becomes text: booleans `true` and `false`, integers in decimal, floats as
+/// ECMAScript writes them, dates and timestamps as the dimensions `date` and `dateTime`; null and the empty text are null.
+#[derive(Clone, Debug)]
+pub struct EventNormalizer {
+    given: Schema,
+    stored: SchemaRef,
+    account: usize,
+    opportunity_id: usize,
+    stage: usize,
+    date: Option<usize>,
+    date_time: Option<usize>,
+    event_id: Option<usize>,
+    total: Option<usize>,
+    /// Where the other columns of `stored` come from, in its order.
+    extra: Vec<usize>,
+    ignored: Vec<String>,
+    zones: Zones,
+}
+
+impl EventNormalizer {
+    /// For batches with the columns of `given`. The accounts' time zones decide the dates of events that have none.
+    ///
+    /// # Errors
+    /// A required column is absent, a name occurs twice, or a column has a type that it cannot be read from.
+    pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
+        check_columns(given)?;
+        let account = require(given, ACCOUNT, Meaning::Id)?;
+        let opportunity_id = require(given, OPPORTUNITY_ID, Meaning::Id)?;
+        let stage = require(given, TYPE, Meaning::Text)?;
+        let date = find(given, DATE, Meaning::Date)?;
+        let date_time = find(given, DATE_TIME, Meaning::DateTime)?;
+        if date.is_none() && date_time.is_none() {
+            return Err(SchemaFault::NoDate { found: names(given) });
+        }
+        let mut ignored = Vec::new();
+        let mut extra = Vec::new();
+        for name in extra_columns(given) {
+            if is_ignored_event_column(name) {
+                ignored.push(name.to_owned());
+            } else if let Some(at) = find(given, name, Meaning::Dimension)? {
+                extra.push((name, at));
+            }
+        }
+        extra.sort_unstable();
+        Ok(Self {
+            given: given.clone(),
+            stored: stored_event_schema(extra.iter().map(|(name, _)| *name)),
+            account,
+            opportunity_id,
+            stage,
+            date,
+            date_time,
+            event_id: find(given, EVENT_ID, Meaning::Id)?,
+            total: find(given, TOTAL, Meaning::Amount)?,
+            extra: extra.into_iter().map(|(_, at)| at).collect(),
+            ignored,
+            zones: Zones::of(accounts),
+        })
+    }
+
+    /// The columns that are not taken, because their names are those of computed fields, in the order given.
+    #[must_use]
+    pub fn ignored_columns(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// The columns of the batches that are made.
+    #[must_use]
+    pub fn stored_schema(&self) -> &SchemaRef {
+        &self.stored
+    }
+
+    /// The rows of `batch` in stored form; rows that break a rule are set aside.
+    ///
+    /// # Errors
+    /// The batch has other columns than the normalizer was made for, or is too large.
+    pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
+        check_same(&self.given, batch)?;
+        let cells = |at: usize| Cells::new(self.given.field(at).name(), batch.column(at));
+        let mut faults = RowFaults::default();
+        let accounts = read_accounts(&cells(self.account)?, &mut faults)?;
+        let opportunities = read_ids(&cells(self.opportunity_id)?, &mut faults)?;
+        let stages = cells(self.stage)?.texts(&mut faults)?;
+        for (row, stage) in stages.iter().enumerate() {
+            if stage.and_then(Stage::from_name).is_none() {
+                faults.add(row, TYPE, stage.unwrap_or_default(), Reason::Stage);
+            }
+        }
+        let dates = Dates {
+            days: self.date.map(|at| read_days(&cells(at)?, &mut faults)).transpose()?,
+            instants: self.date_time.map(|at| read_instants(&cells(at)?, &mut faults)).transpose()?,
+        };
+        let date = dates.resolve(&accounts, &self.zones, &mut faults);
+        let date_time = dates.into_date_times(batch.num_rows());
+        let mut columns: Vec<ArrayRef> =
+            vec![Arc::new(accounts), Arc::new(opportunities), Arc::new(stages), Arc::new(date), Arc::new(date_time)];
+        let absent = |at: usize| new_null_array(self.stored.field(at).data_type(), batch.num_rows());
+        columns.push(match self.event_id {
+            Some(at) => Arc::new(cells(at)?.texts(&mut faults)?),
+            None => absent(columns.len()),
+        });
+        columns.push(match self.total {
+            Some(at) => Arc::new(read_amounts(&cells(at)?, &mut faults)?),
+            None => absent(columns.len()),
+        });
+        for at in &self.extra {
+            columns.push(Arc::new(cells(*at)?.texts(&mut faults)?));
+        }
+        Normalized::new(self.stored.clone(), columns, faults)
+    }
+}
+
+#[cfg(test)]
+mod tests;

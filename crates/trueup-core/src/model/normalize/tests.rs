@@ -1,0 +1,209 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::super::Account;
+use super::*;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Decimal128Type, TimestampMicrosecondType};
+use arrow_array::{
+    Array, BinaryArray, Date32Array, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
+    TimestampSecondArray,
+};
+use chrono_tz::Tz;
+
+fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, values)| (name, values, true))).unwrap()
+}
+
+fn texts(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+/// A row that keeps every rule, with `values` in place of its own.
+fn row(values: &[(&str, &str)]) -> RecordBatch {
+    let mut columns = vec![(ACCOUNT, "a"), (OPPORTUNITY_ID, "1"), (TYPE, "booked"), (DATE, "2025-01-31")];
+    for (name, value) in values {
+        columns.retain(|(column, _)| column != name);
+        columns.push((name, value));
+    }
+    table(columns.into_iter().map(|(name, value)| (name, texts(&[value]))).collect())
+}
+
+fn accounts() -> Accounts {
+    let mut accounts = Accounts::default();
+    accounts.insert(Account { time_zone: Tz::America__New_York, ..Account::new("ny") });
+    accounts.insert(Account { time_zone: Tz::Pacific__Kiritimati, ..Account::new("ki") });
+    accounts
+}
+
+fn normalize(batch: &RecordBatch) -> Normalized {
+    EventNormalizer::new(&batch.schema(), &accounts()).unwrap().normalize(batch).unwrap()
+}
+
+fn fault(values: &[(&str, &str)]) -> (String, String, Reason) {
+    let normalized = normalize(&row(values));
+    assert_eq!(normalized.batch.num_rows(), 0);
+    let fault = normalized.faults.into_iter().next().unwrap();
+    (fault.column, fault.value, fault.reason)
+}
+
+fn date_of(values: &[(&str, &str)]) -> String {
+    let normalized = normalize(&row(values));
+    assert_eq!(normalized.faults, []);
+    let days = normalized.batch.column(3).as_primitive::<Date32Type>();
+    days.value_as_date(0).unwrap().to_string()
+}
+
+#[test]
+fn the_stored_form_has_its_columns_in_order() {
+    let batch = table(vec![
+        ("zip", Arc::new(Int64Array::from(vec![Some(10115), None]))),
+        (TOTAL, Arc::new(Float64Array::from(vec![Some(99.5), None]))),
+        ("bookRate", texts(&["1", "1"])),
+        (TYPE, texts(&["sold", "lead-originated"])),
+        (OPPORTUNITY_ID, Arc::new(Int64Array::from(vec![7, 8]))),
+        (DATE_TIME, Arc::new(TimestampSecondArray::from(vec![Some(0), None]))),
+        ("week", texts(&["", ""])),
+        (ACCOUNT, texts(&["a", "b"])),
+        (EVENT_ID, texts(&["e1", ""])),
+        (DATE, Arc::new(Date32Array::from(vec![None, Some(3)]))),
+        ("campaign", texts(&["", "[Va] Drain"])),
+    ]);
+    let normalizer = EventNormalizer::new(&batch.schema(), &Accounts::default()).unwrap();
+    assert_eq!(normalizer.ignored_columns(), ["bookRate", "week"]);
+    let normalized = normalizer.normalize(&batch).unwrap();
+    assert_eq!((&normalized.faults[..], &normalized.rows[..]), (&[][..], &[0, 1][..]));
+    let stored = normalized.batch;
+    assert_eq!(stored.schema(), stored_event_schema(["zip", "campaign"]));
+    let text = |column: usize, row: usize| {
+        let column = stored.column(column).as_string::<i32>();
+        column.is_valid(row).then(|| column.value(row).to_owned()).unwrap_or_default()
+    };
+    assert_eq!([0, 1, 2, 5, 7, 8].map(|column| text(column, 0)), ["a", "7", "sold", "e1", "", "10115"]);
+    assert_eq!([0, 1, 2, 5, 7, 8].map(|column| text(column, 1)), ["b", "8", "lead-originated", "", "[Va] Drain", ""]);
+    assert_eq!(stored.column(3).as_primitive::<Date32Type>().values(), &[0, 3]);
+    assert!(stored.column(4).is_null(1) && stored.column(5).is_null(1) && stored.column(6).is_null(1));
+    assert_eq!(stored.column(4).as_primitive::<TimestampMicrosecondType>().value(0), 0);
+    assert_eq!(stored.column(6).as_primitive::<Decimal128Type>().value(0), 99_500_000);
+    // What is stored normalizes to itself.
+    assert_eq!(normalize(&stored).batch, stored);
+}
+
+#[test]
+fn each_rule_refuses_its_value() {
+    for (column, value, reason) in [
+        (ACCOUNT, "", Reason::Empty),
+        (ACCOUNT, "a,b", Reason::AccountKey),
+        (ACCOUNT, "a/b", Reason::AccountKey),
+        (OPPORTUNITY_ID, "", Reason::Empty),
+        (TYPE, "", Reason::Stage),
+        (TYPE, "Booked", Reason::Stage),
+        (TYPE, "lost", Reason::Stage),
+        (DATE, "2025-02-30", Reason::Date),
+        (DATE, "1969-12-31", Reason::Date),
+        (DATE, "2149-06-07", Reason::Date),
+        (DATE_TIME, "yesterday", Reason::DateTime),
+        (TOTAL, "$1,200.00", Reason::Amount),
+        (TOTAL, "NaN", Reason::Amount),
+        (TOTAL, "inf", Reason::Amount),
+        (TOTAL, "9000000000000.01", Reason::AmountRange),
+    ] {
+        assert_eq!(fault(&[(column, value)]), (column.to_owned(), value.to_owned(), reason));
+    }
+    assert_eq!(fault(&[(DATE, "")]), (DATE.to_owned(), String::new(), Reason::NoDate));
+    assert_eq!(fault(&[(DATE, ""), (DATE_TIME, "")]).2, Reason::NoDate);
+}
+
+#[test]
+fn a_date_is_that_of_the_point_in_time_where_the_account_is() {
+    let at = |account, date_time| date_of(&[(ACCOUNT, account), (DATE, ""), (DATE_TIME, date_time)]);
+    assert_eq!(at("utc", "2025-03-01T02:00:00Z"), "2025-03-01");
+    assert_eq!(at("ny", "2025-03-01T02:00:00Z"), "2025-02-28");
+    assert_eq!(at("ny", "2025-07-01T03:59:59Z"), "2025-06-30");
+    assert_eq!(at("ny", "2025-07-01T04:00:00Z"), "2025-07-01");
+    assert_eq!(at("ki", "2025-03-01T10:00:00Z"), "2025-03-02");
+}
+
+#[test]
+fn date_and_point_in_time_are_at_most_a_day_apart() {
+    let near = |account, date, date_time| date_of(&[(ACCOUNT, account), (DATE, date), (DATE_TIME, date_time)]);
+    assert_eq!(near("utc", "2025-03-02", "2025-03-01T23:00:00Z"), "2025-03-02");
+    assert_eq!(near("utc", "2025-02-28", "2025-03-01T23:00:00Z"), "2025-02-28");
+    assert_eq!(near("ki", "2025-03-03", "2025-03-01T10:00:00Z"), "2025-03-03");
+    assert_eq!(near("ki", "2025-03-01", "2025-03-01T10:00:00Z"), "2025-03-01");
+    let (column, value, reason) = fault(&[(ACCOUNT, "ny"), (DATE, "2025-03-02"), (DATE_TIME, "2025-03-01T02:00:00Z")]);
+    assert_eq!((column.as_str(), value.as_str()), (DATE, "2025-03-02"));
+    assert_eq!(
+        reason.to_string(),
+        "expected a date at most a day from the dateTime, which falls on 2025-02-28 in the time zone `America/New_York`"
+    );
+}
+
+#[test]
+fn a_point_in_time_outside_the_range_has_no_date() {
+    let (column, value, reason) = fault(&[(DATE, ""), (DATE_TIME, "1969-12-31T23:59:59Z")]);
+    assert_eq!((column.as_str(), value.as_str(), reason), (DATE_TIME, "1969-12-31T23:59:59Z", Reason::DateTimeRange));
+    assert_eq!(date_of(&[(ACCOUNT, "ki"), (DATE, ""), (DATE_TIME, "1969-12-31T23:59:59Z")]), "1970-01-01");
+    // The date given counts, even where the point in time lies a little outside.
+    assert_eq!(date_of(&[(DATE, "2149-06-06"), (DATE_TIME, "2149-06-07T01:00:00Z")]), "2149-06-06");
+    let far = table(vec![
+        (ACCOUNT, texts(&["a"])),
+        (OPPORTUNITY_ID, texts(&["1"])),
+        (TYPE, texts(&["sold"])),
+        (DATE_TIME, Arc::new(TimestampMicrosecondArray::from(vec![i64::MAX]))),
+    ]);
+    assert_eq!(normalize(&far).faults[0].reason, Reason::DateTimeRange);
+}
+
+#[test]
+fn rows_at_fault_are_set_aside_with_one_fault_each() {
+    let batch = table(vec![
+        (ACCOUNT, texts(&["a", "", "a", "a"])),
+        (OPPORTUNITY_ID, texts(&["1", "", "3", "4"])),
+        (TYPE, texts(&["sold", "sold", "sold", "lost"])),
+        (DATE, texts(&["2025-01-01", "?", "2025-01-03", "2025-01-04"])),
+        (TOTAL, texts(&["1", "x", "3", &"9".repeat(300)])),
+    ]);
+    let normalized = normalize(&batch);
+    assert_eq!(normalized.rows, [0, 2]);
+    assert_eq!(normalized.batch.num_rows(), 2);
+    let faults: Vec<_> = normalized.faults.iter().map(|fault| (fault.row, fault.column.as_str())).collect();
+    assert_eq!(faults, [(1, ACCOUNT), (3, TYPE)]);
+    assert_eq!(fault(&[(TOTAL, &"9".repeat(300))]).1.len(), 200);
+}
+
+#[test]
+fn columns_that_no_row_could_make_right_are_refused() {
+    let refused = |batch: &RecordBatch| EventNormalizer::new(&batch.schema(), &accounts()).unwrap_err().to_string();
+    let without = |name: &str| {
+        row(&[]).project(&(0..4).filter(|at| row(&[]).schema().field(*at).name() != name).collect::<Vec<_>>()).unwrap()
+    };
+    for name in [ACCOUNT, OPPORTUNITY_ID, TYPE] {
+        assert!(refused(&without(name)).starts_with(&format!("expected a column `{name}`, but found `")), "{name}");
+    }
+    assert_eq!(
+        refused(&without(DATE)),
+        "expected a column `date` or `dateTime`, but found `account`, `opportunityId`, `type`"
+    );
+    let mut with: Vec<(&str, ArrayRef)> = vec![
+        (ACCOUNT, texts(&["a"])),
+        (OPPORTUNITY_ID, texts(&["1"])),
+        (TYPE, texts(&["sold"])),
+        (DATE, texts(&["2025-01-01"])),
+    ];
+    with.push(("blob", Arc::new(BinaryArray::from_vec(vec![b"x"]))));
+    assert_eq!(
+        refused(&table(with.clone())),
+        "expected text, booleans, numbers, dates or points in time in column `blob`, but found Binary"
+    );
+    with[4] = (TOTAL, Arc::new(Date32Array::from(vec![1])));
+    assert_eq!(refused(&table(with.clone())), "expected amounts in column `total`, but found Date32");
+    with[4] = (DATE_TIME, Arc::new(Int64Array::from(vec![1])));
+    assert_eq!(refused(&table(with)), "expected points in time in column `dateTime`, but found Int64");
+}
+
+#[test]
+fn a_batch_of_another_schema_is_refused() {
+    let normalizer = EventNormalizer::new(&row(&[]).schema(), &accounts()).unwrap();
+    assert!(normalizer.normalize(&row(&[(TOTAL, "1")])).is_err());
+    assert_eq!(normalizer.normalize(&row(&[]).slice(0, 0)).unwrap().batch.num_rows(), 0);
+}

@@ -1,0 +1,210 @@
+//! Values of any column as text.
+
+use super::fault::{Reason, RowFaults};
+use super::instant::{format_date_time, to_micros};
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_select::nullif::nullif;
+use chrono::DateTime;
+use std::fmt::{Display, Write};
+
+const SECONDS_PER_DAY: i64 = 86_400;
+const MILLIS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000;
+
+/// A column under its name, each value spelled out: no dictionaries, one type of text.
+pub(super) struct Cells<'a> {
+    pub(super) column: &'a str,
+    pub(super) values: ArrayRef,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(column: &'a str, values: &ArrayRef) -> Result<Self, ArrowError> {
+        let plain = plain_type(values.data_type());
+        let values = if *values.data_type() == plain { values.clone() } else { arrow_cast::cast(values, &plain)? };
+        Ok(Self { column, values })
+    }
+
+    /// The text of a row's value; empty for a null.
+    pub(super) fn text(&self, row: usize) -> String {
+        let mut text = String::new();
+        if self.values.is_valid(row) {
+            match writer(self.values.as_ref()) {
+                Ok(write) => {
+                    write(row, &mut text);
+                }
+                Err(_) => text.push('?'),
+            }
+        }
+        text
+    }
+
+    /// The texts of all rows; null and the empty text are null. Rows beyond the calendar are null too, and in `faults`.
+    pub(super) fn texts(&self, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+        let values = self.values.as_ref();
+        if let Some(texts) = values.as_string_opt::<i32>() {
+            return without_empty(texts);
+        }
+        let write = writer(values)?;
+        let mut texts = StringBuilder::with_capacity(values.len(), 0);
+        let mut text = String::new();
+        for row in 0..values.len() {
+            if values.is_null(row) {
+                texts.append_null();
+                continue;
+            }
+            text.clear();
+            if write(row, &mut text) {
+                texts.append_value(&text);
+            } else {
+                faults.add(row, self.column, &text, Reason::Calendar);
+                texts.append_null();
+            }
+        }
+        Ok(texts.finish())
+    }
+}
+
+fn without_empty(texts: &StringArray) -> Result<StringArray, ArrowError> {
+    if texts.value_offsets().windows(2).all(|ends| ends[0] < ends[1]) {
+        return Ok(texts.clone());
+    }
+    let empty: BooleanArray = texts.iter().map(|text| Some(text == Some(""))).collect();
+    if empty.true_count() == 0 {
+        return Ok(texts.clone());
+    }
+    Ok(nullif(texts, &empty)?.as_string::<i32>().clone())
+}
+
+/// What a column's type is once its values are spelled out.
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => plain_type(values),
+        DataType::Null | DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
+        DataType::Float16 => DataType::Float32,
+        other => other.clone(),
+    }
+}
+
+/// Writes the text of a row that is not null; false (with the bare number written) if it is a date beyond the calendar.
+type Writer<'a> = Box<dyn Fn(usize, &mut String) -> bool + 'a>;
+
+fn writer(values: &dyn Array) -> Result<Writer<'_>, ArrowError> {
+    Ok(match values.data_type() {
+        DataType::Utf8 => {
+            let texts = values.as_string::<i32>();
+            Box::new(|row, out| {
+                out.push_str(texts.value(row));
+                true
+            })
+        }
+        DataType::Boolean => {
+            let values = values.as_boolean();
+            Box::new(|row, out| {
+                out.push_str(if values.value(row) { "true" } else { "false" });
+                true
+            })
+        }
+        DataType::Int8 => shown::<Int8Type>(values),
+        DataType::Int16 => shown::<Int16Type>(values),
+        DataType::Int32 => shown::<Int32Type>(values),
+        DataType::Int64 => shown::<Int64Type>(values),
+        DataType::UInt8 => shown::<UInt8Type>(values),
+        DataType::UInt16 => shown::<UInt16Type>(values),
+        DataType::UInt32 => shown::<UInt32Type>(values),
+        DataType::UInt64 => shown::<UInt64Type>(values),
+        DataType::Float32 => with::<Float32Type>(values, |value, out| {
+            out.push_str(ryu_js::Buffer::new().format(value));
+            true
+        }),
+        DataType::Float64 => with::<Float64Type>(values, |value, out| {
+            out.push_str(ryu_js::Buffer::new().format(value));
+            true
+        }),
+        DataType::Decimal32(_, scale) => decimals::<Decimal32Type>(values, *scale),
+        DataType::Decimal64(_, scale) => decimals::<Decimal64Type>(values, *scale),
+        DataType::Decimal128(_, scale) => decimals::<Decimal128Type>(values, *scale),
+        DataType::Decimal256(_, scale) => decimals::<Decimal256Type>(values, *scale),
+        DataType::Date32 => with::<Date32Type>(values, |days, out| push_date(days.into(), i64::from(days), out)),
+        DataType::Date64 => {
+            with::<Date64Type>(values, |millis, out| push_date(millis.div_euclid(MILLIS_PER_DAY), millis, out))
+        }
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            with::<TimestampSecondType>(values, |value, out| push_instant(value, TimeUnit::Second, out))
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            with::<TimestampMillisecondType>(values, |value, out| push_instant(value, TimeUnit::Millisecond, out))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            with::<TimestampMicrosecondType>(values, |value, out| push_instant(value, TimeUnit::Microsecond, out))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            with::<TimestampNanosecondType>(values, |value, out| push_instant(value, TimeUnit::Nanosecond, out))
+        }
+        other => return Err(ArrowError::SchemaError(format!("{other} has no text"))),
+    })
+}
+
+fn with<'a, T: ArrowPrimitiveType>(
+    values: &'a dyn Array,
+    write: impl Fn(T::Native, &mut String) -> bool + 'a,
+) -> Writer<'a> {
+    let values = values.as_primitive::<T>();
+    Box::new(move |row, out| write(values.value(row), out))
+}
+
+fn shown<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array) -> Writer<'_> {
+    with::<T>(values, |value, out| write!(out, "{value}").is_ok())
+}
+
+fn decimals<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array, scale: i8) -> Writer<'_> {
+    with::<T>(values, move |value, out| {
+        out.push_str(&plain_decimal(&value.to_string(), scale));
+        true
+    })
+}
+
+fn push_date(days: i64, bare: i64, out: &mut String) -> bool {
+    match days.checked_mul(SECONDS_PER_DAY).and_then(|seconds| DateTime::from_timestamp(seconds, 0)) {
+        Some(midnight) => write!(out, "{}", midnight.date_naive()).is_ok(),
+        None => write!(out, "{bare}").is_err(),
+    }
+}
+
+fn push_instant(value: i64, unit: TimeUnit, out: &mut String) -> bool {
+    match to_micros(value, unit).and_then(format_date_time) {
+        Some(text) => {
+            out.push_str(&text);
+            true
+        }
+        None => write!(out, "{value}").is_err(),
+    }
+}
+
+/// A decimal number, given by its digits and how many of them stand after the point, without trailing zeros after the point.
+pub(super) fn plain_decimal(digits: &str, scale: i8) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let places = usize::from(scale.unsigned_abs());
+    if digits.bytes().all(|digit| digit == b'0') {
+        return "0".to_owned();
+    }
+    if scale <= 0 {
+        return format!("{sign}{digits}{}", "0".repeat(places));
+    }
+    let digits = format!("{digits:0>width$}", width = places + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - places);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{sign}{whole}"),
+        fraction => format!("{sign}{whole}.{fraction}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use arrow_array::{
+    Date32Array, Date64Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int32Array,
+    LargeStringArray, NullArray, StringViewArray, TimestampMicrosecondArray, TimestampMillisecondArray,
+    TimestampNanosecondArray, TimestampSecondArray, UInt64Array, types::Int32Type as Keys,
+};
+use std::sync::Arc;
+
+fn texts(values: impl Array + 'static) -> Vec<Option<String>> {
+    let values: ArrayRef = Arc::new(values);
+    let mut faults = RowFaults::default();
+    let texts = Cells::new("x", &values).unwrap().texts(&mut faults).unwrap();
+    assert!(faults.is_empty());
+    texts.iter().map(|text| text.map(str::to_owned)).collect()
+}
+
+fn some<const N: usize>(texts: [&str; N]) -> Vec<Option<String>> {
+    texts.map(|text| Some(text.to_owned())).to_vec()
+}
+
+#[test]
+fn texts_of_every_kind_are_taken_as_they_are_and_empty_is_null() {
+    let expected = vec![Some(" a".to_owned()), None, None, Some("Ä".to_owned())];
+    let given = vec![Some(" a"), Some(""), None, Some("Ä")];
+    assert_eq!(texts(StringArray::from(given.clone())), expected);
+    assert_eq!(texts(StringArray::from(given.clone()).slice(1, 3)), expected[1..]);
+    assert_eq!(texts(LargeStringArray::from(given.clone())), expected);
+    assert_eq!(texts(StringViewArray::from(given.clone())), expected);
+    assert_eq!(texts(given.into_iter().collect::<DictionaryArray<Keys>>()), expected);
+    assert_eq!(texts(NullArray::new(1)), [None]);
+}
+
+#[test]
+fn booleans_and_integers() {
+    assert_eq!(
+        texts(BooleanArray::from(vec![Some(true), Some(false), None])),
+        [some(["true", "false"]), vec![None]].concat()
+    );
+    assert_eq!(texts(Int32Array::from(vec![-7, 0])), some(["-7", "0"]));
+    assert_eq!(texts(UInt64Array::from(vec![u64::MAX])), some(["18446744073709551615"]));
+    let keys = Int32Array::from(vec![Some(1), None]);
+    let numbers = DictionaryArray::<Keys>::new(keys, Arc::new(Int32Array::from(vec![5, 6])));
+    assert_eq!(texts(numbers), [some(["6"]), vec![None]].concat());
+}
+
+#[test]
+fn floats_are_written_as_ecmascript_does() {
+    let values = vec![1.0, -0.0, 0.1, 1e21, 1e-7, 123_456_789_012_345_680_000.0, f64::NAN, f64::INFINITY];
+    let expected = ["1", "0", "0.1", "1e+21", "1e-7", "123456789012345680000", "NaN", "Infinity"];
+    assert_eq!(texts(Float64Array::from(values)), some(expected));
+    assert_eq!(texts(Float32Array::from(vec![0.1])), some(["0.1"]));
+}
+
+#[test]
+fn decimals_have_no_trailing_zeros() {
+    let values = |scale| Decimal128Array::from(vec![1_500, -5, 0, 100]).with_precision_and_scale(9, scale).unwrap();
+    assert_eq!(texts(values(2)), some(["15", "-0.05", "0", "1"]));
+    assert_eq!(texts(values(0)), some(["1500", "-5", "0", "100"]));
+    assert_eq!(texts(values(-2)), some(["150000", "-500", "0", "10000"]));
+    assert_eq!(texts(values(5)), some(["0.015", "-0.00005", "0", "0.001"]));
+}
+
+#[test]
+fn dates_and_points_in_time() {
+    assert_eq!(texts(Date32Array::from(vec![0, -1])), some(["1970-01-01", "1969-12-31"]));
+    assert_eq!(texts(Date64Array::from(vec![86_400_000])), some(["1970-01-02"]));
+    assert_eq!(texts(TimestampSecondArray::from(vec![1])), some(["1970-01-01T00:00:01Z"]));
+    assert_eq!(texts(TimestampMillisecondArray::from(vec![1_500])), some(["1970-01-01T00:00:01.5Z"]));
+    let zoned = TimestampMicrosecondArray::from(vec![1]).with_timezone("America/New_York");
+    assert_eq!(texts(zoned), some(["1970-01-01T00:00:00.000001Z"]));
+    assert_eq!(texts(TimestampNanosecondArray::from(vec![-1])), some(["1969-12-31T23:59:59.999999Z"]));
+}
+
+#[test]
+fn what_lies_beyond_the_calendar_is_a_fault() {
+    for (values, bare) in [
+        (Arc::new(Date32Array::from(vec![i32::MAX])) as ArrayRef, "2147483647"),
+        (Arc::new(Date64Array::from(vec![i64::MIN])), "-9223372036854775808"),
+        (Arc::new(TimestampSecondArray::from(vec![i64::MAX])), "9223372036854775807"),
+    ] {
+        let mut faults = RowFaults::default();
+        let texts = Cells::new("signed", &values).unwrap().texts(&mut faults).unwrap();
+        assert!(texts.is_null(0));
+        let fault = faults.into_faults().remove(0);
+        assert_eq!((fault.column.as_str(), fault.value.as_str(), fault.reason), ("signed", bare, Reason::Calendar));
+    }
+}

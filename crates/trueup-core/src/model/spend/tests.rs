@@ -1,0 +1,98 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use arrow_array::{Float64Array, Int32Array, StringArray};
+use std::iter::once;
+
+fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, values)| (name, values, true))).unwrap()
+}
+
+fn texts(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+fn normalize(batch: &RecordBatch) -> Normalized {
+    SpendNormalizer::new(&batch.schema()).unwrap().normalize(batch).unwrap()
+}
+
+fn row(name: &str, value: ArrayRef) -> RecordBatch {
+    let row = [(ACCOUNT, texts(&["a"])), (DATE, texts(&["2025-01-31"]))];
+    table(row.into_iter().filter(|(column, _)| *column != name).chain(once((name, value))).collect())
+}
+
+#[test]
+fn the_stored_form_has_every_column() {
+    let batch = table(vec![
+        ("clicks", Arc::new(Float64Array::from(vec![Some(12.0), None]))),
+        ("adSpend", texts(&["10.25", ""])),
+        (DATE, texts(&["2025-01-02", "2025-01-01"])),
+        ("agency", texts(&["x", "y"])),
+        ("campaign", texts(&["", "Brand"])),
+        (ACCOUNT, texts(&["a", "a"])),
+        ("impressions", texts(&["9000000000000", "0"])),
+    ]);
+    let normalizer = SpendNormalizer::new(&batch.schema()).unwrap();
+    assert_eq!(normalizer.ignored_columns(), ["agency"]);
+    let normalized = normalizer.normalize(&batch).unwrap();
+    assert_eq!((&normalized.faults[..], &normalized.rows[..]), (&[][..], &[0, 1][..]));
+    let stored = normalized.batch;
+    assert_eq!(stored.schema(), stored_spend_schema());
+    assert_eq!(stored.column(5).as_primitive::<Decimal128Type>().iter().collect::<Vec<_>>(), [Some(10_250_000), None]);
+    assert_eq!(stored.column(7).as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(12), None]);
+    assert_eq!(stored.column(8).as_primitive::<Int64Type>().value(0), 9_000_000_000_000);
+    assert!(stored.column(4).is_null(0));
+    assert_eq!(stored.column(6).null_count(), 2);
+    // What is stored normalizes to itself.
+    assert_eq!(normalize(&stored).batch, stored);
+}
+
+#[test]
+fn each_rule_refuses_its_value() {
+    for (column, value, reason) in [
+        (ACCOUNT, texts(&[""]), Reason::Empty),
+        (ACCOUNT, texts(&["a,b"]), Reason::AccountKey),
+        (DATE, texts(&[""]), Reason::Date),
+        (DATE, texts(&["31.01.2025"]), Reason::Date),
+        ("adSpend", texts(&["$5"]), Reason::Amount),
+        ("managementFee", Arc::new(Float64Array::from(vec![f64::INFINITY])), Reason::Amount),
+        ("clicks", Arc::new(Int32Array::from(vec![-1])), Reason::Count),
+        ("clicks", Arc::new(Float64Array::from(vec![1.5])), Reason::Count),
+        ("clicks", Arc::new(Float64Array::from(vec![f64::NAN])), Reason::Count),
+        ("impressions", texts(&["1e3"]), Reason::Count),
+        ("impressions", texts(&["+1"]), Reason::Count),
+        ("impressions", texts(&["1.0"]), Reason::Count),
+        ("impressions", texts(&["9000000000001"]), Reason::Count),
+    ] {
+        let normalized = normalize(&row(column, value));
+        assert_eq!(normalized.batch.num_rows(), 0);
+        assert_eq!((normalized.faults[0].column.as_str(), &normalized.faults[0].reason), (column, &reason));
+    }
+}
+
+#[test]
+fn account_and_date_are_required() {
+    let refused = |batch: &RecordBatch| SpendNormalizer::new(&batch.schema()).unwrap_err().to_string();
+    assert_eq!(refused(&table(vec![(DATE, texts(&[]))])), "expected a column `account`, but found `date`");
+    assert_eq!(refused(&table(vec![(ACCOUNT, texts(&[]))])), "expected a column `date`, but found `account`");
+    let boolean: ArrayRef = Arc::new(arrow_array::BooleanArray::from(vec![true]));
+    assert_eq!(refused(&row("clicks", boolean)), "expected whole numbers in column `clicks`, but found Boolean");
+}
+
+#[test]
+fn the_order_is_by_account_and_date_whatever_was_given() {
+    let given = table(vec![
+        (ACCOUNT, texts(&["b", "a", "a", "a", "a"])),
+        (DATE, texts(&["2025-01-01", "2025-01-02", "2025-01-01", "2025-01-01", "2025-01-01"])),
+        ("campaign", texts(&["", "", "z", "", "z"])),
+        ("clicks", texts(&["1", "2", "4", "3", "5"])),
+    ]);
+    let stored = normalize(&given).batch;
+    let sorted = sort_spend(&stored).unwrap();
+    assert_eq!(sorted.column(7).as_primitive::<Int64Type>().values(), &[3, 4, 5, 2, 1]);
+    let halves = [stored.slice(3, 2), stored.slice(0, 3)];
+    assert_eq!(sort_spend(&concat_spend(&halves).unwrap()).unwrap(), sorted);
+    assert_eq!(sort_spend(&sorted).unwrap(), sorted);
+    assert_eq!(sort_spend(&concat_spend(&[]).unwrap()).unwrap().num_rows(), 0);
+    assert!(sort_spend(&given).is_err());
+}
