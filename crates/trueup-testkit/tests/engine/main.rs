@@ -1,0 +1,5 @@
+//! The engine against slower ways to the same numbers, and against itself.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod ask;
+mod oracle;
