@@ -33,6 +33,22 @@ fn texts_of_every_kind_are_taken_as_they_are_and_empty_is_null() {
 }
 
 #[test]
+fn dictionaries_of_every_kind_are_unpacked() {
+    let keys = || Int32Array::from(vec![Some(2), None, Some(0), Some(1), Some(2)]);
+    let expected = vec![Some("b".to_owned()), None, Some("a".to_owned()), None, Some("b".to_owned())];
+    for values in [
+        Arc::new(StringArray::from(vec![Some("a"), None, Some("b")])) as ArrayRef,
+        Arc::new(LargeStringArray::from(vec!["a", "", "b"])),
+        Arc::new(StringViewArray::from(vec!["a", "", "b"])),
+    ] {
+        assert_eq!(texts(DictionaryArray::<Keys>::new(keys(), values)), expected);
+    }
+    let decimals = Decimal128Array::from(vec![10, 20, 35]).with_precision_and_scale(5, 1).unwrap();
+    let decimals = DictionaryArray::<Keys>::new(keys(), Arc::new(decimals));
+    assert_eq!(texts(decimals)[..4], [Some("3.5".to_owned()), None, Some("1".to_owned()), Some("2".to_owned())]);
+}
+
+#[test]
 fn booleans_and_integers() {
     assert_eq!(
         texts(BooleanArray::from(vec![Some(true), Some(false), None])),

@@ -65,7 +65,7 @@ fn each_rule_refuses_its_value() {
         ("impressions", texts(&["9000000000001"]), Reason::Count),
     ] {
         let normalized = normalize(&row(column, value));
-        assert_eq!(normalized.batch.num_rows(), 0);
+        assert_eq!(normalized.batch.num_rows(), 0, "{column}: {reason}");
         assert_eq!((normalized.faults[0].column.as_str(), &normalized.faults[0].reason), (column, &reason));
     }
 }
