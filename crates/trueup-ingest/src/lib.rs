@@ -1,1 +1,34 @@
 //! From raw Parquet, CSV and NDJSON files to a sorted, verified dataset.
+
+mod accounts;
+mod batch;
+mod checksum;
+mod draft;
+mod error;
+mod events;
+mod ingest;
+mod input;
+mod insights;
+mod lock;
+mod mapped;
+#[cfg(feature = "mapping")]
+pub mod mapping;
+mod parquet_file;
+mod place;
+mod progress;
+mod read;
+mod rejects;
+mod source;
+mod spend;
+mod summary;
+mod table;
+
+pub use error::IngestError;
+pub use ingest::Ingest;
+pub use progress::Progress;
+pub use summary::{Counts, Summary};
+
+use input::Input;
+
+/// What manifests and files say of the program that wrote them.
+const CREATED_BY: &str = concat!("trueup ", env!("CARGO_PKG_VERSION"));

@@ -6,6 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What the name of a manifest begins with that is not committed yet; one that is left over was never committed.
+pub const DRAFT: &str = ".manifest-";
+
 /// A manifest cannot be found, read or committed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

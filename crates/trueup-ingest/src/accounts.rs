@@ -1,0 +1,95 @@
+//! Accounts: by key, the later replaces the earlier.
+
+use crate::draft::Draft;
+use crate::error::{Doing, InputFault, Kind, OfDataset};
+use crate::events;
+use crate::parquet_file::ParquetFile;
+use crate::read::{Reading, row_faults};
+use crate::source::Source;
+use crate::table::Table;
+use crate::{Counts, IngestError, Input};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use std::fs::File;
+use std::path::Path;
+use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::model::{Accounts, TableFault};
+
+/// The accounts that a dataset holds.
+pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
+    let mut accounts = Accounts::default();
+    for file in manifest.map_or(&[][..], |manifest| &manifest.accounts) {
+        let path = dir.join(&file.path);
+        let reader = File::open(&path).of_dataset(&path)?;
+        let reader =
+            ParquetRecordBatchReaderBuilder::try_new(reader).and_then(|reader| reader.build()).of_dataset(&path)?;
+        for batch in reader {
+            accounts.read(&batch.of_dataset(&path)?).of_dataset(&path)?;
+        }
+    }
+    Ok(accounts)
+}
+
+/// Reads the accounts of the inputs; one that occurs twice breaks a rule.
+pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Accounts, Counts), IngestError> {
+    let mut counts = Counts::default();
+    let mut accounts = Accounts::default();
+    reading.progress.stage("reading accounts", Some(inputs.iter().map(|input| input.size()).sum()));
+    for input in inputs {
+        let mut source = Source::open(input, reading.chunking)?;
+        if let Some(schema) = source.schema() {
+            let empty = arrow_array::RecordBatch::new_empty(schema.clone());
+            accounts.read(&empty).map_err(|fault| wrong(fault, input))?;
+        }
+        while let Some(part) = source.next()? {
+            reading.progress.advance(part.bytes());
+            for piece in part.decode(Table::Accounts).map_err(|fault| fault.of(&input.shown))? {
+                let read = accounts.read(&piece.batch).map_err(|fault| wrong(fault, input))?;
+                counts.taken += u64::try_from(read.rows.len()).unwrap_or(0);
+                reading.judge(input, row_faults(&piece, &read.faults).doing("show a row")?, &mut counts)?;
+                if let Some(fault) = piece.broken {
+                    return Err(fault.of(&input.shown));
+                }
+            }
+        }
+    }
+    Ok((accounts, counts))
+}
+
+fn wrong(fault: TableFault, input: &Input) -> IngestError {
+    InputFault::Schema(fault.to_string()).of(&input.shown)
+}
+
+/// Refuses a new time zone for an account whose events have their dates already.
+pub(crate) fn check_zones(
+    held: &Accounts,
+    new: &Accounts,
+    manifest: Option<&Manifest>,
+    dir: &Path,
+) -> Result<(), IngestError> {
+    let changed: Vec<_> = new.iter().filter(|account| held.time_zone(&account.key) != account.time_zone).collect();
+    let Some(manifest) = manifest.filter(|_| !changed.is_empty()) else { return Ok(()) };
+    let with_events = events::accounts_with_events(&manifest.events, dir)?;
+    match changed.into_iter().find(|account| with_events.contains(&account.key)) {
+        Some(account) => Err(Kind::ZoneChanged {
+            account: account.key.clone(),
+            held: held.time_zone(&account.key).to_string(),
+            wanted: account.time_zone.to_string(),
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// Writes all accounts of the dataset.
+pub(crate) fn write(accounts: &Accounts, draft: &mut Draft) -> Result<Vec<DataFile>, IngestError> {
+    let batch = accounts.to_batch().doing("put accounts together")?;
+    let properties = WriterProperties::builder()
+        .set_created_by(crate::CREATED_BY.to_owned())
+        .set_compression(Compression::LZ4_RAW)
+        .build();
+    let mut file = ParquetFile::begin(draft.create(Table::Accounts, 0)?, batch.schema_ref(), properties)?;
+    file.write(&[batch])?;
+    Ok(vec![file.finish()?])
+}

@@ -1,0 +1,86 @@
+//! Which tables an ingest changes, and what the manifest says of it.
+
+use crate::checksum;
+use crate::mapped::Mapped;
+use crate::table::Table;
+use crate::{Counts, IngestError, Input, Progress, Summary};
+use std::path::{Path, PathBuf};
+use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest};
+
+/// The tables that an ingest brings something new to.
+pub(crate) struct Plan {
+    tables: Vec<Planned>,
+}
+
+struct Planned {
+    table: Table,
+    inputs: Vec<Input>,
+    /// The files as given, before any mapping.
+    origins: Vec<PathBuf>,
+    checksum: String,
+}
+
+impl Plan {
+    /// Leaves out tables whose batch the dataset holds already: of events any batch, since events without an id would be added twice;
+    /// of the others the latest, since an earlier one may have been replaced meanwhile.
+    pub(crate) fn new(
+        given: &[(Table, Input)],
+        mapped: &Mapped,
+        latest: Option<&Manifest>,
+        progress: &dyn Progress,
+    ) -> Result<Self, IngestError> {
+        progress.stage("checking what is new", Some(given.iter().map(|(_, input)| input.size()).sum()));
+        let mut tables = Vec::new();
+        for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
+            let (inputs, origins) = mapped.inputs(table, given);
+            if inputs.is_empty() {
+                continue;
+            }
+            let checksum = checksum::of_batch(origins.iter().map(PathBuf::as_path), progress)?;
+            if !holds(latest, table, &checksum) {
+                tables.push(Planned { table, inputs, origins, checksum });
+            }
+        }
+        Ok(Self { tables })
+    }
+
+    /// Whether nothing is new.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// The inputs of a table that something is new of.
+    pub(crate) fn inputs(&self, table: Table) -> Option<Vec<&Input>> {
+        let planned = self.tables.iter().find(|planned| planned.table == table)?;
+        Some(planned.inputs.iter().collect())
+    }
+
+    /// What the manifest says of the ingest.
+    pub(crate) fn batch(&self, version: u64, summary: &Summary) -> Batch {
+        let tables = self.tables.iter().map(|planned| {
+            let Counts { taken, rejected, .. } = match planned.table {
+                Table::Events => summary.events,
+                Table::Spend => summary.spend,
+                Table::Accounts => summary.accounts,
+                Table::Insights => summary.insights,
+            };
+            let inputs = planned.origins.iter().map(|path| file_name(path)).collect();
+            let table = BatchTable { checksum: planned.checksum.clone(), inputs, rows: taken, rejected };
+            (planned.table.name().to_owned(), table)
+        });
+        Batch { version, tables: tables.collect() }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn holds(latest: Option<&Manifest>, table: Table, checksum: &str) -> bool {
+    let batches = latest.map_or(&[][..], |manifest| &manifest.batches);
+    let mut held = batches.iter().rev().filter_map(|batch| batch.tables.get(table.name()));
+    match table {
+        Table::Events => held.any(|held| held.checksum == checksum),
+        Table::Spend | Table::Accounts | Table::Insights => held.next().is_some_and(|held| held.checksum == checksum),
+    }
+}

@@ -1,0 +1,172 @@
+//! What can go wrong with an ingest.
+
+use crate::place::RowFault;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use trueup_core::dataset::store::StoreError;
+
+/// An ingest that did not take place; the dataset is as it was.
+#[derive(Debug)]
+pub struct IngestError(Box<Kind>);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Kind {
+    #[error("cannot {action} `{}`", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("there is nothing to ingest: name at least one file")]
+    NothingToIngest,
+    #[error("`{}` is given twice", .0.display())]
+    GivenTwice(PathBuf),
+    #[cfg_attr(feature = "mapping", expect(dead_code, reason = "only raised where the feature is absent"))]
+    #[error("this build of trueup has no mappings; build it with `--features mapping`")]
+    MappingNotBuilt,
+    #[error("{}: {fault}", path.display())]
+    Input { path: PathBuf, fault: InputFault },
+    #[error("{}, {fault}", path.display())]
+    Row { path: PathBuf, fault: RowFault },
+    #[error(
+        "the time zone of account `{account}` is `{held}` and cannot become `{wanted}`: its events' dates are already decided; \
+         to change it, ingest all of the account's events again, together with the new accounts, into a new dataset"
+    )]
+    ZoneChanged { account: String, held: String, wanted: String },
+    #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
+    Busy(PathBuf),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("`{}` of the dataset cannot be read", path.display())]
+    Stored { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("cannot write `{}`", path.display())]
+    Write { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("cannot {action}")]
+    Internal { action: &'static str, source: Box<dyn std::error::Error + Send + Sync> },
+    #[cfg(feature = "mapping")]
+    #[error("{0}")]
+    Mapping(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a file as a whole cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InputFault {
+    #[error("the file is empty")]
+    Empty,
+    #[error("the file has no header")]
+    NoHeader,
+    #[error("line {line}: the header names the column `{name}` twice")]
+    RepeatedColumn { line: u64, name: String },
+    #[error("line {line}: column {at} of the header has no name")]
+    NamelessColumn { line: u64, at: usize },
+    #[error("this is no Parquet file: it does not begin with `PAR1`")]
+    NotParquet,
+    #[error("this is a Parquet file, although its name does not end in `.parquet`")]
+    IsParquet,
+    #[error("the Parquet file is damaged or cut short: {0}")]
+    Damaged(parquet::errors::ParquetError),
+    #[error("row group {row_group} (counted from 0) of the Parquet file cannot be read: {source}")]
+    DamagedGroup { row_group: usize, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("line {line}: {what}")]
+    Record { line: u64, what: &'static str },
+    #[error("{0}")]
+    Schema(String),
+}
+
+impl IngestError {
+    /// Whether the request or the data is at fault: a row that breaks a rule, a file that cannot be read as what it should be, or
+    /// a change that the dataset does not allow.
+    #[must_use]
+    pub fn is_data(&self) -> bool {
+        match &*self.0 {
+            Kind::Input { .. } | Kind::Row { .. } | Kind::ZoneChanged { .. } | Kind::Busy(_) => true,
+            Kind::Store(error) => matches!(error, StoreError::Taken { .. }),
+            // An input that is not there is the caller's; a disk that is full is not.
+            Kind::Io { action, .. } => *action == OPEN,
+            #[cfg(feature = "mapping")]
+            Kind::Mapping(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the ingest was asked for wrongly: nothing to ingest, a file given twice, a mapping without the feature.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(&*self.0, Kind::NothingToIngest | Kind::GivenTwice(_) | Kind::MappingNotBuilt)
+    }
+}
+
+/// What is tried with an input.
+pub(crate) const OPEN: &str = "open the input";
+
+impl From<Kind> for IngestError {
+    fn from(kind: Kind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl From<StoreError> for IngestError {
+    fn from(error: StoreError) -> Self {
+        Kind::Store(error).into()
+    }
+}
+
+impl fmt::Display for IngestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for IngestError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Says what was tried with which file.
+pub(crate) trait AtPath<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError>;
+}
+
+impl<T> AtPath<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError> {
+        self.map_err(|source| Kind::Io { action, path: path.to_owned(), source }.into())
+    }
+}
+
+/// Says what was tried, for a failure that no input can cause.
+pub(crate) trait Doing<T> {
+    fn doing(self, action: &'static str) -> Result<T, IngestError>;
+}
+
+impl<T, E: std::error::Error + Send + Sync + 'static> Doing<T> for Result<T, E> {
+    fn doing(self, action: &'static str) -> Result<T, IngestError> {
+        self.map_err(|source| Kind::Internal { action, source: Box::new(source) }.into())
+    }
+}
+
+/// Says which new file could not be written, where what writes it is not the file system itself.
+pub(crate) trait Writing<T> {
+    fn writing(self, path: &Path) -> Result<T, IngestError>;
+}
+
+impl<T, E: std::error::Error + Send + Sync + 'static> Writing<T> for Result<T, E> {
+    fn writing(self, path: &Path) -> Result<T, IngestError> {
+        self.map_err(|source| Kind::Write { path: path.to_owned(), source: Box::new(source) }.into())
+    }
+}
+
+/// Says which file of the dataset could not be read.
+pub(crate) trait OfDataset<T> {
+    fn of_dataset(self, path: &Path) -> Result<T, IngestError>;
+}
+
+impl<T, E: std::error::Error + Send + Sync + 'static> OfDataset<T> for Result<T, E> {
+    fn of_dataset(self, path: &Path) -> Result<T, IngestError> {
+        self.map_err(|source| Kind::Stored { path: path.to_owned(), source: Box::new(source) }.into())
+    }
+}
+
+impl InputFault {
+    /// The fault with the file that has it.
+    pub(crate) fn of(self, path: &Path) -> IngestError {
+        Kind::Input { path: path.to_owned(), fault: self }.into()
+    }
+}

@@ -1,0 +1,96 @@
+//! Which spilled rows later ones have replaced.
+
+use super::sequence::{Rows, SEQUENCE};
+use super::spill::{PARTITION, text};
+use crate::IngestError;
+use crate::error::{AtPath, Doing};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_schema::ArrowError;
+use hashbrown::{HashMap, HashSet};
+use rayon::prelude::*;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use trueup_core::model::{ACCOUNT, EVENT_ID};
+
+/// The places of replaced rows, on disk, by the partition that holds the row.
+pub(super) struct Replaced {
+    dir: PathBuf,
+    pub(super) count: u64,
+}
+
+impl Replaced {
+    /// Finds, among rows with the same account and event id, all but the one that came last.
+    pub(super) fn find(ids: &[Rows], dir: &Path) -> Result<Self, IngestError> {
+        let mut replaced = Self { dir: dir.to_owned(), count: 0 };
+        for ids in ids.chunks(rayon::current_num_threads()) {
+            let losers: Vec<Vec<(u32, u64)>> = ids.par_iter().map(losers).collect::<Result<_, _>>()?;
+            for losers in losers {
+                replaced.add(losers)?;
+            }
+        }
+        Ok(replaced)
+    }
+
+    fn add(&mut self, mut losers: Vec<(u32, u64)>) -> Result<(), IngestError> {
+        self.count += u64::try_from(losers.len()).unwrap_or(0);
+        losers.sort_unstable();
+        for losers in losers.chunk_by(|(a, _), (b, _)| a == b) {
+            let bytes: Vec<u8> = losers.iter().flat_map(|(_, place)| place.to_le_bytes()).collect();
+            let path = self.path(losers[0].0);
+            let file = OpenOptions::new().append(true).create(true).open(&path);
+            file.and_then(|mut file| file.write_all(&bytes)).at("write", &path)?;
+        }
+        Ok(())
+    }
+
+    /// The places of the replaced rows of a partition.
+    pub(super) fn of(&self, partition: u32) -> Result<HashSet<u64>, IngestError> {
+        let path = self.path(partition);
+        if !path.exists() {
+            return Ok(HashSet::new());
+        }
+        let bytes = fs::read(&path).at("read", &path)?;
+        let (places, _) = bytes.as_chunks::<8>();
+        Ok(places.iter().map(|place| u64::from_le_bytes(*place)).collect())
+    }
+
+    fn path(&self, partition: u32) -> PathBuf {
+        self.dir.join(format!("replaced-{partition:03}"))
+    }
+}
+
+/// The rows, as partition and place, that others with the same id have replaced.
+fn losers(ids: &Rows) -> Result<Vec<(u32, u64)>, IngestError> {
+    let batches: Vec<RecordBatch> = ids.read().collect::<Result<_, _>>()?;
+    collect_losers(&batches).doing("find replaced events")
+}
+
+fn collect_losers(batches: &[RecordBatch]) -> Result<Vec<(u32, u64)>, ArrowError> {
+    let mut latest: HashMap<(&str, &str), (u64, u32)> = HashMap::new();
+    let mut losers = Vec::new();
+    for batch in batches {
+        let column = |name| batch.column_by_name(name);
+        let (Some(partitions), Some(places)) = (
+            column(PARTITION).and_then(|column| column.as_primitive_opt::<UInt32Type>()),
+            column(SEQUENCE).and_then(|column| column.as_primitive_opt::<UInt64Type>()),
+        ) else {
+            return Err(ArrowError::SchemaError("spilled ids have other columns than expected".to_owned()));
+        };
+        let keys = text(batch, ACCOUNT)?.iter().zip(text(batch, EVENT_ID)?);
+        for ((account, id), (partition, place)) in keys.zip(partitions.values().iter().zip(places.values())) {
+            let row = (*place, *partition);
+            let key = (account.unwrap_or_default(), id.unwrap_or_default());
+            let known = latest.entry(key).or_insert(row);
+            // Rows that the dataset held before may be met after those that replace them.
+            let loser = std::cmp::min(*known, row);
+            if *known != row {
+                *known = std::cmp::max(*known, row);
+                losers.push((loser.1, loser.0));
+            }
+        }
+    }
+    Ok(losers)
+}

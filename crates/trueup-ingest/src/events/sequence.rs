@@ -1,0 +1,96 @@
+//! Rows on disk that carry their place in the order of arrival.
+
+use crate::IngestError;
+use crate::error::{AtPath, Doing};
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The last column of spilled rows: their place in the order of arrival.
+pub(super) const SEQUENCE: &str = "trueup.sequence";
+
+/// The batch with its rows' places behind the other columns.
+pub(super) fn with_sequence(batch: &RecordBatch, sequence: ArrayRef) -> Result<RecordBatch, ArrowError> {
+    let last = Arc::new(Field::new(SEQUENCE, DataType::UInt64, false));
+    let fields: Vec<_> = batch.schema_ref().fields().iter().cloned().chain([last]).collect();
+    let columns = batch.columns().iter().cloned().chain([sequence]).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+}
+
+/// The batch with the columns of `schema`; those it lacks are null.
+pub(super) fn widen(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    if batch.schema_ref() == schema {
+        return Ok(batch.clone());
+    }
+    let column = |field: &Arc<Field>| -> ArrayRef {
+        let column = batch.column_by_name(field.name()).cloned();
+        column.unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows()))
+    };
+    RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
+}
+
+/// Rows on disk, in one file for each schema that they have had.
+pub(super) struct Rows {
+    /// What the files' names begin with.
+    stem: PathBuf,
+    files: Vec<PathBuf>,
+    writer: Option<StreamWriter<BufWriter<File>>>,
+    /// Of the file that is being written.
+    schema: Option<SchemaRef>,
+    /// Bytes that the rows take in memory.
+    pub(super) bytes: usize,
+    pub(super) rows: usize,
+}
+
+impl Rows {
+    pub(super) fn new(dir: &Path, name: &str) -> Self {
+        Self { stem: dir.join(name), files: Vec::new(), writer: None, schema: None, bytes: 0, rows: 0 }
+    }
+
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        self.bytes += batch.get_array_memory_size();
+        self.rows += batch.num_rows();
+        if self.schema.as_ref() != Some(batch.schema_ref()) {
+            self.end()?;
+            let path = self.stem.with_extension(self.files.len().to_string());
+            let file = BufWriter::new(File::create_new(&path).at("create", &path)?);
+            self.writer = Some(StreamWriter::try_new(file, batch.schema_ref()).doing("spill rows")?);
+            self.schema = Some(batch.schema());
+            self.files.push(path);
+        }
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.write(batch)).doing("spill rows")
+    }
+
+    /// Ends writing.
+    pub(super) fn end(&mut self) -> Result<(), IngestError> {
+        match self.writer.take() {
+            Some(mut writer) => {
+                self.schema = None;
+                writer.finish().doing("spill rows")
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The rows, in the order in which they were written.
+    pub(super) fn read(&self) -> impl Iterator<Item = Result<RecordBatch, IngestError>> + use<> {
+        self.files.clone().into_iter().flat_map(|path| {
+            let reader = File::open(&path)
+                .at("read", &path)
+                .and_then(|file| StreamReader::try_new(BufReader::new(file), None).doing("read spilled rows"));
+            let (batches, error) = match reader {
+                Ok(reader) => (Some(reader.map(|batch| batch.doing("read spilled rows"))), None),
+                Err(error) => (None, Some(Err(error))),
+            };
+            batches.into_iter().flatten().chain(error)
+        })
+    }
+}

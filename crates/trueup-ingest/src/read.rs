@@ -1,0 +1,230 @@
+//! From input files to rows that keep the rules of their table.
+
+use crate::error::{Doing, InputFault, Kind};
+use crate::place::{Place, RowFault};
+use crate::rejects::Rejects;
+use crate::source::{Chunking, Part, Piece, Source};
+use crate::table::Table;
+use crate::{Counts, IngestError, Input, Progress};
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{ArrowError, Schema};
+use rayon::prelude::*;
+use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
+use trueup_core::model::{EventNormalizer, Fault, Normalized, SchemaFault, SpendNormalizer};
+
+/// Checks the rows of one schema and gives them their stored form.
+pub(crate) trait Rules: Send + Sync {
+    fn ignored_columns(&self) -> &[String];
+    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError>;
+}
+
+impl Rules for EventNormalizer {
+    fn ignored_columns(&self) -> &[String] {
+        self.ignored_columns()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
+        self.normalize(batch)
+    }
+}
+
+impl Rules for SpendNormalizer {
+    fn ignored_columns(&self) -> &[String] {
+        self.ignored_columns()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
+        self.normalize(batch)
+    }
+}
+
+/// The rules for a schema.
+pub(crate) type MakeRules<'a> = dyn Fn(&Schema) -> Result<Box<dyn Rules>, SchemaFault> + Sync + 'a;
+
+/// What all reading of one ingest shares.
+pub(crate) struct Reading<'a> {
+    pub(crate) chunking: Chunking,
+    pub(crate) progress: &'a dyn Progress,
+    /// Where faulty rows go; without it the first one ends the ingest.
+    pub(crate) rejects: Option<Rejects>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A piece whose rows keep the rules.
+struct Checked {
+    batch: RecordBatch,
+    /// In file order.
+    faults: Vec<RowFault>,
+    broken: Option<InputFault>,
+}
+
+impl Reading<'_> {
+    /// Reads the rows of an input and hands them on in file order.
+    pub(crate) fn read(
+        &mut self,
+        input: &Input,
+        table: Table,
+        make_rules: &MakeRules<'_>,
+        counts: &mut Counts,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        let mut source = Source::open(input, self.chunking)?;
+        if let Some(schema) = source.schema() {
+            let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(&input.shown))?;
+            self.warn_ignored(input, rules.ignored_columns());
+        }
+        loop {
+            let parts = self.next_parts(&mut source)?;
+            if parts.is_empty() {
+                return Ok(());
+            }
+            let progress = self.progress;
+            let checked: Vec<_> = parts
+                .into_par_iter()
+                .map(|part| {
+                    let bytes = part.bytes();
+                    let checked = check(part, table, make_rules);
+                    progress.advance(bytes);
+                    checked
+                })
+                .collect();
+            for part in checked {
+                let (pieces, ignored) = part.map_err(|fault| fault.of(input))?;
+                self.warn_ignored(input, &ignored);
+                for piece in pieces {
+                    self.judge(input, piece.faults, counts)?;
+                    if let Some(fault) = piece.broken {
+                        return Err(fault.of(&input.shown));
+                    }
+                    counts.taken += u64::try_from(piece.batch.num_rows()).unwrap_or(0);
+                    take(piece.batch)?;
+                }
+            }
+        }
+    }
+
+    /// Parts enough to keep every thread busy.
+    fn next_parts(&self, source: &mut Source<'_>) -> Result<Vec<Part>, IngestError> {
+        let wanted = rayon::current_num_threads() * 2;
+        let mut parts = Vec::with_capacity(wanted);
+        while parts.len() < wanted {
+            match source.next() {
+                Ok(Some(part)) => parts.push(part),
+                Ok(None) => break,
+                // What was read before the fault comes first: a faulty row in it is the earlier fault.
+                Err(_) if !parts.is_empty() && self.rejects.is_none() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Sets faulty rows aside, or ends the ingest with the first.
+    pub(crate) fn judge(
+        &mut self,
+        input: &Input,
+        faults: Vec<RowFault>,
+        counts: &mut Counts,
+    ) -> Result<(), IngestError> {
+        for fault in faults {
+            let Some(rejects) = &mut self.rejects else {
+                return Err(Kind::Row { path: input.shown.clone(), fault }.into());
+            };
+            rejects.add(&input.shown, &fault)?;
+            counts.rejected += 1;
+        }
+        Ok(())
+    }
+
+    /// Says once which columns of an input are not stored.
+    fn warn_ignored(&mut self, input: &Input, ignored: &[String]) {
+        for column in ignored.iter().filter(|column| *column != CUSTOMER_COLUMN) {
+            let warning = format!("{}: column `{column}` is ignored: its values are computed", input.shown.display());
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+}
+
+/// Why a part cannot be checked.
+enum PartFault {
+    Input(InputFault),
+    Arrow(ArrowError),
+}
+
+impl PartFault {
+    fn of(self, input: &Input) -> IngestError {
+        match self {
+            Self::Input(fault) => fault.of(&input.shown),
+            Self::Arrow(error) => match Err::<(), _>(error).doing("check the rows") {
+                Ok(()) => Kind::NothingToIngest.into(),
+                Err(error) => error,
+            },
+        }
+    }
+}
+
+fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> Result<(Vec<Checked>, Vec<String>), PartFault> {
+    let pieces = part.decode(table).map_err(PartFault::Input)?;
+    let mut ignored = Vec::new();
+    let mut checked = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let rules = make_rules(piece.batch.schema_ref())
+            .map_err(|fault| PartFault::Input(InputFault::Schema(fault.to_string())))?;
+        let normalized = rules.normalize(&piece.batch).map_err(PartFault::Arrow)?;
+        ignored = rules.ignored_columns().to_vec();
+        let faults = row_faults(&piece, &normalized.faults).map_err(PartFault::Arrow)?;
+        checked.push(Checked { batch: normalized.batch, faults, broken: piece.broken });
+    }
+    Ok((checked, ignored))
+}
+
+/// The faults of a piece with their places, in file order.
+pub(crate) fn row_faults(piece: &Piece, faults: &[Fault]) -> Result<Vec<RowFault>, ArrowError> {
+    let mut all = piece.torn.clone();
+    if faults.is_empty() {
+        return Ok(all);
+    }
+    let cells = Cells::new(&piece.batch)?;
+    all.extend(faults.iter().map(|fault| {
+        let shown = fault.to_string();
+        let reason = shown.strip_prefix(&format!("column `{}`: ", fault.column)).unwrap_or(&shown).to_owned();
+        RowFault {
+            place: piece.places.of(fault.row),
+            column: Some(fault.column.clone()),
+            value: Some(fault.value.clone()),
+            reason,
+            cells: cells.of(fault.row),
+        }
+    }));
+    all.sort_by_key(|fault| match fault.place {
+        Place::Line(line) => (line, 0),
+        Place::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
+    });
+    Ok(all)
+}
+
+/// The cells of a batch as text.
+struct Cells<'a> {
+    batch: &'a RecordBatch,
+    formatters: Vec<ArrayFormatter<'a>>,
+}
+
+impl<'a> Cells<'a> {
+    fn new(batch: &'a RecordBatch) -> Result<Self, ArrowError> {
+        const OPTIONS: FormatOptions<'static> = FormatOptions::new();
+        let formatters =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &OPTIONS)).collect::<Result<_, _>>()?;
+        Ok(Self { batch, formatters })
+    }
+
+    fn of(&self, row: usize) -> Vec<(String, Option<String>)> {
+        let names = self.batch.schema_ref().fields().iter().map(|field| field.name().clone());
+        let cells = self.batch.columns().iter().zip(&self.formatters).map(|(column, formatter)| {
+            arrow_array::Array::is_valid(column, row).then(|| formatter.value(row).to_string())
+        });
+        names.zip(cells).collect()
+    }
+}

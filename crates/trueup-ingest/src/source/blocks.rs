@@ -1,0 +1,122 @@
+//! A text file in blocks of whole records.
+
+use std::io::{self, Read};
+
+/// Bytes of whole records, and where they begin.
+pub(crate) struct Block {
+    pub(crate) bytes: Vec<u8>,
+    /// The physical line, from 1, on which the block begins.
+    pub(crate) line: u64,
+}
+
+/// A record that does not end within this many bytes is taken for an open quote rather than held.
+const MAX_RECORD: usize = 64 << 20;
+
+/// Cuts a file into blocks at line ends.
+pub(crate) struct Blocks<R> {
+    reader: R,
+    /// Read, but not yet handed out.
+    pending: Vec<u8>,
+    line: u64,
+    size: usize,
+    /// Whether a line end between quotes belongs to the record.
+    quotes: bool,
+    ended: bool,
+}
+
+/// A block, or why there is none.
+pub(crate) enum BlockFault {
+    Io(io::Error),
+    /// The record that begins on this line is longer than any sound one.
+    TooLong(u64),
+}
+
+impl<R: Read> Blocks<R> {
+    pub(crate) fn new(reader: R, size: usize, quotes: bool) -> Self {
+        Self { reader, pending: Vec::new(), line: 1, size: size.max(1), quotes, ended: false }
+    }
+
+    /// The next block, or `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<Block>, BlockFault> {
+        let mut wanted = self.size;
+        while !self.ended {
+            self.fill(wanted).map_err(BlockFault::Io)?;
+            if self.ended {
+                break;
+            }
+            if let Some(cut) = self.cut() {
+                let rest = self.pending.split_off(cut);
+                return Ok(Some(self.hand_out(rest)));
+            }
+            if self.pending.len() > MAX_RECORD {
+                return Err(BlockFault::TooLong(self.line));
+            }
+            wanted = self.pending.len() * 2;
+        }
+        if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.hand_out(Vec::new()))) }
+    }
+
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        let missing = wanted.saturating_sub(self.pending.len());
+        self.pending.reserve(missing);
+        let missing = u64::try_from(missing).unwrap_or(u64::MAX);
+        self.reader.by_ref().take(missing).read_to_end(&mut self.pending)?;
+        self.ended = self.pending.len() < wanted;
+        Ok(())
+    }
+
+    /// Where the last whole record ends. Every block begins outside of quotes, so that the count of quotes before a line end tells
+    /// whether it lies between two; in a file that breaks the rules of quoting, the breach itself lies before the first wrong cut.
+    fn cut(&self) -> Option<usize> {
+        let newline = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        if !self.quotes || !self.pending.contains(&b'"') {
+            return newline(&self.pending);
+        }
+        let (mut open, mut cut) = (false, None);
+        for (at, byte) in self.pending.iter().enumerate() {
+            open ^= *byte == b'"';
+            if *byte == b'\n' && !open {
+                cut = Some(at + 1);
+            }
+        }
+        cut
+    }
+
+    fn hand_out(&mut self, rest: Vec<u8>) -> Block {
+        let bytes = std::mem::replace(&mut self.pending, rest);
+        let line = self.line;
+        self.line += count_lines(&bytes);
+        Block { bytes, line }
+    }
+}
+
+/// Line ends in `bytes`.
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(text: &str, size: usize) -> Vec<(u64, String)> {
+        let mut blocks = Blocks::new(text.as_bytes(), size, true);
+        std::iter::from_fn(|| blocks.next().ok().flatten())
+            .map(|block| (block.line, String::from_utf8_lossy(&block.bytes).into_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_record_is_never_cut() {
+        let text = "a,b\n\"x\ny\",2\n3,4\n5";
+        for size in 1..text.len() + 2 {
+            let blocks = blocks(text, size);
+            assert_eq!(blocks.iter().map(|(_, text)| text.as_str()).collect::<String>(), text);
+            assert!(blocks.iter().all(|(_, text)| !text.starts_with('y')), "{size}");
+            let line_of_three = blocks
+                .iter()
+                .find_map(|(line, text)| text.find("3,4").map(|at| line + count_lines(&text.as_bytes()[..at])));
+            assert_eq!(line_of_three, Some(4));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Comma-separated text, by the rules of RFC 4180.
+//!
+//! Common readers of CSV guess at broken quoting: a quote that is never closed swallows the rest of the file, and text after a closing
+//! quote is glued to the cell. Here both are errors that name the line.
+
+use super::blocks::Block;
+use super::piece::{Piece, Places};
+use crate::error::InputFault;
+use crate::place::{Place, RowFault};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The columns that a block's header names, all of them text, and where the rows begin.
+pub(crate) fn read_header(block: &Block) -> Result<(SchemaRef, Block), InputFault> {
+    let mut records = Records::new(block)?;
+    let mut cells = Vec::new();
+    let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
+    let mut names: Vec<String> = Vec::with_capacity(cells.len());
+    for (at, cell) in cells.iter().enumerate() {
+        if cell.is_empty() {
+            return Err(InputFault::NamelessColumn { line, at: at + 1 });
+        }
+        if names.iter().any(|name| name == cell) {
+            return Err(InputFault::RepeatedColumn { line, name: cell.to_string() });
+        }
+        names.push(cell.to_string());
+    }
+    let fields: Vec<Field> = names.into_iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
+    let rows = Block { bytes: block.bytes[block.bytes.len() - records.rest().len()..].to_vec(), line: records.line };
+    Ok((Arc::new(Schema::new(fields)), rows))
+}
+
+/// The rows of a block.
+pub(crate) fn parse(block: &Block, schema: &SchemaRef) -> Result<Piece, InputFault> {
+    let mut records = Records::new(block)?;
+    let width = schema.fields().len();
+    // Room for what a block commonly holds saves most of the growing.
+    let mut builders: Vec<StringBuilder> =
+        (0..width).map(|_| StringBuilder::with_capacity(1024, block.bytes.len() / width.max(1))).collect();
+    let (mut lines, mut torn, mut cells) = (Vec::new(), Vec::new(), Vec::with_capacity(width));
+    let broken = loop {
+        let line = match records.read(&mut cells) {
+            Ok(Some(line)) => line,
+            Ok(None) => break None,
+            Err(fault) => break Some(fault),
+        };
+        if cells.len() != width {
+            torn.push(wrong_width(line, &cells, schema));
+            continue;
+        }
+        lines.push(line);
+        for (cell, builder) in cells.iter().zip(&mut builders) {
+            if cell.is_empty() { builder.append_null() } else { builder.append_value(cell) }
+        }
+    };
+    let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
+    let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| InputFault::Schema(error.to_string()))?;
+    Ok(Piece { batch, places: Places::Lines(lines), torn, broken })
+}
+
+fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef) -> RowFault {
+    let names = schema.fields().iter().map(|field| field.name().clone()).chain(std::iter::repeat(String::new()));
+    RowFault {
+        place: Place::Line(line),
+        column: None,
+        value: None,
+        reason: format!("the row has {} cells, and the header has {}", cells.len(), schema.fields().len()),
+        cells: names.zip(cells.iter().map(|cell| Some(cell.to_string()))).collect(),
+    }
+}
+
+/// Records of a text, one after the other.
+struct Records<'a> {
+    text: &'a str,
+    at: usize,
+    /// The physical line of `at`.
+    line: u64,
+}
+
+impl<'a> Records<'a> {
+    fn new(block: &'a Block) -> Result<Self, InputFault> {
+        let text = super::piece::text(block)?;
+        Ok(Self { text, at: 0, line: block.line })
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Reads the next record, leaving out empty lines, and says on which line it begins; `None` at the end.
+    fn read(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<Option<u64>, InputFault> {
+        cells.clear();
+        loop {
+            match self.rest().as_bytes() {
+                [] => return Ok(None),
+                [b'\n', ..] => self.at += 1,
+                [b'\r', b'\n', ..] => self.at += 2,
+                _ => break,
+            }
+            self.line += 1;
+        }
+        let line = self.line;
+        while self.read_cell(cells)? {}
+        Ok(Some(line))
+    }
+
+    /// Reads a cell and what ends it; says whether the record goes on.
+    fn read_cell(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<bool, InputFault> {
+        let rest = self.rest();
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let (cell, length) = self.unquote(quoted)?;
+            cells.push(cell);
+            self.at += 1 + length;
+        } else {
+            let bytes = rest.as_bytes();
+            let length = bytes.iter().position(|byte| matches!(byte, b',' | b'\n' | b'"')).unwrap_or(bytes.len());
+            if bytes.get(length) == Some(&b'"') {
+                return Err(
+                    self.broken("a quote inside a cell that is not quoted; quote the cell and double the quote")
+                );
+            }
+            let ended_by_line = bytes.get(length) != Some(&b',');
+            let cell = &rest[..length];
+            // The return before the line end belongs to it.
+            let cell = if ended_by_line { cell.strip_suffix('\r').unwrap_or(cell) } else { cell };
+            cells.push(Cow::Borrowed(cell));
+            self.at += length;
+        }
+        match self.rest().as_bytes() {
+            [b',', ..] => {
+                self.at += 1;
+                Ok(true)
+            }
+            [b'\n', ..] => self.end_record(1),
+            [b'\r', b'\n', ..] => self.end_record(2),
+            [] | [b'\r'] => {
+                self.at = self.text.len();
+                Ok(false)
+            }
+            _ => Err(self.broken("text after a closing quote; a quote inside a quoted cell is written twice")),
+        }
+    }
+
+    fn end_record(&mut self, length: usize) -> Result<bool, InputFault> {
+        self.at += length;
+        self.line += 1;
+        Ok(false)
+    }
+
+    /// The cell whose text begins after an opening quote, and its length with the closing quote.
+    fn unquote(&mut self, quoted: &'a str) -> Result<(Cow<'a, str>, usize), InputFault> {
+        let (mut from, mut doubled) = (0, false);
+        let end = loop {
+            let Some(at) = quoted[from..].find('"') else {
+                return Err(self.broken("a quote is opened and never closed"));
+            };
+            let at = from + at;
+            if quoted.as_bytes().get(at + 1) != Some(&b'"') {
+                break at;
+            }
+            doubled = true;
+            from = at + 2;
+        };
+        let cell = &quoted[..end];
+        self.line += super::blocks::count_lines(cell.as_bytes());
+        let cell = if doubled { Cow::Owned(cell.replace("\"\"", "\"")) } else { Cow::Borrowed(cell) };
+        Ok((cell, end + 1))
+    }
+
+    fn broken(&self, what: &'static str) -> InputFault {
+        InputFault::Record { line: self.line, what }
+    }
+}
+
+#[cfg(test)]
+#[path = "csv_tests.rs"]
+mod tests;

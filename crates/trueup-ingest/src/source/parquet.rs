@@ -1,0 +1,121 @@
+//! Parquet files with row groups of any size.
+
+use super::{Chunking, Part, Piece, Places};
+use crate::error::InputFault;
+use arrow_schema::SchemaRef;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::RowGroupMetaData;
+use std::fs::File;
+
+use std::path::{Path, PathBuf};
+
+/// A Parquet file, read row group by row group.
+pub(crate) struct Parquet {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    chunking: Chunking,
+    next_group: usize,
+    /// The large row group that is being read, and its rows read so far.
+    open: Option<(ParquetRecordBatchReader, usize)>,
+}
+
+/// A row group that is yet to be decoded.
+pub(crate) struct Group {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    row_group: usize,
+    rows: usize,
+}
+
+impl Parquet {
+    pub(crate) fn open(file: File, path: &Path, chunking: Chunking) -> Result<Self, InputFault> {
+        // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = ArrowReaderMetadata::load(&file, options).map_err(InputFault::Damaged)?;
+        Ok(Self { path: path.to_owned(), metadata, chunking, next_group: 0, open: None })
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    pub(crate) fn row_groups(&self) -> &[RowGroupMetaData] {
+        self.metadata.metadata().row_groups()
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Part>, InputFault> {
+        loop {
+            if let Some(part) = self.next_rows()? {
+                return Ok(Some(part));
+            }
+            let row_group = self.next_group;
+            let Some(size) = self.row_groups().get(row_group).map(RowGroupMetaData::total_byte_size) else {
+                return Ok(None);
+            };
+            self.next_group += 1;
+            let group =
+                Group { path: self.path.clone(), metadata: self.metadata.clone(), row_group, rows: self.chunking.rows };
+            if usize::try_from(size).is_ok_and(|size| size <= self.chunking.group_bytes) {
+                return Ok(Some(Part::Group(group)));
+            }
+            self.open = Some((group.reader()?, 0));
+        }
+    }
+
+    fn next_rows(&mut self) -> Result<Option<Part>, InputFault> {
+        let Some((reader, first)) = &mut self.open else { return Ok(None) };
+        let row_group = self.next_group - 1;
+        let Some(batch) = reader.next() else {
+            self.open = None;
+            return Ok(None);
+        };
+        let batch = batch.map_err(|source| damaged(row_group, source))?;
+        let from = *first;
+        *first += batch.num_rows();
+        let metadata = &self.metadata.metadata().row_groups()[row_group];
+        let bytes = share(metadata, batch.num_rows());
+        Ok(Some(Part::Rows { batch, row_group, first: from, bytes }))
+    }
+}
+
+impl Group {
+    pub(crate) fn bytes(&self) -> u64 {
+        let metadata = &self.metadata.metadata().row_groups()[self.row_group];
+        u64::try_from(metadata.compressed_size()).unwrap_or(0)
+    }
+
+    fn reader(&self) -> Result<ParquetRecordBatchReader, InputFault> {
+        let file = File::open(&self.path).map_err(|source| damaged(self.row_group, source))?;
+        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+            .with_row_groups(vec![self.row_group])
+            .with_batch_size(self.rows)
+            .build()
+            .map_err(|source| damaged(self.row_group, source))
+    }
+
+    pub(crate) fn decode(&self) -> Result<Vec<Piece>, InputFault> {
+        let row_group = self.row_group;
+        let (mut pieces, mut first) = (Vec::new(), 0);
+        for batch in self.reader()? {
+            let batch = batch.map_err(|source| damaged(row_group, source))?;
+            let rows = batch.num_rows();
+            pieces.push(Piece { batch, places: Places::Rows { row_group, first }, torn: Vec::new(), broken: None });
+            first += rows;
+        }
+        Ok(pieces)
+    }
+}
+
+/// The part of a row group's compressed bytes that falls to so many of its rows.
+fn share(metadata: &RowGroupMetaData, rows: usize) -> u64 {
+    let size = u128::try_from(metadata.compressed_size()).unwrap_or(0);
+    let all = u128::try_from(metadata.num_rows()).unwrap_or(1).max(1);
+    let rows = u128::try_from(rows).unwrap_or(0);
+    u64::try_from(size * rows / all).unwrap_or(u64::MAX)
+}
+
+fn damaged(row_group: usize, source: impl std::error::Error + Send + Sync + 'static) -> InputFault {
+    InputFault::DamagedGroup { row_group, source: Box::new(source) }
+}

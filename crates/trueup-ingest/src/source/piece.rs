@@ -1,0 +1,43 @@
+//! A part of an input, decoded.
+
+use super::blocks::{Block, count_lines};
+use crate::error::InputFault;
+use crate::place::{Place, RowFault};
+use arrow_array::RecordBatch;
+
+/// A part of an input, decoded but not yet checked against the rules of its table.
+pub(crate) struct Piece {
+    pub(crate) batch: RecordBatch,
+    /// Where the batch's rows stand in the file.
+    pub(crate) places: Places,
+    /// Records that could not become rows, in file order.
+    pub(crate) torn: Vec<RowFault>,
+    /// Why nothing after these rows can be read.
+    pub(crate) broken: Option<InputFault>,
+}
+
+/// Where the rows of a batch stand in their file.
+pub(crate) enum Places {
+    /// The line of each row.
+    Lines(Vec<u64>),
+    /// Consecutive rows of a row group.
+    Rows { row_group: usize, first: usize },
+}
+
+impl Places {
+    /// Where a row of the batch stands.
+    pub(crate) fn of(&self, row: usize) -> Place {
+        match self {
+            Self::Lines(lines) => Place::Line(lines.get(row).copied().unwrap_or_default()),
+            Self::Rows { row_group, first } => Place::Row { row_group: *row_group, row: first + row },
+        }
+    }
+}
+
+/// The text of a block.
+pub(crate) fn text(block: &Block) -> Result<&str, InputFault> {
+    str::from_utf8(&block.bytes).map_err(|error| InputFault::Record {
+        line: block.line + count_lines(&block.bytes[..error.valid_up_to()]),
+        what: "the text is not UTF-8",
+    })
+}

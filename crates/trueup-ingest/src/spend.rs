@@ -1,0 +1,117 @@
+//! Spend: a batch restates every day of an account that it has a row of.
+
+use crate::draft::Draft;
+use crate::error::{AtPath, Doing, OfDataset};
+use crate::parquet_file::ParquetFile;
+use crate::read::Reading;
+use crate::table::Table;
+use crate::{CREATED_BY, Counts, IngestError, Input};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
+use arrow_select::filter::filter_record_batch;
+use hashbrown::{HashMap, HashSet};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::{Compression, Encoding};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use std::fs::File;
+use std::path::Path;
+use trueup_core::dataset::manifest::DataFile;
+use trueup_core::model::{ACCOUNT, DATE, SpendNormalizer, concat_spend, sort_spend};
+
+/// Adds the spend of some inputs to what the dataset holds, and gives back all of its spend files.
+pub(crate) fn ingest(
+    inputs: &[&Input],
+    held: &[DataFile],
+    dir: &Path,
+    group_rows: usize,
+    draft: &mut Draft,
+    reading: &mut Reading<'_>,
+) -> Result<(Vec<DataFile>, Counts), IngestError> {
+    let mut counts = Counts::default();
+    let mut batches: Vec<RecordBatch> = Vec::new();
+    reading.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
+    for input in inputs {
+        let rules = |schema: &_| Ok(Box::new(SpendNormalizer::new(schema)?) as _);
+        reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
+            batches.push(batch);
+            Ok(())
+        })?;
+    }
+    if counts.taken == 0 {
+        return Ok((held.to_vec(), counts));
+    }
+    let mut restated = Restated::default();
+    for batch in &batches {
+        restated.add(batch).doing("read spend")?;
+    }
+    for file in held {
+        for batch in read_held(&dir.join(&file.path))? {
+            let kept = restated.leave_out(&batch).doing("replace spend")?;
+            counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
+            batches.push(kept);
+        }
+    }
+    reading.progress.stage("writing spend", None);
+    let sorted = concat_spend(&batches).and_then(|all| sort_spend(&all)).doing("sort spend")?;
+    let row_groups: Vec<RecordBatch> = (0..sorted.num_rows())
+        .step_by(group_rows)
+        .map(|start| sorted.slice(start, group_rows.min(sorted.num_rows() - start)))
+        .collect();
+    let mut file = ParquetFile::begin(draft.create(Table::Spend, 0)?, sorted.schema_ref(), properties())?;
+    file.write(&row_groups)?;
+    Ok((vec![file.finish()?], counts))
+}
+
+/// Days by account that a batch has rows of.
+#[derive(Default)]
+struct Restated(HashMap<String, HashSet<i32>>);
+
+impl Restated {
+    fn add(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        for (account, day) in keys(batch)? {
+            self.0.entry_ref(account).or_default().insert(day);
+        }
+        Ok(())
+    }
+
+    /// The rows of days that are not restated.
+    fn leave_out(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let kept: BooleanArray = keys(batch)?
+            .map(|(account, day)| Some(!self.0.get(account).is_some_and(|days| days.contains(&day))))
+            .collect();
+        filter_record_batch(batch, &kept)
+    }
+}
+
+fn keys(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowError> {
+    let accounts = batch.column_by_name(ACCOUNT).and_then(|column| column.as_string_opt::<i32>());
+    let days = batch.column_by_name(DATE).and_then(|column| column.as_primitive_opt::<Date32Type>());
+    match (accounts, days) {
+        // Neither is ever null in stored spend.
+        (Some(accounts), Some(days)) => Ok(accounts.iter().flatten().zip(days.values().iter().copied())),
+        _ => Err(ArrowError::SchemaError("stored spend has no sound account and date".to_owned())),
+    }
+}
+
+fn read_held(path: &Path) -> Result<Vec<RecordBatch>, IngestError> {
+    let file = File::open(path).at("open", path)?;
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).and_then(|reader| reader.build());
+    reader.of_dataset(path)?.collect::<Result<_, _>>().of_dataset(path)
+}
+
+fn properties() -> WriterProperties {
+    let date = ColumnPath::from(DATE);
+    WriterProperties::builder()
+        .set_created_by(CREATED_BY.to_owned())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_data_page_row_count_limit(usize::MAX)
+        .set_offset_index_disabled(true)
+        .set_compression(Compression::LZ4_RAW)
+        .set_column_dictionary_enabled(date.clone(), false)
+        .set_column_encoding(date, Encoding::DELTA_BINARY_PACKED)
+        .build()
+}

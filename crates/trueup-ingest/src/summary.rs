@@ -1,0 +1,31 @@
+//! What an ingest did.
+
+/// What an ingest did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The version of the dataset that holds the result.
+    pub version: u64,
+    /// Whether the ingest made that version; false if the dataset held everything already.
+    pub changed: bool,
+    /// Events.
+    pub events: Counts,
+    /// Spend rows.
+    pub spend: Counts,
+    /// Accounts.
+    pub accounts: Counts,
+    /// Insight documents.
+    pub insights: Counts,
+    /// What the caller should know although it stopped nothing, such as columns that are ignored.
+    pub warnings: Vec<String>,
+}
+
+/// Rows of one table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows read from the inputs and taken.
+    pub taken: u64,
+    /// Rows, stored before or met earlier in the inputs, that rows taken have replaced.
+    pub replaced: u64,
+    /// Rows refused and written to the rejects file.
+    pub rejected: u64,
+}

@@ -1,0 +1,40 @@
+//! The four tables of a dataset.
+
+/// A table of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    Events,
+    Spend,
+    Accounts,
+    Insights,
+}
+
+impl Table {
+    /// Its name in manifests, and of its folder.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Spend => "spend",
+            Self::Accounts => "accounts",
+            Self::Insights => "insights",
+        }
+    }
+
+    /// Columns without which no row is sound. JSON objects may lack them one by one, so that there the row is at fault, not the file.
+    pub(crate) const fn required(self) -> &'static [&'static str] {
+        match self {
+            Self::Events => &["account", "opportunityId", "type", "date"],
+            Self::Spend => &["account", "date"],
+            Self::Accounts | Self::Insights => &["account"],
+        }
+    }
+
+    /// Columns whose numbers are amounts of money.
+    pub(crate) const fn amounts(self) -> &'static [&'static str] {
+        match self {
+            Self::Events => &["total"],
+            Self::Spend => &["adSpend", "managementFee"],
+            Self::Accounts | Self::Insights => &[],
+        }
+    }
+}
