@@ -5,10 +5,7 @@ use super::render::Cells;
 use arrow_array::Int64Array;
 use arrow_schema::ArrowError;
 
-/// The largest count that a row may carry.
-const MAX_COUNT: i64 = 9_000_000_000_000;
-
-/// Whole numbers from 0 to [`MAX_COUNT`]; null and the empty text are null. Rows that are refused are null too, and in `faults`.
+/// Whole numbers from 0 to the largest of 64 bits; null and the empty text are null. Rows that are refused are null too, and in `faults`.
 pub(super) fn read_counts(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<Int64Array, ArrowError> {
     // A float without a fraction, and a decimal too, has the text of an integer.
     let texts = cells.texts(faults)?;
@@ -24,5 +21,5 @@ pub(super) fn read_counts(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<I
 
 fn whole(text: &str) -> Option<i64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|count| digits && *count <= MAX_COUNT)
+    text.parse().ok().filter(|_| digits)
 }

@@ -77,7 +77,7 @@ pub enum Reason {
     #[error("expected an amount from -9000000000000 to 9000000000000")]
     AmountRange,
     /// The count is no whole number, negative, or too large.
-    #[error("expected a whole number from 0 to 9000000000000")]
+    #[error("expected a whole number from 0 to 9223372036854775807")]
     Count,
     /// The `timeZone` is unknown.
     #[error("expected an IANA time zone, such as `America/New_York`")]

@@ -62,7 +62,7 @@ fn each_rule_refuses_its_value() {
         ("impressions", texts(&["1e3"]), Reason::Count),
         ("impressions", texts(&["+1"]), Reason::Count),
         ("impressions", texts(&["1.0"]), Reason::Count),
-        ("impressions", texts(&["9000000000001"]), Reason::Count),
+        ("impressions", texts(&["9223372036854775808"]), Reason::Count),
     ] {
         let normalized = normalize(&row(column, value));
         assert_eq!(normalized.batch.num_rows(), 0, "{column}: {reason}");
