@@ -1,0 +1,140 @@
+//! Bad input names its place and leaves the dataset as it was.
+
+use crate::dataset::Case;
+use crate::writers;
+use trueup_ingest::Ingest;
+
+const GOOD: &str = "account,opportunityId,type,date,eventId,total\nacme,1,booked,2025-01-31,e1,12.5\n";
+
+/// Ingests `GOOD`, then asks for an ingest that must fail.
+fn refused(case: &Case, ingest: impl FnOnce(Ingest) -> Ingest) -> String {
+    if !case.dataset().exists() {
+        case.events("good.csv", GOOD);
+    }
+    let before = case.snapshot();
+    let error = ingest(case.ingest()).run(&()).unwrap_err();
+    assert_eq!(case.snapshot(), before, "{error}");
+    let text = error.to_string();
+    let folder = case.path("");
+    text.replace(folder.to_str().unwrap(), "")
+}
+
+fn refused_events(name: &str, text: impl AsRef<[u8]>) -> String {
+    let case = Case::new();
+    let path = case.file(name, text);
+    refused(&case, |ingest| ingest.events(path))
+}
+
+#[test]
+fn a_row_is_named_by_its_line() {
+    let header = "account,opportunityId,type,date,total,note\nacme,1,booked,2025-01-01,,\"two\nlines\"\n";
+    let with = |row: &str| refused_events("bad.csv", format!("{header}{row}\n"));
+    assert_eq!(
+        with("acme,1,sold,2025-01-31,\"$1,200.00\","),
+        "bad.csv, line 4, column `total`: expected an amount as a plain decimal number, such as `1234.5`, but found `$1,200.00`"
+    );
+    assert!(with("acme,1,won,2025-01-31,,").starts_with("bad.csv, line 4, column `type`: expected a stage"));
+    assert!(with("acme,1,sold,2025-02-30,,").starts_with("bad.csv, line 4, column `date`: expected a date"));
+    assert!(with(",1,sold,2025-02-20,,").starts_with("bad.csv, line 4, column `account`: expected a value"));
+    assert_eq!(with("acme,1,sold"), "bad.csv, line 4: the row has 3 cells, and the header has 6");
+    assert_eq!(with("acme,1,sold,2025-02-20,,\"open"), "bad.csv: line 4: a quote is opened and never closed");
+    assert!(with("acme,1,sold,2025-02-20,,\"a\"b").starts_with("bad.csv: line 4: text after a closing quote"));
+}
+
+#[test]
+fn the_first_fault_in_the_file_is_the_one_that_is_named() {
+    let text = "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold\na,1,sold,\"2025-01-01\"x\n";
+    assert!(refused_events("bad.csv", text).starts_with("bad.csv, line 2, column `type`"));
+}
+
+#[test]
+fn files_that_are_no_tables_are_refused() {
+    assert_eq!(refused_events("bad.csv", ""), "bad.csv: the file is empty");
+    assert_eq!(refused_events("bad.ndjson", ""), "bad.ndjson: the file is empty");
+    assert_eq!(refused_events("bad.csv", "\n\n"), "bad.csv: the file has no header");
+    assert_eq!(refused_events("bad.parquet", GOOD), "bad.parquet: this is no Parquet file: it does not begin with `PAR1`");
+    assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header names the column `a` twice");
+    assert_eq!(refused_events("bad.csv", b"account,\xff\n"), "bad.csv: line 1: the text is not UTF-8");
+    let missing = refused_events("bad.csv", "account,opportunityId,date\na,1,2025-01-01\n");
+    assert!(missing.starts_with("bad.csv: expected a column `type`, but found `account`"), "{missing}");
+    let missing = refused_events("bad.csv", "a,1,sold,2025-01-01\n");
+    assert!(missing.starts_with("bad.csv: expected a column `account`"), "{missing}");
+    let case = Case::new();
+    let path = case.path("absent.csv");
+    assert_eq!(refused(&case, |ingest| ingest.events(path)), "cannot open the input `absent.csv`");
+}
+
+#[test]
+fn json_is_named_by_its_line() {
+    let good = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"sold\",\"date\":\"2025-01-01\"}\n\n";
+    let with = |row: &str| refused_events("bad.ndjson", format!("{good}{row}\n"));
+    assert!(with("{").starts_with("bad.ndjson, line 3: expected a JSON object"));
+    assert!(with("{\"account\":\"a\",\"tags\":[1]}").starts_with("bad.ndjson, line 3, column `tags`: expected a single value"));
+    assert!(with("{\"account\":\"a\",\"opportunityId\":\"1\",\"date\":\"2025-01-01\"}").starts_with("bad.ndjson, line 3, column `type`"));
+    assert!(with("{\"opportunityId\":\"1\"}").starts_with("bad.ndjson, line 3, column `account`"));
+}
+
+#[test]
+fn parquet_is_named_by_row_group_and_row() {
+    let case = Case::new();
+    let header = ["account", "opportunityId", "type", "date", "total"];
+    let row = |total: &str| ["a", "1", "sold", "2025-01-01", total].map(str::to_owned).to_vec();
+    let rows = [row("1"), row("2"), row(""), row("NaN")];
+    let path = case.path("bad.parquet");
+    writers::parquet((&header, &rows), 2, &path);
+    let message = refused(&case, |ingest| ingest.events(&path));
+    let place = "bad.parquet, row group 1, row 1 (both counted from 0), column `total`: expected an amount";
+    assert!(message.starts_with(place), "{message}");
+
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let message = refused(&case, |ingest| ingest.events(&path));
+    assert!(message.starts_with("bad.parquet: the Parquet file is damaged or cut short"), "{message}");
+    let mut torn = whole.clone();
+    torn[8..40].fill(0xff);
+    std::fs::write(&path, &torn).unwrap();
+    let message = refused(&case, |ingest| ingest.events(&path));
+    assert!(message.starts_with("bad.parquet: row group 0 (counted from 0)"), "{message}");
+}
+
+#[test]
+fn an_ingest_is_asked_for_soundly() {
+    let case = Case::new();
+    let error = case.ingest().run(&()).unwrap_err();
+    assert!(error.is_usage() && !error.is_data(), "{error}");
+    let path = case.file("a.csv", GOOD);
+    let error = case.ingest().events(&path).events(case.path("./a.csv")).run(&()).unwrap_err();
+    assert!(error.is_usage(), "{error}");
+    assert!(!case.dataset().exists());
+}
+
+#[test]
+fn a_later_table_that_fails_takes_the_earlier_ones_with_it() {
+    let case = Case::new();
+    let events = case.file("more.csv", GOOD.replace("e1", "e2"));
+    let spend = case.file("spend.csv", "account,date,adSpend\nacme,2025-01-01,12\nacme,2025-01-02,much\n");
+    let message = refused(&case, |ingest| ingest.events(events).spend(spend));
+    assert!(message.starts_with("spend.csv, line 3, column `adSpend`"), "{message}");
+}
+
+#[test]
+fn a_dataset_in_a_new_folder_leaves_no_folder_behind() {
+    let case = Case::new();
+    let path = case.file("bad.csv", GOOD.replace("booked", "x"));
+    let error = Ingest::into(case.path("new/folder")).events(path).run(&()).unwrap_err();
+    assert!(error.is_data(), "{error}");
+    assert!(!case.path("new").exists());
+}
+
+#[test]
+fn two_ingests_at_once_cannot_both_write() {
+    let case = Case::new();
+    case.events("good.csv", GOOD);
+    let folder = std::fs::File::open(case.dataset()).unwrap();
+    folder.lock().unwrap();
+    let path = case.file("more.csv", GOOD.replace("e1", "e2"));
+    let error = case.ingest().events(&path).run(&()).unwrap_err();
+    assert!(error.to_string().starts_with("another ingest is writing to"), "{error}");
+    folder.unlock().unwrap();
+    assert!(case.ingest().events(&path).run(&()).unwrap().changed);
+}

@@ -1,0 +1,13 @@
+//! Files into datasets, from the outside.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod dataset;
+mod faults;
+mod insights;
+mod order;
+mod rejects;
+mod replace;
+mod spend;
+mod spill;
+mod writers;

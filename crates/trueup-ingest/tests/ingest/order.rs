@@ -1,0 +1,49 @@
+//! Neither the order of the inputs nor their formats nor how they are read changes what is stored.
+
+use crate::dataset::Case;
+use crate::spill::{HEADER, rows};
+use crate::writers;
+
+#[test]
+fn inputs_may_come_in_any_order_and_format() {
+    // Without ids that meet twice.
+    let mut rows = rows(600, 7);
+    rows.iter_mut().enumerate().for_each(|(at, row)| row[4] = if at % 3 == 0 { String::new() } else { format!("e{at}") });
+    let expected = {
+        let case = Case::new();
+        writers::csv((&HEADER, &rows), &case.path("all.csv"));
+        case.ingest().events(case.path("all.csv")).run(&()).unwrap();
+        (case.stored_events(), case.manifest().events[0].sha256.clone())
+    };
+    let case = Case::new();
+    let parts: Vec<&[Vec<String>]> = rows.chunks(150).collect();
+    writers::parquet((&HEADER, parts[3]), 40, &case.path("3.parquet"));
+    writers::ndjson((&HEADER, parts[1]), &case.path("1.jsonl"));
+    writers::csv((&HEADER, parts[0]), &case.path("0"));
+    writers::parquet((&HEADER, parts[2]), 1_000, &case.path("2"));
+    let ingest = ["3.parquet", "0", "2", "1.jsonl"].iter().fold(case.ingest(), |ingest, name| ingest.events(case.path(name)));
+    ingest.batch_rows(17).threads(2).run(&()).unwrap();
+    assert_eq!((case.stored_events(), case.manifest().events[0].sha256.clone()), expected);
+
+    // Our own files can be ingested again.
+    let copy = Case::new();
+    copy.ingest().events(case.dataset().join(&case.manifest().events[0].path)).run(&()).unwrap();
+    assert_eq!((copy.stored_events(), copy.manifest().events[0].sha256.clone()), expected);
+}
+
+#[test]
+fn a_header_without_rows_is_sound() {
+    let case = Case::new();
+    let summary = case.events("empty.csv", "account,opportunityId,type,date\n");
+    assert_eq!((summary.changed, summary.events.taken), (true, 0));
+    assert_eq!(case.manifest().events, []);
+}
+
+#[test]
+fn computed_columns_are_ignored_with_a_warning() {
+    let case = Case::new();
+    let summary = case.events("a.csv", "account,opportunityId,type,date,week,leads,zip\na,1,sold,2025-01-01,x,1,02134\n");
+    let columns: Vec<bool> = ["week", "leads", "zip"].map(|name| summary.warnings.iter().any(|w| w.contains(name))).into();
+    assert_eq!(columns, [true, true, false], "{:?}", summary.warnings);
+    assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01||||02134"]);
+}

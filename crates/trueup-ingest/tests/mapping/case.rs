@@ -1,0 +1,101 @@
+//! A mapping with its files in a folder of their own, and the tables that it makes, as text.
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use trueup_ingest::mapping::{Mapped, Mapping, MappingError};
+
+/// A row by column name; an empty text is null.
+pub(crate) type Row = BTreeMap<String, String>;
+
+pub(crate) struct Case {
+    folder: TempDir,
+    files: Vec<PathBuf>,
+    mapping: PathBuf,
+}
+
+impl Case {
+    pub(crate) fn new(mapping: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("mapping.toml");
+        std::fs::write(&path, mapping).unwrap();
+        Self { folder, files: Vec::new(), mapping: path }
+    }
+
+    pub(crate) fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        self.files.push(path);
+        self
+    }
+
+    pub(crate) fn given(mut self, path: PathBuf) -> Self {
+        self.files.push(path);
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn run(&self) -> Result<Mapped, MappingError> {
+        let out = self.folder.path().join("out");
+        std::fs::create_dir_all(&out).unwrap();
+        Mapping::read(&self.mapping)?.run(&self.files, &out)
+    }
+
+    /// All rows of events, one table after the other.
+    pub(crate) fn events(&self) -> Vec<Row> {
+        self.run().unwrap().events.iter().flat_map(|path| rows(path)).collect()
+    }
+
+    pub(crate) fn spend(&self) -> Vec<Row> {
+        self.run().unwrap().spend.iter().flat_map(|path| rows(path)).collect()
+    }
+
+    /// What the mapping is refused with, without the folder.
+    pub(crate) fn refusal(&self) -> String {
+        let message = self.run().unwrap_err().to_string();
+        message.replace(&format!("{}/", self.folder.path().display()), "")
+    }
+}
+
+/// One column of rows.
+pub(crate) fn column(rows: &[Row], name: &str) -> Vec<String> {
+    rows.iter().map(|row| row.get(name).unwrap_or_else(|| panic!("no column {name}")).clone()).collect()
+}
+
+pub(crate) fn batches(path: &Path) -> Vec<RecordBatch> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
+    reader.map(Result::unwrap).collect()
+}
+
+/// A file as canonical CSV lines, header first.
+pub(crate) fn lines(path: &Path) -> Vec<String> {
+    let schema = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().schema().clone();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let mut lines = vec![names.join(",")];
+    for row in rows(path) {
+        lines.push(names.iter().map(|name| row[*name].clone()).collect::<Vec<_>>().join(","));
+    }
+    lines
+}
+
+pub(crate) fn rows(path: &Path) -> Vec<Row> {
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in batches(path) {
+        let schema = batch.schema();
+        let formatters: Vec<_> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+        for row in 0..batch.num_rows() {
+            let cells = schema.fields().iter().zip(&formatters);
+            rows.push(cells.map(|(field, cell)| (field.name().clone(), cell.value(row).to_string())).collect());
+        }
+    }
+    rows
+}

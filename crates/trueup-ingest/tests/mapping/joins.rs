@@ -1,0 +1,74 @@
+//! Inputs side by side.
+
+use crate::case::{Case, column};
+
+fn mapping(join: &str) -> String {
+    format!(
+        "[input.a]\nfile = \"a.csv\"\n[input.b]\nfile = \"b.csv\"\n[[events]]\nfrom = \"a\"\njoin = [{join}]\n[events.columns]\n\
+         account = {{ value = \"x\" }}\nopportunityId = \"id\"\ntype = {{ value = \"sold\" }}\n\
+         date = {{ value = \"2025-01-01\" }}\nsource = \"b.name\"\nagent = \"k\"\n"
+    )
+}
+
+const A: &str = "id,k,name\n1,p,x\n2,q,x\n3,,x\n4,p,x\n";
+
+#[test]
+fn unmatched_rows_stay_go_or_stop_the_run() {
+    let run = |how: &str| {
+        let case = Case::new(&mapping(&format!("{{ input = \"b\", on = \"k\", unmatched = \"{how}\" }}")));
+        case.file("a.csv", A).file("b.csv", "k,name\np,Pat\n,Nobody\n")
+    };
+    let kept = run("keep").events();
+    assert_eq!(column(&kept, "opportunityId"), ["1", "2", "3", "4"]);
+    assert_eq!(column(&kept, "source"), ["Pat", "", "", "Pat"]);
+    assert_eq!(column(&kept, "agent"), ["p", "q", "", "p"]);
+    assert_eq!(column(&run("drop").events(), "opportunityId"), ["1", "4"]);
+    assert_eq!(
+        run("refuse").refusal(),
+        "`a.csv`, row 2, column `k`: expected a row of the input `b` with the same key, but found `q` \
+         (mapping key `events[0].join[0].on`)"
+    );
+}
+
+#[test]
+fn a_key_found_twice_is_refused_unless_many_are_wanted() {
+    let run = |many: &str| {
+        let join = format!("{{ input = \"b\", on = \"k\", unmatched = \"drop\"{many} }}");
+        Case::new(&mapping(&join)).file("a.csv", A).file("b.csv", "k,name\np,Pat\np,Pam\nq,Quin\n")
+    };
+    assert_eq!(
+        run("").refusal(),
+        "mapping `mapping.toml`, key `events[0].join[0].on`, value `p`: the input `b` has 2 rows with this key; \
+         say `many = true` to take every one of them"
+    );
+    let rows = run(", many = true").events();
+    assert_eq!(column(&rows, "source"), ["Pat", "Pam", "Quin", "Pat", "Pam"]);
+}
+
+#[test]
+fn keys_may_have_other_names_and_several_parts() {
+    let join = "{ input = \"b\", on = { k = \"key\", name = \"part\" }, unmatched = \"drop\" }";
+    let case = Case::new(&mapping(join)).file("a.csv", A).file("b.csv", "key,part,name\np,x,Pat\np,y,Pam\n");
+    assert_eq!(column(&case.events(), "source"), ["Pat", "Pat"]);
+}
+
+#[test]
+fn an_input_joins_twice_under_two_names() {
+    let join = "{ input = \"b\", on = \"k\", unmatched = \"keep\" }, \
+                { input = \"b\", as = \"c\", on = { id = \"k\" }, unmatched = \"keep\" }";
+    let mapping = mapping(join).replace("agent = \"k\"", "agent = \"c.name\"");
+    let case = Case::new(&mapping).file("a.csv", A).file("b.csv", "k,name\np,Pat\n2,Two\n");
+    assert_eq!(column(&case.events(), "source"), ["Pat", "", "", "Pat"]);
+    assert_eq!(column(&case.events(), "agent"), ["", "Two", "", ""]);
+}
+
+#[test]
+fn a_column_of_two_inputs_has_to_be_named_in_full() {
+    let mapping = mapping("{ input = \"b\", on = \"k\", unmatched = \"keep\" }").replace("b.name", "name");
+    let case = Case::new(&mapping).file("a.csv", A).file("b.csv", "k,name\np,Pat\n");
+    assert_eq!(
+        case.refusal(),
+        "mapping `mapping.toml`, key `events[0].columns.source`, value `name`: more than one input has this column; \
+         say which: `a.name`, `b.name`"
+    );
+}

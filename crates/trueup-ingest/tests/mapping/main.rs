@@ -1,0 +1,12 @@
+//! Mappings, from files to canonical tables.
+#![cfg(feature = "mapping")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod case;
+mod credit;
+mod documented;
+mod files;
+mod joins;
+mod real;
+mod refused;
+mod values;

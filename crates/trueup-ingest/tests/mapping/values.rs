@@ -1,0 +1,115 @@
+//! What becomes of a cell.
+
+use crate::case::{Case, batches, column};
+use arrow_schema::{DataType, TimeUnit};
+
+/// A mapping of one file of events with the given columns besides the required ones.
+pub(crate) fn events_with(columns: &str) -> String {
+    format!(
+        "[input.a]\nfile = \"a.csv\"\n[[events]]\nfrom = \"a\"\n[events.columns]\naccount = {{ value = \"x\" }}\n\
+         opportunityId = \"id\"\ntype = {{ value = \"lead-originated\" }}\n{columns}"
+    )
+}
+
+#[test]
+fn ids_keep_their_zeros_and_amounts_their_digits() {
+    let case = Case::new(&events_with("date = \"d\"\ntotal = \"t\"\nzip = \"z\""))
+        .file("a.csv", "id,d,t,z\n007,2025-01-01,0.10,01234\n008,2025-01-02,12345678901234567890.1234567,\n");
+    let rows = case.events();
+    assert_eq!(column(&rows, "opportunityId"), ["007", "008"]);
+    assert_eq!(column(&rows, "total"), ["0.10", "12345678901234567890.1234567"]);
+    assert_eq!(column(&rows, "zip"), ["01234", ""]);
+}
+
+#[test]
+fn columns_have_the_canonical_types() {
+    let columns = "date = \"d\"\ndateTime = \"t\"";
+    let case = Case::new(&events_with(columns)).file("a.csv", "id,d,t\n1,2025-01-01,2025-01-01T10:00:00.1234567-05:00\n");
+    let mapped = case.run().unwrap();
+    let batch = batches(&mapped.events[0]).remove(0);
+    let schema = batch.schema();
+    let dtype = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
+    assert_eq!(dtype("date"), DataType::Date32);
+    assert_eq!(dtype("dateTime"), DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
+    assert!(matches!(dtype("opportunityId"), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View));
+    assert_eq!(column(&case.events(), "dateTime"), ["2025-01-01T15:00:00.123456Z"]);
+}
+
+#[test]
+fn times_are_read_in_their_own_way() {
+    for (source, text, expected) in [
+        ("{ column = \"t\" }", "2025-07-01T10:00:00Z", "2025-07-01T10:00:00Z"),
+        ("{ column = \"t\" }", "2025-07-01 10:00:00", "2025-07-01T10:00:00Z"),
+        ("{ column = \"t\", time_zone = \"America/New_York\" }", "2025-07-01T10:00:00", "2025-07-01T14:00:00Z"),
+        // Clocks show it twice.
+        ("{ column = \"t\", time_zone = \"America/New_York\" }", "2025-11-02T01:30:00", "2025-11-02T05:30:00Z"),
+        ("{ column = \"t\", format = \"%d.%m.%Y %H:%M\" }", "01.07.2025 10:00", "2025-07-01T10:00:00Z"),
+        ("{ column = \"t\", format = \"%Y%m%dT%H%M%S%z\" }", "20250701T100000+0200", "2025-07-01T08:00:00Z"),
+        ("{ column = \"t\", format = \"%s\", time_zone = \"America/New_York\" }", "1751364000", "2025-07-01T10:00:00Z"),
+        ("{ column = \"t\" }", "", ""),
+    ] {
+        let columns = format!("date = {{ value = \"2025-07-01\" }}\ndateTime = {source}");
+        let case = Case::new(&events_with(&columns)).file("a.csv", format!("id,t\n1,{text}\n"));
+        assert_eq!(column(&case.events(), "dateTime"), [expected], "{source} {text}");
+    }
+}
+
+#[test]
+fn dates_are_read_in_their_own_way() {
+    for (source, text, expected) in [
+        ("\"t\"", "2025-07-01", "2025-07-01"),
+        ("{ column = \"t\", format = \"%d %b %Y\" }", "1 Jul 2025", "2025-07-01"),
+        ("{ column = \"t\", format = \"%Y%m%d\" }", "20250701", "2025-07-01"),
+        ("{ column = \"t\", default = \"2025-07-02\" }", "", "2025-07-02"),
+        ("{ year = 2025, month = { column = \"t\", map = { Jul = 7 } }, day = 3 }", "Jul", "2025-07-03"),
+        ("{ columns = [\"t\", \"t\"], format = \"%m%d\", default = \"x\" }", "", ""),
+    ] {
+        let stage = "2025-01-01";
+        let columns = format!("dateTime = {{ value = \"{stage}T00:00:00Z\" }}\ndate = {source}");
+        let case = Case::new(&events_with(&columns)).file("a.csv", format!("id,t\n1,{text}\n"));
+        if expected.is_empty() {
+            assert!(case.refusal().contains("expected a date as `%m%d`, but found"), "{}", case.refusal());
+        } else {
+            assert_eq!(column(&case.events(), "date"), [expected], "{source} {text}");
+        }
+    }
+}
+
+#[test]
+fn a_date_of_three_empty_parts_is_none() {
+    let columns = "dateTime = { value = \"2025-01-01T00:00:00Z\" }\ndate = { year = 2025, month = \"m\", day = \"d\" }";
+    let case = Case::new(&events_with(columns)).file("a.csv", "id,m,d\n1,,\n2,2,28\n");
+    assert_eq!(column(&case.events(), "date"), ["", "2025-02-28"]);
+    let case = Case::new(&events_with(columns)).file("a.csv", "id,m,d\n1,2,\n");
+    assert!(case.refusal().contains("expected year, month and day, or none of them"), "{}", case.refusal());
+}
+
+#[test]
+fn texts_are_put_right_before_they_are_read() {
+    let columns = "date = { value = \"2025-01-01\" }\n\
+        total = { column = \"t\", remove = \"€ .\", decimal_mark = \",\" }\n\
+        eventId = { columns = [\"id\", \"k\"], separator = \"/\" }\n\
+        source = { column = \"k\", map = { a = \"Alpha\" }, unmapped = \"keep\", default = \"none\" }\n\
+        detail = { column = \"k\", map = { a = true, \"\" = 0 }, unmapped = \"empty\" }";
+    let case = Case::new(&events_with(columns)).file("a.csv", "id,t,k\n1,\"€ 1.234,50\",a\n2,\"-3\",b\n3,,\n");
+    let rows = case.events();
+    assert_eq!(column(&rows, "total"), ["1234.50", "-3", ""]);
+    assert_eq!(column(&rows, "eventId"), ["1/a", "2/b", ""]);
+    assert_eq!(column(&rows, "source"), ["Alpha", "b", "none"]);
+    assert_eq!(column(&rows, "detail"), ["true", "", "0"]);
+}
+
+#[test]
+fn rows_are_picked_by_their_values() {
+    let with = |conditions: &str| {
+        let mapping = events_with("date = { value = \"2025-01-01\" }")
+            .replace("[events.columns]", &format!("{conditions}\n[events.columns]"));
+        let case = Case::new(&mapping).file("a.csv", "id,k\n1,a\n2,b\n3,\n4,c\n");
+        column(&case.events(), "opportunityId")
+    };
+    assert_eq!(with("where = { k = \"a\" }"), ["1"]);
+    assert_eq!(with("where = { k = [\"a\", \"\"] }"), ["1", "3"]);
+    assert_eq!(with("unless = { k = [\"a\", \"\"] }"), ["2", "4"]);
+    assert_eq!(with("where = { k = [\"a\", \"b\"] }\nunless = { id = \"1\" }"), ["2"]);
+    assert_eq!(with("where = { k = \"z\" }"), [""; 0]);
+}
