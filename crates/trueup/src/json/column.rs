@@ -84,7 +84,6 @@ fn integer(mut value: u64, chunk: &mut Vec<u8>) {
     let mut start = digits.len();
     loop {
         start -= 1;
-        #[expect(clippy::cast_possible_truncation, reason = "a digit is below ten")]
         let digit = (value % 10) as u8;
         digits[start] += digit;
         value /= 10;

@@ -1,0 +1,86 @@
+//! The first report: how the marketing of the demo did.
+
+use crate::exit::Failure;
+use crate::output::Sink;
+use crate::output::number::readable;
+use crate::output::table::{self, Heading};
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::sync::Arc;
+use trueup_core::query::{DateRange, EventsQuery, Interval};
+use trueup_core::{Column, Dataset, Day, ResultTable, Texts, Value, Values, dictionary};
+
+/// What the report is about.
+pub(super) const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];
+
+/// Months in the last table.
+const MONTHS: u32 = 12;
+
+/// Writes the report: the whole of `window`, the same by channel, and the last months.
+pub(super) fn write(dataset: &Dataset, window: DateRange, sink: &mut Sink) -> Result<(), Failure> {
+    let DateRange { start, end } = window;
+    let whole = dataset.query(&EventsQuery::new(METRICS, start, end))?;
+    let by_channel = ["attributionChannel"].into_iter().chain(METRICS);
+    let channels = dataset.query(&EventsQuery::new(by_channel, start, end))?;
+    let first = months_before(end, MONTHS);
+    let months = by_month(&dataset.query(&EventsQuery::new(METRICS, first, end).interval(Interval::Month))?);
+    write_report(window, &whole, &channels, &months, sink).map_err(Failure::fault)
+}
+
+fn write_report(
+    window: DateRange,
+    whole: &ResultTable,
+    channels: &ResultTable,
+    months: &ResultTable,
+    sink: &mut Sink,
+) -> io::Result<()> {
+    writeln!(sink, "\nThe last {} days, {} to {}\n", window.days(), window.start, window.end)?;
+    for (name, value) in whole.rows().flat_map(|row| row.values().collect::<Vec<_>>()) {
+        let title = dictionary::field(name).map_or(name, |field| field.display_name);
+        writeln!(sink, "  {title:28}{:>16}", readable(name, value))?;
+    }
+    writeln!(sink, "\nThe same by channel, most leads first\n")?;
+    let mut order: Vec<usize> = (0..channels.len()).collect();
+    order.sort_by_key(|row| Reverse(leads(channels, *row)));
+    table::write_rows(channels, &order, Heading::DisplayName, &mut *sink)?;
+    writeln!(sink, "\nMonth by month\n")?;
+    let order: Vec<usize> = (0..months.len()).collect();
+    table::write_rows(months, &order, Heading::DisplayName, sink)
+}
+
+fn leads(channels: &ResultTable, row: usize) -> u64 {
+    match channels.value(row, "leads") {
+        Some(Value::Count(leads)) => leads,
+        _ => 0,
+    }
+}
+
+/// The first day of the month that makes `months` with the month of `end`, or the first day of all.
+fn months_before(end: Day, months: u32) -> Day {
+    let mut day = end;
+    for _ in 0..months {
+        let month = day.month();
+        while day > Day::MIN && day.month() == month {
+            day = Day::from_number(day.number() - 1);
+        }
+    }
+    if day == Day::MIN { day } else { day.next().unwrap_or(day) }
+}
+
+/// The answer with the month in place of the two ends of its sub-range.
+fn by_month(answer: &ResultTable) -> ResultTable {
+    let mut columns = Vec::new();
+    for column in answer.columns().iter().filter(|column| column.name != "end") {
+        columns.push(match &column.values {
+            Values::Days(days) => Column {
+                name: "month".to_owned(),
+                values: Values::Texts(Texts {
+                    codes: (0..).take(days.len()).collect(),
+                    dictionary: days.iter().map(|day| Arc::from(day.month())).collect(),
+                }),
+            },
+            _ => column.clone(),
+        });
+    }
+    ResultTable::from_columns(columns)
+}

@@ -1,0 +1,32 @@
+//! `trueup explain`: what a query does.
+
+use super::selection::Selection;
+use crate::exit::Failure;
+use crate::output::Sink;
+use std::io::Write;
+
+/// Show the plan of a query.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Run the query too, and add times and counts
+    #[arg(long)]
+    analyze: bool,
+}
+
+impl Explain {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let dataset = self.selection.open()?;
+        let query = self.selection.query(&dataset)?;
+        let explanation = if self.analyze {
+            dataset.analyze(&query, self.selection.execution())?
+        } else {
+            dataset.explain(&query)?
+        };
+        let mut sink = Sink::stdout();
+        let written = write!(sink, "{explanation}").map_err(Failure::fault);
+        sink.finish(written)
+    }
+}

@@ -1,0 +1,124 @@
+//! `trueup ingest`: raw files into a dataset.
+
+use super::size;
+use crate::exit::Failure;
+use crate::notice;
+use crate::output::{Sink, number::grouped};
+use crate::progress::Stages;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use trueup_ingest::{Counts, Summary};
+
+/// Bring Parquet, CSV or NDJSON files into a dataset; all or nothing.
+///
+/// Files in canonical form, whose columns carry the names of fields, are taken as they are; anything else through a mapping.
+/// Events with an `eventId` replace those that the dataset holds under it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Ingest {
+    /// Files of events (.parquet, .csv, .ndjson); with --mapping, the files that it reads
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+
+    /// The folder of the dataset; made if it is not there
+    #[arg(long, value_name = "DATASET")]
+    into: PathBuf,
+
+    /// A file of spend; repeat it for several
+    #[arg(long, value_name = "FILE")]
+    spend: Vec<PathBuf>,
+
+    /// A file of accounts
+    #[arg(long, value_name = "FILE")]
+    accounts: Option<PathBuf>,
+
+    /// A file of insight documents, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    insights: Option<PathBuf>,
+
+    /// A TOML file that says how the inputs become events, spend and accounts
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+
+    /// Set rows that break a rule aside in this file, instead of refusing everything
+    #[arg(long, value_name = "FILE")]
+    rejects: Option<PathBuf>,
+
+    /// Sort in about so much memory, such as 1GiB; the rest goes to disk
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<usize>,
+
+    /// Work with so many threads; by default one per core
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Ingest {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let mut ingest = trueup_ingest::Ingest::into(&self.into);
+        for path in &self.inputs {
+            ingest = ingest.events(path);
+        }
+        for path in &self.spend {
+            ingest = ingest.spend(path);
+        }
+        if let Some(path) = &self.accounts {
+            ingest = ingest.accounts(path);
+        }
+        if let Some(path) = &self.insights {
+            ingest = ingest.insights(path);
+        }
+        if let Some(path) = &self.mapping {
+            if cfg!(not(feature = "mapping")) {
+                return Err(Failure::usage(
+                    "this build of trueup takes no mapping; that is the cargo feature `mapping`, \
+                     built with `cargo build --release -p trueup-cli --features mapping`",
+                ));
+            }
+            ingest = ingest.mapping(path);
+        }
+        if let Some(path) = &self.rejects {
+            ingest = ingest.rejects(path);
+        }
+        if let Some(bytes) = self.memory {
+            ingest = ingest.memory(bytes);
+        }
+        if let Some(threads) = self.threads {
+            ingest = ingest.threads(threads.get());
+        }
+        let progress = Stages::default();
+        let result = ingest.run(&progress);
+        progress.finish();
+        let summary = result?;
+        for warning in &summary.warnings {
+            notice::warning(warning);
+        }
+        let mut sink = Sink::stdout();
+        let written = write_summary(&summary, &self.into, &mut sink).map_err(Failure::fault);
+        sink.finish(written)
+    }
+}
+
+fn write_summary(summary: &Summary, dataset: &Path, out: &mut impl Write) -> io::Result<()> {
+    let (version, dataset) = (summary.version, dataset.display());
+    if !summary.changed {
+        return writeln!(out, "nothing changed: version {version} of `{dataset}` holds all of this already");
+    }
+    writeln!(out, "version {version} of `{dataset}`")?;
+    let tables = [
+        ("events", summary.events),
+        ("spend", summary.spend),
+        ("accounts", summary.accounts),
+        ("insights", summary.insights),
+    ];
+    for (name, counts) in tables.into_iter().filter(|(_, counts)| *counts != Counts::default()) {
+        write!(out, "{name:8} {} taken", grouped(&counts.taken.to_string()))?;
+        for (count, what) in [(counts.replaced, "replaced"), (counts.rejected, "rejected")] {
+            if count > 0 {
+                write!(out, ", {} {what}", grouped(&count.to_string()))?;
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `trueup inspect`: what a dataset holds.
+
+use crate::exit::Failure;
+use crate::output::{Sink, number};
+use std::io::Write;
+use std::path::PathBuf;
+use trueup_core::Dataset;
+use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
+
+/// Show what a dataset holds.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Inspect {
+    /// The folder of the dataset
+    dataset: PathBuf,
+
+    /// Show an earlier version of the dataset
+    #[arg(long, value_name = "VERSION")]
+    as_of: Option<u64>,
+}
+
+impl Inspect {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let dataset = match self.as_of {
+            Some(version) => Dataset::open_version(&self.dataset, version)?,
+            None => Dataset::open(&self.dataset)?,
+        };
+        let text = describe(&dataset)?;
+        let mut sink = Sink::stdout();
+        let written = sink.write_all(text.as_bytes()).map_err(Failure::fault);
+        sink.finish(written)
+    }
+}
+
+fn describe(dataset: &Dataset) -> Result<String, Failure> {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let manifest = dataset.manifest();
+    if let Some(manifest) = manifest {
+        let Manifest { version, schema_version, created_by, events, spend, insights, .. } = manifest;
+        lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
+        let parts = number::counted(dataset.event_parts(), "row group");
+        lines.push(("events", format!("{}, {parts}", stored(events))));
+        lines.push(("spend", stored(spend)));
+        lines.push(("insights", stored(insights)));
+    }
+    let keys = dataset.account_keys().map_err(trueup_core::Error::from)?;
+    lines.push(("accounts", number::grouped(&keys.len().to_string())));
+    let dates = dataset.date_range().map(|range| format!("{} to {}", range.start, range.end));
+    lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
+    lines.push(("columns", listed(dataset.columns().iter().map(String::as_str))));
+    for batch in manifest.into_iter().flat_map(|manifest| &manifest.batches) {
+        lines.push(("ingested", ingested(batch)));
+    }
+    Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {value}\n")).collect())
+}
+
+fn stored(files: &[DataFile]) -> String {
+    if files.is_empty() {
+        return "none".to_owned();
+    }
+    let rows: u64 = files.iter().map(|file| file.rows).sum();
+    let size: u64 = files.iter().map(|file| file.size).sum();
+    let (files, size) = (number::counted(files.len(), "file"), number::bytes(size));
+    format!("{} rows, {files}, {size}", number::grouped(&rows.to_string()))
+}
+
+fn ingested(batch: &Batch) -> String {
+    let tables = batch.tables.iter().map(|(name, table)| {
+        let rows = number::grouped(&table.rows.to_string());
+        let rejected = match table.rejected {
+            0 => String::new(),
+            rejected => format!(", {} rejected", number::grouped(&rejected.to_string())),
+        };
+        format!("{rows} of {name} from {}{rejected}", listed(table.inputs.iter().map(String::as_str)))
+    });
+    format!("version {}: {}", batch.version, tables.collect::<Vec<_>>().join("; "))
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,111 @@
+//! What `query` and `explain` have in common: a dataset and a question about it.
+
+use crate::exit::Failure;
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use trueup::filter::{self, ACROSS};
+use trueup_core::query::{EventsQuery, Interval};
+use trueup_core::{Dataset, Day, Execution};
+
+/// A dataset and a question about it.
+#[derive(Debug, Args)]
+pub(super) struct Selection {
+    /// The folder of the dataset
+    dataset: PathBuf,
+
+    /// Metrics, and dimensions to group by, separated by commas
+    #[arg(long, required = true, value_delimiter = ',')]
+    fields: Vec<String>,
+
+    /// The first day, YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    start: Day,
+
+    /// The last day, YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    end: Day,
+
+    /// Cut the range into sub-ranges: total, month, week or day
+    #[arg(long, default_value = "total")]
+    interval: Interval,
+
+    /// Read this account only; repeat it for several
+    #[arg(long = "account", value_name = "KEY")]
+    accounts: Vec<String>,
+
+    /// Keep rows whose field has this value, or passes a JSON expression such as 'campaign=["regex", "drain", "i"]'; several
+    /// values of one field mean either, several fields all
+    #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = condition)]
+    conditions: Vec<(String, String)>,
+
+    /// Keep rows by conditions across fields, such as '["or", {"zip": "00123"}, {"total": ["gte", 500]}]'
+    #[arg(long, value_name = "JSON")]
+    filter: Option<String>,
+
+    /// Let the interval total span more than the attribution window of 90 days
+    #[arg(long)]
+    allow_long_total: bool,
+
+    /// Read an earlier version of the dataset
+    #[arg(long, value_name = "VERSION")]
+    as_of: Option<u64>,
+
+    /// Work with so many threads; by default one per core
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Selection {
+    pub(super) fn open(&self) -> Result<Dataset, Failure> {
+        Ok(match self.as_of {
+            Some(version) => Dataset::open_version(&self.dataset, version)?,
+            None => Dataset::open(&self.dataset)?,
+        })
+    }
+
+    /// The question, if `dataset` has the accounts that it names.
+    pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
+        let fields = self.fields.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+        let mut query = EventsQuery::new(fields, self.start, self.end).interval(self.interval);
+        if !self.accounts.is_empty() {
+            known(dataset, &self.accounts)?;
+            query = query.accounts(&self.accounts);
+        }
+        let across = self.filter.iter().map(|text| (ACROSS.to_owned(), text.clone()));
+        let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
+        if let Some(filter) = filter::from_parameters(&parameters)? {
+            query = query.filter(filter);
+        }
+        Ok(if self.allow_long_total { query.allow_long_total() } else { query })
+    }
+
+    pub(super) fn execution(&self) -> Execution {
+        Execution { threads: self.threads, ..Execution::default() }
+    }
+}
+
+fn condition(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((field, value)) if !field.is_empty() => Ok((field.to_owned(), value.to_owned())),
+        _ => Err(format!("expected `field=value`, but found `{text}`")),
+    }
+}
+
+/// Whether the dataset has every account named.
+fn known(dataset: &Dataset, accounts: &[String]) -> Result<(), Failure> {
+    const SHOWN: usize = 8;
+    // Accounts that only events or spend name are found by reading those, which most questions need not do.
+    if accounts.iter().all(|key| dataset.accounts().get(key).is_some()) {
+        return Ok(());
+    }
+    let keys = dataset.account_keys().map_err(trueup_core::Error::from)?;
+    let Some(missing) = accounts.iter().find(|key| !keys.contains(*key)) else { return Ok(()) };
+    let listed: Vec<String> = keys.iter().take(SHOWN).map(|key| format!("`{key}`")).collect();
+    let has = match (listed.is_empty(), keys.len().saturating_sub(SHOWN)) {
+        (true, _) => "no account at all".to_owned(),
+        (false, 0) => listed.join(", "),
+        (false, more) => format!("{} and {more} more", listed.join(", ")),
+    };
+    Err(Failure::request(format!("the dataset has no account `{missing}`; it has {has}")))
+}

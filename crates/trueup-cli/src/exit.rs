@@ -1,0 +1,106 @@
+//! Exit codes, and the errors that lead to them.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+use trueup::filter::InvalidFilter;
+use trueup_ingest::IngestError;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It did what was asked.
+    Done,
+    /// The request or the data is at fault: an unknown account, a filter that is none, a row that breaks a rule, a damaged file.
+    Request,
+    /// The command line is at fault: an unknown option, a value that is no date.
+    Usage,
+    /// trueup, or the machine that it runs on, is at fault.
+    Fault,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Request => 1,
+            Exit::Usage => 2,
+            Exit::Fault => 3,
+        })
+    }
+}
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    error: Box<dyn Error + Send + Sync>,
+}
+
+impl Failure {
+    /// The request or the data is at fault.
+    pub(crate) fn request(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Request, error: error.into() }
+    }
+
+    /// The command line is at fault.
+    pub(crate) fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Usage, error: error.into() }
+    }
+
+    /// trueup or the machine is at fault.
+    pub(crate) fn fault(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit: Exit::Fault, error: error.into() }
+    }
+
+    /// A file or folder that the command line names cannot be used.
+    pub(crate) fn path(path: &Path, error: &io::Error) -> Self {
+        Self::request(format!("`{}`: {error}", path.display()))
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The error and its causes, each that is not already part of what stands before it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut message = self.error.to_string();
+        let mut cause = self.error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !message.contains(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
+            cause = error.source();
+        }
+        f.write_str(&message)
+    }
+}
+
+impl From<trueup_core::Error> for Failure {
+    /// A query that cannot be answered, or a dataset that cannot be read.
+    fn from(error: trueup_core::Error) -> Self {
+        Self::request(error)
+    }
+}
+
+impl From<InvalidFilter> for Failure {
+    fn from(error: InvalidFilter) -> Self {
+        Self::request(error)
+    }
+}
+
+impl From<IngestError> for Failure {
+    fn from(error: IngestError) -> Self {
+        match (error.is_usage(), error.is_data()) {
+            (true, _) => Self::usage(error),
+            (_, true) => Self::request(error),
+            _ => Self::fault(error),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How an answer leaves the program: formats and the places they are written to.
+
+mod arrow;
+mod csv;
+pub(crate) mod number;
+mod parquet;
+mod sink;
+pub(crate) mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use sink::Sink;
+
+use crate::exit::Failure;
+use std::io::Write;
+use std::path::Path;
+use trueup::{ResultTable, json};
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns for people: money, percentages and thousands are made readable.
+    Table,
+    /// One JSON array, exactly as the service answers.
+    Json,
+    /// One JSON object a line.
+    Ndjson,
+    /// Comma-separated values with a header; numbers in full.
+    Csv,
+    /// A Parquet file; money as decimals.
+    Parquet,
+    /// An Arrow IPC file; money as decimals.
+    Arrow,
+}
+
+impl Format {
+    /// The format that the ending of a file's name stands for.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "txt" => Some(Self::Table),
+            "json" => Some(Self::Json),
+            "ndjson" | "jsonl" => Some(Self::Ndjson),
+            "csv" => Some(Self::Csv),
+            "parquet" => Some(Self::Parquet),
+            "arrow" => Some(Self::Arrow),
+            _ => None,
+        }
+    }
+
+    fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
+}
+
+/// Writes an answer; a reader that has gone away is no failure.
+pub(crate) fn write(answer: &ResultTable, format: Format, sink: &mut Sink) -> Result<(), Failure> {
+    if format.is_binary() && sink.is_terminal() {
+        return Err(Failure::usage("expected a file for this format, not a terminal; name one with `-o FILE`"));
+    }
+    let written = match format {
+        Format::Table => table::write(answer, &mut *sink).map_err(Failure::fault),
+        Format::Json => write_json(answer, sink),
+        Format::Ndjson => json::write_ndjson(answer, sink).map_err(Failure::fault),
+        Format::Csv => csv::write(answer, &mut *sink).map_err(Failure::fault),
+        Format::Parquet => parquet::write(answer, &mut *sink).map_err(Failure::fault),
+        Format::Arrow => arrow::write(answer, &mut *sink).map_err(Failure::fault),
+    };
+    sink.finish(written)
+}
+
+fn write_json(answer: &ResultTable, sink: &mut Sink) -> Result<(), Failure> {
+    json::write_rows(answer, sink).map_err(Failure::fault)?;
+    // The array alone, byte for byte, unless a prompt would follow on its line.
+    if sink.is_terminal() { writeln!(sink).map_err(Failure::fault) } else { Ok(()) }
+}

@@ -1,0 +1,49 @@
+//! `trueup inspect`, `verify` and `explain`.
+
+use crate::place::{Place, RANGE};
+
+#[test]
+fn inspect_shows_what_is_there() {
+    let place = Place::with_dataset();
+    let text = place.run(&["inspect", "ds"]).succeeded();
+    for part in [
+        "version    1",
+        "events     5 rows, 1 file",
+        "spend      1 rows, 1 file",
+        "insights   none",
+        "accounts   2",
+        "dates      2025-01-03 to 2025-02-01",
+        "attributionChannel, campaign",
+        "5 of events from events.csv",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing:\n{text}");
+    }
+    place.run(&["inspect", "ds", "--as-of", "2"]).failed(1);
+}
+
+#[test]
+fn verify_finds_a_changed_byte() {
+    let place = Place::with_dataset();
+    assert!(place.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
+    let folder = place.path("ds").join("events");
+    let file = folder.read_dir().unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let message = place.run(&["verify", "ds"]).failed(1);
+    assert!(message.contains("events/") && message.contains("checksum"), "{message}");
+    std::fs::remove_file(&file).unwrap();
+    assert!(place.run(&["verify", "ds"]).failed(1).contains("events/"));
+}
+
+#[test]
+fn explain_shows_the_plan_and_what_it_took() {
+    let place = Place::with_dataset();
+    let explain: Vec<&str> = ["explain", "ds", "--fields", "campaign,leads"].into_iter().chain(RANGE).collect();
+    let text = place.run(&explain).succeeded();
+    assert!(text.contains("sub-ranges") && text.contains("campaign (stored)"), "{text}");
+    assert!(!text.contains("aggregation"), "{text}");
+    let text = place.run(&[&explain, ["--analyze", "--threads", "1"].as_slice()].concat()).succeeded();
+    assert!(text.contains("aggregation") && text.contains("5 rows"), "{text}");
+    place.run(&["explain", "ds", "--fields", "campaign", "--start", "2025-01-01", "--end", "2025-01-02"]).failed(1);
+}

@@ -1,0 +1,63 @@
+//! `trueup ingest`
+
+use crate::place::{EVENTS, Place};
+
+#[test]
+fn says_what_it_took_and_what_it_replaced() {
+    let place = Place::new();
+    place.write("events.csv", EVENTS);
+    let ingest = ["ingest", "events.csv", "--into", "ds"];
+    assert_eq!(place.run(&ingest).succeeded(), "version 1 of `ds`\nevents   5 taken\n");
+    assert_eq!(place.run(&ingest).succeeded(), "nothing changed: version 1 of `ds` holds all of this already\n");
+    place.write("later.csv", &EVENTS.replace("1234.50", "2000"));
+    let ingest = ["ingest", "later.csv", "--into", "ds", "--memory", "64MiB", "--threads", "1"];
+    assert_eq!(place.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
+    assert_eq!(place.query("closedRevenue", &["--format", "json"]).succeeded(), r#"[{"closedRevenue":2000}]"#);
+    let before = place.query("closedRevenue", &["--format", "json", "--as-of", "1"]);
+    assert_eq!(before.succeeded(), r#"[{"closedRevenue":1234.5}]"#);
+}
+
+#[test]
+fn rows_that_break_a_rule_stop_it_or_are_set_aside() {
+    let place = Place::with_dataset();
+    place.write("bad.csv", &EVENTS.replace("1234.50", "\"$1,234.50\""));
+    let message = place.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
+    for part in ["bad.csv", "line 4", "`total`", "`$1,234.50`"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(place.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
+
+    let run = place.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.csv"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "version 1 of `other`\nevents   4 taken, 1 rejected\n"), "{run:?}");
+    assert!(std::fs::read_to_string(place.path("rejects.csv")).unwrap().contains("$1,234.50"));
+}
+
+#[test]
+fn columns_that_are_computed_are_ignored_with_a_warning() {
+    let place = Place::new();
+    place.write("events.csv", "account,opportunityId,type,date,leads\na,1,booked,2025-01-01,7\n");
+    let run = place.run(&["ingest", "events.csv", "--into", "ds"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`leads`"), "{run:?}");
+}
+
+#[test]
+fn wrong_usage() {
+    let place = Place::new();
+    place.write("events.csv", EVENTS);
+    place.run(&["ingest", "events.csv"]).failed(2);
+    place.run(&["ingest", "--into", "ds"]).failed(2);
+    place.run(&["ingest", "events.csv", "--into", "ds", "--memory", "lots"]).failed(2);
+    let message = place.run(&["ingest", "missing.csv", "--into", "ds"]).failed(1);
+    assert!(message.contains("missing.csv"), "{message}");
+    assert!(!place.path("ds").join("manifest-00000001.json").exists());
+}
+
+#[cfg(not(feature = "mapping"))]
+#[test]
+fn a_mapping_needs_its_feature() {
+    let place = Place::new();
+    place.write("events.csv", EVENTS);
+    let message = place.run(&["ingest", "events.csv", "--into", "ds", "--mapping", "mapping.toml"]).failed(2);
+    assert!(message.contains("feature `mapping`") && message.contains("cargo build"), "{message}");
+}

@@ -1,0 +1,9 @@
+//! The built program, run as a user runs it.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod datasets;
+mod demo;
+mod ingest;
+mod place;
+mod query;
+mod refusals;

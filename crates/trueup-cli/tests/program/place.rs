@@ -1,0 +1,110 @@
+//! A folder to run the program in.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Two accounts, three customers, five events; one customer from lead to closed work.
+pub(crate) const EVENTS: &str = "\
+account,opportunityId,type,date,eventId,total,attributionChannel,campaign,zip
+acme,1,lead-originated,2025-01-03,e1,,Paid Search,[Va] Drain,00123
+acme,1,booked,2025-01-04,e2,,Paid Search,[Va] Drain,00123
+acme,1,closed,2025-01-20,e3,1234.50,Paid Search,[Va] Drain,00123
+acme,2,lead-originated,2025-01-05,e4,,Direct,,
+beta,1,lead-originated,2025-02-01,e5,,Direct,Spring Drain Sale,
+";
+pub(crate) const SPEND: &str = "\
+account,date,attributionChannel,campaign,adSpend,managementFee,clicks
+acme,2025-01-03,Paid Search,[Va] Drain,100,10.50,7
+";
+pub(crate) const ACCOUNTS: &str = "\
+account,accountName,industry,timeZone
+acme,Acme Plumbing,Plumbing,America/Denver
+";
+
+/// The range that holds all of [`EVENTS`].
+pub(crate) const RANGE: [&str; 4] = ["--start", "2025-01-01", "--end", "2025-03-31"];
+
+/// A folder of its own, removed at the end.
+pub(crate) struct Place(tempfile::TempDir);
+
+/// What a run of the program left.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A place with the dataset `ds`.
+    pub(crate) fn with_dataset() -> Self {
+        let place = Self::new();
+        place.write("events.csv", EVENTS);
+        place.write("spend.csv", SPEND);
+        place.write("accounts.csv", ACCOUNTS);
+        place
+            .run(&["ingest", "events.csv", "--into", "ds", "--spend", "spend.csv", "--accounts", "accounts.csv"])
+            .succeeded();
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// The program, in this folder, as if called from a shell.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
+        command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR");
+        command
+    }
+
+    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+        self.command().args(arguments).output().unwrap()
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        self.output(arguments).into()
+    }
+
+    /// A query of the dataset `ds` over [`RANGE`].
+    pub(crate) fn query(&self, fields: &str, more: &[&str]) -> Run {
+        let arguments: Vec<&str> = ["query", "ds", "--fields", fields].into_iter().chain(RANGE).collect();
+        self.run(&[&arguments, more].concat())
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Run {
+    /// The result, if all went well and nothing was to be said beside it.
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{self:?}");
+        self.stdout
+    }
+
+    /// The message, if the program ended with that exit code and without a result.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");
+        assert!(!self.stderr.contains('\u{1b}'), "colour where there is no terminal: {self:?}");
+        self.stderr
+    }
+}

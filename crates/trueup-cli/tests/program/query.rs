@@ -1,0 +1,124 @@
+//! `trueup query`: formats, filters, accounts.
+
+use crate::place::{Place, RANGE};
+use arrow_array::{Array, Decimal128Array};
+use std::io::Read;
+use std::process::Stdio;
+
+const FIELDS: &str = "attributionChannel,leads,spend,bookRate";
+
+#[test]
+fn every_text_format() {
+    let place = Place::with_dataset();
+    let rows = [
+        r#"{"attributionChannel":"Direct","leads":2,"spend":0,"bookRate":0}"#,
+        r#"{"attributionChannel":"Paid Search","leads":1,"spend":110.5,"bookRate":1}"#,
+    ];
+    assert_eq!(place.query(FIELDS, &["--format", "json"]).succeeded(), format!("[{}]", rows.join(",")));
+    assert_eq!(place.query(FIELDS, &["--format", "ndjson"]).succeeded(), format!("{}\n", rows.join("\n")));
+    assert_eq!(
+        place.query(FIELDS, &["--format", "csv"]).succeeded(),
+        "attributionChannel,leads,spend,bookRate\nDirect,2,0,0\nPaid Search,1,110.5,1\n"
+    );
+    let table = "\
+attributionChannel  leads   spend  bookRate
+────────────────────────────────────────────
+Direct                  2    0.00      0.0%
+Paid Search             1  110.50    100.0%
+";
+    assert_eq!(place.query(FIELDS, &[]).succeeded(), table);
+    assert_eq!(place.query(FIELDS, &["--format", "table"]).succeeded(), table);
+}
+
+#[test]
+fn files_by_their_ending() {
+    let place = Place::with_dataset();
+    for name in ["out.parquet", "out.arrow", "out.csv", "out.json"] {
+        assert_eq!(place.query(FIELDS, &["-o", name]).succeeded(), "");
+    }
+    let open = |name| std::fs::File::open(place.path(name)).unwrap();
+    let parquet = parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(open("out.parquet"), 100).unwrap();
+    let parquet: Vec<_> = parquet.map(Result::unwrap).collect();
+    let arrow = arrow_ipc::reader::FileReader::try_new(open("out.arrow"), None).unwrap();
+    let arrow: Vec<_> = arrow.map(Result::unwrap).collect();
+    assert_eq!(parquet, arrow);
+    let spend = parquet[0].column_by_name("spend").unwrap().as_any().downcast_ref::<Decimal128Array>().unwrap();
+    assert_eq!((spend.len(), spend.value(1), spend.scale()), (2, 110_500_000, 6));
+    let json: Vec<serde_json::Value> = serde_json::from_reader(open("out.json")).unwrap();
+    assert_eq!(json.len(), 2);
+    // What is asked for beats the ending.
+    place.query(FIELDS, &["-o", "out.csv", "--format", "json"]).succeeded();
+    assert!(serde_json::from_reader::<_, serde_json::Value>(open("out.csv")).is_ok());
+}
+
+#[test]
+fn binary_formats_go_through_a_pipe() {
+    let place = Place::with_dataset();
+    let arguments: Vec<&str> = ["query", "ds", "--fields", FIELDS].into_iter().chain(RANGE).collect();
+    for (format, magic) in [("parquet", b"PAR1".as_slice()), ("arrow", b"ARROW1")] {
+        let output = place.output(&[&arguments, ["--format", format].as_slice()].concat());
+        assert!(output.status.success() && output.stdout.starts_with(magic), "{output:?}");
+    }
+}
+
+#[test]
+fn filters() {
+    let place = Place::with_dataset();
+    let leads = |more: &[&str]| {
+        let text = place.query("leads", &[&["--format", "json"], more].concat()).succeeded();
+        text.trim_start_matches("[{\"leads\":").trim_end_matches("}]").to_owned()
+    };
+    assert_eq!(leads(&[]), "3");
+    assert_eq!(leads(&["--where", "campaign=[Va] Drain"]), "1");
+    assert_eq!(leads(&["--where", r#"campaign=["regex", "drain", "i"]"#]), "2");
+    assert_eq!(leads(&["--where", "zip=00123"]), "1");
+    assert_eq!(leads(&["--where", "campaign=[Va] Drain", "--where", "campaign=Spring Drain Sale"]), "2");
+    assert_eq!(leads(&["--where", "campaign=[Va] Drain", "--where", "attributionChannel=Direct"]), "0");
+    assert_eq!(leads(&["--where", "account=beta"]), "1");
+    assert_eq!(leads(&["--filter", r#"["or", {"zip": "00123"}, {"account": "beta"}]"#]), "2");
+    assert_eq!(leads(&["--where", "zip=00123", "--filter", r#"{"leads": ["gt", 1]}"#]), "[]");
+}
+
+#[test]
+fn accounts_and_intervals() {
+    let place = Place::with_dataset();
+    let json = |more: &[&str]| place.query("leads", &[&["--format", "json"], more].concat()).succeeded();
+    assert_eq!(json(&["--account", "acme"]), r#"[{"leads":2}]"#);
+    // An account that no account table names.
+    assert_eq!(json(&["--account", "beta"]), r#"[{"leads":1}]"#);
+    assert_eq!(json(&["--account", "acme", "--account", "beta"]), r#"[{"leads":3}]"#);
+    assert_eq!(
+        json(&["--interval", "month", "--threads", "2"]),
+        "[{\"start\":\"2025-01-01\",\"end\":\"2025-01-31\",\"leads\":2},\
+         {\"start\":\"2025-02-01\",\"end\":\"2025-02-28\",\"leads\":1},\
+         {\"start\":\"2025-03-01\",\"end\":\"2025-03-31\",\"leads\":0}]"
+    );
+}
+
+#[test]
+fn unknown_fields_are_warned_of() {
+    let place = Place::with_dataset();
+    let run = place.query("colour,leads", &["--format", "json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, r#"[{"colour":"","leads":3}]"#));
+    assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`colour`"), "{run:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::with_dataset();
+    let arguments: Vec<&str> = ["query", "ds", "--fields", "leads", "--interval", "day"].into_iter().collect();
+    for format in ["json", "ndjson", "csv", "table", "parquet", "arrow"] {
+        let mut child = place
+            .command()
+            .args(&arguments)
+            .args(["--start", "1970-01-01", "--end", "2025-12-31", "--format", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""), "{format}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Exit codes: 1 for a request or data at fault, 2 for wrong usage.
+
+use crate::place::{Place, RANGE};
+
+#[test]
+fn requests_at_fault() {
+    let place = Place::with_dataset();
+    let cases: [(&str, &[&str], &[&str]); 9] = [
+        ("attributionChannel", &[], &["metric"]),
+        (" , ", &[], &["field"]),
+        ("start,leads", &[], &["`start`"]),
+        ("leads", &["--account", "gamma"], &["`gamma`", "`acme`, `beta`"]),
+        ("leads", &["--account", "acme", "--account", ""], &["``"]),
+        ("leads", &["--where", r#"campaign=["like", "x"]"#], &["`campaign[0]`", "`like`"]),
+        ("leads", &["--where", "leads=many"], &["`leads`", "`many`"]),
+        ("leads", &["--filter", r#"{"zip": "1", "zip": "2"}"#], &["`filter.zip`"]),
+        ("leads", &["--filter", r#"["or", {"leads": 1}, {"zip": "1"}]"#], &["`filter`", "`leads`", "`zip`"]),
+    ];
+    for (fields, more, words) in cases {
+        let message = place.query(fields, more).failed(1);
+        assert!(message.starts_with("error: ") && words.iter().all(|word| message.contains(word)), "{message}");
+    }
+}
+
+#[test]
+fn the_attribution_window() {
+    let place = Place::with_dataset();
+    let query = |more: &[&str]| {
+        let query =
+            ["query", "ds", "--fields", "leads", "--start", "2025-01-01", "--end", "2025-04-01", "--format", "json"];
+        place.run(&[query.as_slice(), more].concat())
+    };
+    let message = query(&[]).failed(1);
+    assert!(message.contains("91 days"), "{message}");
+    assert_eq!(query(&["--allow-long-total"]).succeeded(), r#"[{"leads":3}]"#);
+    let reversed = ["query", "ds", "--fields", "leads", "--start", "2025-01-02", "--end", "2025-01-01"];
+    let message = place.run(&reversed).failed(1);
+    assert!(message.contains("2025-01-02") && message.contains("2025-01-01"), "{message}");
+}
+
+#[test]
+fn wrong_usage() {
+    let place = Place::with_dataset();
+    place.run(&[]).failed(2);
+    place.run(&["guess"]).failed(2);
+    place.run(&["query", "ds", "--fields", "leads"]).failed(2);
+    place.query("leads", &["--format", "xml"]).failed(2);
+    place.query("leads", &["--interval", "year"]).failed(2);
+    place.query("leads", &["--where", "campaign"]).failed(2);
+    place.query("leads", &["--where", "=x"]).failed(2);
+    place.query("leads", &["--threads", "0"]).failed(2);
+    let message =
+        place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
+    assert!(message.contains("`2025-13-01`"), "{message}");
+    assert!(place.run(&["--help"]).succeeded().contains("Usage"));
+    assert!(place.run(&["--version"]).succeeded().starts_with("trueup "));
+}
+
+#[test]
+fn datasets_that_are_not_there() {
+    let place = Place::with_dataset();
+    let at = |dataset, more: &[&str]| {
+        let query: Vec<&str> = ["query", dataset, "--fields", "leads"].into_iter().chain(RANGE).collect();
+        place.run(&[&query, more].concat()).failed(1)
+    };
+    assert!(at("nowhere", &[]).contains("`nowhere`"));
+    assert!(at("ds", &["--as-of", "9"]).contains('9'));
+    let message = place.query("leads", &["-o", "no/such/folder/out.csv"]).failed(1);
+    assert!(message.contains("no/such/folder/out.csv"), "{message}");
+}
