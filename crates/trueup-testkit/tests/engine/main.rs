@@ -2,4 +2,5 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod ask;
+mod disk;
 mod oracle;
