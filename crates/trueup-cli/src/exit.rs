@@ -83,9 +83,9 @@ impl fmt::Display for Failure {
 }
 
 impl From<trueup_core::Error> for Failure {
-    /// A query that cannot be answered, or a dataset that cannot be read.
+    /// A query that cannot be answered, or a dataset that cannot be read; a machine without threads is nobody's request.
     fn from(error: trueup_core::Error) -> Self {
-        Self::request(error)
+        if matches!(error, trueup_core::Error::Threads(_)) { Self::fault(error) } else { Self::request(error) }
     }
 }
 

@@ -17,4 +17,7 @@
 pub mod filter;
 pub mod json;
 
-pub use trueup_core::{Column, Day, ResultTable, Row, Texts, Value, Values, day, money, query};
+pub use trueup_core::{
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, QueryError,
+    ResultTable, Row, Texts, Value, Values, day, dictionary, money, query,
+};

@@ -37,7 +37,7 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     if let Some(manifest) = manifest {
         let Manifest { version, schema_version, created_by, events, spend, insights, .. } = manifest;
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
-        let parts = number::counted(dataset.event_parts(), "row group");
+        let parts = number::counted(dataset.event_parts() as u64, "row group");
         lines.push(("events", format!("{}, {parts}", stored(events))));
         lines.push(("spend", stored(spend)));
         lines.push(("insights", stored(insights)));
@@ -59,8 +59,8 @@ fn stored(files: &[DataFile]) -> String {
     }
     let rows: u64 = files.iter().map(|file| file.rows).sum();
     let size: u64 = files.iter().map(|file| file.size).sum();
-    let (files, size) = (number::counted(files.len(), "file"), number::bytes(size));
-    format!("{} rows, {files}, {size}", number::grouped(&rows.to_string()))
+    let (files, size) = (number::counted(files.len() as u64, "file"), number::bytes(size));
+    format!("{}, {files}, {size}", number::counted(rows, "row"))
 }
 
 fn ingested(batch: &Batch) -> String {

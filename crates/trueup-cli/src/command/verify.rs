@@ -28,7 +28,7 @@ impl Verify {
         if !found.faults.is_empty() {
             return Err(Failure::request(format!("`{path}` does not match its manifest {}", found.version)));
         }
-        let (files, bytes) = (number::counted(found.files, "file"), number::bytes(found.bytes));
+        let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));
         let mut sink = Sink::stdout();
         let written = writeln!(sink, "version {} is whole: {files}, {bytes}", found.version).map_err(Failure::fault);
         sink.finish(written)

@@ -45,7 +45,7 @@ pub(crate) fn grouped(digits: &str) -> String {
 }
 
 /// So many things: `1 file`, `12 files`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
+pub(crate) fn counted(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(&count.to_string()))
 }

@@ -9,7 +9,7 @@ fn inspect_shows_what_is_there() {
     for part in [
         "version    1",
         "events     5 rows, 1 file",
-        "spend      1 rows, 1 file",
+        "spend      1 row, 1 file",
         "insights   none",
         "accounts   2",
         "dates      2025-01-03 to 2025-02-01",
