@@ -2,6 +2,7 @@
 
 mod accounts;
 mod batch;
+mod cells;
 mod checksum;
 mod draft;
 mod error;

@@ -1,13 +1,13 @@
 //! From input files to rows that keep the rules of their table.
 
 use crate::error::{Doing, InputFault, Kind};
+use crate::cells::Cells;
 use crate::place::{Place, RowFault};
 use crate::rejects::Rejects;
 use crate::source::{Chunking, Part, Piece, Source};
 use crate::table::Table;
 use crate::{Counts, IngestError, Input, Progress};
 use arrow_array::RecordBatch;
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, Schema};
 use rayon::prelude::*;
 use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
@@ -187,44 +187,21 @@ pub(crate) fn row_faults(piece: &Piece, faults: &[Fault]) -> Result<Vec<RowFault
     if faults.is_empty() {
         return Ok(all);
     }
-    let cells = Cells::new(&piece.batch)?;
-    all.extend(faults.iter().map(|fault| {
+    let cells = Cells::new(&piece.batch);
+    for fault in faults {
         let shown = fault.to_string();
         let reason = shown.strip_prefix(&format!("column `{}`: ", fault.column)).unwrap_or(&shown).to_owned();
-        RowFault {
+        all.push(RowFault {
             place: piece.places.of(fault.row),
             column: Some(fault.column.clone()),
             value: Some(fault.value.clone()),
             reason,
-            cells: cells.of(fault.row),
-        }
-    }));
+            cells: cells.of(fault.row)?,
+        });
+    }
     all.sort_by_key(|fault| match fault.place {
         Place::Line(line) => (line, 0),
         Place::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
     });
     Ok(all)
-}
-
-/// The cells of a batch as text.
-struct Cells<'a> {
-    batch: &'a RecordBatch,
-    formatters: Vec<ArrayFormatter<'a>>,
-}
-
-impl<'a> Cells<'a> {
-    fn new(batch: &'a RecordBatch) -> Result<Self, ArrowError> {
-        const OPTIONS: FormatOptions<'static> = FormatOptions::new();
-        let formatters =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &OPTIONS)).collect::<Result<_, _>>()?;
-        Ok(Self { batch, formatters })
-    }
-
-    fn of(&self, row: usize) -> Vec<(String, Option<String>)> {
-        let names = self.batch.schema_ref().fields().iter().map(|field| field.name().clone());
-        let cells = self.batch.columns().iter().zip(&self.formatters).map(|(column, formatter)| {
-            arrow_array::Array::is_valid(column, row).then(|| formatter.value(row).to_string())
-        });
-        names.zip(cells).collect()
-    }
 }

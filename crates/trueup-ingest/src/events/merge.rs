@@ -28,6 +28,12 @@ const COPIES: usize = 4;
 /// Splits of a partition that is too large. More would not help: then single customers are.
 const ROUNDS: u64 = 4;
 
+/// Files that a partition is split into at once.
+const MOST_PARTS: usize = 64;
+
+/// So few rows fit in any memory.
+const FEW_ROWS: usize = 32;
+
 /// The most rows of a batch of a run.
 const RUN_ROWS: usize = 8_192;
 
@@ -86,9 +92,9 @@ impl Sorter<'_> {
         name: &str,
         round: u64,
     ) -> Result<Vec<Rows>, IngestError> {
-        let parts = (rows.bytes * COPIES).div_ceil(self.memory.max(1));
+        let parts = (rows.bytes * COPIES).div_ceil(self.memory.max(1)).min(rows.rows / FEW_ROWS).min(MOST_PARTS);
         if parts > 1 && round < ROUNDS {
-            let names: Vec<String> = (0..parts.min(64)).map(|at| format!("{name}-{at:03}")).collect();
+            let names: Vec<String> = (0..parts).map(|at| format!("{name}-{at:03}")).collect();
             let mut split: Vec<Rows> = names.iter().map(|name| Rows::new(self.dir, &format!("part-{name}"))).collect();
             for batch in rows.read() {
                 let batch = batch?;

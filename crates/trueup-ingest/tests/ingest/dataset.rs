@@ -1,11 +1,14 @@
 //! What the tests look at.
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::store;
@@ -96,8 +99,17 @@ pub(crate) fn read(path: &Path) -> Vec<RecordBatch> {
 /// The rows of a batch, their cells between bars.
 fn shown(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::new();
+    // A name of UTC that can be shown without a table of zones.
+    let columns: Vec<ArrayRef> = batch
+        .columns()
+        .iter()
+        .map(|column| match column.as_primitive_opt::<TimestampMicrosecondType>() {
+            Some(times) => Arc::new(times.clone().with_timezone("+00:00")) as ArrayRef,
+            None => column.clone(),
+        })
+        .collect();
     let cells: Vec<ArrayFormatter<'_>> =
-        batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+        columns.iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
     (0..batch.num_rows())
         .map(|row| cells.iter().map(|cell| cell.value(row).to_string()).collect::<Vec<_>>().join("|"))
         .collect()

@@ -52,7 +52,7 @@ fn files_that_are_no_tables_are_refused() {
     assert_eq!(refused_events("bad.csv", ""), "bad.csv: the file is empty");
     assert_eq!(refused_events("bad.ndjson", ""), "bad.ndjson: the file is empty");
     assert_eq!(refused_events("bad.csv", "\n\n"), "bad.csv: the file has no header");
-    assert_eq!(refused_events("bad.parquet", GOOD), "bad.parquet: this is no Parquet file: it does not begin with `PAR1`");
+    assert_eq!(refused_events("bad.parquet", "PAR"), "bad.parquet: this is no Parquet file: it does not begin with `PAR1`");
     assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header names the column `a` twice");
     assert_eq!(refused_events("bad.csv", b"account,\xff\n"), "bad.csv: line 1: the text is not UTF-8");
     let missing = refused_events("bad.csv", "account,opportunityId,date\na,1,2025-01-01\n");
