@@ -1,11 +1,14 @@
 //! A mapping with its files in a folder of their own, and the tables that it makes, as text.
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_ingest::mapping::{Mapped, Mapping, MappingError};
 
@@ -90,12 +93,21 @@ pub(crate) fn rows(path: &Path) -> Vec<Row> {
     let mut rows = Vec::new();
     for batch in batches(path) {
         let schema = batch.schema();
+        let columns: Vec<ArrayRef> = batch.columns().iter().map(offset).collect();
         let formatters: Vec<_> =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+            columns.iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
         for row in 0..batch.num_rows() {
             let cells = schema.fields().iter().zip(&formatters);
             rows.push(cells.map(|(field, cell)| (field.name().clone(), cell.value(row).to_string())).collect());
         }
     }
     rows
+}
+
+/// The display of a timestamp knows offsets, but no names of time zones.
+fn offset(column: &ArrayRef) -> ArrayRef {
+    match column.as_primitive_opt::<TimestampMicrosecondType>() {
+        Some(instants) => Arc::new(instants.clone().with_timezone("+00:00")),
+        None => column.clone(),
+    }
 }

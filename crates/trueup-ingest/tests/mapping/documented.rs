@@ -22,9 +22,9 @@ fn the_examples_give_the_rows_beside_them() {
     for (words, inside) in blocks(&text) {
         match words.split_once(' ') {
             Some(("csv", "events")) => {
-                let case = files.drain(..).fold(Case::new(&mapping), |case, (name, content): (&str, String)| {
-                    case.file(name, content)
-                });
+                let case = files
+                    .drain(..)
+                    .fold(Case::new(&mapping), |case, (name, content): (&str, String)| case.file(name, content));
                 let tables: Vec<String> =
                     case.run().unwrap().events.iter().map(|path| lines(path).join("\n")).collect();
                 assert_eq!(tables.join("\n\n") + "\n", inside);

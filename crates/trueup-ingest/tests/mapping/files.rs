@@ -52,11 +52,16 @@ fn csv_is_read_as_it_is_written() {
         ("header = [\"id\", \"x\"]", "1,2\n3,4\n", vec!["1", "3"]),
         ("rename = { Number = \"id\" }", "Number\n1\n", vec!["1"]),
         ("rename = { id = \"x\", x = \"id\" }", "id,x\n1,2\n", vec!["2"]),
-        ("", "id,x\n1,2\n\n3,4\n", vec!["1", "3"]),
+        ("", "id,x\n1,2\n\n\n3,4\n\n", vec!["1", "3"]),
+        ("", "\nid,x\n1,2\n", vec!["1"]),
+        ("", "id,x\r\n\r\n1,2\r\n\r\n", vec!["1"]),
+        ("", "id\n\n1\n\n2\n", vec!["1", "2"]),
+        ("", "id,x\n1,\"a\n\nb\"\n3,4", vec!["1", "3"]),
+        ("header = [\"id\"]", "\n1\n\n2", vec!["1", "2"]),
         ("", "id,x\n", vec![]),
     ] {
         let case = Case::new(&from_file("a.csv", more)).file("a.csv", text);
-        assert_eq!(column(&case.events(), "opportunityId"), expected, "{more} {text}");
+        assert_eq!(column(&case.events(), "opportunityId"), expected, "{more} {text:?}");
     }
 }
 

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the data sets: the variable `TRUEUP_REALDATA`, or beside the workspace.
 fn data(files: &[&str]) -> Option<Vec<PathBuf>> {
-    let folder = std::env::var_os("TRUEUP_REALDATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/realdata"),
-        PathBuf::from,
-    );
+    let folder = std::env::var_os("TRUEUP_REALDATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/realdata"), PathBuf::from);
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {
         println!("skipped: {} is not there", missing.display());
@@ -106,5 +104,8 @@ fn ads_comes_through_whole() {
     assert_eq!(costs, expected.map(|(name, cost)| (name.to_owned(), cost)).into());
     assert_eq!(counts(&spend, "attributionChannel")[""], 413);
     let dates = column(&spend, "date");
-    assert_eq!((dates.iter().min().unwrap().as_str(), dates.iter().max().unwrap().as_str()), ("2020-04-01", "2020-06-30"));
+    assert_eq!(
+        (dates.iter().min().unwrap().as_str(), dates.iter().max().unwrap().as_str()),
+        ("2020-04-01", "2020-06-30")
+    );
 }

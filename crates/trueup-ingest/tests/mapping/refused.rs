@@ -9,33 +9,93 @@ const DATED: &str = "date = { value = \"2025-01-01\" }\n";
 fn a_key_that_says_what_cannot_be_done_is_named() {
     for (columns, expected) in [
         ("date = \"when\"", "key `events[0].columns.date`, value `when`: no input has this column; they have: id, k"),
-        ("date = {}", "key `events[0].columns.date`: expected one of `column`, `columns`, `value`, or `year` with `month` and `day`"),
+        (
+            "date = {}",
+            "key `events[0].columns.date`: expected one of `column`, `columns`, `value`, or `year` with `month` and `day`",
+        ),
         ("date = { column = \"k\", value = 1 }", "key `events[0].columns.date`: expected one of "),
-        ("date = { column = \"k\", format = \"%Q\" }", "key `events[0].columns.date.format`, value `%Q`: expected strftime specifiers"),
-        ("date = { value = \"1/2/2025\" }", "key `events[0].columns.date`, value `1/2/2025`: expected a date as YYYY-MM-DD"),
-        ("date = { year = 2025, month = \"k\" }", "key `events[0].columns.date`: a date in parts has all of `year`, `month` and `day`"),
-        ("date = { year = 2025, month = 1, day = 1 }", "key `events[0].columns.date`: one of the parts has to be a column"),
-        ("dateTime = { column = \"k\", time_zone = \"Mars/Olympus\" }", "key `events[0].columns.dateTime.time_zone`, value `Mars/Olympus`: expected an IANA time zone"),
+        (
+            "date = { column = \"k\", format = \"%Q\" }",
+            "key `events[0].columns.date.format`, value `%Q`: expected strftime specifiers",
+        ),
+        (
+            "date = { value = \"1/2/2025\" }",
+            "key `events[0].columns.date`, value `1/2/2025`: expected a date as YYYY-MM-DD",
+        ),
+        (
+            "date = { year = 2025, month = \"k\" }",
+            "key `events[0].columns.date`: a date in parts has all of `year`, `month` and `day`",
+        ),
+        (
+            "date = { year = 2025, month = 1, day = 1 }",
+            "key `events[0].columns.date`: one of the parts has to be a column",
+        ),
+        (
+            "dateTime = { column = \"k\", time_zone = \"Mars/Olympus\" }",
+            "key `events[0].columns.dateTime.time_zone`, value `Mars/Olympus`: expected an IANA time zone",
+        ),
         ("zip = \"k\"", "key `events[0]`: expected the column `date` or `dateTime`"),
-        ("date = \"k\"\nzip = { column = \"k\", format = \"%Y\" }", "key `events[0].columns.zip.format`: only `date` and `dateTime` can have this key"),
-        ("date = \"k\"\nzip = { column = \"k\", map = \"zips\" }", "key `events[0].columns.zip.map`, value `zips`: no [map] has this name"),
-        ("date = \"k\"\nzip = { column = \"k\", unmapped = \"keep\" }", "key `events[0].columns.zip.unmapped`: there is no `map` beside it"),
-        ("date = \"k\"\nzip = { value = 1, default = 2 }", "key `events[0].columns.zip`: `remove`, `decimal_mark`, `map`, `unmapped` and `default` go with"),
+        (
+            "date = \"k\"\nzip = { column = \"k\", format = \"%Y\" }",
+            "key `events[0].columns.zip.format`: only `date` and `dateTime` can have this key",
+        ),
+        (
+            "date = \"k\"\nzip = { column = \"k\", map = \"zips\" }",
+            "key `events[0].columns.zip.map`, value `zips`: no [map] has this name",
+        ),
+        (
+            "date = \"k\"\nzip = { column = \"k\", unmapped = \"keep\" }",
+            "key `events[0].columns.zip.unmapped`: there is no `map` beside it",
+        ),
+        (
+            "date = \"k\"\nzip = { value = 1, default = 2 }",
+            "key `events[0].columns.zip`: `remove`, `decimal_mark`, `map`, `unmapped` and `default` go with",
+        ),
         ("date = \"k\"\nzip = { column = \"k\", separator = 1 }", "invalid type: integer `1`, expected a string"),
-        ("date = \"k\"\nzip = { column = \"k\", separator = \"-\" }", "key `events[0].columns.zip.separator`: there are no `columns` beside it"),
+        (
+            "date = \"k\"\nzip = { column = \"k\", separator = \"-\" }",
+            "key `events[0].columns.zip.separator`: there are no `columns` beside it",
+        ),
         ("date = \"k\"\nzip = { columns = [] }", "key `events[0].columns.zip.columns`: expected at least one column"),
         ("date = \"k\"\nzip = { colum = \"k\" }", "unknown field `colum`"),
         ("date = \"k\"\nzip = 1.5", "expected a column's name, a whole number, or a table"),
         ("date = \"k\"\nzip = { value = 1.5 }", "expected a text, a whole number, true or false"),
-        ("date = \"k\"\n[first_touch]\ncopy = [\"zip\"]", "key `first_touch.copy`, value `zip`: no table of [[events]] has this column"),
-        ("date = \"k\"\n[first_touch]\ncopy = [\"date\"]", "key `first_touch.copy`, value `date`: this column belongs to the single event"),
-        ("date = \"k\"\n[events.stages]\nbooked = { date = \"k\" }", "key `events[0].columns.type`: the `stages` already say"),
-        ("date = \"k\"\n[[spend]]\nfrom = \"a\"\ncolumns = { account = \"k\", date = \"k\", total = \"k\" }", "key `spend[0].columns.total`, value `total`: a table of spend has only the columns"),
-        ("date = \"k\"\n[[spend]]\nfrom = \"b\"\ncolumns = { account = \"k\", date = \"k\" }", "key `spend[0].from`, value `b`: no [input] has this name; there are: a"),
-        ("date = \"k\"\n[[spend]]\nfrom = \"a\"\ncolumns = { account = \"k\" }", "key `spend[0]`: expected the column `date`"),
-        ("date = \"k\"\n[[accounts]]\ncolumns = { accountName = \"k\" }", "key `accounts[0]`: expected the column `account`"),
-        ("date = \"k\"\n[[accounts]]\ncolumns = { account = \"k\" }", "key `accounts[0].columns.account`, value `k`: no input has this column"),
-        ("date = \"k\"\n[[accounts]]\ncolumns = { account = { value = 1 }, leadGrading = { value = \"maybe\" } }", "key `accounts[0].columns.leadGrading`, value `maybe`: expected true or false"),
+        (
+            "date = \"k\"\n[first_touch]\ncopy = [\"zip\"]",
+            "key `first_touch.copy`, value `zip`: no table of [[events]] has this column",
+        ),
+        (
+            "date = \"k\"\n[first_touch]\ncopy = [\"date\"]",
+            "key `first_touch.copy`, value `date`: this column belongs to the single event",
+        ),
+        (
+            "date = \"k\"\n[events.stages]\nbooked = { date = \"k\" }",
+            "key `events[0].columns.type`: the `stages` already say",
+        ),
+        (
+            "date = \"k\"\n[[spend]]\nfrom = \"a\"\ncolumns = { account = \"k\", date = \"k\", total = \"k\" }",
+            "key `spend[0].columns.total`, value `total`: a table of spend has only the columns",
+        ),
+        (
+            "date = \"k\"\n[[spend]]\nfrom = \"b\"\ncolumns = { account = \"k\", date = \"k\" }",
+            "key `spend[0].from`, value `b`: no [input] has this name; there are: a",
+        ),
+        (
+            "date = \"k\"\n[[spend]]\nfrom = \"a\"\ncolumns = { account = \"k\" }",
+            "key `spend[0]`: expected the column `date`",
+        ),
+        (
+            "date = \"k\"\n[[accounts]]\ncolumns = { accountName = \"k\" }",
+            "key `accounts[0]`: expected the column `account`",
+        ),
+        (
+            "date = \"k\"\n[[accounts]]\ncolumns = { account = \"k\" }",
+            "key `accounts[0].columns.account`, value `k`: no input has this column",
+        ),
+        (
+            "date = \"k\"\n[[accounts]]\ncolumns = { account = { value = 1 }, leadGrading = { value = \"maybe\" } }",
+            "key `accounts[0].columns.leadGrading`, value `maybe`: expected true or false",
+        ),
     ] {
         let refusal = Case::new(&events_with(columns)).file("a.csv", "id,k\n").refusal();
         assert!(refusal.contains(expected), "{columns}\n  {refusal}");
@@ -47,10 +107,16 @@ fn a_key_that_says_what_cannot_be_done_is_named() {
 fn the_rest_of_the_file_is_checked_too() {
     for (mapping, expected) in [
         ("", "key `events`: a mapping makes at least one table"),
-        ("[input.a]\nfile = \"x/a.csv\"", "key `input.a.file`, value `x/a.csv`: expected the name of a file without its folder"),
+        (
+            "[input.a]\nfile = \"x/a.csv\"",
+            "key `input.a.file`, value `x/a.csv`: expected the name of a file without its folder",
+        ),
         ("[input.\"a.b\"]\nfile = \"a.csv\"", "key `input.a.b`: an input's name is made of"),
         ("[input.a]\nfile = \"a.csv\"\ntypes = 1", "unknown field `types`"),
-        ("[input.a]\nfile = \"a.csv\"\nrename = { x = \"z\", y = \"z\" }", "key `input.a.rename`, value `z`: two columns get this name"),
+        (
+            "[input.a]\nfile = \"a.csv\"\nrename = { x = \"z\", y = \"z\" }",
+            "key `input.a.rename`, value `z`: two columns get this name",
+        ),
         ("[input.a", "TOML parse error at line 1, column 9"),
         ("[[events]]\nfrom = \"a\"", "key `events[0].from`, value `a`: no [input] has this name"),
     ] {
@@ -62,18 +128,36 @@ fn the_rest_of_the_file_is_checked_too() {
     assert!(Case::new(wrong_stage).refusal().contains(expected), "{}", Case::new(wrong_stage).refusal());
     let renamed = events_with(DATED).replace("file = \"a.csv\"", "file = \"a.csv\"\nrename = { z = \"id\" }");
     let refusal = Case::new(&renamed).file("a.csv", "k\n").refusal();
-    assert_eq!(refusal, "mapping `mapping.toml`, key `input.a.rename`, value `z`: `a.csv` has no column of this name; it has: k");
+    assert_eq!(
+        refusal,
+        "mapping `mapping.toml`, key `input.a.rename`, value `z`: `a.csv` has no column of this name; it has: k"
+    );
 }
 
 #[test]
 fn a_value_that_cannot_be_taken_is_named_with_its_row() {
     let rows = "id,k\n1,\n2,\n3,bad\n4,worse\n";
     for (columns, expected) in [
-        ("dateTime = { value = \"2025-01-01T00:00:00Z\" }\ndate = \"k\"", "expected a date as YYYY-MM-DD, but found `bad` (mapping key `events[0].columns.date`)"),
-        ("dateTime = \"k\"\ndate = { value = \"2025-01-01\" }", "expected a time as YYYY-MM-DDTHH:MM:SS, but found `bad` (mapping key `events[0].columns.dateTime`)"),
-        ("date = { value = \"2025-01-01\" }\ntotal = \"k\"", "expected an amount such as 1234.5, but found `bad` (mapping key `events[0].columns.total`)"),
-        ("date = { value = \"2025-01-01\" }\nzip = { column = \"k\", map = { worse = 1 } }", "expected a value that the map has, but found `bad` (mapping key `events[0].columns.zip`)"),
-        ("dateTime = { value = \"2025-01-01T00:00:00Z\" }\ndate = { year = 2025, month = 2, day = \"k\" }", "expected a whole number as day, but found `2025 2 bad` (mapping key `events[0].columns.date.day`)"),
+        (
+            "dateTime = { value = \"2025-01-01T00:00:00Z\" }\ndate = \"k\"",
+            "expected a date as YYYY-MM-DD, but found `bad` (mapping key `events[0].columns.date`)",
+        ),
+        (
+            "dateTime = \"k\"\ndate = { value = \"2025-01-01\" }",
+            "expected a time as YYYY-MM-DDTHH:MM:SS, but found `bad` (mapping key `events[0].columns.dateTime`)",
+        ),
+        (
+            "date = { value = \"2025-01-01\" }\ntotal = \"k\"",
+            "expected an amount such as 1234.5, but found `bad` (mapping key `events[0].columns.total`)",
+        ),
+        (
+            "date = { value = \"2025-01-01\" }\nzip = { column = \"k\", map = { worse = 1 } }",
+            "expected a value that the map has, but found `bad` (mapping key `events[0].columns.zip`)",
+        ),
+        (
+            "dateTime = { value = \"2025-01-01T00:00:00Z\" }\ndate = { year = 2025, month = 2, day = \"k\" }",
+            "expected a whole number as day, but found `2025 2 bad` (mapping key `events[0].columns.date.day`)",
+        ),
     ] {
         let refusal = Case::new(&events_with(columns)).file("a.csv", rows).refusal();
         assert_eq!(refusal, format!("`a.csv`, row 3, column `k`: {expected}"));
@@ -85,11 +169,15 @@ fn what_every_event_needs_is_missed() {
     let refusal = |columns: &str, rows: &str| Case::new(&events_with(columns)).file("a.csv", rows).refusal();
     let expected = "`a.csv`, row 2, column `k`: expected a date, but found `` (mapping key `events[0].columns.date`)";
     assert_eq!(refusal("date = \"k\"", "id,k\n1,2025-01-01\n2,\n"), expected);
-    let expected = "`a.csv`, row 1, column `id`: expected a value, but found `` (mapping key `events[0].columns.opportunityId`)";
+    let expected =
+        "`a.csv`, row 1, column `id`: expected a value, but found `` (mapping key `events[0].columns.opportunityId`)";
     assert_eq!(refusal(DATED, "id,k\n,\n"), expected);
     let stage = events_with(DATED).replace("{ value = \"lead-originated\" }", "\"k\"");
     let refusal = Case::new(&stage).file("a.csv", "id,k\n1,won\n").refusal();
-    assert!(refusal.contains("expected one of lead-originated, booked, estimated, sold, closed, canceled, but found `won`"), "{refusal}");
+    assert!(
+        refusal.contains("expected one of lead-originated, booked, estimated, sold, closed, canceled, but found `won`"),
+        "{refusal}"
+    );
 }
 
 #[test]

@@ -24,7 +24,8 @@ fn ids_keep_their_zeros_and_amounts_their_digits() {
 #[test]
 fn columns_have_the_canonical_types() {
     let columns = "date = \"d\"\ndateTime = \"t\"";
-    let case = Case::new(&events_with(columns)).file("a.csv", "id,d,t\n1,2025-01-01,2025-01-01T10:00:00.1234567-05:00\n");
+    let case =
+        Case::new(&events_with(columns)).file("a.csv", "id,d,t\n1,2025-01-01,2025-01-01T10:00:00.1234567-05:00\n");
     let mapped = case.run().unwrap();
     let batch = batches(&mapped.events[0]).remove(0);
     let schema = batch.schema();

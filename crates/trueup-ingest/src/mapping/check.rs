@@ -1,0 +1,193 @@
+//! What is wrong with a mapping, as far as it can be known without its data.
+
+use super::declaration::{Declaration, EventTable, Input, Source, Table};
+use super::error::KeyFault;
+use super::field::{EVENT_COLUMNS, Field, STAGES, Target};
+use super::origin::Origin;
+use super::reading::{Reading, Wording};
+use super::table::nothing;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Checked = Result<(), KeyFault>;
+
+/// Checks a whole mapping.
+pub(super) fn declaration(it: &Declaration) -> Checked {
+    for (name, found) in &it.input {
+        input(name, found)?;
+    }
+    if it.events.is_empty() && it.spend.is_empty() && it.accounts.is_empty() {
+        return Err(nothing());
+    }
+    for (at, table) in it.events.iter().enumerate() {
+        events(it, table, &format!("events[{at}]"))?;
+    }
+    for (target, tables) in [(Target::Spend, &it.spend), (Target::Accounts, &it.accounts)] {
+        for (at, table) in tables.iter().enumerate() {
+            let key = format!("{}[{at}]", target.key());
+            from(it, table, target, &key)?;
+            sources(it, target, &table.columns, &format!("{key}.columns"))?;
+            let dates: &[&str] = if target == Target::Spend { &["date"] } else { &[] };
+            required(target, dates, &key, |name| table.columns.contains_key(name))?;
+        }
+    }
+    first_touch(it)
+}
+
+fn input(name: &str, input: &Input) -> Checked {
+    let key = format!("input.{name}");
+    if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_') {
+        return Err(KeyFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
+    }
+    if input.file.is_empty() || input.file.contains(['/', '\\']) {
+        let reason = "expected the name of a file without its folder; `*` and `?` may stand in it";
+        return Err(KeyFault::new(format!("{key}.file"), reason).with_value(&input.file));
+    }
+    let mut seen = BTreeSet::new();
+    match input.rename.values().find(|name| !seen.insert(*name)) {
+        Some(twice) => Err(KeyFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice)),
+        None => Ok(()),
+    }
+}
+
+fn events(it: &Declaration, table: &EventTable, key: &str) -> Checked {
+    from(it, &table.table(), Target::Events, key)?;
+    let own = format!("{key}.columns");
+    sources(it, Target::Events, &table.columns, &own)?;
+    if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
+        let reason = "a column of this name is made under `columns`";
+        return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
+    }
+    if let Some(name) = table.keep.iter().find(|name| EVENT_COLUMNS.contains(&name.as_str())) {
+        let reason = "only dimensions are kept; this one stands under `columns`";
+        return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
+    }
+    let dates = ["date", "dateTime"];
+    if table.stages.is_empty() {
+        let has = |name: &str| table.columns.contains_key(name);
+        if !has("type") {
+            return Err(KeyFault::new(&own, "expected `type`, or a table of `stages` beside `columns`"));
+        }
+        return required(Target::Events, &dates, key, has);
+    }
+    if table.columns.contains_key("type") {
+        return Err(KeyFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
+    }
+    for (stage, columns) in &table.stages {
+        let key = format!("{key}.stages.{stage}");
+        if !STAGES.contains(&stage.as_str()) {
+            return Err(KeyFault::new(&key, format!("expected one of {}", STAGES.join(", "))).with_value(stage));
+        }
+        if columns.contains_key("type") {
+            return Err(KeyFault::new(format!("{key}.type"), "the stage itself is the type"));
+        }
+        sources(it, Target::Events, columns, &key)?;
+        required(Target::Events, &dates, &key, |name| columns.contains_key(name) || table.columns.contains_key(name))?;
+    }
+    Ok(())
+}
+
+/// The inputs that a table is made of.
+fn from(it: &Declaration, table: &Table, target: Target, key: &str) -> Checked {
+    let known = |name: &str, key: String| {
+        let names: Vec<&str> = it.input.keys().map(String::as_str).collect();
+        let reason = || format!("no [input] has this name; there are: {}", names.join(", "));
+        if it.input.contains_key(name) { Ok(()) } else { Err(KeyFault::new(key, reason()).with_value(name)) }
+    };
+    let Some(from) = &table.from else {
+        let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
+        return if target == Target::Accounts && !needs {
+            Ok(())
+        } else {
+            Err(KeyFault::new(format!("{key}.from"), "expected the name of an input"))
+        };
+    };
+    known(from, format!("{key}.from"))?;
+    let mut aliases = BTreeSet::from([from.as_str()]);
+    for (at, join) in table.join.iter().enumerate() {
+        let key = format!("{key}.join[{at}]");
+        known(&join.input, format!("{key}.input"))?;
+        if join.alias().is_empty() || join.alias().contains('.') {
+            return Err(KeyFault::new(format!("{key}.as"), "expected a name without a point").with_value(join.alias()));
+        }
+        if !aliases.insert(join.alias()) {
+            let reason = "an input of this table already has this name; `as` can give another";
+            return Err(KeyFault::new(key, reason).with_value(join.alias()));
+        }
+        if join.on.pairs().is_empty() {
+            return Err(KeyFault::new(format!("{key}.on"), "expected at least one column"));
+        }
+    }
+    Ok(())
+}
+
+fn sources(it: &Declaration, target: Target, columns: &BTreeMap<String, Source>, key: &str) -> Checked {
+    for (name, source) in columns {
+        let key = format!("{key}.{name}");
+        if let Some(columns) = target.columns().filter(|columns| !columns.contains(&name.as_str())) {
+            let reason = format!("a table of {} has only the columns {}", target.key(), columns.join(", "));
+            return Err(KeyFault::new(key, reason).with_value(name));
+        }
+        self::source(it, source, target.field(name), &key)?;
+    }
+    Ok(())
+}
+
+fn source(it: &Declaration, source: &Source, field: Field, key: &str) -> Checked {
+    let reading = Reading::new(field, source, key)?;
+    Wording::new(source, &it.map, key)?;
+    match Origin::new(source, field, key)? {
+        Origin::Value(value) => {
+            let required = matches!(field, Field::Key | Field::Stage) && value.0.is_empty();
+            let read = if required { Err("expected a value".to_owned()) } else { reading.check(&value.0) };
+            read.map_err(|reason| KeyFault::new(key, reason).with_value(&value.0))
+        }
+        Origin::Parts(parts) => {
+            for (name, part) in parts {
+                self::source(it, part, Field::Text, &format!("{key}.{name}"))?;
+            }
+            if parts.iter().all(|(_, part)| part.column.is_none()) {
+                return Err(KeyFault::new(key, "one of the parts has to be a column"));
+            }
+            Ok(())
+        }
+        Origin::Column(_) | Origin::Columns(..) => Ok(()),
+    }
+}
+
+/// The columns that a table cannot do without; one of the dates is enough.
+fn required(target: Target, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> Checked {
+    if let Some(missing) = target.required().iter().find(|name| !has(name)) {
+        return Err(KeyFault::new(key, format!("expected the column `{missing}`")));
+    }
+    if !dates.is_empty() && !dates.iter().any(|name| has(name)) {
+        return Err(KeyFault::new(key, format!("expected the column `{}`", dates.join("` or `"))));
+    }
+    Ok(())
+}
+
+fn first_touch(it: &Declaration) -> Checked {
+    let Some(first_touch) = &it.first_touch else { return Ok(()) };
+    let key = "first_touch.copy";
+    if first_touch.copy.is_empty() || it.events.is_empty() {
+        return Err(KeyFault::new(key, "expected columns of [[events]] to copy"));
+    }
+    let mut seen = BTreeSet::new();
+    for name in &first_touch.copy {
+        let made = it.events.iter().any(|table| {
+            table.keep.contains(name)
+                || table.columns.contains_key(name)
+                || table.stages.values().any(|stage| stage.contains_key(name))
+        });
+        let reason = if !made {
+            "no table of [[events]] has this column"
+        } else if EVENT_COLUMNS.contains(&name.as_str()) {
+            "this column belongs to the single event and is not copied"
+        } else if !seen.insert(name) {
+            "the column is named twice"
+        } else {
+            continue;
+        };
+        return Err(KeyFault::new(key, reason).with_value(name));
+    }
+    Ok(())
+}

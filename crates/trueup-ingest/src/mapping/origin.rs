@@ -1,0 +1,75 @@
+//! The one place that a column's values come from.
+
+use super::declaration::{Constant, Source};
+use super::error::KeyFault;
+use super::field::Field;
+
+/// Where the values of a column come from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin<'a> {
+    /// A column of the inputs.
+    Column(&'a str),
+    /// The texts of several columns, strung together with what stands between them.
+    Columns(&'a [String], &'a str),
+    /// The same value on every row.
+    Value(&'a Constant),
+    /// A date in three parts.
+    Parts([(&'static str, &'a Source); 3]),
+}
+
+impl<'a> Origin<'a> {
+    /// Checks that a source names one origin, and nothing that does not go with it.
+    pub(super) fn new(source: &'a Source, field: Field, key: &str) -> Result<Self, KeyFault> {
+        let parts = [("year", &source.year), ("month", &source.month), ("day", &source.day)];
+        let parts_given = parts.iter().filter(|(_, part)| part.is_some()).count();
+        let given = usize::from(source.column.is_some())
+            + usize::from(source.columns.is_some())
+            + usize::from(source.value.is_some())
+            + usize::from(parts_given > 0);
+        if given != 1 {
+            let reason = "expected one of `column`, `columns`, `value`, or `year` with `month` and `day`";
+            return Err(KeyFault::new(key, reason));
+        }
+        if source.separator.is_some() && source.columns.is_none() {
+            return Err(KeyFault::new(format!("{key}.separator"), "there are no `columns` beside it"));
+        }
+        if let Some(columns) = &source.columns {
+            if columns.is_empty() {
+                return Err(KeyFault::new(format!("{key}.columns"), "expected at least one column"));
+            }
+            return Ok(Self::Columns(columns, source.separator.as_deref().unwrap_or("")));
+        }
+        if let Some(column) = &source.column {
+            return Ok(Self::Column(column));
+        }
+        let worded = source.remove.is_some()
+            || source.map.is_some()
+            || source.unmapped.is_some()
+            || source.default.is_some()
+            || source.decimal_mark.is_some();
+        if worded {
+            let reason = "`remove`, `decimal_mark`, `map`, `unmapped` and `default` go with `column` or `columns`";
+            return Err(KeyFault::new(key, reason));
+        }
+        if let Some(value) = &source.value {
+            return Ok(Self::Value(value));
+        }
+        if field != Field::Day {
+            return Err(KeyFault::new(key, "only `date` can be made of `year`, `month` and `day`"));
+        }
+        if source.format.is_some() {
+            return Err(KeyFault::new(format!("{key}.format"), "a date of three parts has no format"));
+        }
+        let mut found = [("", source); 3];
+        for (slot, (name, part)) in found.iter_mut().zip(parts) {
+            let part = part
+                .as_deref()
+                .ok_or_else(|| KeyFault::new(key, "a date in parts has all of `year`, `month` and `day`"))?;
+            if matches!(Self::new(part, Field::Text, &format!("{key}.{name}"))?, Self::Parts(_)) {
+                return Err(KeyFault::new(format!("{key}.{name}"), "a part has no parts"));
+            }
+            *slot = (name, part);
+        }
+        Ok(Self::Parts(found))
+    }
+}

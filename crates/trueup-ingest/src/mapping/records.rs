@@ -1,0 +1,164 @@
+//! A CSV file's records, looked over before polars reads them: polars fills short records, renames like headers, and guesses at
+//! broken quoting, all of it silently.
+
+use super::MappingError;
+use super::declaration::Input;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// What a CSV file holds, as far as polars has to be told.
+pub(super) struct Outline {
+    pub(super) header: Vec<String>,
+    /// The empty lines that polars takes for rows, by its number of them, from 1.
+    pub(super) blank: BTreeSet<u64>,
+}
+
+/// Checks that a file is UTF-8, well quoted, and has as many cells in every record as in its header.
+pub(super) fn check(path: &Path, input: &Input, separator: u8) -> Result<Outline, MappingError> {
+    let failed = |source| MappingError::Io { path: path.to_owned(), source };
+    let refused = |reason: String| MappingError::File { path: path.to_owned(), reason };
+    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let (mut bytes, mut line, mut records) = (Vec::new(), 0_u64, Records::new(separator, input.header.is_none()));
+    while reader.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
+        line += 1;
+        let text = std::str::from_utf8(&bytes).map_err(|_| refused(format!("line {line} is not UTF-8")))?;
+        let text = if line == 1 { text.trim_start_matches('\u{feff}') } else { text };
+        records.read(text, line).map_err(refused)?;
+        bytes.clear();
+    }
+    let (first, blank) = records.finish().map_err(refused)?;
+    let header = match (&input.header, first) {
+        (Some(header), Some(first)) if header.len() != first.len() => {
+            let reason =
+                format!("the mapping's header has {} columns, but the first line has {}", header.len(), first.len());
+            return Err(refused(reason));
+        }
+        (Some(header), _) => header.clone(),
+        (None, Some(first)) => first,
+        (None, None) => return Err(refused("expected a header, but the file is empty".to_owned())),
+    };
+    let mut names = BTreeSet::new();
+    match header.iter().find(|name| !names.insert(*name)) {
+        Some(twice) => Err(refused(format!("the column `{twice}` stands twice in the header"))),
+        None => Ok(Outline { header, blank }),
+    }
+}
+
+/// Records as they are read, line by line.
+struct Records {
+    separator: char,
+    /// The cells of the first record, once it is complete.
+    first: Option<Vec<String>>,
+    /// The cells of the record so far, their texts only while the first is read.
+    cells: Vec<String>,
+    /// The line on which a quote was opened that is not yet closed.
+    open: Option<u64>,
+    /// The rows so far, empty lines included; `None`: the header is still to come.
+    rows: Option<u64>,
+    blank: BTreeSet<u64>,
+}
+
+impl Records {
+    const fn new(separator: u8, has_header: bool) -> Self {
+        let rows = if has_header { None } else { Some(0) };
+        let separator = separator as char;
+        Self { separator, first: None, cells: Vec::new(), open: None, rows, blank: BTreeSet::new() }
+    }
+
+    /// Takes a line with what ends it. A quoted cell may go on in the next.
+    fn read(&mut self, text: &str, line: u64) -> Result<(), String> {
+        let end = text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text));
+        let mut rest = end;
+        if self.open.is_some() {
+            match self.quoted(text, line)? {
+                Some(after) => rest = after,
+                None => return Ok(()),
+            }
+        } else if end.is_empty() {
+            if let Some(rows) = &mut self.rows {
+                *rows += 1;
+                self.blank.insert(*rows);
+            }
+            return Ok(());
+        } else {
+            self.cells.push(String::new());
+        }
+        loop {
+            // Here a cell has been begun, and `rest` is what follows, or what a quoted cell was followed by.
+            if let Some(quoted) = rest.strip_prefix('"') {
+                self.open = Some(line);
+                let from = text.len() - end.len() + quoted.len();
+                match self.quoted(&text[text.len() - from..], line)? {
+                    Some(after) => rest = after,
+                    None => return Ok(()),
+                }
+            } else if !rest.starts_with(self.separator) && !rest.is_empty() {
+                let length = rest.find([self.separator, '"']).unwrap_or(rest.len());
+                if rest[length..].starts_with('"') {
+                    return Err(format!("line {line} has a quote inside a cell that is not quoted"));
+                }
+                self.add(&rest[..length]);
+                rest = &rest[length..];
+            }
+            match rest.strip_prefix(self.separator) {
+                Some(after) => {
+                    self.cells.push(String::new());
+                    rest = after;
+                }
+                None => return self.end(line),
+            }
+        }
+    }
+
+    /// Takes text inside quotes; what follows the closing quote on the line, or `None` if it is not there.
+    fn quoted<'a>(&mut self, text: &'a str, line: u64) -> Result<Option<&'a str>, String> {
+        let mut rest = text;
+        loop {
+            let Some((inside, after)) = rest.split_once('"') else {
+                self.add(rest);
+                return Ok(None);
+            };
+            self.add(inside);
+            if let Some(doubled) = after.strip_prefix('"') {
+                self.add("\"");
+                rest = doubled;
+                continue;
+            }
+            self.open = None;
+            let after = after.trim_end_matches(['\n', '\r']);
+            if !after.is_empty() && !after.starts_with(self.separator) {
+                return Err(format!("line {line} has text after a closing quote"));
+            }
+            return Ok(Some(after));
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if let (None, Some(cell)) = (&self.first, self.cells.last_mut()) {
+            cell.push_str(text);
+        }
+    }
+
+    fn end(&mut self, line: u64) -> Result<(), String> {
+        let cells = std::mem::take(&mut self.cells);
+        self.rows = Some(self.rows.map_or(0, |rows| rows + 1));
+        match &self.first {
+            None => self.first = Some(cells),
+            Some(first) if first.len() != cells.len() => {
+                return Err(format!("line {line} has {} cells, but the first line has {}", cells.len(), first.len()));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The cells of the first record, if there is one, and the empty lines.
+    fn finish(self) -> Result<(Option<Vec<String>>, BTreeSet<u64>), String> {
+        match self.open {
+            Some(line) => Err(format!("line {line} has a quote that does not end")),
+            None => Ok((self.first, self.blank)),
+        }
+    }
+}
