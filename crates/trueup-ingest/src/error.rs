@@ -71,13 +71,15 @@ pub(crate) enum InputFault {
 }
 
 impl IngestError {
-    /// Whether the request or the data is at fault: a row that breaks a rule, a file that cannot be read as what it should be, or
-    /// a change that the dataset does not allow.
+    /// Whether the request or the data is at fault: a row that breaks a rule, a file that cannot be read as what it should be, a
+    /// change that the dataset does not allow, or a dataset that is damaged.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
-            Kind::Input { .. } | Kind::Row { .. } | Kind::ZoneChanged { .. } | Kind::Busy(_) => true,
-            Kind::Store(error) => matches!(error, StoreError::Taken { .. }),
+            Kind::Input { .. } | Kind::Row { .. } | Kind::ZoneChanged { .. } | Kind::Busy(_) | Kind::Stored { .. } => {
+                true
+            }
+            Kind::Store(error) => !matches!(error, StoreError::Io { .. }),
             // An input that is not there is the caller's; a disk that is full is not.
             Kind::Io { action, .. } => *action == OPEN,
             #[cfg(feature = "mapping")]

@@ -1,7 +1,7 @@
 //! From input files to rows that keep the rules of their table.
 
-use crate::error::{Doing, InputFault, Kind};
 use crate::cells::Cells;
+use crate::error::{InputFault, Kind};
 use crate::place::{Place, RowFault};
 use crate::rejects::Rejects;
 use crate::source::{Chunking, Part, Piece, Source};
@@ -75,10 +75,7 @@ impl Reading<'_> {
             self.warn_ignored(input, rules.ignored_columns());
         }
         loop {
-            let parts = self.next_parts(&mut source)?;
-            if parts.is_empty() {
-                return Ok(());
-            }
+            let (parts, end) = self.next_parts(&mut source);
             let progress = self.progress;
             let checked: Vec<_> = parts
                 .into_par_iter()
@@ -101,23 +98,31 @@ impl Reading<'_> {
                     take(piece.batch)?;
                 }
             }
+            match end {
+                End::More => {}
+                End::Done => return Ok(()),
+                End::Broken(error) => return Err(error),
+            }
         }
     }
 
-    /// Parts enough to keep every thread busy.
-    fn next_parts(&self, source: &mut Source<'_>) -> Result<Vec<Part>, IngestError> {
+    /// Parts enough to keep every thread busy, as far as they fit in memory, and whether there are more. What stands before a
+    /// fault in the file is judged before it.
+    fn next_parts(&self, source: &mut Source<'_>) -> (Vec<Part>, End) {
         let wanted = rayon::current_num_threads() * 2;
         let mut parts = Vec::with_capacity(wanted);
-        while parts.len() < wanted {
+        let mut bytes = 0;
+        while parts.len() < wanted && bytes <= self.chunking.group_bytes {
             match source.next() {
-                Ok(Some(part)) => parts.push(part),
-                Ok(None) => break,
-                // What was read before the fault comes first: a faulty row in it is the earlier fault.
-                Err(_) if !parts.is_empty() && self.rejects.is_none() => break,
-                Err(error) => return Err(error),
+                Ok(Some(part)) => {
+                    bytes += part.memory();
+                    parts.push(part);
+                }
+                Ok(None) => return (parts, End::Done),
+                Err(error) => return (parts, End::Broken(error)),
             }
         }
-        Ok(parts)
+        (parts, End::More)
     }
 
     /// Sets faulty rows aside, or ends the ingest with the first.
@@ -148,6 +153,13 @@ impl Reading<'_> {
     }
 }
 
+/// What follows the parts that were read.
+enum End {
+    More,
+    Done,
+    Broken(IngestError),
+}
+
 /// Why a part cannot be checked.
 enum PartFault {
     Input(InputFault),
@@ -158,10 +170,7 @@ impl PartFault {
     fn of(self, input: &Input) -> IngestError {
         match self {
             Self::Input(fault) => fault.of(&input.shown),
-            Self::Arrow(error) => match Err::<(), _>(error).doing("check the rows") {
-                Ok(()) => Kind::NothingToIngest.into(),
-                Err(error) => error,
-            },
+            Self::Arrow(error) => Kind::Internal { action: "check the rows", source: Box::new(error) }.into(),
         }
     }
 }

@@ -18,7 +18,7 @@ use trueup_core::model::{ACCOUNT, TOTAL, concat_events, keep_latest, sort_events
 const COPIES: usize = 3;
 
 /// A column of texts cannot be longer than this, in bytes.
-const MAX_TEXT: usize = i32::MAX as usize;
+pub(super) const MAX_TEXT: usize = i32::MAX as usize;
 
 /// The largest total, in millionths, that Parquet keeps in 64 bits.
 const MAX_NARROW: i128 = 999_999_999_999_999_999;

@@ -1,5 +1,6 @@
 //! Spilled events to sorted runs, and the runs to one order, customer by customer.
 
+use super::gather::MAX_TEXT;
 use super::layout::Layout;
 use super::replaced::Replaced;
 use super::sequence::{Rows, SEQUENCE, widen};
@@ -92,7 +93,8 @@ impl Sorter<'_> {
         name: &str,
         round: u64,
     ) -> Result<Vec<Rows>, IngestError> {
-        let parts = (rows.bytes * COPIES).div_ceil(self.memory.max(1)).min(rows.rows / FEW_ROWS).min(MOST_PARTS);
+        let limit = (self.memory / COPIES).clamp(1, MAX_TEXT);
+        let parts = rows.bytes.div_ceil(limit).min(rows.rows / FEW_ROWS).min(MOST_PARTS);
         if parts > 1 && round < ROUNDS {
             let names: Vec<String> = (0..parts).map(|at| format!("{name}-{at:03}")).collect();
             let mut split: Vec<Rows> = names.iter().map(|name| Rows::new(self.dir, &format!("part-{name}"))).collect();

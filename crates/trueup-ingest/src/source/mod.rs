@@ -25,7 +25,7 @@ use std::io::{Read, Seek, SeekFrom};
 pub(crate) struct Chunking {
     /// The most rows of a batch.
     pub(crate) rows: usize,
-    /// The most bytes of a row group that is decoded as a whole.
+    /// The most bytes of memory for what is decoded at once.
     pub(crate) group_bytes: usize,
 }
 
@@ -112,6 +112,15 @@ impl Part {
             Self::Csv(block, _) | Self::Ndjson(block) => u64::try_from(block.bytes.len()).unwrap_or(u64::MAX),
             Self::Group(group) => group.bytes(),
             Self::Rows { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Bytes of memory that decoding takes, about.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len(),
+            Self::Group(group) => group.memory(),
+            Self::Rows { batch, .. } => batch.get_array_memory_size(),
         }
     }
 

@@ -11,6 +11,9 @@ use std::fs::File;
 
 use std::path::{Path, PathBuf};
 
+/// Bytes of memory that commonly hold a cell.
+const CELL_BYTES: usize = 16;
+
 /// A Parquet file, read row group by row group.
 pub(crate) struct Parquet {
     path: PathBuf,
@@ -51,13 +54,13 @@ impl Parquet {
                 return Ok(Some(part));
             }
             let row_group = self.next_group;
-            let Some(size) = self.row_groups().get(row_group).map(RowGroupMetaData::total_byte_size) else {
+            if row_group >= self.row_groups().len() {
                 return Ok(None);
-            };
+            }
             self.next_group += 1;
             let group =
                 Group { path: self.path.clone(), metadata: self.metadata.clone(), row_group, rows: self.chunking.rows };
-            if usize::try_from(size).is_ok_and(|size| size <= self.chunking.group_bytes) {
+            if group.memory() <= self.chunking.group_bytes {
                 return Ok(Some(Part::Group(group)));
             }
             self.open = Some((group.reader()?, 0));
@@ -84,6 +87,14 @@ impl Group {
     pub(crate) fn bytes(&self) -> u64 {
         let metadata = &self.metadata.metadata().row_groups()[self.row_group];
         u64::try_from(metadata.compressed_size()).unwrap_or(0)
+    }
+
+    /// Bytes of memory that the decoded rows take, about.
+    pub(crate) fn memory(&self) -> usize {
+        let metadata = &self.metadata.metadata().row_groups()[self.row_group];
+        let cells = usize::try_from(metadata.num_rows()).unwrap_or(usize::MAX).saturating_mul(metadata.num_columns());
+        // Dictionaries and runs are smaller in the file than what becomes of them.
+        usize::try_from(metadata.total_byte_size()).unwrap_or(0).max(cells.saturating_mul(CELL_BYTES))
     }
 
     fn reader(&self) -> Result<ParquetRecordBatchReader, InputFault> {
