@@ -15,6 +15,9 @@ pub(super) enum Format {
 /// What every Parquet file begins with.
 const PARQUET_MARK: &[u8] = b"PAR1";
 
+/// What some programs put before text in UTF-8.
+pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The format by the file's name, or else by its first bytes. The file is read from its beginning afterwards.
 pub(super) fn detect(path: &Path, file: &mut File) -> io::Result<Result<Format, InputFault>> {
     let mut begin = Vec::new();
@@ -23,6 +26,7 @@ pub(super) fn detect(path: &Path, file: &mut File) -> io::Result<Result<Format, 
     if begin.is_empty() {
         return Ok(Err(InputFault::Empty));
     }
+    let text = begin.strip_prefix(MARK).unwrap_or(&begin);
     let parquet = begin.starts_with(PARQUET_MARK);
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
     Ok(match extension.as_deref() {
@@ -31,7 +35,7 @@ pub(super) fn detect(path: &Path, file: &mut File) -> io::Result<Result<Format, 
         Some("csv") => Ok(Format::Csv),
         Some("ndjson" | "jsonl") => Ok(Format::Ndjson),
         _ if parquet => Ok(Format::Parquet),
-        _ if begin.trim_ascii_start().starts_with(b"{") => Ok(Format::Ndjson),
+        _ if text.trim_ascii_start().starts_with(b"{") => Ok(Format::Ndjson),
         _ => Ok(Format::Csv),
     })
 }

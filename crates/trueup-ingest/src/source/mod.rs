@@ -151,7 +151,7 @@ fn next_block(blocks: &mut Blocks<File>, input: &Input) -> Result<Option<Block>,
 fn after_mark(mut file: File) -> std::io::Result<File> {
     let mut mark = Vec::new();
     file.by_ref().take(3).read_to_end(&mut mark)?;
-    if mark != *b"\xef\xbb\xbf" {
+    if mark != format::MARK {
         file.seek(SeekFrom::Start(0))?;
     }
     Ok(file)

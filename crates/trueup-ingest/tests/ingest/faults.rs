@@ -52,7 +52,10 @@ fn files_that_are_no_tables_are_refused() {
     assert_eq!(refused_events("bad.csv", ""), "bad.csv: the file is empty");
     assert_eq!(refused_events("bad.ndjson", ""), "bad.ndjson: the file is empty");
     assert_eq!(refused_events("bad.csv", "\n\n"), "bad.csv: the file has no header");
-    assert_eq!(refused_events("bad.parquet", "PAR"), "bad.parquet: this is no Parquet file: it does not begin with `PAR1`");
+    assert_eq!(
+        refused_events("bad.parquet", "PAR"),
+        "bad.parquet: this is no Parquet file: it does not begin with `PAR1`"
+    );
     assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header names the column `a` twice");
     assert_eq!(refused_events("bad.csv", b"account,\xff\n"), "bad.csv: line 1: the text is not UTF-8");
     let missing = refused_events("bad.csv", "account,opportunityId,date\na,1,2025-01-01\n");
@@ -69,8 +72,14 @@ fn json_is_named_by_its_line() {
     let good = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"sold\",\"date\":\"2025-01-01\"}\n\n";
     let with = |row: &str| refused_events("bad.ndjson", format!("{good}{row}\n"));
     assert!(with("{").starts_with("bad.ndjson, line 3: expected a JSON object"));
-    assert!(with("{\"account\":\"a\",\"tags\":[1]}").starts_with("bad.ndjson, line 3, column `tags`: expected a single value"));
-    assert!(with("{\"account\":\"a\",\"opportunityId\":\"1\",\"date\":\"2025-01-01\"}").starts_with("bad.ndjson, line 3, column `type`"));
+    assert!(
+        with("{\"account\":\"a\",\"tags\":[1]}")
+            .starts_with("bad.ndjson, line 3, column `tags`: expected a single value")
+    );
+    assert!(
+        with("{\"account\":\"a\",\"opportunityId\":\"1\",\"date\":\"2025-01-01\"}")
+            .starts_with("bad.ndjson, line 3, column `type`")
+    );
     assert!(with("{\"opportunityId\":\"1\"}").starts_with("bad.ndjson, line 3, column `account`"));
 }
 
@@ -137,4 +146,25 @@ fn two_ingests_at_once_cannot_both_write() {
     assert!(error.to_string().starts_with("another ingest is writing to"), "{error}");
     folder.unlock().unwrap();
     assert!(case.ingest().events(&path).run(&()).unwrap().changed);
+}
+
+#[test]
+fn what_a_killed_ingest_has_left_is_in_nobodys_way() {
+    let case = Case::new();
+    case.events("good.csv", GOOD);
+    let dataset = case.dataset();
+    std::fs::create_dir(dataset.join(".ingest-abc")).unwrap();
+    std::fs::write(dataset.join(".ingest-abc/rows"), "x").unwrap();
+    std::fs::write(dataset.join(".manifest-00000002.json.1-0"), "x").unwrap();
+    std::fs::write(dataset.join("events/00000002-0000.parquet"), "x").unwrap();
+    case.events("more.csv", &GOOD.replace("e1", "e2"));
+    let names = |dir: &std::path::Path| -> Vec<String> {
+        let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = entries.collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&dataset), ["events", "manifest-00000001.json", "manifest-00000002.json"]);
+    assert_eq!(names(&dataset.join("events")), ["00000001-0000.parquet", "00000002-0000.parquet"]);
+    assert_eq!(case.stored_events().len(), 2);
 }

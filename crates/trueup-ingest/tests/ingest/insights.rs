@@ -28,7 +28,10 @@ fn what_is_no_document_is_refused() {
     for (line, place) in [
         ("{\"account\":\"a\",\"date\":\"2025-01-31\"}", "line 2: expected {\"account\", \"date\", \"insight\"}, but"),
         ("{\"account\":\"a\",\"date\":\"2025-1-31\",\"insight\":{}}", "line 2, column `date`: expected a date"),
-        ("{\"account\":\"a/b\",\"date\":\"2025-01-31\",\"insight\":{}}", "line 2, column `account`: expected an account"),
+        (
+            "{\"account\":\"a/b\",\"date\":\"2025-01-31\",\"insight\":{}}",
+            "line 2, column `account`: expected an account",
+        ),
         ("{\"account\":\"a\",\"date\":\"2025-01-31\",\"insight\":[]}", "line 2, column `insight`: expected a document"),
     ] {
         let good = "{\"account\":\"a\",\"date\":\"2025-01-31\",\"insight\":{}}";

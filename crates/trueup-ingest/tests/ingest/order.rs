@@ -8,7 +8,9 @@ use crate::writers;
 fn inputs_may_come_in_any_order_and_format() {
     // Without ids that meet twice.
     let mut rows = rows(600, 7);
-    rows.iter_mut().enumerate().for_each(|(at, row)| row[4] = if at % 3 == 0 { String::new() } else { format!("e{at}") });
+    rows.iter_mut()
+        .enumerate()
+        .for_each(|(at, row)| row[4] = if at % 3 == 0 { String::new() } else { format!("e{at}") });
     let expected = {
         let case = Case::new();
         writers::csv((&HEADER, &rows), &case.path("all.csv"));
@@ -21,7 +23,8 @@ fn inputs_may_come_in_any_order_and_format() {
     writers::ndjson((&HEADER, parts[1]), &case.path("1.jsonl"));
     writers::csv((&HEADER, parts[0]), &case.path("0"));
     writers::parquet((&HEADER, parts[2]), 1_000, &case.path("2"));
-    let ingest = ["3.parquet", "0", "2", "1.jsonl"].iter().fold(case.ingest(), |ingest, name| ingest.events(case.path(name)));
+    let ingest =
+        ["3.parquet", "0", "2", "1.jsonl"].iter().fold(case.ingest(), |ingest, name| ingest.events(case.path(name)));
     ingest.batch_rows(17).threads(2).run(&()).unwrap();
     assert_eq!((case.stored_events(), case.manifest().events[0].sha256.clone()), expected);
 
@@ -42,8 +45,38 @@ fn a_header_without_rows_is_sound() {
 #[test]
 fn computed_columns_are_ignored_with_a_warning() {
     let case = Case::new();
-    let summary = case.events("a.csv", "account,opportunityId,type,date,week,leads,zip\na,1,sold,2025-01-01,x,1,02134\n");
-    let columns: Vec<bool> = ["week", "leads", "zip"].map(|name| summary.warnings.iter().any(|w| w.contains(name))).into();
+    let summary =
+        case.events("a.csv", "account,opportunityId,type,date,week,leads,zip\na,1,sold,2025-01-01,x,1,02134\n");
+    let columns: Vec<bool> =
+        ["week", "leads", "zip"].map(|name| summary.warnings.iter().any(|w| w.contains(name))).into();
     assert_eq!(columns, [true, true, false], "{:?}", summary.warnings);
     assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01||||02134"]);
+}
+
+#[test]
+fn a_mark_before_the_text_is_no_part_of_it() {
+    let case = Case::new();
+    let csv = case.file("a.csv", "\u{feff}account,opportunityId,type,date\r\na,1,sold,2025-01-01\r\n");
+    let json = case
+        .file("b.json", "\u{feff}{\"account\":\"a\",\"opportunityId\":2,\"type\":\"sold\",\"date\":\"2025-01-01\"}");
+    case.ingest().events(csv).events(json).run(&()).unwrap();
+    assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01|||", "a|2|sold|2025-01-01|||"]);
+}
+
+#[test]
+fn totals_keep_all_their_digits() {
+    let case = Case::new();
+    let header = "account,opportunityId,type,date,total\n";
+    case.events("1.csv", &format!("{header}a,1,sold,2025-01-01,9000000000000\na,2,sold,2025-01-01,-0.000001\n"));
+    case.events("2.csv", &format!("{header}a,3,sold,2025-01-01,1\n"));
+    case.events("3.csv", &format!("{header}b,1,sold,2025-01-01,999999999999.999999\n"));
+    assert_eq!(
+        case.stored_events(),
+        [
+            "a|1|sold|2025-01-01|||9000000000000.000000",
+            "a|2|sold|2025-01-01|||-0.000001",
+            "a|3|sold|2025-01-01|||1.000000",
+            "b|1|sold|2025-01-01|||999999999999.999999",
+        ]
+    );
 }

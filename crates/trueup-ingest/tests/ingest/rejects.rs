@@ -26,7 +26,10 @@ fn faulty_rows_are_set_aside_and_counted() {
         })
     );
     assert_eq!(rows[1]["row"], json!({"account": "a", "opportunityId": "1", "type": "sold"}));
-    assert_eq!((&rows[2]["line"], &rows[2]["column"], &rows[2]["value"]), (&json!(1), &json!("opportunityId"), &json!("{}")));
+    assert_eq!(
+        (&rows[2]["line"], &rows[2]["column"], &rows[2]["value"]),
+        (&json!(1), &json!("opportunityId"), &json!("{}"))
+    );
     assert_eq!((&rows[3]["line"], &rows[3]["column"], &rows[3]["value"]), (&json!(2), &Value::Null, &json!("{")));
 }
 

@@ -7,16 +7,15 @@ const HEADER: &str = "account,opportunityId,type,date,eventId,total\n";
 #[test]
 fn an_event_is_replaced_whole_even_if_its_customer_differs() {
     let case = Case::new();
-    case.events("1.csv", &format!("{HEADER}a,1,sold,2025-01-01,e1,10\nb,1,sold,2025-01-01,e1,11\na,2,sold,2025-01-01,,12\n"));
+    case.events(
+        "1.csv",
+        &format!("{HEADER}a,1,sold,2025-01-01,e1,10\nb,1,sold,2025-01-01,e1,11\na,2,sold,2025-01-01,,12\n"),
+    );
     let summary = case.events("2.csv", &format!("{HEADER}a,3,closed,2025-02-01,e1,20\na,3,closed,2025-02-02,e1,\n"));
     assert_eq!((summary.events.taken, summary.events.replaced), (2, 2));
     assert_eq!(
         case.stored_events(),
-        [
-            "a|2|sold|2025-01-01|||12.000000",
-            "a|3|closed|2025-02-02||e1|",
-            "b|1|sold|2025-01-01||e1|11.000000",
-        ]
+        ["a|2|sold|2025-01-01|||12.000000", "a|3|closed|2025-02-02||e1|", "b|1|sold|2025-01-01||e1|11.000000",]
     );
 }
 

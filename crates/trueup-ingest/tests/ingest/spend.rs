@@ -22,6 +22,8 @@ fn a_batch_restates_the_days_that_it_has_rows_of() {
         ]
     );
     assert!(!spend("3.csv", "a,2025-01-01,x,9,\na,2025-01-03,,7,\n").changed, "the latest batch again");
-    assert!(spend("4.csv", "b,2025-01-01,x,1,1\na,2025-01-02,y,2,\na,2025-01-01,x,3.5,4\na,2025-01-01,z,4,5\n").changed);
+    assert!(
+        spend("4.csv", "b,2025-01-01,x,1,1\na,2025-01-02,y,2,\na,2025-01-01,x,3.5,4\na,2025-01-01,z,4,5\n").changed
+    );
     assert_eq!(case.stored_spend().len(), 5);
 }
