@@ -61,7 +61,9 @@ pub(super) fn open(
         for (file, other) in others {
             let found = other.clone().collect_schema().map_err(engine)?;
             alike(&schema, &found).map_err(|reason| refused(file, &reason))?;
-            frames.push(other.clone().select(schema.iter_names().map(|name| col(name.clone())).collect::<Vec<_>>()));
+            frames.push(
+                other.clone().select(schema.iter_names().map(|name| Expr::Column(name.clone())).collect::<Vec<_>>()),
+            );
         }
         let frame =
             if frames.len() == 1 { frames.remove(0) } else { concat(&frames, UnionArgs::default()).map_err(engine)? };
@@ -109,6 +111,12 @@ fn scan(file: &Path, input: &Input, number: u32, key: &str, mapping: &Path) -> R
         let arguments = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
         let mut frame = LazyFrame::scan_parquet(path, arguments).map_err(engine)?;
         let schema = frame.collect_schema().map_err(|source| refused(file, &source.to_string()))?;
+        // A dictionary of texts is text.
+        let coded = schema.iter().filter(|(_, dtype)| dtype.is_categorical());
+        let coded: Vec<Expr> = coded.map(|(name, _)| Expr::Column(name.clone()).cast(DataType::String)).collect();
+        if !coded.is_empty() {
+            frame = frame.with_columns(coded);
+        }
         let names = schema.iter_names().map(ToString::to_string).collect();
         (frame, names, BTreeSet::new())
     };

@@ -2,7 +2,11 @@
 
 use crate::case::{Case, column};
 use crate::values::events_with;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray, TimestampNanosecondArray,
+};
 use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
 
@@ -95,11 +99,7 @@ fn parquet_keeps_its_types_where_they_fit() {
     let times: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![1_751_364_000_123_456_789, -1]));
     let notes: ArrayRef = Arc::new(StringArray::from(vec![Some(""), Some("n")]));
     let columns = [("id", ids), ("price", prices), ("time", times), ("note", notes)];
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let bytes = parquet(columns);
     let columns = "date = { column = \"time\" }\ndateTime = { column = \"time\", time_zone = \"America/New_York\" }\n\
                    total = \"price\"\nrate = { column = \"price\", default = \"none\" }\nnote = \"note\"\nprice = \"price\"";
     let mapping = events_with(columns).replace("a.csv", "a.parquet");
@@ -113,4 +113,32 @@ fn parquet_keeps_its_types_where_they_fit() {
     assert_eq!(column(&rows, "dateTime"), ["2025-07-01T14:00:00.123456Z", "1970-01-01T04:59:59.999999Z"]);
     let case = Case::new(&mapping).file("a.parquet", "no Parquet");
     assert!(case.refusal().starts_with("`a.parquet`: "), "{}", case.refusal());
+}
+
+#[test]
+fn parquet_of_other_programs_is_read() {
+    let ids: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+    let zoned = TimestampMicrosecondArray::from(vec![1_751_364_000_000_000; 3]).with_timezone("America/New_York");
+    let money = Decimal128Array::from(vec![Some(1_250), None, Some(-1)]).with_precision_and_scale(12, 2).unwrap();
+    let flags: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]));
+    let columns: [(&str, ArrayRef); 4] =
+        [("id", Arc::new(ids)), ("time", Arc::new(zoned)), ("money", Arc::new(money)), ("flag", flags)];
+    let mapped =
+        "dateTime = \"time\"\ntotal = \"money\"\nnote = { column = \"money\", default = \"-\" }\nflag = \"flag\"";
+    let case = Case::new(&events_with(mapped).replace("a.csv", "a.parquet")).file("a.parquet", parquet(columns));
+    let rows = case.events();
+    assert_eq!(column(&rows, "opportunityId"), ["a", "b", "a"]);
+    assert_eq!(column(&rows, "dateTime"), ["2025-07-01T10:00:00Z"; 3]);
+    assert_eq!(column(&rows, "total"), ["12.50", "", "-0.01"]);
+    assert_eq!(column(&rows, "note"), ["12.50", "-", "-0.01"]);
+    assert_eq!(column(&rows, "flag"), ["true", "", "false"]);
+}
+
+fn parquet<const N: usize>(columns: [(&str, ArrayRef); N]) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
 }

@@ -1,6 +1,6 @@
 //! What becomes of a cell.
 
-use crate::case::{Case, batches, column};
+use crate::case::{Case, batches, column, rows};
 use arrow_schema::{DataType, TimeUnit};
 
 /// A mapping of one file of events with the given columns besides the required ones.
@@ -113,4 +113,35 @@ fn rows_are_picked_by_their_values() {
     assert_eq!(with("unless = { k = [\"a\", \"\"] }"), ["2", "4"]);
     assert_eq!(with("where = { k = [\"a\", \"b\"] }\nunless = { id = \"1\" }"), ["2"]);
     assert_eq!(with("where = { k = \"z\" }"), [""; 0]);
+}
+
+#[test]
+fn spend_and_accounts_are_tables_too() {
+    let mapping = r#"
+[input.ads]
+file = "ads.csv"
+[input.clients]
+file = "clients.csv"
+[[spend]]
+from = "ads"
+join = [{ input = "clients", on = { client = "number" }, unmatched = "refuse" }]
+columns = { account = "key", date = "day", campaign = "campaign", adSpend = "cost", clicks = "clicks", impressions = { value = 7 } }
+[[accounts]]
+from = "clients"
+columns = { account = "key", accountName = "name", leadGrading = { column = "graded", map = { Y = true, N = false } } }
+[[accounts]]
+columns = { account = { value = "other" }, timeZone = { value = "America/Chicago" }, leadGrading = { value = false } }
+"#;
+    let case = Case::new(mapping)
+        .file("ads.csv", "client,day,campaign,cost,clicks\n01,2025-01-01,a,1.10,12.0\n02,2025-01-02,,,\n")
+        .file("clients.csv", "number,key,name,graded\n01,one,One,Y\n02,two,,\n");
+    let spend = case.spend();
+    assert_eq!(column(&spend, "account"), ["one", "two"]);
+    assert_eq!(column(&spend, "adSpend"), ["1.10", ""]);
+    assert_eq!(column(&spend, "clicks"), ["12", ""]);
+    assert_eq!(column(&spend, "impressions"), ["7", "7"]);
+    let accounts: Vec<_> = case.run().unwrap().accounts.iter().map(|path| rows(path)).collect();
+    assert_eq!(column(&accounts[0], "leadGrading"), ["true", ""]);
+    assert_eq!(column(&accounts[1], "timeZone"), ["America/Chicago"]);
+    assert_eq!(column(&accounts[1], "leadGrading"), ["false"]);
 }
