@@ -13,6 +13,9 @@ use crate::{CREATED_BY, IngestError, Progress, Summary, accounts, events, insigh
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 
+/// Bytes of memory for each row that is read at once: several batches are, and each is held more than once on its way.
+const BATCH_SHARE: usize = 4_096;
+
 /// An ingest of files into a dataset: it takes place as a whole or not at all.
 ///
 /// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`), by their name or else by their first bytes, with the
@@ -164,7 +167,10 @@ impl Ingest {
             return Ok(summary);
         }
         let mut reading = Reading {
-            chunking: Chunking { rows: self.batch_rows, group_bytes: self.memory / 8 },
+            chunking: Chunking {
+                rows: self.batch_rows.min((self.memory / BATCH_SHARE).max(1)),
+                group_bytes: self.memory / 8,
+            },
             progress,
             rejects: self.rejects.as_deref().map(Rejects::create).transpose()?,
             warnings: Vec::new(),

@@ -52,7 +52,7 @@ pub(super) fn write(
     let dir = spill.scratch.path();
     let replaced = Replaced::find(&spill.ids, dir)?;
     let schema = stored_event_schema(spill.columns.iter().map(String::as_str));
-    let sorter = Sorter { dir, replaced: &replaced, schema: &schema, memory };
+    let sorter = Sorter { dir, replaced: &replaced, schema: &schema, memory, partitions: spill.customers.len() };
     let runs = sorter.sort(&spill.customers)?;
     let mut writer = EventWriter::new(draft, layout, &schema, narrow);
     merge(&runs, &mut writer)?;
@@ -64,6 +64,7 @@ struct Sorter<'a> {
     replaced: &'a Replaced,
     schema: &'a SchemaRef,
     memory: usize,
+    partitions: usize,
 }
 
 impl Sorter<'_> {
@@ -121,7 +122,14 @@ impl Sorter<'_> {
         drop(batches);
         let sorted = sort_events(&all).doing("sort events")?;
         drop(all);
-        Ok(vec![write_run(&sorted, Rows::new(self.dir, &format!("run-{name}")))?])
+        let run = Rows::new(self.dir, &format!("run-{name}"));
+        Ok(vec![write_run(&sorted, self.run_rows(rows), run)?])
+    }
+
+    /// Rows of a batch of a run: while runs are merged, one batch of each is in memory.
+    fn run_rows(&self, rows: &Rows) -> usize {
+        let row_bytes = (rows.bytes / rows.rows.max(1)).max(1);
+        (self.memory / (COPIES * self.partitions * row_bytes)).clamp(FEW_ROWS, RUN_ROWS)
     }
 
     /// The rows that none has replaced, in their stored form.
@@ -140,11 +148,11 @@ impl Sorter<'_> {
 }
 
 /// Writes sorted customers in batches that hold each whole.
-fn write_run(sorted: &Sorted, mut run: Rows) -> Result<Rows, IngestError> {
+fn write_run(sorted: &Sorted, rows: usize, mut run: Rows) -> Result<Rows, IngestError> {
     let mut start = 0;
     for pair in sorted.customers.windows(2) {
         let (begin, end) = (pair[0] as usize, pair[1] as usize);
-        if begin > start && end - start > RUN_ROWS {
+        if begin > start && end - start > rows {
             run.write(&sorted.batch.slice(start, begin - start))?;
             start = begin;
         }
