@@ -1,5 +1,6 @@
 //! Record batches of a split to its narrow columns.
 
+use super::spend::CodedTexts;
 use super::{ColumnFault, NO_VALUE, Runs, Split, TextColumn, text};
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::Stage;
@@ -18,8 +19,12 @@ impl Split {
         let customers = column(batch, CUSTOMER_COLUMN)?;
         let customers =
             customers.as_primitive_opt::<Int32Type>().ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, WRONG_TYPE))?;
+        if customers.null_count() > 0 {
+            return Err(ColumnFault::new(CUSTOMER_COLUMN, "a number is missing"));
+        }
         let customers = customers.values();
-        let (accounts, account_keys) = text::dictionary_codes("account", column(batch, "account")?)?;
+        let (accounts, account_keys) = accounts(batch)?;
+        check_customers(customers, &accounts, &account_keys)?;
         let runs = Runs::new(rows, account_keys, |row| customers[row] != customers[row - 1], |row| accounts[row]);
         let days = days(column(batch, "date")?)?;
         check_order(&runs, &days)?;
@@ -42,6 +47,27 @@ impl Split {
 
 pub(super) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ColumnFault> {
     batch.column_by_name(name).ok_or_else(|| ColumnFault::new(name, "the column is missing"))
+}
+
+/// The codes and texts of the `account` column, which is never empty.
+pub(super) fn accounts(batch: &RecordBatch) -> Result<CodedTexts, ColumnFault> {
+    let coded = text::dictionary_codes("account", column(batch, "account")?)?;
+    // Null and the empty text are code 0.
+    if coded.0.contains(&0) { Err(ColumnFault::new("account", "an account is missing")) } else { Ok(coded) }
+}
+
+/// Customers must be numbered one by one, and each be of one account: a row counted to another customer would be counted to another
+/// account too.
+fn check_customers(customers: &[i32], accounts: &[u32], account_keys: &[Arc<str>]) -> Result<(), ColumnFault> {
+    for (numbers, codes) in customers.windows(2).zip(accounts.windows(2)) {
+        match numbers[1].checked_sub(numbers[0]) {
+            Some(0) if codes[0] == codes[1] || account_keys[codes[0] as usize] == account_keys[codes[1] as usize] => {}
+            Some(0) => return Err(ColumnFault::new("account", "a customer has two accounts")),
+            Some(1) => {}
+            _ => return Err(ColumnFault::new(CUSTOMER_COLUMN, "customers are not numbered one by one")),
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn days(array: &ArrayRef) -> Result<Vec<u16>, ColumnFault> {

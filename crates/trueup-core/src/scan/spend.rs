@@ -1,6 +1,6 @@
 //! Spend rows, decoded.
 
-use super::decode::{column, days, totals};
+use super::decode::{accounts, column, days, totals};
 use super::text::dictionary_codes;
 use super::{ColumnFault, NO_VALUE};
 use arrow_array::cast::AsArray;
@@ -36,7 +36,7 @@ impl SpendSplit {
         let coded = |name: &str| dictionary_codes(name, column(batch, name)?);
         let [category, channel, campaign] = SPEND_TEXTS;
         Ok(Self {
-            accounts: coded("account")?,
+            accounts: accounts(batch)?,
             days: days(column(batch, "date")?)?,
             texts: [coded(category)?, coded(channel)?, coded(campaign)?],
             ad_spend: amounts(batch, "adSpend")?,
