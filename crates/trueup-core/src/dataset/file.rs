@@ -3,8 +3,9 @@
 use super::Bounds;
 use super::manifest::CUSTOMER_COLUMN;
 use crate::error::DatasetError;
+use crate::model::SPEND_TEXTS;
 use crate::plan::Projection;
-use crate::scan::{ColumnFault, SPEND_TEXTS};
+use crate::scan::ColumnFault;
 use arrow_array::RecordBatch;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};

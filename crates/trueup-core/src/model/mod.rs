@@ -33,3 +33,5 @@ pub use normalize::{EventNormalizer, Normalized};
 pub use order::{Sorted, sort_events};
 pub use spend::{SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
 pub use stage::Stage;
+
+pub(crate) use spend::SPEND_TEXTS;

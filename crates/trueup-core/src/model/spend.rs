@@ -17,7 +17,9 @@ use rayon::slice::ParallelSliceMut;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-const TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
+/// The text columns of the spend table; null where the spend is attributable to none.
+pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
+
 const AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
 const COUNTS: [&str; 2] = ["clicks", "impressions"];
 
@@ -25,7 +27,7 @@ const COUNTS: [&str; 2] = ["clicks", "impressions"];
 #[must_use]
 pub fn stored_spend_schema() -> SchemaRef {
     let mut fields = vec![Field::new(ACCOUNT, DataType::Utf8, false), Field::new(DATE, DataType::Date32, false)];
-    fields.extend(TEXTS.map(|name| Field::new(name, DataType::Utf8, true)));
+    fields.extend(SPEND_TEXTS.map(|name| Field::new(name, DataType::Utf8, true)));
     fields.extend(AMOUNTS.map(amount_field));
     fields.extend(COUNTS.map(|name| Field::new(name, DataType::Int64, true)));
     Arc::new(Schema::new(fields))
@@ -49,7 +51,7 @@ impl SpendNormalizer {
     /// A required column is absent, a name occurs twice, or a column has a type that it cannot be read from.
     pub fn new(given: &Schema) -> Result<Self, SchemaFault> {
         check_columns(given)?;
-        let [category, channel, campaign] = TEXTS.map(|name| find(given, name, Meaning::Dimension));
+        let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
         let [ad_spend, fee] = AMOUNTS.map(|name| find(given, name, Meaning::Amount));
         let [clicks, impressions] = COUNTS.map(|name| find(given, name, Meaning::Count));
         let stored = stored_spend_schema();

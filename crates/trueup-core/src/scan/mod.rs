@@ -8,7 +8,7 @@ mod text;
 
 pub(crate) use fault::ColumnFault;
 pub(crate) use runs::Runs;
-pub(crate) use spend::{SPEND_TEXTS, SpendSplit};
+pub(crate) use spend::SpendSplit;
 pub(crate) use text::TextColumn;
 
 use std::collections::BTreeMap;

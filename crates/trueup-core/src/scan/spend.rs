@@ -3,13 +3,11 @@
 use super::decode::{accounts, column, days, totals};
 use super::text::dictionary_codes;
 use super::{ColumnFault, NO_VALUE};
+use crate::model::SPEND_TEXTS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use std::sync::Arc;
-
-/// The text columns of the spend table, in the order in which [`SpendSplit::texts`] holds them.
-pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
 
 /// Codes and texts of one column.
 pub(crate) type CodedTexts = (Vec<u32>, Vec<Arc<str>>);
@@ -19,6 +17,7 @@ pub(crate) type CodedTexts = (Vec<u32>, Vec<Arc<str>>);
 pub(crate) struct SpendSplit {
     pub(crate) accounts: CodedTexts,
     pub(crate) days: Vec<u16>,
+    /// In the order of [`SPEND_TEXTS`].
     pub(crate) texts: [CodedTexts; 3],
     /// Millionths; null is 0.
     pub(crate) ad_spend: Vec<i64>,
