@@ -3,4 +3,5 @@
 
 mod ask;
 mod disk;
+mod laws;
 mod oracle;

@@ -1,0 +1,66 @@
+//! Values add up along the splits that the dictionary says they do.
+
+use super::asked::{Asked, amounts, asked, carries, metrics, names};
+use super::figures::Figures;
+use proptest::prelude::*;
+use trueup_core::dictionary::{Additivity, Measure};
+use trueup_core::query::{Filter, Interval};
+
+/// These say how far a customer came in the sub-range, so that they change with its cut.
+const OF_THE_SUB_RANGE: [&str; 2] = ["adjustedType", "typeIsLast"];
+
+fn adds_over(additivity: Additivity, dimensions: &[String]) -> bool {
+    let (carried, other): (Vec<_>, Vec<_>) = dimensions.iter().partition(|name| carries(name));
+    let adds_at_all = additivity.across_spend_dimensions || additivity.across_other_dimensions;
+    adds_at_all
+        && (carried.is_empty() || additivity.across_spend_dimensions)
+        && (other.is_empty() || additivity.across_other_dimensions)
+}
+
+/// Metrics that may be added, of any one filter. The spend of a group that has no events is left out where `spend`, `cost`,
+/// clicks and impressions are all 0; with refunds `campaignSpend` need not be 0 there.
+fn additive(asked: &Asked, adds: impl Fn(Additivity) -> bool) -> Vec<&'static str> {
+    let with_refunds =
+        if asked.has_refunds() { amounts(|measure| measure == Measure::CampaignSpend) } else { Vec::new() };
+    let names = metrics().filter(|(_, metric)| adds(metric.additivity)).map(|(field, _)| field.name);
+    names.filter(|name| !with_refunds.contains(name)).collect()
+}
+
+fn depends_on_the_cut(filter: &Filter) -> bool {
+    names(filter).into_iter().any(|name| OF_THE_SUB_RANGE.contains(&name))
+}
+
+proptest! {
+    #![proptest_config(super::config())]
+
+    /// Over one dimension, over several, and over some of several.
+    #[test]
+    fn additive_metrics_add_up_over_dimensions((asked, kept) in (asked(), any::<[bool; 16]>())) {
+        let metrics = additive(&asked, |additivity| adds_over(additivity, &asked.dimensions));
+        let kept: Vec<bool> = kept.into_iter().cycle().take(asked.dimensions.len()).collect();
+        let coarse: Vec<&str> =
+            asked.dimensions.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(name, _)| name.as_str()).collect();
+        let whole = asked.ask(&asked.query(coarse.iter().copied().chain(metrics.iter().copied())));
+        let parts = asked.ask(&asked.query(asked.fields(&metrics)));
+        let parts = Figures::new(&parts, &asked.dimensions, &metrics).regrouped(|(start, values)| {
+            (start, values.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(value, _)| value).collect())
+        });
+        parts.check_equal(&Figures::new(&whole, &coarse, &metrics))?;
+    }
+
+    #[test]
+    fn additive_metrics_add_up_over_sub_ranges(mut asked in asked()) {
+        asked.dimensions.retain(|name| !OF_THE_SUB_RANGE.contains(&name.as_str()));
+        asked.filter = asked.filter.take().filter(|filter| !depends_on_the_cut(filter));
+        let adds = |additivity: Additivity| additivity.across_intervals && adds_over(additivity, &asked.dimensions);
+        let metrics = additive(&asked, adds);
+        let query = asked.query(asked.fields(&metrics));
+        let whole = asked.ask(&query.clone().interval(Interval::Total));
+        for interval in [Interval::Month, Interval::Week, Interval::Day] {
+            let parts = asked.ask(&query.clone().interval(interval));
+            let parts = Figures::new(&parts, &asked.dimensions, &metrics)
+                .regrouped(|(_, values)| (String::new(), values));
+            parts.check_equal(&Figures::new(&whole, &asked.dimensions, &metrics))?;
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Questions that laws are about: a random case, grouped by any dimensions, filtered on rows only.
+
+use crate::ask::{self, ask, dataset};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use trueup_core::dataset::Dataset;
+use trueup_core::dictionary::{self, Field, Formula, Kind, Measure, Metric};
+use trueup_core::query::{EventsQuery, Filter, Interval};
+use trueup_core::{Execution, ResultTable};
+use trueup_testkit::cases::case;
+use trueup_testkit::oracle::{Request, Tables};
+
+/// Events per part: small, so that most cases have several.
+const PART_ROWS: usize = 7;
+
+static NOTHING: LazyLock<Dataset> = LazyLock::new(|| dataset(&Tables::default(), PART_ROWS));
+
+/// Tables and a question without metrics yet.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) tables: Tables,
+    pub(super) request: Request,
+    /// Known, stored, computed, and unknown ones.
+    pub(super) dimensions: Vec<String>,
+    /// On dimensions and the event's own `total` only: a filter on a metric removes finished rows, and what is left of them
+    /// need not add up to anything.
+    pub(super) filter: Option<Filter>,
+    dataset: Dataset,
+}
+
+pub(super) fn asked() -> impl Strategy<Value = Asked> {
+    let known: Vec<&str> = dimensions().map(|field| field.name).collect();
+    let further = proptest::collection::vec(proptest::sample::select(known), 0..=2);
+    (case(), further).prop_map(|((tables, request), further)| Asked::new(tables, request, &further))
+}
+
+impl Asked {
+    fn new(tables: Tables, request: Request, further: &[&str]) -> Self {
+        let mut dimensions: Vec<String> = Vec::new();
+        for name in request.fields.iter().map(String::as_str).chain(further.iter().copied()) {
+            let taken = ["start", "end"].contains(&name) || dimensions.iter().any(|taken| taken == name);
+            if !taken && dictionary::metric(name).is_none() {
+                dimensions.push(name.to_owned());
+            }
+        }
+        let accepted = |filter: &Filter| {
+            let query = EventsQuery::new(["leads"], ask::day(request.start), ask::day(request.start));
+            is_on_rows(filter) && NOTHING.query(&query.filter(filter.clone())).is_ok()
+        };
+        let filter = ask::filter(&request).ok().flatten().filter(accepted);
+        let dataset = dataset(&tables, PART_ROWS);
+        Self { tables, request, dimensions, filter, dataset }
+    }
+
+    /// The question as it was drawn, for these fields.
+    pub(super) fn query<'a>(&self, fields: impl IntoIterator<Item = &'a str>) -> EventsQuery {
+        match &self.filter {
+            Some(filter) => self.unfiltered(fields).filter(filter.clone()),
+            None => self.unfiltered(fields),
+        }
+    }
+
+    pub(super) fn unfiltered<'a>(&self, fields: impl IntoIterator<Item = &'a str>) -> EventsQuery {
+        let fields = fields.into_iter().map(str::to_owned).collect();
+        ask::unfiltered(&Request { fields, ..self.request.clone() }).unwrap()
+    }
+
+    pub(super) fn interval(&self) -> Interval {
+        self.request.interval.parse().unwrap()
+    }
+
+    pub(super) fn ask(&self, query: &EventsQuery) -> ResultTable {
+        ask(&self.dataset, query, Execution::default()).unwrap()
+    }
+
+    /// The dimensions and then the metrics.
+    pub(super) fn fields<'a>(&'a self, metrics: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+        self.dimensions.iter().map(String::as_str).chain(metrics.iter().copied())
+    }
+
+    /// The accounts that the question is about.
+    pub(super) fn scope(&self) -> BTreeSet<String> {
+        match &self.request.accounts {
+            Some(accounts) => accounts.iter().cloned().collect(),
+            None => self.tables.account_keys(),
+        }
+    }
+
+    /// Whether spend carries every dimension that is asked for.
+    pub(super) fn is_carried(&self) -> bool {
+        self.dimensions.iter().all(|dimension| carries(dimension))
+    }
+
+    /// Whether some spend was paid back, so that a row's spend can be 0 where its parts are not.
+    pub(super) fn has_refunds(&self) -> bool {
+        let amounts = self.tables.spend.iter().flat_map(|row| [row.ad_spend, row.management_fee]);
+        amounts.flatten().any(|micros| micros < 0)
+    }
+}
+
+pub(super) fn is_on_rows(filter: &Filter) -> bool {
+    names(filter).into_iter().all(|name| name == "total" || dictionary::metric(name).is_none())
+}
+
+/// The fields that a filter names.
+pub(super) fn names(filter: &Filter) -> Vec<&str> {
+    match filter {
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().flat_map(names).collect(),
+        Filter::Not(part) => names(part),
+        Filter::Field { name, .. } => vec![name],
+    }
+}
+
+pub(super) fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric)> {
+    dictionary::fields().filter_map(|field| match &field.kind {
+        Kind::Metric(metric) => Some((field, metric)),
+        Kind::Dimension(_) => None,
+    })
+}
+
+/// The metrics that are counts and sums, whose measures are all as asked.
+pub(super) fn amounts(of: impl Fn(Measure) -> bool) -> Vec<&'static str> {
+    let chosen = metrics().filter(|(_, metric)| match metric.formula {
+        Formula::Amount(_) => metric.formula.measures().all(&of),
+        Formula::Ratio { .. } => false,
+    });
+    chosen.map(|(field, _)| field.name).collect()
+}
+
+fn dimensions() -> impl Iterator<Item = &'static Field> {
+    dictionary::fields().filter(|field| matches!(field.kind, Kind::Dimension(_)))
+}
+
+/// The dimensions that spend carries.
+pub(super) fn carried() -> Vec<&'static str> {
+    dimensions().map(|field| field.name).filter(|name| carries(name)).collect()
+}
+
+pub(super) fn carries(name: &str) -> bool {
+    let field = dictionary::field(name);
+    field.is_some_and(|field| matches!(&field.kind, Kind::Dimension(dimension) if dimension.spend.is_some()))
+}

@@ -1,0 +1,103 @@
+//! How a query is carried out changes no byte of its answer: threads, parts, batches, the order of rows, pruning.
+
+use crate::ask::{Refused, dataset, json, run};
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use trueup_core::Execution;
+use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
+use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
+use trueup_testkit::oracle::{EventRow, Request, Tables};
+
+/// Events per part: one customer each, a few, all.
+const PART_ROWS: [usize; 4] = [1, 3, 50, 65_536];
+
+fn answer(dataset: &Dataset, request: &Request, execution: Execution) -> Result<String, Refused> {
+    run(dataset, request, execution).map(|table| json(&table))
+}
+
+/// The tables in several batches of rows.
+fn in_batches(tables: &Tables, rows: usize, part_rows: usize) -> Dataset {
+    let events = tables.events.chunks(rows).map(|events| Tables { events: events.to_vec(), ..Tables::default() });
+    let spend = tables.spend.chunks(rows).map(|spend| Tables { spend: spend.to_vec(), ..Tables::default() });
+    let accounts = tables.accounts.chunks(rows).map(|rows| Tables { accounts: rows.to_vec(), ..Tables::default() });
+    let canonical = CanonicalTables {
+        events: events.flat_map(|tables| event_batches(&tables)).collect(),
+        spend: spend.flat_map(|tables| spend_batches(&tables)).collect(),
+        accounts: accounts.flat_map(|tables| account_batches(&tables)).collect(),
+        part_rows,
+    };
+    Dataset::from_tables(&canonical).unwrap()
+}
+
+/// Of two events of an account with one id the later one wins, so the order of such rows counts; here no two share one.
+fn with_ids_of_their_own(events: &mut [EventRow]) {
+    let mut taken = BTreeSet::new();
+    for event in events {
+        if !taken.insert((event.account.clone(), event.event_id.clone())) {
+            event.event_id = None;
+        }
+    }
+}
+
+/// A case, and the same rows in another order.
+fn shuffled() -> impl Strategy<Value = (Tables, Tables, Request)> {
+    let with_order = case().prop_flat_map(|(mut tables, request)| {
+        with_ids_of_their_own(&mut tables.events);
+        let Tables { events, spend, accounts } = tables.clone();
+        let rows = (Just(events).prop_shuffle(), Just(spend).prop_shuffle(), Just(accounts).prop_shuffle());
+        (Just(tables), rows, Just(request))
+    });
+    with_order
+        .prop_map(|(tables, (events, spend, accounts), request)| (tables, Tables { events, spend, accounts }, request))
+}
+
+proptest! {
+    #![proptest_config(super::short())]
+
+    #[test]
+    fn threads_change_nothing(((tables, request), part_rows) in (case(), select(&PART_ROWS[..]))) {
+        let dataset = dataset(&tables, part_rows);
+        let expected = answer(&dataset, &request, Execution::default());
+        for threads in [1, 2, 8] {
+            let execution = Execution { threads: NonZeroUsize::new(threads), ..Execution::default() };
+            prop_assert_eq!(answer(&dataset, &request, execution), expected.clone());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(super::config())]
+
+    #[test]
+    fn the_size_of_parts_changes_nothing((tables, request) in case()) {
+        let expected = answer(&dataset(&tables, usize::MAX), &request, Execution::default());
+        for part_rows in PART_ROWS {
+            prop_assert_eq!(answer(&dataset(&tables, part_rows), &request, Execution::default()), expected.clone());
+        }
+    }
+
+    #[test]
+    fn the_order_of_rows_and_their_batches_changes_nothing(
+        ((tables, shuffled, request), rows, part_rows) in (shuffled(), 1..20_usize, select(&PART_ROWS[..])),
+    ) {
+        let expected = answer(&dataset(&tables, part_rows), &request, Execution::default());
+        let shuffled = in_batches(&shuffled, rows, part_rows);
+        prop_assert_eq!(answer(&shuffled, &request, Execution::default()), expected);
+    }
+
+    /// With shared ids too, as long as the rows keep their order.
+    #[test]
+    fn batches_change_nothing(((tables, request), rows) in (case(), 1..20_usize)) {
+        let expected = answer(&dataset(&tables, 7), &request, Execution::default());
+        prop_assert_eq!(answer(&in_batches(&tables, rows, 7), &request, Execution::default()), expected);
+    }
+
+    #[test]
+    fn pruning_changes_nothing(((tables, request), part_rows) in (case(), select(&PART_ROWS[..]))) {
+        let dataset = dataset(&tables, part_rows);
+        let unpruned = Execution { pruning: false, ..Execution::default() };
+        prop_assert_eq!(answer(&dataset, &request, unpruned), answer(&dataset, &request, Execution::default()));
+    }
+}

@@ -1,0 +1,49 @@
+//! Bounds that no answer leaves.
+
+use super::asked::{asked, metrics};
+use proptest::prelude::*;
+use trueup_core::dictionary::Format;
+
+/// Counts that are parts of others.
+const PARTS: [(&str, &str); 18] = [
+    ("conversions", "eventCount"),
+    ("leads", "conversions"),
+    ("leads", "opportunityCount"),
+    ("soldLeads", "leads"),
+    ("closedLeads", "leads"),
+    ("opportunityCount", "eventCount"),
+    ("customers", "opportunityCount"),
+    ("opportunityAgents", "customers"),
+    ("matchedCustomers", "customers"),
+    ("unmatchedCustomers", "customers"),
+    ("payingCustomers", "customers"),
+    ("bookedCustomers", "customers"),
+    ("canceledCustomers", "customers"),
+    ("gradedConversions", "conversions"),
+    ("bookableConversions", "gradedConversions"),
+    ("bookedConversions", "bookableConversions"),
+    ("bookableUnbookedConversions", "bookableConversions"),
+    ("unbookableConversions", "gradedConversions"),
+];
+
+proptest! {
+    #![proptest_config(super::config())]
+
+    #[test]
+    fn a_part_is_never_more_than_the_whole(asked in asked()) {
+        let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
+        let table = asked.ask(&asked.query(asked.fields(&names)));
+        for row in table.rows() {
+            let value = |name| row.get(name).and_then(|value| value.as_f64()).unwrap();
+            for (part, whole) in PARTS {
+                prop_assert!(value(part) <= value(whole), "{} {} > {} {}", part, value(part), whole, value(whole));
+            }
+            for (field, _) in metrics() {
+                prop_assert!(value(field.name).is_finite(), "{}", field.name);
+                if field.format == Format::Percent {
+                    prop_assert!((0.0..=1.0).contains(&value(field.name)), "{} {}", field.name, value(field.name));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Every ratio is its numerator over its denominator, at every grain.
+
+use super::asked::{asked, metrics};
+use proptest::prelude::*;
+use trueup_core::Value;
+use trueup_core::dictionary::{Formula, Measure};
+
+/// A ratio, and the metrics that its two sides are the sums of.
+struct Quotient {
+    name: &'static str,
+    above: Vec<&'static str>,
+    below: Vec<&'static str>,
+}
+
+/// The metric that is this sum, or else the metrics that are its summands; `None` if one of them is no metric.
+fn side(measures: &[Measure]) -> Option<Vec<&'static str>> {
+    let is = |formula: Formula, sum: &[Measure]| matches!(formula, Formula::Amount(amount) if amount == sum);
+    let metric = |sum: &[Measure]| metrics().find(|(_, metric)| is(metric.formula, sum)).map(|(field, _)| field.name);
+    match metric(measures) {
+        Some(name) => Some(vec![name]),
+        None => measures.iter().map(|measure| metric(&[*measure])).collect(),
+    }
+}
+
+/// The ratios, those first whose sides can both be selected, and the names of the others.
+fn quotients() -> (Vec<Quotient>, Vec<&'static str>) {
+    let (mut known, mut others) = (Vec::new(), Vec::new());
+    for (field, metric) in metrics() {
+        if let Formula::Ratio { numerator, denominator } = metric.formula {
+            match side(numerator).zip(side(denominator)) {
+                Some((above, below)) => known.push(Quotient { name: field.name, above, below }),
+                None => others.push(field.name),
+            }
+        }
+    }
+    (known, others)
+}
+
+/// The number by value: a count, or millionths as the decimal text that they are, which the parser rounds once.
+fn double(value: Value<'_>) -> (bool, i128) {
+    match value {
+        Value::Count(count) => (false, i128::from(count)),
+        Value::Money(micros) => (true, micros),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sum(values: impl Iterator<Item = (bool, i128)>) -> f64 {
+    let (is_money, sum) = values.fold((false, 0), |(any, sum), (is_money, value)| (any || is_money, sum + value));
+    let text = if is_money {
+        let sign = if sum < 0 { "-" } else { "" };
+        format!("{sign}{}.{:06}", sum.unsigned_abs() / 1_000_000, sum.unsigned_abs() % 1_000_000)
+    } else {
+        sum.to_string()
+    };
+    text.parse().unwrap()
+}
+
+/// Which ratios the law below can say something of; the naive oracle answers for the others.
+#[test]
+fn only_steps_and_late_cancellations_have_sides_that_are_no_metrics() {
+    let (known, others) = quotients();
+    assert_eq!(others, ["cancelRate", "stepBookRate", "stepEstimateRate", "stepSoldRate", "stepCloseRate"]);
+    assert!(known.len() >= 13, "{}", known.len());
+}
+
+proptest! {
+    #![proptest_config(super::config())]
+
+    #[test]
+    fn a_ratio_is_its_numerator_over_its_denominator(asked in asked()) {
+        let (quotients, _) = quotients();
+        let sides = quotients.iter().flat_map(|quotient| quotient.above.iter().chain(&quotient.below)).copied();
+        let names: Vec<&str> = quotients.iter().map(|quotient| quotient.name).chain(sides).collect();
+        let table = asked.ask(&asked.query(asked.fields(&names)));
+        for row in table.rows() {
+            for quotient in &quotients {
+                let side = |names: &[&str]| sum(names.iter().map(|name| double(row.get(name).unwrap())));
+                let (above, below) = (side(&quotient.above), side(&quotient.below));
+                let expected = if below == 0.0 { 0.0 } else { above / below };
+                prop_assert_eq!(row.get(quotient.name), Some(Value::Ratio(expected)), "{}", quotient.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Spend against the rows of its table, added up by hand.
+
+use super::asked::{Asked, asked, carried, carries};
+use super::figures::Figures;
+use super::sub_ranges::sub_ranges;
+use crate::ask::day;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use std::collections::BTreeMap;
+use trueup_core::query::{EventsQuery, Filter, Interval};
+use trueup_testkit::oracle::SpendRow;
+
+const METRICS: [&str; 4] = ["spend", "cost", "clicks", "impressions"];
+
+/// The spend of each sub-range that has any, over the rows that are kept.
+fn by_hand(asked: &Asked, keeps: impl Fn(&SpendRow) -> bool) -> BTreeMap<String, Vec<i128>> {
+    let scope = asked.scope();
+    let mut sums = BTreeMap::new();
+    for (start, end) in sub_ranges(&asked.request) {
+        let of = |row: &&SpendRow| scope.contains(&row.account) && (start..=end).contains(&day(row.date)) && keeps(row);
+        let mut sum = vec![0; METRICS.len()];
+        for row in asked.tables.spend.iter().filter(of) {
+            let cost = row.ad_spend.map_or(0, i128::from);
+            let fee = row.management_fee.map_or(0, i128::from);
+            let (clicks, impressions) = (row.clicks.map_or(0, i128::from), row.impressions.map_or(0, i128::from));
+            sum.iter_mut().zip([cost + fee, cost, clicks, impressions]).for_each(|(sum, add)| *sum += add);
+        }
+        let start = if asked.interval() == Interval::Total { String::new() } else { start.to_string() };
+        sums.insert(start, sum);
+    }
+    sums
+}
+
+/// The spend of each sub-range, as the sum of the rows of an answer.
+fn by_rows(asked: &Asked, query: &EventsQuery, dimensions: &[&str]) -> BTreeMap<String, Vec<i128>> {
+    let rows = Figures::new(&asked.ask(query), dimensions, &METRICS);
+    let sums = rows.regrouped(|(start, _)| (start, Vec::new()));
+    let every = by_hand(asked, |_| false);
+    every.into_keys().map(|start| (start.clone(), sums.of(&(start, Vec::new())))).collect()
+}
+
+fn query(asked: &Asked, dimensions: &[&str]) -> EventsQuery {
+    asked.unfiltered(dimensions.iter().copied().chain(METRICS))
+}
+
+proptest! {
+    #![proptest_config(super::config())]
+
+    #[test]
+    fn spend_adds_up_to_the_total_over_what_it_carries((asked, dimensions) in (asked(), subsequence(carried(), 0..=4))) {
+        prop_assert_eq!(by_rows(&asked, &query(&asked, &dimensions), &dimensions), by_hand(&asked, |_| true));
+    }
+
+    /// What spend does not carry is unknown of it, and so is the opposite: neither loses any spend.
+    #[test]
+    fn a_filter_on_what_spend_does_not_carry_keeps_all_of_it(
+        (asked, dimensions, opposite) in (asked(), subsequence(carried(), 0..=2), any::<bool>()),
+    ) {
+        let other = asked.dimensions.iter().find(|name| !carries(name)).map_or("customerStatus", String::as_str);
+        let filter = Filter::equals(other, "New");
+        let filter = if opposite { Filter::Not(Box::new(filter)) } else { filter };
+        let query = query(&asked, &dimensions).filter(filter);
+        prop_assert_eq!(by_rows(&asked, &query, &dimensions), by_hand(&asked, |_| true));
+    }
+
+    /// A filter on what spend carries is decided by each row of spend itself; a part that is unknown changes nothing under
+    /// `and`.
+    #[test]
+    fn a_filter_on_what_spend_carries_keeps_its_value(
+        (asked, dimensions, category, unknown) in
+            (asked(), subsequence(carried(), 0..=2), select(vec!["Advertising", "Organic", ""]), any::<bool>()),
+    ) {
+        let filter = Filter::equals("attributionCategory", category);
+        let filter = if unknown { filter.and(Filter::equals("customerStatus", "New")) } else { filter };
+        let query = query(&asked, &dimensions).filter(filter);
+        let keeps = |row: &SpendRow| row.attribution_category.as_deref().unwrap_or_default() == category;
+        prop_assert_eq!(by_rows(&asked, &query, &dimensions), by_hand(&asked, keeps));
+    }
+
+    /// Whatever the filter, it says of each row of spend whether it is kept, and sees no grouping.
+    #[test]
+    fn under_any_filter_spend_adds_up_over_what_it_carries((asked, dimensions) in (asked(), subsequence(carried(), 1..=4))) {
+        let filter = asked.filter.clone().unwrap_or(Filter::All(Vec::new()));
+        let parts = by_rows(&asked, &query(&asked, &dimensions).filter(filter.clone()), &dimensions);
+        prop_assert_eq!(parts, by_rows(&asked, &query(&asked, &[]).filter(filter), &[]));
+    }
+}

@@ -1,0 +1,97 @@
+//! The dictionary calls no metric less additive than it is: where it says "does not add up", somewhere it does not.
+
+use super::asked::{Asked, asked, carries, metrics};
+use super::figures::key;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use std::collections::{BTreeMap, BTreeSet};
+use trueup_core::ResultTable;
+use trueup_core::dictionary::{Additivity, Formula, Measure, Metric};
+use trueup_core::query::Interval;
+
+/// What the values of a metric may be added along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Split {
+    SpendDimension,
+    OtherDimension,
+    Interval,
+}
+
+fn adds_up(metric: &Metric, split: Split) -> bool {
+    let Additivity { across_spend_dimensions, across_other_dimensions, across_intervals } = metric.additivity;
+    match split {
+        Split::SpendDimension => across_spend_dimensions,
+        // All values of such a dimension have the same spend, so what they earned for it does add up, as far as rounding
+        // allows. The dictionary says "no" of every quotient all the same: nobody adds percentages.
+        Split::OtherDimension => across_other_dimensions || is_over_spend(metric.formula),
+        Split::Interval => across_intervals,
+    }
+}
+
+fn is_over_spend(formula: Formula) -> bool {
+    matches!(formula, Formula::Ratio { denominator, .. } if denominator.iter().copied().all(Measure::is_spend))
+}
+
+/// The metrics whose values, added along the split, differ from the whole.
+fn witnessed(asked: &Asked, split: Split) -> Vec<&'static str> {
+    let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
+    let query =
+        |dimensions: &[&str]| asked.unfiltered(names.iter().chain(dimensions).copied()).interval(Interval::Total);
+    let first = |carried: bool| asked.dimensions.iter().map(String::as_str).find(|name| carries(name) == carried);
+    let dimension = match split {
+        Split::SpendDimension => first(true),
+        Split::OtherDimension => first(false),
+        Split::Interval => asked.dimensions.first().map(String::as_str),
+    };
+    let Some(dimension) = dimension else { return Vec::new() };
+    let (whole, parts, kept): (_, _, &[&str]) = match split {
+        Split::Interval => {
+            let query = query(&[dimension]);
+            (asked.ask(&query), asked.ask(&query.clone().interval(Interval::Week)), &[dimension])
+        }
+        Split::SpendDimension | Split::OtherDimension => (asked.ask(&query(&[])), asked.ask(&query(&[dimension])), &[]),
+    };
+    let differs = |name: &&str| {
+        let (whole, parts) = (sums(&whole, kept, name), sums(&parts, kept, name));
+        let value = |sums: &BTreeMap<_, f64>, key| sums.get(key).copied().unwrap_or(0.0);
+        let keys: BTreeSet<&Vec<String>> = whole.keys().chain(parts.keys()).collect();
+        keys.into_iter().any(|key| {
+            let (whole, sum) = (value(&whole, key), value(&parts, key));
+            (sum - whole).abs() > 1e-6 * (1.0 + whole.abs() + sum.abs())
+        })
+    };
+    names.iter().copied().filter(differs).collect()
+}
+
+/// The sum of a metric over the rows of each value of the dimensions.
+fn sums(table: &ResultTable, dimensions: &[&str], name: &str) -> BTreeMap<Vec<String>, f64> {
+    let mut sums = BTreeMap::new();
+    for row in 0..table.len() {
+        let value = table.value(row, name).and_then(|value| value.as_f64()).unwrap();
+        *sums.entry(key(table, row, dimensions).1).or_insert(0.0) += value;
+    }
+    sums
+}
+
+#[test]
+fn what_is_said_not_to_add_up_does_not() {
+    let splits = [Split::SpendDimension, Split::OtherDimension, Split::Interval];
+    let pairs = metrics().flat_map(|(field, metric)| splits.map(|split| (field.name, metric, split)));
+    let mut missing: BTreeSet<(&str, Split)> =
+        pairs.filter(|(_, metric, split)| !adds_up(metric, *split)).map(|(name, _, split)| (name, split)).collect();
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
+    for _ in 0..2_000 {
+        let asked = asked().new_tree(&mut runner).unwrap().current();
+        for split in splits {
+            for name in witnessed(&asked, split) {
+                missing.remove(&(name, split));
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("no witness of {missing:?}");
+}
