@@ -18,6 +18,14 @@ pub enum Error {
     /// Rows handed in break a rule of the tables.
     #[error(transparent)]
     Table(#[from] model::TableFault),
+    /// Tables that were found sound do not decode: trueup is at fault.
+    #[error("tables that were found sound do not decode: column `{column}`: {fault}")]
+    Unexpected {
+        /// The column.
+        column: String,
+        /// What was found.
+        fault: &'static str,
+    },
     /// No threads to work with.
     #[error("threads could not be started: {0}")]
     Threads(String),
@@ -111,6 +119,24 @@ pub enum DatasetError {
     /// A manifest is not to be read.
     #[error(transparent)]
     Manifest(#[from] StoreError),
+    /// A file that the manifest names is not there.
+    #[error("`{}` is missing, but the manifest names it", path.display())]
+    MissingFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is not as long as its manifest says, so it is not the one that was written.
+    #[error("`{}` has {found} {unit}, but the manifest says {promised}", path.display())]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// What is counted: `bytes`, `rows` or `lines`.
+        unit: &'static str,
+        /// How many there are.
+        found: u64,
+        /// How many there should be.
+        promised: u64,
+    },
     /// A Parquet file does not decode.
     #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
     Parquet {

@@ -1,7 +1,7 @@
 //! One Parquet file of a dataset.
 
 use super::Bounds;
-use super::manifest::CUSTOMER_COLUMN;
+use super::manifest::{CUSTOMER_COLUMN, DataFile};
 use crate::error::DatasetError;
 use crate::model::SPEND_TEXTS;
 use crate::plan::Projection;
@@ -15,6 +15,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::errors::ParquetError;
 use parquet::file::statistics::Statistics;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ use std::sync::Arc;
 pub(super) struct TableFile {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
+    /// Of each row group.
+    rows: Vec<u64>,
 }
 
 /// The event columns of a projection, with those that every query reads.
@@ -42,27 +45,40 @@ pub(super) fn spend_columns() -> Vec<&'static str> {
 }
 
 impl TableFile {
-    pub(super) fn open(path: &Path) -> Result<Self, DatasetError> {
-        let damaged = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
-        let file = open_file(path)?;
+    /// Reads the footer of a file, which must be as long, and count as many rows, as the manifest says.
+    pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
+        let path = folder.join(&promised.path);
+        let file = open_sized(folder, promised)?;
+        let damaged = |source| DatasetError::Parquet { path: path.clone(), row_group: None, source };
         let plain = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(damaged)?;
         let fields: Vec<_> = plain.schema().fields().iter().map(|field| as_dictionary(field)).collect();
         let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
         let metadata = ArrowReaderMetadata::try_new(plain.metadata().clone(), options).map_err(damaged)?;
-        Ok(Self { path: path.to_owned(), metadata })
+        let rows = row_counts(&metadata).map_err(damaged)?;
+        let found = rows.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
+        if found != promised.rows {
+            return Err(DatasetError::Length { path, unit: "rows", found, promised: promised.rows });
+        }
+        Ok(Self { path, metadata, rows })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn row_groups(&self) -> usize {
-        self.metadata.metadata().num_row_groups()
+        self.rows.len()
     }
 
     pub(super) fn rows(&self, row_group: usize) -> u64 {
-        u64::try_from(self.metadata.metadata().row_group(row_group).num_rows()).unwrap_or(0)
+        self.rows[row_group]
     }
 
-    /// The names of the columns.
-    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.metadata.schema().fields().iter().map(|field| field.name().as_str())
+    /// The names of an event file's text columns beyond the account and the stage.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let others = [CUSTOMER_COLUMN, "account", "type", "date", "dateTime", "total"];
+        let names = self.metadata.schema().fields().iter().map(|field| field.name().as_str());
+        names.filter(move |name| !others.contains(name))
     }
 
     /// What the statistics of a row group say.
@@ -86,7 +102,7 @@ impl TableFile {
     /// The named columns of a row group; names that the file does not have are left out.
     pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<RecordBatch, DatasetError> {
         let failed = |source| self.failed(row_group, source);
-        let rows = usize::try_from(self.rows(row_group)).unwrap_or(usize::MAX);
+        let rows = usize::try_from(self.rows(row_group)).map_err(|_| failed(general("too many rows".to_owned())))?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(open_file(&self.path)?, self.metadata.clone());
         let schema = builder.parquet_schema();
         let wanted = (0..schema.num_columns()).filter(|leaf| columns.contains(&schema.column(*leaf).name()));
@@ -99,10 +115,14 @@ impl TableFile {
             .map_err(failed)?;
         let schema = reader.schema();
         let batches = reader.collect::<Result<Vec<_>, _>>().map_err(|error| failed(ParquetError::from(error)))?;
-        match <[RecordBatch; 1]>::try_from(batches) {
-            Ok([batch]) => Ok(batch),
-            Err(batches) => concat_batches(&schema, &batches).map_err(|error| failed(ParquetError::from(error))),
+        let batch = match <[RecordBatch; 1]>::try_from(batches) {
+            Ok([batch]) => batch,
+            Err(batches) => concat_batches(&schema, &batches).map_err(|error| failed(ParquetError::from(error)))?,
+        };
+        if batch.num_rows() != rows {
+            return Err(failed(general(format!("{} rows, but the footer says {rows}", batch.num_rows()))));
         }
+        Ok(batch)
     }
 
     /// The error that a column of a row group is not what the layout promises.
@@ -116,8 +136,34 @@ impl TableFile {
     }
 }
 
+/// Opens a file of a dataset, which must be as long as the manifest says.
+pub(super) fn open_sized(folder: &Path, promised: &DataFile) -> Result<File, DatasetError> {
+    let path = folder.join(&promised.path);
+    let file = open_file(&path).map_err(|error| match error {
+        DatasetError::Io { path, source } if source.kind() == io::ErrorKind::NotFound => {
+            DatasetError::MissingFile { path }
+        }
+        error => error,
+    })?;
+    match file.metadata().map(|metadata| metadata.len()) {
+        Ok(found) if found == promised.size => Ok(file),
+        Ok(found) => Err(DatasetError::Length { path, unit: "bytes", found, promised: promised.size }),
+        Err(source) => Err(DatasetError::Io { path, source }),
+    }
+}
+
 pub(super) fn open_file(path: &Path) -> Result<File, DatasetError> {
     File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })
+}
+
+/// The rows of each row group, as the footer counts them.
+fn row_counts(metadata: &ArrowReaderMetadata) -> Result<Vec<u64>, ParquetError> {
+    let count = |rows: i64| u64::try_from(rows).map_err(|_| general(format!("a row group has {rows} rows")));
+    metadata.metadata().row_groups().iter().map(|row_group| count(row_group.num_rows())).collect()
+}
+
+fn general(message: String) -> ParquetError {
+    ParquetError::General(message)
 }
 
 fn as_dictionary(field: &Field) -> Field {

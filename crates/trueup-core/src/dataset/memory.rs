@@ -1,12 +1,13 @@
 //! A dataset in memory, from tables in canonical form.
 
+use super::file::open_file;
 use super::manifest::CUSTOMER_COLUMN;
 use super::open::read_plain;
 use super::{Bounds, Dataset, Part, Source};
 use crate::error::Error;
 use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::plan::Projection;
-use crate::scan::{SpendSplit, Split};
+use crate::scan::{ColumnFault, SpendSplit, Split};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -42,7 +43,7 @@ impl Tables {
         let read = |paths: &[P]| -> Result<Vec<RecordBatch>, Error> {
             let mut batches = Vec::new();
             for path in paths {
-                batches.extend(read_plain(path.as_ref())?);
+                batches.extend(read_plain(path.as_ref(), open_file(path.as_ref())?)?);
             }
             Ok(batches)
         };
@@ -57,29 +58,34 @@ impl Dataset {
     /// A table breaks a rule: the first row at fault, its column and value are named.
     pub fn from_tables(tables: &Tables) -> Result<Self, Error> {
         let accounts = Accounts::from_batches(&tables.accounts)?;
-        let mut normalized = Vec::new();
-        for batch in &tables.events {
-            let normalizer = EventNormalizer::new(&batch.schema(), &accounts).map_err(TableFault::from)?;
-            normalized.push(whole(normalizer.normalize(batch)?)?);
-        }
-        let events = model::sort_events(&model::keep_latest(&model::concat_events(&normalized)?)?)?;
+        let events = sorted_events(&tables.events, &accounts)?;
         let schema = events.batch.schema();
         let names = model::extra_columns(&schema).chain([model::EVENT_ID, model::OPPORTUNITY_ID]);
         let columns: BTreeSet<String> = names.map(str::to_owned).collect();
-        let mut normalized = Vec::new();
-        for batch in &tables.spend {
-            let normalizer = SpendNormalizer::new(&batch.schema()).map_err(TableFault::from)?;
-            normalized.push(whole(normalizer.normalize(batch)?)?);
-        }
-        let spend = model::sort_spend(&model::concat_spend(&normalized)?)?;
         Ok(Self {
             manifest: None,
             accounts,
             events: event_parts(&events, &columns, tables.part_rows.max(1))?,
-            spend: spend_parts(&spend)?,
+            spend: spend_parts(&sorted_spend(&tables.spend)?)?,
             columns,
         })
     }
+}
+
+fn sorted_events(batches: &[RecordBatch], accounts: &Accounts) -> Result<model::Sorted, TableFault> {
+    let mut normalized = Vec::new();
+    for batch in batches {
+        normalized.push(whole(EventNormalizer::new(&batch.schema(), accounts)?.normalize(batch)?)?);
+    }
+    Ok(model::sort_events(&model::keep_latest(&model::concat_events(&normalized)?)?)?)
+}
+
+fn sorted_spend(batches: &[RecordBatch]) -> Result<RecordBatch, TableFault> {
+    let mut normalized = Vec::new();
+    for batch in batches {
+        normalized.push(whole(SpendNormalizer::new(&batch.schema())?.normalize(batch)?)?);
+    }
+    Ok(model::sort_spend(&model::concat_spend(&normalized)?)?)
 }
 
 /// The batch, if no row is at fault.
@@ -96,13 +102,16 @@ fn event_parts(
     part_rows: usize,
 ) -> Result<Vec<Part<Split>>, Error> {
     let projection = Projection { texts: columns.clone(), totals: true, date_times: true };
-    let batch = with_ordinals(&as_dictionaries(&sorted.batch)?, &sorted.customers)?;
+    let batch = with_ordinals(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
     let mut parts = Vec::new();
     let mut from = 0;
     for to in sorted.customers.iter().skip(1).map(|offset| *offset as usize) {
         if to - from >= part_rows || to == batch.num_rows() {
-            let split = Split::decode(&batch.slice(from, to - from), &projection).map_err(unexpected)?;
-            parts.push(part((to - from) as u64, &split.days.clone(), split));
+            // Each part has its own dictionaries, of its own texts: one of all texts would be held once for every part.
+            let rows = as_dictionaries(&batch.slice(from, to - from)).map_err(TableFault::from)?;
+            let split = Split::decode(&rows, &projection).map_err(unexpected)?;
+            let bounds = bounds(&split.days);
+            parts.push(part(rows.num_rows(), bounds, split));
             from = to;
         }
     }
@@ -110,17 +119,23 @@ fn event_parts(
 }
 
 fn spend_parts(batch: &RecordBatch) -> Result<Vec<Part<SpendSplit>>, Error> {
-    let split = SpendSplit::decode(&as_dictionaries(batch)?).map_err(unexpected)?;
-    Ok(vec![part(batch.num_rows() as u64, &split.days.clone(), split)])
+    let rows = as_dictionaries(batch).map_err(TableFault::from)?;
+    let split = SpendSplit::decode(&rows).map_err(unexpected)?;
+    let bounds = bounds(&split.days);
+    Ok(vec![part(batch.num_rows(), bounds, split)])
 }
 
-fn part<T>(rows: u64, days: &[u16], split: T) -> Part<T> {
+fn part<T>(rows: usize, bounds: Bounds, split: T) -> Part<T> {
+    Part { rows: rows as u64, bounds, source: Source::Memory(Arc::new(split)) }
+}
+
+fn bounds(days: &[u16]) -> Bounds {
     let days = days.iter().min().zip(days.iter().max()).map(|(first, last)| (i32::from(*first), i32::from(*last)));
-    Part { rows, bounds: Bounds { accounts: None, days }, source: Source::Memory(Arc::new(split)) }
+    Bounds { accounts: None, days }
 }
 
-fn unexpected(fault: crate::scan::ColumnFault) -> Error {
-    ArrowError::SchemaError(format!("column `{}`: {}", fault.column, fault.fault)).into()
+fn unexpected(ColumnFault { column, fault }: ColumnFault) -> Error {
+    Error::Unexpected { column, fault }
 }
 
 /// The batch with every text column as a dictionary.

@@ -1,27 +1,32 @@
 //! A dataset from its folder.
 
-use super::file::{TableFile, open_file};
-use super::manifest::{CUSTOMER_COLUMN, DataFile, Manifest};
-use super::{Dataset, Part, Source, store};
+use super::file::{TableFile, open_sized};
+use super::manifest::{DataFile, Manifest};
+use super::store::{self, StoreError};
+use super::{Dataset, Part, Source};
 use crate::error::{DatasetError, Error};
-use crate::model::{self, Accounts};
+use crate::model::Accounts;
+use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 impl Dataset {
     /// Opens the newest state of the dataset in a folder.
     ///
+    /// Every file's length is compared with the manifest, and the rows that its footer counts; damage that leaves both as they were is
+    /// found where it breaks a rule of the layout, and for sure by [`Verification`](super::Verification) alone.
+    ///
     /// # Errors
     /// The folder holds no dataset, or a file of it does not read.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let folder = folder.as_ref();
-        let manifest = store::read_latest(folder)?
-            .ok_or_else(|| DatasetError::Missing { path: folder.to_owned(), version: None })?;
-        Self::from_manifest(folder, manifest)
+        Self::from_manifest(folder, manifest(folder, None)?)
     }
 
     /// Opens an earlier state of the dataset in a folder, by the number of its manifest.
@@ -29,22 +34,23 @@ impl Dataset {
     /// # Errors
     /// The folder holds no such state, or a file of it does not read.
     pub fn open_version(folder: impl AsRef<Path>, version: u64) -> Result<Self, Error> {
-        let manifest = store::read(folder.as_ref(), version)?;
-        Self::from_manifest(folder.as_ref(), manifest)
+        let folder = folder.as_ref();
+        Self::from_manifest(folder, manifest(folder, Some(version))?)
     }
 
     fn from_manifest(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
         let events = open_files(folder, &manifest.events)?;
         let spend = open_files(folder, &manifest.spend)?;
-        let mut batches = Vec::new();
+        let mut accounts = Vec::new();
         for file in &manifest.accounts {
-            batches.extend(read_plain(&folder.join(&file.path))?);
+            accounts.extend(read_accounts(folder, file)?);
         }
-        let schemas = events.iter().flat_map(|file| file.columns());
-        let required = [CUSTOMER_COLUMN, "account", "type", "date", "dateTime", "total"];
-        let columns: BTreeSet<String> = schemas.filter(|name| !required.contains(name)).map(str::to_owned).collect();
+        for file in &manifest.insights {
+            open_sized(folder, file)?;
+        }
+        let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
         Ok(Self {
-            accounts: Accounts::from_batches(&batches)?,
+            accounts: Accounts::from_batches(&accounts)?,
             columns,
             events: events.iter().flat_map(parts).collect(),
             spend: spend.iter().flat_map(parts).collect(),
@@ -53,8 +59,18 @@ impl Dataset {
     }
 }
 
+/// The newest manifest of a folder, or the one numbered `version`.
+pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, DatasetError> {
+    let missing = || DatasetError::Missing { path: folder.to_owned(), version };
+    let Some(version) = version else { return store::read_latest(folder)?.ok_or_else(missing) };
+    store::read(folder, version).map_err(|error| match error {
+        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => missing(),
+        error => error.into(),
+    })
+}
+
 fn open_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, DatasetError> {
-    files.par_iter().map(|file| TableFile::open(&folder.join(&file.path)).map(Arc::new)).collect()
+    files.par_iter().map(|file| TableFile::open(folder, file).map(Arc::new)).collect()
 }
 
 fn parts<T>(file: &Arc<TableFile>) -> Vec<Part<T>> {
@@ -66,15 +82,20 @@ fn parts<T>(file: &Arc<TableFile>) -> Vec<Part<T>> {
     (0..file.row_groups()).map(part).collect()
 }
 
-/// All rows of a Parquet file, as its own schema says.
-pub(super) fn read_plain(path: &Path) -> Result<Vec<arrow_array::RecordBatch>, DatasetError> {
-    let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
-    let reader = ParquetRecordBatchReaderBuilder::try_new(open_file(path)?).and_then(|builder| builder.build());
-    reader.map_err(failed)?.collect::<Result<_, _>>().map_err(|error| failed(ParquetError::from(error)))
+/// All rows of a file of accounts, which must be as many as the manifest says.
+pub(super) fn read_accounts(folder: &Path, file: &DataFile) -> Result<Vec<RecordBatch>, DatasetError> {
+    let path = folder.join(&file.path);
+    let batches = read_plain(&path, open_sized(folder, file)?)?;
+    let found = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+    if found != file.rows {
+        return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });
+    }
+    Ok(batches)
 }
 
-impl From<arrow_schema::ArrowError> for Error {
-    fn from(error: arrow_schema::ArrowError) -> Self {
-        Self::Table(model::TableFault::from(error))
-    }
+/// All rows of a Parquet file, as its own schema says.
+pub(super) fn read_plain(path: &Path, file: File) -> Result<Vec<RecordBatch>, DatasetError> {
+    let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
+    reader.map_err(failed)?.collect::<Result<_, _>>().map_err(|error| failed(ParquetError::from(error)))
 }

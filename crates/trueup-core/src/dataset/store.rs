@@ -13,7 +13,7 @@ pub const DRAFT: &str = ".manifest-";
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system refused.
-    #[error("cannot {action} `{}`", path.display())]
+    #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
         /// What was tried.
         action: &'static str,
@@ -23,7 +23,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file is no manifest.
-    #[error("`{}` is no manifest of a dataset", path.display())]
+    #[error("`{}` is no manifest of a dataset: {source}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

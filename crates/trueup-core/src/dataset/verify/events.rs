@@ -1,0 +1,162 @@
+//! The rows of the event files, and the customers of all of them.
+
+use super::Fault;
+use crate::dataset::Bounds;
+use crate::dataset::file::{TableFile, event_columns};
+use crate::dataset::manifest::CUSTOMER_COLUMN;
+use crate::model::OPPORTUNITY_ID;
+use crate::plan::Projection;
+use crate::scan::{ColumnFault, Split};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray, TypedDictionaryArray};
+use hashbrown::HashSet;
+use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
+
+/// The customers of the files checked so far.
+#[derive(Default)]
+pub(super) struct Customers {
+    /// Of each customer, the first bytes of a digest.
+    seen: HashSet<[u8; 16]>,
+}
+
+/// A customer, as the layout orders them.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Customer<'a> {
+    account: &'a str,
+    start: u16,
+    opportunity_id: &'a str,
+}
+
+/// What the last customer of a row group was.
+struct Last {
+    number: i32,
+    account: String,
+    start: u16,
+    opportunity_id: String,
+}
+
+impl Customers {
+    /// Checks one file, and its customers against those of the files before.
+    pub(super) fn check(&mut self, file: &TableFile) -> Result<(), Fault> {
+        let texts = file.texts().map(str::to_owned).collect();
+        let projection = Projection { texts, totals: true, date_times: true };
+        let mut last = None;
+        for row_group in 0..file.row_groups() {
+            let batch = file.read(row_group, &event_columns(&projection))?;
+            let damaged = |fault| file.damaged(row_group, fault);
+            let split = Split::decode(&batch, &projection).map_err(damaged)?;
+            file.bounds(row_group).check(&split).map_err(damaged)?;
+            let numbers = numbers(&batch).map_err(damaged)?;
+            let ids = opportunity_ids(&batch).map_err(damaged)?;
+            last = self
+                .check_row_group(&split, numbers, &ids, last)
+                .map_err(|(row, fault)| Fault::at(file, row_group, row, fault))?;
+        }
+        Ok(())
+    }
+
+    /// Checks a row group after the one that ended with the customer `last`; on a fault, its row and what it is.
+    fn check_row_group(
+        &mut self,
+        split: &Split,
+        numbers: &[i32],
+        ids: &TypedDictionaryArray<'_, Int32Type, StringArray>,
+        last: Option<Last>,
+    ) -> Result<Option<Last>, (usize, String)> {
+        let (Some(first_number), Some(last_number)) = (numbers.first(), numbers.last()) else { return Ok(last) };
+        // Inside a row group they are known to rise by one.
+        let expected = last.as_ref().map_or(Some(0), |last| last.number.checked_add(1));
+        if expected != Some(*first_number) {
+            return Err((
+                0,
+                format!("the row group begins with the customer {first_number} of the file, out of order"),
+            ));
+        }
+        let id = |row: usize| ids.is_valid(row).then(|| ids.value(row));
+        let mut previous = last.as_ref().map(Last::customer);
+        for run in 0..split.runs.len() {
+            let rows = split.runs.events(run);
+            let first = rows.start;
+            let account = &*split.runs.account_keys()[split.runs.accounts()[run] as usize];
+            let Some(opportunity_id) = id(first).filter(|id| !id.is_empty()) else {
+                return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));
+            };
+            if let Some(other) = rows.clone().find(|row| id(*row) != Some(opportunity_id)) {
+                return Err((
+                    other,
+                    format!("the customer `{opportunity_id}` of `{account}` has another `{OPPORTUNITY_ID}`"),
+                ));
+            }
+            let customer = Customer { account, start: split.days[first], opportunity_id };
+            // One that occurs twice may be out of order too; that it occurs twice says more.
+            if !self.seen.insert(customer.digest()) {
+                return Err((
+                    first,
+                    format!("the customer `{opportunity_id}` of `{account}` occurs twice in the dataset"),
+                ));
+            }
+            if previous.as_ref().is_some_and(|previous| previous.cmp(&customer) == Ordering::Greater) {
+                return Err((first, format!("the customer `{opportunity_id}` of `{account}` is out of order")));
+            }
+            previous = Some(customer);
+        }
+        Ok(previous.map(|customer| customer.into_last(*last_number)))
+    }
+}
+
+impl Customer<'_> {
+    fn digest(&self) -> [u8; 16] {
+        let mut digest = Sha256::new();
+        digest.update((self.account.len() as u64).to_le_bytes());
+        digest.update(self.account);
+        digest.update(self.opportunity_id);
+        let mut first = [0; 16];
+        for (byte, of_digest) in first.iter_mut().zip(digest.finalize()) {
+            *byte = of_digest;
+        }
+        first
+    }
+
+    fn into_last(self, number: i32) -> Last {
+        let Self { account, start, opportunity_id } = self;
+        Last { number, account: account.to_owned(), start, opportunity_id: opportunity_id.to_owned() }
+    }
+}
+
+impl Last {
+    fn customer(&self) -> Customer<'_> {
+        Customer { account: &self.account, start: self.start, opportunity_id: &self.opportunity_id }
+    }
+}
+
+impl Bounds {
+    /// Whether every row of a row group lies inside; a query leaves unread what lies outside.
+    fn check(&self, split: &Split) -> Result<(), ColumnFault> {
+        if let Some((first, last)) = &self.accounts {
+            let inside = |key: &[u8]| first.as_slice() <= key && key <= last.as_slice();
+            if !split.runs.accounts_met().all(|key| inside(key.as_bytes())) {
+                return Err(ColumnFault::new("account", "an account is not within the statistics"));
+            }
+        }
+        if let Some((first, last)) = self.days
+            && !split.days.iter().all(|day| (first..=last).contains(&i32::from(*day)))
+        {
+            return Err(ColumnFault::new("date", "a date is not within the statistics"));
+        }
+        Ok(())
+    }
+}
+
+fn numbers(batch: &RecordBatch) -> Result<&[i32], ColumnFault> {
+    let column = batch.column_by_name(CUSTOMER_COLUMN).and_then(|column| column.as_primitive_opt::<Int32Type>());
+    column.map(|column| column.values().as_ref()).ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, "expected numbers"))
+}
+
+fn opportunity_ids(batch: &RecordBatch) -> Result<TypedDictionaryArray<'_, Int32Type, StringArray>, ColumnFault> {
+    let column = batch.column_by_name(OPPORTUNITY_ID).and_then(|column| column.as_dictionary_opt::<Int32Type>());
+    column
+        .and_then(|column| column.downcast_dict())
+        .ok_or_else(|| ColumnFault::new(OPPORTUNITY_ID, "expected a column of texts"))
+}

@@ -1,0 +1,32 @@
+//! The rows of a spend file.
+
+use super::Fault;
+use crate::dataset::file::{TableFile, spend_columns};
+use crate::scan::SpendSplit;
+use std::sync::Arc;
+
+/// Checks that every column decodes, and the order of accounts and dates.
+pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
+    let mut last: Option<(Arc<str>, u16)> = None;
+    for row_group in 0..file.row_groups() {
+        let batch = file.read(row_group, &spend_columns())?;
+        let split = SpendSplit::decode(&batch).map_err(|fault| file.damaged(row_group, fault))?;
+        let (codes, texts) = &split.accounts;
+        for (row, (code, day)) in codes.iter().zip(&split.days).enumerate() {
+            let (account, day) = (&texts[*code as usize], *day);
+            if let Some((last_account, last_day)) = &mut last {
+                let unordered = (&*last_account, &*last_day) > (account, &day);
+                if unordered {
+                    return Err(Fault::at(file, row_group, row, "the rows are not in the order of accounts and dates"));
+                }
+                if !Arc::ptr_eq(last_account, account) {
+                    last_account.clone_from(account);
+                }
+                *last_day = day;
+            } else {
+                last = Some((account.clone(), day));
+            }
+        }
+    }
+    Ok(())
+}
