@@ -1,0 +1,69 @@
+//! Whole queries on a dataset in memory: 1,000,000 events of 200 accounts over 24 months, the generator's default seed.
+//!
+//! Each case states what share of the events lies in its range. `cargo bench -p trueup-benches`.
+#![expect(clippy::unwrap_used, reason = "a benchmark")]
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use trueup_core::query::{EventsQuery, Filter, Interval};
+use trueup_core::{Dataset, Day, Value};
+
+const EVENTS: u64 = 1_000_000;
+const ACCOUNTS: u32 = 200;
+
+/// The last 90 days of the data.
+fn last_quarter(dataset: &Dataset) -> (Day, Day) {
+    let end = dataset.date_range().unwrap().end;
+    (Day::from_number(end.number() - 89), end)
+}
+
+fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
+    let (start, end) = last_quarter(dataset);
+    let whole = dataset.date_range().unwrap();
+    let account = dataset.accounts().iter().next().unwrap().key.clone();
+    let quarter = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
+    vec![
+        // About an eighth of the events.
+        ("five metrics, 90 days", quarter(&["leads", "customers", "bookRate", "closedRevenue", "conversions"])),
+        ("by channel, 90 days", quarter(&["attributionChannel", "leads", "customers", "bookRate", "closedRevenue"])),
+        ("by campaign with spend, 90 days", quarter(&["campaign", "leads", "spend", "roasClosed"])),
+        (
+            "by channel, one category, 90 days",
+            quarter(&["attributionChannel", "leads"]).filter(Filter::equals("attributionCategory", "Advertising")),
+        ),
+        // All events.
+        (
+            "account x month, 24 months",
+            EventsQuery::new(["account", "leads", "customers", "bookRate"], whole.start, whole.end)
+                .interval(Interval::Month),
+        ),
+        // A sixteen-hundredth.
+        ("one account, 90 days", quarter(&["leads", "customers", "bookRate"]).accounts([account])),
+    ]
+}
+
+fn queries(criterion: &mut Criterion) {
+    let dataset = trueup_benches::dataset(EVENTS, ACCOUNTS).unwrap();
+    let mut group = criterion.benchmark_group("query");
+    group.throughput(Throughput::Elements(dataset.event_rows()));
+    for (name, query) in cases(&dataset) {
+        let expected = dataset.query(&query).unwrap();
+        let leads = |row| match expected.value(row, "leads") {
+            Some(Value::Count(leads)) => leads,
+            _ => 0,
+        };
+        assert!((0..expected.len()).map(leads).sum::<u64>() > 0, "{name} finds leads");
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let table = dataset.query(black_box(&query)).unwrap();
+                assert_eq!(table.len(), expected.len());
+                table
+            });
+        });
+        assert_eq!(dataset.query(&query).unwrap(), expected, "{name} answers the same each time");
+    }
+    group.finish();
+}
+
+criterion_group!(benches, queries);
+criterion_main!(benches);
