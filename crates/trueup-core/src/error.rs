@@ -137,6 +137,14 @@ pub enum DatasetError {
         /// How many there should be.
         promised: u64,
     },
+    /// A row of a file breaks a rule of its table.
+    #[error("`{}`: {source}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// The rule, and what breaks it.
+        source: model::TableFault,
+    },
     /// A Parquet file does not decode.
     #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
     Parquet {

@@ -2,6 +2,7 @@
 
 use super::Bounds;
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
+use super::reader::reading;
 use crate::error::DatasetError;
 use crate::model::SPEND_TEXTS;
 use crate::plan::Projection;
@@ -50,10 +51,7 @@ impl TableFile {
         let path = folder.join(&promised.path);
         let file = open_sized(folder, promised)?;
         let damaged = |source| DatasetError::Parquet { path: path.clone(), row_group: None, source };
-        let plain = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(damaged)?;
-        let fields: Vec<_> = plain.schema().fields().iter().map(|field| as_dictionary(field)).collect();
-        let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
-        let metadata = ArrowReaderMetadata::try_new(plain.metadata().clone(), options).map_err(damaged)?;
+        let metadata = reading(|| footer(&file)).map_err(damaged)?;
         let rows = row_counts(&metadata).map_err(damaged)?;
         let found = rows.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
         if found != promised.rows {
@@ -101,26 +99,30 @@ impl TableFile {
 
     /// The named columns of a row group; names that the file does not have are left out.
     pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<RecordBatch, DatasetError> {
-        let failed = |source| self.failed(row_group, source);
-        let rows = usize::try_from(self.rows(row_group)).map_err(|_| failed(general("too many rows".to_owned())))?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(open_file(&self.path)?, self.metadata.clone());
+        let file = open_file(&self.path)?;
+        reading(|| self.decode(file, row_group, columns)).map_err(|source| DatasetError::Parquet {
+            path: self.path.clone(),
+            row_group: Some(row_group),
+            source,
+        })
+    }
+
+    fn decode(&self, file: File, row_group: usize, columns: &[&str]) -> Result<RecordBatch, ParquetError> {
+        let rows = usize::try_from(self.rows(row_group)).map_err(|_| general("too many rows".to_owned()))?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let schema = builder.parquet_schema();
         let wanted = (0..schema.num_columns()).filter(|leaf| columns.contains(&schema.column(*leaf).name()));
         let mask = ProjectionMask::leaves(schema, wanted.collect::<Vec<_>>());
-        let reader = builder
-            .with_row_groups(vec![row_group])
-            .with_projection(mask)
-            .with_batch_size(rows.max(1))
-            .build()
-            .map_err(failed)?;
+        let reader =
+            builder.with_row_groups(vec![row_group]).with_projection(mask).with_batch_size(rows.max(1)).build()?;
         let schema = reader.schema();
-        let batches = reader.collect::<Result<Vec<_>, _>>().map_err(|error| failed(ParquetError::from(error)))?;
+        let batches = reader.collect::<Result<Vec<_>, _>>()?;
         let batch = match <[RecordBatch; 1]>::try_from(batches) {
             Ok([batch]) => batch,
-            Err(batches) => concat_batches(&schema, &batches).map_err(|error| failed(ParquetError::from(error)))?,
+            Err(batches) => concat_batches(&schema, &batches)?,
         };
         if batch.num_rows() != rows {
-            return Err(failed(general(format!("{} rows, but the footer says {rows}", batch.num_rows()))));
+            return Err(general(format!("{} rows, but the footer says {rows}", batch.num_rows())));
         }
         Ok(batch)
     }
@@ -129,10 +131,6 @@ impl TableFile {
     pub(super) fn damaged(&self, row_group: usize, fault: ColumnFault) -> DatasetError {
         let ColumnFault { column, fault } = fault;
         DatasetError::Damaged { path: self.path.clone(), row_group: Some(row_group), column, fault }
-    }
-
-    fn failed(&self, row_group: usize, source: ParquetError) -> DatasetError {
-        DatasetError::Parquet { path: self.path.clone(), row_group: Some(row_group), source }
     }
 }
 
@@ -154,6 +152,14 @@ pub(super) fn open_sized(folder: &Path, promised: &DataFile) -> Result<File, Dat
 
 pub(super) fn open_file(path: &Path) -> Result<File, DatasetError> {
     File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })
+}
+
+/// The footer of a file, which has texts read as dictionaries.
+fn footer(file: &File) -> Result<ArrowReaderMetadata, ParquetError> {
+    let plain = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
+    let fields: Vec<_> = plain.schema().fields().iter().map(|field| as_dictionary(field)).collect();
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
+    ArrowReaderMetadata::try_new(plain.metadata().clone(), options)
 }
 
 /// The rows of each row group, as the footer counts them.

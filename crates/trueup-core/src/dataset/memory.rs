@@ -163,3 +163,6 @@ fn with_ordinals(batch: &RecordBatch, customers: &[u32]) -> Result<RecordBatch, 
     arrays.extend(batch.columns().iter().cloned());
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ pub mod manifest;
 mod memory;
 mod open;
 mod prune;
+mod reader;
 pub mod store;
 mod verify;
 

@@ -2,13 +2,13 @@
 
 use super::file::{TableFile, open_sized};
 use super::manifest::{DataFile, Manifest};
+use super::reader::reading;
 use super::store::{self, StoreError};
 use super::{Dataset, Part, Source};
 use crate::error::{DatasetError, Error};
 use crate::model::Accounts;
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::errors::ParquetError;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -41,16 +41,16 @@ impl Dataset {
     fn from_manifest(folder: &Path, manifest: Manifest) -> Result<Self, Error> {
         let events = open_files(folder, &manifest.events)?;
         let spend = open_files(folder, &manifest.spend)?;
-        let mut accounts = Vec::new();
+        let mut accounts = Accounts::default();
         for file in &manifest.accounts {
-            accounts.extend(read_accounts(folder, file)?);
+            accounts.merge(read_accounts(folder, file)?);
         }
         for file in &manifest.insights {
             open_sized(folder, file)?;
         }
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
         Ok(Self {
-            accounts: Accounts::from_batches(&accounts)?,
+            accounts,
             columns,
             events: events.iter().flat_map(parts).collect(),
             spend: spend.iter().flat_map(parts).collect(),
@@ -82,20 +82,20 @@ fn parts<T>(file: &Arc<TableFile>) -> Vec<Part<T>> {
     (0..file.row_groups()).map(part).collect()
 }
 
-/// All rows of a file of accounts, which must be as many as the manifest says.
-pub(super) fn read_accounts(folder: &Path, file: &DataFile) -> Result<Vec<RecordBatch>, DatasetError> {
+/// The accounts of a file, whose rows must be as many as the manifest says.
+pub(super) fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
     let path = folder.join(&file.path);
     let batches = read_plain(&path, open_sized(folder, file)?)?;
     let found = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });
     }
-    Ok(batches)
+    Accounts::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
 /// All rows of a Parquet file, as its own schema says.
 pub(super) fn read_plain(path: &Path, file: File) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
-    reader.map_err(failed)?.collect::<Result<_, _>>().map_err(|error| failed(ParquetError::from(error)))
+    let read = || Ok(ParquetRecordBatchReaderBuilder::try_new(file)?.build()?.collect::<Result<_, _>>()?);
+    reading(read).map_err(failed)
 }

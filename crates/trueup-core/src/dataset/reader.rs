@@ -1,0 +1,33 @@
+//! The Parquet reader, on files that may be damaged.
+
+use parquet::errors::{ParquetError, Result};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What `read` reads from a file.
+///
+/// # Errors
+/// The reader fails. On some pages whose bytes have changed it panics instead of failing; that is an error here, since what it was
+/// reading is dropped with it.
+pub(super) fn reading<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| Err(damaged(panic.as_ref())))
+}
+
+fn damaged(panic: &(dyn Any + Send)) -> ParquetError {
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    ParquetError::General(format!("damaged data: {}", message.unwrap_or("the reader could not go on")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_reader_that_panics_has_failed() {
+        assert_eq!(reading(|| Ok(1)).ok(), Some(1));
+        let failed = reading::<()>(|| panic!("offset {} out of bounds", 3)).unwrap_err();
+        assert!(failed.to_string().ends_with("damaged data: offset 3 out of bounds"), "{failed}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Datasets whose files are not what their manifest or the layout says: each is refused, and none answers or panics.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod events;
+mod files;
+mod manifest;
+mod place;
+mod verify;

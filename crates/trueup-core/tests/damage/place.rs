@@ -1,0 +1,202 @@
+//! A small dataset, written by hand.
+
+use arrow_array::{
+    ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
+use parquet::arrow::ArrowWriter;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+use trueup_core::dataset::manifest::{DataFile, Manifest, SCHEMA_VERSION};
+use trueup_core::dataset::{Verification, store};
+use trueup_core::query::EventsQuery;
+use trueup_core::{Dataset, Day, Error};
+
+/// A row of an event file; `None` is null.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) number: Option<i32>,
+    pub(crate) account: Option<&'static str>,
+    pub(crate) opportunity_id: Option<&'static str>,
+    pub(crate) stage: Option<&'static str>,
+    pub(crate) day: Option<i32>,
+}
+
+pub(crate) const fn row(number: i32, account: &'static str, opportunity_id: &'static str, day: i32) -> Row {
+    Row {
+        number: Some(number),
+        account: Some(account),
+        opportunity_id: Some(opportunity_id),
+        stage: Some("lead-originated"),
+        day: Some(day),
+    }
+}
+
+/// Customers 1 and 2 of the account a, and one of b with two events.
+pub(crate) const SOUND: [Row; 4] =
+    [row(0, "a", "1", 20_000), row(1, "a", "2", 20_001), row(2, "b", "1", 20_000), row(2, "b", "1", 20_002)];
+
+pub(crate) const INSIGHTS: &str = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n\
+    {\"account\":\"b\",\"date\":\"2024-01-01\",\"insight\":{}}\n";
+
+/// A dataset's folder, with a file of each table.
+pub(crate) struct Place {
+    dir: TempDir,
+    pub(crate) manifest: Manifest,
+}
+
+impl Place {
+    /// A sound dataset, committed.
+    pub(crate) fn sound() -> Self {
+        let mut place = Self::with_events(&[&SOUND]);
+        place.spend(&[(Some("a"), 20_000), (Some("a"), 20_001), (Some("b"), 20_000)]);
+        place.accounts(&["a", "b"]);
+        place.insights(INSIGHTS);
+        place.commit();
+        place
+    }
+
+    /// One event file, of some row groups; not yet committed.
+    pub(crate) fn with_events(row_groups: &[&[Row]]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = Manifest {
+            schema_version: SCHEMA_VERSION,
+            version: 1,
+            created_by: "a test".to_owned(),
+            events: Vec::new(),
+            spend: Vec::new(),
+            accounts: Vec::new(),
+            insights: Vec::new(),
+            batches: Vec::new(),
+        };
+        let mut place = Self { dir, manifest };
+        place.add_events(&row_groups.iter().map(|rows| events(rows)).collect::<Vec<_>>());
+        place
+    }
+
+    pub(crate) fn add_events(&mut self, row_groups: &[RecordBatch]) {
+        let name = format!("events-{}.parquet", self.manifest.events.len());
+        let file = self.parquet(&name, row_groups);
+        self.manifest.events.push(file);
+    }
+
+    pub(crate) fn spend(&mut self, rows: &[(Option<&str>, i32)]) {
+        let texts = || Arc::new(StringArray::new_null(rows.len())) as ArrayRef;
+        let amounts = || {
+            let amounts = Decimal128Array::from_iter_values(rows.iter().map(|_| 5_000_000));
+            Arc::new(amounts.with_precision_and_scale(38, 6).unwrap()) as ArrayRef
+        };
+        let counts = || Arc::new(Int64Array::from_iter_values(rows.iter().map(|_| 3))) as ArrayRef;
+        let columns = [
+            ("account", Arc::new(rows.iter().map(|row| row.0).collect::<StringArray>()) as ArrayRef),
+            ("date", Arc::new(Date32Array::from_iter_values(rows.iter().map(|row| row.1)))),
+            ("attributionCategory", texts()),
+            ("attributionChannel", texts()),
+            ("campaign", texts()),
+            ("adSpend", amounts()),
+            ("managementFee", amounts()),
+            ("clicks", counts()),
+            ("impressions", counts()),
+        ];
+        let file = self.parquet("spend.parquet", &[batch(columns)]);
+        self.manifest.spend = vec![file];
+    }
+
+    pub(crate) fn accounts(&mut self, keys: &[&str]) {
+        let keys = Arc::new(keys.iter().copied().map(Some).collect::<StringArray>()) as ArrayRef;
+        let file = self.parquet("accounts.parquet", &[batch([("account", keys)])]);
+        self.manifest.accounts = vec![file];
+    }
+
+    pub(crate) fn insights(&mut self, text: &str) {
+        fs::write(self.path("insights.ndjson"), text).unwrap();
+        let rows = text.lines().count() as u64;
+        self.manifest.insights = vec![self.described("insights.ndjson", rows)];
+    }
+
+    pub(crate) fn commit(&self) {
+        store::commit(self.dir.path(), &self.manifest).unwrap();
+    }
+
+    /// Puts the manifest that is held now in the place of the one that was committed.
+    pub(crate) fn recommit(&self) {
+        fs::remove_file(self.path(&store::file_name(1))).unwrap();
+        self.commit();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.dir.path().to_owned()
+    }
+
+    /// What the manifest has to say of a file as it is now.
+    pub(crate) fn described(&self, name: &str, rows: u64) -> DataFile {
+        let bytes = fs::read(self.path(name)).unwrap();
+        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        DataFile { path: name.to_owned(), size: bytes.len() as u64, rows, sha256 }
+    }
+
+    fn parquet(&self, name: &str, row_groups: &[RecordBatch]) -> DataFile {
+        let file = File::create(self.path(name)).unwrap();
+        let mut writer = ArrowWriter::try_new(file, row_groups[0].schema(), None).unwrap();
+        for rows in row_groups {
+            writer.write(rows).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.close().unwrap();
+        self.described(name, row_groups.iter().map(|rows| rows.num_rows() as u64).sum())
+    }
+
+    /// Opens the dataset and asks it for every column of every row.
+    pub(crate) fn ask(&self) -> Result<u64, Error> {
+        let (start, end) = (Day::from_number(19_000), Day::from_number(21_000));
+        let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];
+        let query = EventsQuery::new(fields, start, end).allow_long_total();
+        let table = Dataset::open(self.dir.path())?.query(&query)?;
+        Ok(table.len() as u64)
+    }
+
+    /// The message with which the dataset is refused.
+    pub(crate) fn refused(&self) -> String {
+        let error = self.ask().unwrap_err();
+        assert!(!error.is_query(), "{error}");
+        error.to_string()
+    }
+
+    pub(crate) fn faults(&self) -> Vec<String> {
+        Verification::of(self.dir.path(), None).unwrap().faults
+    }
+
+    /// The one fault of the dataset's files.
+    pub(crate) fn fault(&self) -> String {
+        let faults = self.faults();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        faults.into_iter().next().unwrap()
+    }
+}
+
+/// Rows as columns of an event file.
+pub(crate) fn events(rows: &[Row]) -> RecordBatch {
+    let texts = |text: fn(&Row) -> Option<&'static str>| Arc::new(rows.iter().map(text).collect::<StringArray>());
+    let totals = Decimal128Array::from_iter_values(rows.iter().map(|_| 1_000_000));
+    batch([
+        ("trueup.customer", Arc::new(rows.iter().map(|row| row.number).collect::<Int32Array>()) as ArrayRef),
+        ("account", texts(|row| row.account)),
+        ("opportunityId", texts(|row| row.opportunity_id)),
+        ("type", texts(|row| row.stage)),
+        ("date", Arc::new(rows.iter().map(|row| row.day).collect::<Date32Array>())),
+        ("dateTime", Arc::new(TimestampMicrosecondArray::new_null(rows.len()).with_timezone("UTC"))),
+        ("eventId", texts(|_| None)),
+        ("total", Arc::new(totals.with_precision_and_scale(18, 6).unwrap())),
+        ("campaign", texts(|row| row.opportunity_id)),
+    ])
+}
+
+fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
