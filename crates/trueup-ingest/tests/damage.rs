@@ -1,0 +1,100 @@
+//! What ingest writes is what verification expects; what has been damaged since is found.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+use trueup_core::Dataset;
+use trueup_core::dataset::{Verification, store};
+use trueup_ingest::Ingest;
+
+/// Events of some accounts and customers, each customer with an event on each of two days.
+fn events(accounts: impl Iterator<Item = usize>) -> String {
+    let mut text = "account,opportunityId,type,date,eventId,total\n".to_owned();
+    for account in accounts {
+        for customer in 0..40 {
+            for (event, stage) in ["lead-originated", "sold"].iter().enumerate() {
+                // Customers of one account start on few days, so that many start on the same.
+                let day = 1 + customer % 5 + event * 9;
+                let id = format!("{customer}/{event}");
+                writeln!(text, "a{account:02},c{customer},{stage},2025-01-{day:02},{id},{customer}.5").unwrap();
+            }
+        }
+    }
+    text
+}
+
+/// A dataset of several ingests, with several files and row groups, and with accounts in more than one file.
+fn ingested(dir: &Path) {
+    let write = |name: &str, text: &str| {
+        let path = dir.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let dataset = dir.join("dataset");
+    let ingest = || Ingest::into(&dataset).row_group_rows(30).file_rows(100);
+    let spend = "account,date,campaign,adSpend\na03,2025-01-02,x,1\na01,2025-01-02,,2\na01,2025-01-01,y,3\n";
+    let insights = "{\"account\":\"b\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n\
+        {\"account\":\"a\",\"date\":\"2025-01-02\",\"insight\":{}}\n";
+    ingest()
+        .events(write("first.csv", &events(0..8)))
+        .spend(write("spend.csv", spend))
+        .accounts(write("accounts.csv", "account,accountName\nb,B\na,A\n"))
+        .insights(write("insights.ndjson", insights))
+        .run(&())
+        .unwrap();
+    for (name, accounts) in [("later.csv", 3..4), ("last.csv", 6..11)] {
+        let replacing = events(accounts).replace(",sold,", ",closed,");
+        let added = "a03,c3,booked,2024-12-31,new,\na06,new,booked,2025-02-03,,\n";
+        ingest().events(write(name, &(replacing + added))).run(&()).unwrap();
+    }
+}
+
+#[test]
+fn what_is_ingested_is_whole_in_every_version() {
+    let dir = TempDir::new().unwrap();
+    ingested(dir.path());
+    let dataset = dir.path().join("dataset");
+    for version in [1, 2, 3] {
+        let found = Verification::of(&dataset, Some(version)).unwrap();
+        assert_eq!(found.faults, Vec::<String>::new());
+        assert!(found.files > 6, "{found:?}");
+        Dataset::open_version(&dataset, version).unwrap();
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_another_is_refused() {
+    let dir = TempDir::new().unwrap();
+    ingested(dir.path());
+    let dataset = dir.path().join("dataset");
+    let manifest = store::read_latest(&dataset).unwrap().unwrap();
+    let first = &manifest.events[0];
+    let other = manifest.events.iter().find(|file| file.size != first.size).unwrap();
+    fs::copy(dataset.join(&other.path), dataset.join(&first.path)).unwrap();
+    let path = dataset.join(&first.path);
+    let expected = format!("`{}` has {} bytes, but the manifest says {}", path.display(), other.size, first.size);
+    assert_eq!(Dataset::open(&dataset).unwrap_err().to_string(), expected);
+    assert_eq!(Verification::of(&dataset, None).unwrap().faults, [expected]);
+}
+
+#[test]
+fn a_changed_byte_is_found_in_every_file() {
+    let dir = TempDir::new().unwrap();
+    ingested(dir.path());
+    let dataset = dir.path().join("dataset");
+    let manifest = store::read_latest(&dataset).unwrap().unwrap();
+    for file in [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights].into_iter().flatten() {
+        let path = dataset.join(&file.path);
+        let sound = fs::read(&path).unwrap();
+        let mut changed = sound.clone();
+        changed[sound.len() / 2] ^= 1;
+        fs::write(&path, changed).unwrap();
+        let faults = Verification::of(&dataset, None).unwrap().faults;
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].starts_with(&format!("`{}` has the checksum ", path.display())), "{faults:?}");
+        fs::write(&path, sound).unwrap();
+    }
+}
