@@ -1,0 +1,146 @@
+//! Every metric, as an expression over a group of enriched events or over finished rows.
+
+use polars::prelude::*;
+use std::collections::BTreeSet;
+
+/// Counts, in the order of the answer.
+pub(crate) const COUNTS: [&str; 20] = [
+    "eventCount",
+    "conversions",
+    "leads",
+    "soldLeads",
+    "closedLeads",
+    "opportunityCount",
+    "customers",
+    "matchedCustomers",
+    "unmatchedCustomers",
+    "payingCustomers",
+    "bookedCustomers",
+    "canceledCustomers",
+    "opportunityAgents",
+    "gradedConversions",
+    "bookableConversions",
+    "bookedConversions",
+    "bookableUnbookedConversions",
+    "unbookableConversions",
+    "clicks",
+    "impressions",
+];
+
+/// Sums of money.
+pub(crate) const MONEY: [&str; 8] =
+    ["total", "estimatedRevenue", "soldRevenue", "closedRevenue", "revenuePotential", "spend", "cost", "campaignSpend"];
+
+/// Sums of two columns of the finished rows, or three.
+const SUMS: [&str; 2] = ["revenuePotential", "earned"];
+
+/// Ratios of two columns of the finished rows.
+pub(crate) const RATIOS: [(&str, &str, &str); 19] = [
+    ("percentConversionsGraded", "gradedConversions", "conversions"),
+    ("conversionQuality", "bookableConversions", "gradedConversions"),
+    ("avgConversionsPerLead", "conversions", "leads"),
+    ("avgCostPerConversion", "spend", "conversions"),
+    ("avgCostPerLead", "spend", "leads"),
+    ("avgCostPerPayingCustomer", "spend", "payingCustomers"),
+    ("avgCostPerBookedCustomer", "spend", "bookedCustomers"),
+    ("avgTicket", "earned", "payingCustomers"),
+    ("bookRate", "bookedCustomers", "customers"),
+    ("matchRate", "matchedCustomers", "customers"),
+    ("payingCustomerRate", "payingCustomers", "customers"),
+    ("customerCancelRate", "canceledCustomers", "customers"),
+    ("cancelRate", "canceled later", "bookedCustomers"),
+    ("roasPotential", "revenuePotential", "spend"),
+    ("roasClosed", "closedRevenue", "spend"),
+    ("stepBookRate", "booked leads", "leads"),
+    ("stepEstimateRate", "booked then estimated", "firstly booked"),
+    ("stepSoldRate", "estimated then sold", "firstly estimated"),
+    ("stepCloseRate", "sold then closed", "firstly sold"),
+];
+
+fn rows(condition: Expr) -> Expr {
+    condition.cast(DataType::Int64).sum()
+}
+
+fn money(condition: Expr, amount: &str) -> Expr {
+    when(condition).then(col(amount)).otherwise(lit(NULL)).sum()
+}
+
+fn has(column: &str) -> Expr {
+    col(column).is_not_null()
+}
+
+fn state() -> Expr {
+    col("is state")
+}
+
+fn state_is(stage: &str) -> Expr {
+    state().and(col("adjustedType").eq(lit(stage)))
+}
+
+fn first_is(stage: &str) -> Expr {
+    col("at").eq(col(stage)).fill_null(lit(false))
+}
+
+/// What is gathered of each group of enriched events.
+pub(crate) fn aggregates() -> Vec<Expr> {
+    let conversion = || col("type").eq(lit("lead-originated"));
+    let lead = || conversion().and(col("at").eq(col("customer")));
+    let unmatched = || col("customerStatus").eq(lit("")).or(col("customerStatus").eq(lit("Unmatched")));
+    let labelled = |label: &str| conversion().and(col("conversionDetailedLabel").eq(lit(label)));
+    let canceled_later = col("last canceled").gt(col("first booked here")).fill_null(lit(false));
+    let agents = col("opportunityAgent").filter(state().and(col("opportunityAgent").neq(lit("")))).n_unique();
+    vec![
+        len().cast(DataType::Int64).alias("eventCount"),
+        rows(conversion()).alias("conversions"),
+        rows(lead()).alias("leads"),
+        rows(lead().and(has("first sold"))).alias("soldLeads"),
+        rows(lead().and(has("first closed"))).alias("closedLeads"),
+        rows(lead().and(has("first booked"))).alias("booked leads"),
+        col("customer").n_unique().cast(DataType::Int64).alias("opportunityCount"),
+        rows(state()).alias("customers"),
+        rows(state().and(unmatched().not())).alias("matchedCustomers"),
+        rows(state().and(unmatched())).alias("unmatchedCustomers"),
+        rows(state_is("sold").or(state_is("closed"))).alias("payingCustomers"),
+        rows(state().and(col("booked here"))).alias("bookedCustomers"),
+        rows(state().and(col("canceled here"))).alias("canceledCustomers"),
+        rows(state().and(col("booked here")).and(canceled_later)).alias("canceled later"),
+        agents.cast(DataType::Int64).alias("opportunityAgents"),
+        rows(conversion().and(col("conversionDetailedLabel").neq(lit("")))).alias("gradedConversions"),
+        rows(labelled("Bookable - Booked").or(labelled("Bookable - Didn't Book"))).alias("bookableConversions"),
+        rows(labelled("Bookable - Booked")).alias("bookedConversions"),
+        rows(labelled("Bookable - Didn't Book")).alias("bookableUnbookedConversions"),
+        rows(labelled("Unbookable")).alias("unbookableConversions"),
+        rows(first_is("first booked")).alias("firstly booked"),
+        rows(first_is("first booked").and(has("first estimated"))).alias("booked then estimated"),
+        rows(first_is("first estimated")).alias("firstly estimated"),
+        rows(first_is("first estimated").and(has("first sold"))).alias("estimated then sold"),
+        rows(first_is("first sold")).alias("firstly sold"),
+        rows(first_is("first sold").and(has("first closed"))).alias("sold then closed"),
+        col("total").sum().alias("total"),
+        money(state_is("estimated"), "estimate").alias("estimatedRevenue"),
+        money(state_is("sold"), "sold").alias("soldRevenue"),
+        money(state_is("closed"), "closed").alias("closedRevenue"),
+    ]
+}
+
+/// The columns that come from groups of events or from spend, so that they are missing where the other has no group.
+pub(crate) fn gathered() -> BTreeSet<&'static str> {
+    let sides = RATIOS.into_iter().flat_map(|(_, above, below)| [above, below]);
+    COUNTS.into_iter().chain(MONEY).chain(sides).filter(|name| !SUMS.contains(name)).collect()
+}
+
+/// What is made of finished rows, once the numbers of missing events or spend are 0.
+pub(crate) fn sums() -> [Expr; 2] {
+    let earned = col("soldRevenue") + col("closedRevenue");
+    [(earned.clone() + col("estimatedRevenue")).alias(SUMS[0]), earned.alias(SUMS[1])]
+}
+
+/// Numerator over denominator, 0 if the denominator is.
+pub(crate) fn ratios() -> Vec<Expr> {
+    let double = |name: &str| col(name).cast(DataType::Float64);
+    let ratio = |(name, above, below): (&str, &str, &str)| {
+        let quotient = double(above) / double(below);
+        when(double(below).eq(lit(0.0))).then(lit(0.0)).otherwise(quotient).alias(name)
+    };
+    RATIOS.into_iter().map(ratio).collect()
+}

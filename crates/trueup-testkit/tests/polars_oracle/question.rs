@@ -1,0 +1,78 @@
+//! What is asked of both.
+
+use chrono::{Datelike, NaiveDate};
+use polars::prelude::*;
+
+/// How the range is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Total,
+    Month,
+}
+
+/// A condition that one dimension has one value.
+pub(crate) type Is = (&'static str, &'static str);
+
+/// All metrics by some dimensions, from the first to the last day.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) dimensions: Vec<&'static str>,
+    pub(crate) days: (NaiveDate, NaiveDate),
+    pub(crate) cut: Cut,
+    pub(crate) filter: Option<Is>,
+}
+
+/// The dimensions here that spend carries.
+const CARRIED: [&str; 7] =
+    ["account", "date", "week", "month", "attributionCategory", "attributionChannel", "campaign"];
+
+pub(crate) fn carries(dimension: &str) -> bool {
+    CARRIED.contains(&dimension)
+}
+
+impl Question {
+    /// The name of a row's sub-range.
+    pub(crate) fn bucket(&self) -> Expr {
+        match self.cut {
+            Cut::Total => lit("").alias("bucket"),
+            Cut::Month => col("day").dt().to_string("%Y-%m").alias("bucket"),
+        }
+    }
+
+    /// All sub-ranges by name.
+    pub(crate) fn buckets(&self) -> Vec<String> {
+        let (start, end) = self.days;
+        match self.cut {
+            Cut::Total => vec![String::new()],
+            Cut::Month => {
+                let number = |day: NaiveDate| day.year() * 12 + i32::try_from(day.month0()).unwrap();
+                let name = |number: i32| format!("{:04}-{:02}", number.div_euclid(12), number.rem_euclid(12) + 1);
+                (number(start)..=number(end)).map(name).collect()
+            }
+        }
+    }
+
+    pub(crate) fn in_range(&self) -> Expr {
+        col("day").gt_eq(lit(self.days.0)).and(col("day").lt_eq(lit(self.days.1)))
+    }
+
+    /// What rows are grouped by.
+    pub(crate) fn keys(&self) -> Vec<Expr> {
+        ["bucket"].into_iter().chain(self.dimensions.iter().copied()).map(col).collect()
+    }
+
+    /// What spend is grouped by, and joined on.
+    pub(crate) fn carried_keys(&self) -> Vec<Expr> {
+        let carried = self.dimensions.iter().copied().filter(|name| carries(name));
+        ["bucket"].into_iter().chain(carried).map(col).collect()
+    }
+}
+
+/// The day of a row as the texts that dimensions are.
+pub(crate) fn calendar() -> [Expr; 3] {
+    [
+        col("day").dt().to_string("%Y-%m-%d").alias("date"),
+        col("day").dt().truncate(lit("1w")).dt().to_string("%Y-%m-%d").alias("week"),
+        col("day").dt().to_string("%Y-%m").alias("month"),
+    ]
+}

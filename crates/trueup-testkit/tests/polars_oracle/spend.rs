@@ -1,0 +1,45 @@
+//! Spend beside groups of events.
+
+use super::question::{Question, calendar};
+use polars::prelude::*;
+
+/// The spend of each sub-range by the dimensions that it carries.
+pub(crate) fn spend(spend: &DataFrame, question: &Question) -> LazyFrame {
+    let texts = ["attributionCategory", "attributionChannel", "campaign"].map(|name| col(name).fill_null(lit("")));
+    let amounts = ["adSpend", "managementFee", "clicks", "impressions"].map(|name| col(name).fill_null(lit(0)));
+    let rows = spend
+        .clone()
+        .lazy()
+        .with_columns([&texts[..], &amounts[..]].concat())
+        .with_columns([col("date").alias("day")])
+        .with_columns(calendar())
+        .filter(question.in_range())
+        .with_columns([question.bucket(), (col("adSpend") + col("managementFee")).alias("spend")]);
+    let kept = match question.filter {
+        Some((dimension, value)) if super::question::carries(dimension) => rows.filter(col(dimension).eq(lit(value))),
+        _ => rows,
+    };
+    let with_campaign = when(col("campaign").neq(lit(""))).then(col("spend")).otherwise(lit(NULL));
+    kept.group_by(question.carried_keys()).agg([
+        col("spend").sum(),
+        col("adSpend").sum().alias("cost"),
+        with_campaign.sum().alias("campaignSpend"),
+        col("clicks").sum(),
+        col("impressions").sum(),
+    ])
+}
+
+/// Groups of events with the spend of what they have in common with it, and spend that no group has anything in common with.
+pub(crate) fn beside(groups: LazyFrame, spend: LazyFrame, question: &Question) -> PolarsResult<LazyFrame> {
+    let keys = question.carried_keys();
+    if question.dimensions.is_empty() {
+        let buckets = df! { "bucket" => question.buckets() }?.lazy();
+        let left = || JoinArgs::new(JoinType::Left);
+        return Ok(buckets.join(groups, keys.clone(), keys.clone(), left()).join(spend, keys.clone(), keys, left()));
+    }
+    let full = JoinArgs::new(JoinType::Full).with_coalesce(JoinCoalesce::CoalesceColumns);
+    let is_something = ["eventCount", "spend", "cost", "clicks", "impressions"]
+        .into_iter()
+        .fold(lit(false), |any, name| any.or(col(name).fill_null(lit(0)).neq(lit(0))));
+    Ok(groups.join(spend, keys.clone(), keys, full).filter(is_something))
+}
