@@ -67,6 +67,13 @@ impl Day {
         format!("{:04}-{:02}", date.year(), date.month())
     }
 
+    /// Whether both days lie in one calendar month.
+    #[must_use]
+    pub fn is_same_month(self, other: Self) -> bool {
+        let (date, other) = (self.date(), other.date());
+        (date.year(), date.month()) == (other.year(), other.month())
+    }
+
     /// The next day, or `None` after the last.
     #[must_use]
     pub fn next(self) -> Option<Self> {

@@ -1,8 +1,9 @@
 //! The days of a query's range: which sub-range, date, week and month each belongs to.
 
 use crate::Day;
-use crate::dictionary::Computed;
-use crate::plan::Plan;
+use crate::dictionary::{Computed, SpendColumn};
+use crate::plan::{Origin, Plan, RowTest};
+use crate::scan::Dictionary;
 use std::sync::Arc;
 
 /// Tables by day of the range, counted from its start.
@@ -10,50 +11,59 @@ use std::sync::Arc;
 pub(crate) struct Calendar {
     start: u16,
     sub_ranges: Vec<u32>,
-    dates: DayTable,
-    weeks: DayTable,
-    months: DayTable,
+    /// Only what the query reads.
+    dates: Option<DayTable>,
+    weeks: Option<DayTable>,
+    months: Option<DayTable>,
 }
 
 /// A text for each day of the range; days that share it share its code.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DayTable {
     pub(crate) codes: Vec<u32>,
-    pub(crate) texts: Vec<Arc<str>>,
+    pub(crate) texts: Dictionary,
 }
 
 impl DayTable {
-    fn push(&mut self, text: String) {
-        if self.texts.last().is_none_or(|last| **last != *text) {
-            self.texts.push(Arc::from(text));
+    fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
+        let mut texts: Vec<Arc<str>> = Vec::new();
+        let mut codes = Vec::new();
+        for day in days {
+            let text = text(day);
+            if texts.last().is_none_or(|last| **last != *text) {
+                texts.push(Arc::from(text));
+            }
+            codes.push(u32::try_from(texts.len()).unwrap_or(u32::MAX).saturating_sub(1));
         }
-        self.codes.push(u32::try_from(self.texts.len()).unwrap_or(u32::MAX).saturating_sub(1));
+        Self { codes, texts: texts.into() }
     }
 }
 
 impl Calendar {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let mut calendar = Self {
-            start: plan.range.start.number(),
-            sub_ranges: Vec::new(),
-            dates: DayTable::default(),
-            weeks: DayTable::default(),
-            months: DayTable::default(),
+        let (start, end) = (plan.range.start.number(), plan.range.end.number());
+        let tests = plan.row_condition.iter().flat_map(|condition| condition.leaves());
+        let dimensions: Vec<_> = plan.dimensions.iter().chain(tests.filter_map(RowTest::dimension)).collect();
+        let table = |computed: Computed, text: fn(Day) -> String| {
+            let read = dimensions.iter().any(|dimension| dimension.origin == Origin::Computed(computed));
+            read.then(|| DayTable::new((start..=end).map(Day::from_number), text))
         };
+        let mut sub_ranges = Vec::with_capacity(plan.range.days() as usize);
         for (number, part) in (0_u32..).zip(&plan.sub_ranges) {
-            for day in (part.start.number()..=part.end.number()).map(Day::from_number) {
-                calendar.sub_ranges.push(number);
-                calendar.dates.push(day.to_string());
-                calendar.weeks.push(day.monday().to_string());
-                calendar.months.push(day.month());
-            }
+            sub_ranges.resize(sub_ranges.len() + part.days() as usize, number);
         }
-        calendar
+        Self {
+            start,
+            sub_ranges,
+            dates: table(Computed::Date, |day| day.to_string()),
+            weeks: table(Computed::Week, |day| day.monday().to_string()),
+            months: table(Computed::Month, Day::month),
+        }
     }
 
     /// The number of the sub-range that holds a day of the range.
     pub(crate) fn sub_range(&self, day: u16) -> u32 {
-        self.sub_ranges[usize::from(day - self.start)]
+        self.sub_ranges[self.offset(day)]
     }
 
     /// How many days after the range's start a day of the range is.
@@ -61,12 +71,22 @@ impl Calendar {
         usize::from(day - self.start)
     }
 
-    /// The texts of `date`, `week` or `month`.
+    /// The texts of `date`, `week` or `month`, if the query reads them.
     pub(crate) const fn table(&self, computed: Computed) -> Option<&DayTable> {
         match computed {
-            Computed::Date => Some(&self.dates),
-            Computed::Week => Some(&self.weeks),
-            Computed::Month => Some(&self.months),
+            Computed::Date => self.dates.as_ref(),
+            Computed::Week => self.weeks.as_ref(),
+            Computed::Month => self.months.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The same for the spend table's columns.
+    pub(crate) const fn spend_table(&self, column: SpendColumn) -> Option<&DayTable> {
+        match column {
+            SpendColumn::Date => self.dates.as_ref(),
+            SpendColumn::Week => self.weeks.as_ref(),
+            SpendColumn::Month => self.months.as_ref(),
             _ => None,
         }
     }

@@ -9,19 +9,18 @@ use crate::Day;
 use crate::dictionary::{Computed, Measure};
 use crate::model::{Stage, format_date_time};
 use crate::plan::{DimensionRef, Origin};
-use crate::scan::{NO_VALUE, Split, TextColumn, stage};
+use crate::scan::{Dictionary, NO_VALUE, Split, TextColumn, stage};
 use hashbrown::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
-/// Codes of one dimension in one split. The same text may have several codes.
+/// Codes of one dimension in one split. Only accounts may have one name under several codes.
 #[derive(Debug)]
 pub(crate) struct Coder<'a> {
     split: &'a Split,
     values: Values<'a>,
-    /// The texts by code; grows while rows are read where the values are not known before.
-    texts: Vec<Arc<str>>,
-    /// The number of codes, if it is known before.
-    radix: Option<u32>,
+    /// The texts by code, where they are known before rows are read.
+    texts: Dictionary,
 }
 
 #[derive(Debug)]
@@ -37,114 +36,149 @@ enum Values<'a> {
     Stage,
     IsLast,
     OpportunityBooked,
-    /// The day of a customer's first event, of a stage if one is given; codes by day.
-    FirstDay(Option<u8>, HashMap<u16, u32>),
-    /// Codes by microsecond.
-    DateTime(HashMap<i64, u32>),
+    /// The day of a customer's first event, of a stage if one is given.
+    FirstDay(Option<u8>, Growing<u16>),
+    /// A point in time, in microseconds.
+    DateTime(Growing<i64>),
+}
+
+/// Texts that get a code when they are first met.
+#[derive(Debug)]
+struct Growing<T> {
+    codes: HashMap<T, u32>,
+    texts: Vec<Arc<str>>,
+}
+
+impl<T: Copy + Eq + Hash> Growing<T> {
+    fn new() -> Self {
+        Self { codes: HashMap::new(), texts: vec![Arc::from("")] }
+    }
+
+    /// The code of a value; of none, that of the empty text.
+    fn code(&mut self, value: Option<T>, text: impl Fn(T) -> String) -> u32 {
+        let Some(value) = value else { return 0 };
+        *self.codes.entry(value).or_insert_with(|| {
+            self.texts.push(Arc::from(text(value)));
+            // A split has fewer than 2^32 rows, and each new text takes at least one.
+            u32::try_from(self.texts.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
 }
 
 impl<'a> Coder<'a> {
     pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, dimension: &DimensionRef) -> Self {
         let keys = split.runs.account_keys();
-        let none = || vec![Arc::from("")];
-        let fixed = |values, texts: Vec<Arc<str>>| {
-            let radix = u32::try_from(texts.len()).ok();
-            Self { split, values, texts, radix }
-        };
-        let names = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
+        let of = |texts: &[&str]| texts.iter().map(|text| Arc::from(*text)).collect::<Dictionary>();
         let stages = || Stage::ALL.iter().map(|stage| Arc::from(stage.name())).collect();
-        let open = |values| Self { split, values, texts: none(), radix: None };
-        let computed = match dimension.origin {
-            Origin::Computed(computed) => computed,
-            Origin::Stored => return Self::stored(context, split, dimension),
-            Origin::Absent => return fixed(Values::Empty, none()),
-        };
-        match computed {
-            Computed::OpportunityId | Computed::EventId => Self::stored(context, split, dimension),
-            Computed::Account => fixed(Values::Account, keys.to_vec()),
-            Computed::AccountName => fixed(Values::Account, context.account_names(keys)),
-            Computed::AdjustedType => fixed(Values::State, stages()),
-            Computed::Type => fixed(Values::Stage, stages()),
-            Computed::TypeIsLast => fixed(Values::IsLast, names(&["false", "true"])),
-            Computed::OpportunityBooked => fixed(Values::OpportunityBooked, names(&["false", "true"])),
-            Computed::OpportunityStartDate => open(Values::FirstDay(None, HashMap::new())),
-            Computed::FirstBooked => open(Values::FirstDay(Some(stage::BOOKED), HashMap::new())),
-            Computed::FirstEstimated => open(Values::FirstDay(Some(stage::ESTIMATED), HashMap::new())),
-            Computed::FirstSold => open(Values::FirstDay(Some(stage::SOLD), HashMap::new())),
-            Computed::FirstClosed => open(Values::FirstDay(Some(stage::CLOSED), HashMap::new())),
-            Computed::FirstCanceled => open(Values::FirstDay(Some(stage::CANCELED), HashMap::new())),
-            Computed::DateTime => open(Values::DateTime(HashMap::new())),
-            Computed::Date | Computed::Week | Computed::Month => match context.calendar.table(computed) {
-                Some(table) => fixed(Values::Day(context, table), table.texts.clone()),
-                None => fixed(Values::Empty, none()),
+        let stored = || split.text(&dimension.name).map_or(Values::Empty, Values::Text);
+        let first = |stage| Values::FirstDay(stage, Growing::new());
+        let values = match dimension.origin {
+            Origin::Absent => Values::Empty,
+            Origin::Stored if dimension.lead_grading => {
+                split.text(&dimension.name).map_or(Values::Empty, |column| Values::Graded(column, context.graded(keys)))
+            }
+            Origin::Stored => stored(),
+            Origin::Computed(computed) => match computed {
+                Computed::OpportunityId | Computed::EventId => stored(),
+                Computed::Account | Computed::AccountName => Values::Account,
+                Computed::AdjustedType => Values::State,
+                Computed::Type => Values::Stage,
+                Computed::TypeIsLast => Values::IsLast,
+                Computed::OpportunityBooked => Values::OpportunityBooked,
+                Computed::OpportunityStartDate => first(None),
+                Computed::FirstBooked => first(Some(stage::BOOKED)),
+                Computed::FirstEstimated => first(Some(stage::ESTIMATED)),
+                Computed::FirstSold => first(Some(stage::SOLD)),
+                Computed::FirstClosed => first(Some(stage::CLOSED)),
+                Computed::FirstCanceled => first(Some(stage::CANCELED)),
+                Computed::DateTime => Values::DateTime(Growing::new()),
+                Computed::Date | Computed::Week | Computed::Month => {
+                    context.calendar.table(computed).map_or(Values::Empty, |table| Values::Day(context, table))
+                }
             },
-        }
-    }
-
-    fn stored(context: &'a Context<'a>, split: &'a Split, dimension: &DimensionRef) -> Self {
-        let Some(column) = split.texts.get(&dimension.name) else {
-            return Self { split, values: Values::Empty, texts: vec![Arc::from("")], radix: Some(1) };
         };
-        let values = if dimension.lead_grading {
-            Values::Graded(column, context.graded(split.runs.account_keys()))
-        } else {
-            Values::Text(column)
+        let texts = match &values {
+            Values::Empty => of(&[""]),
+            Values::Account if dimension.origin == Origin::Computed(Computed::AccountName) => {
+                context.account_names(keys)
+            }
+            Values::Account => keys.clone(),
+            Values::Text(column) | Values::Graded(column, _) => column.dictionary().clone(),
+            Values::Day(_, table) => table.texts.clone(),
+            Values::State | Values::Stage => stages(),
+            Values::IsLast | Values::OpportunityBooked => of(&["false", "true"]),
+            Values::FirstDay(..) | Values::DateTime(_) => of(&[]),
         };
-        let texts = column.dictionary().to_vec();
-        let radix = u32::try_from(texts.len()).ok();
-        Self { split, values, texts, radix }
+        Self { split, values, texts }
     }
 
     /// The texts by code, as far as rows have been read.
     pub(crate) fn texts(&self) -> &[Arc<str>] {
-        &self.texts
+        match &self.values {
+            Values::FirstDay(_, growing) => &growing.texts,
+            Values::DateTime(growing) => &growing.texts,
+            _ => &self.texts,
+        }
+    }
+
+    /// The texts by code, once all rows have been read.
+    pub(crate) fn into_texts(self) -> Dictionary {
+        match self.values {
+            Values::FirstDay(_, growing) => growing.texts.into(),
+            Values::DateTime(growing) => growing.texts.into(),
+            _ => self.texts,
+        }
     }
 
     /// The number of codes, if it is known before rows are read.
-    pub(crate) const fn radix(&self) -> Option<u32> {
-        self.radix
+    pub(crate) fn radix(&self) -> Option<u32> {
+        match &self.values {
+            Values::FirstDay(..) | Values::DateTime(_) => None,
+            _ => u32::try_from(self.texts.len()).ok(),
+        }
     }
 
     /// Writes the codes of `rows` to `codes`.
     pub(crate) fn fill(&mut self, rows: &Enriched, codes: &mut Vec<u32>) {
         let split = self.split;
-        let texts = &mut self.texts;
+        let events = rows.events.iter().map(|event| *event as usize);
         codes.clear();
-        let pairs =
-            rows.customers.iter().zip(&rows.events).map(|(customer, event)| (*customer as usize, *event as usize));
         match &mut self.values {
             Values::Empty => codes.resize(rows.len(), 0),
-            Values::Account => codes.extend(pairs.map(|(customer, _)| split.runs.accounts()[customer])),
-            Values::Text(column) => codes.extend(pairs.map(|(customer, event)| column.code(customer, event))),
-            Values::Graded(column, graded) => codes.extend(pairs.map(|(customer, event)| {
-                if graded[split.runs.accounts()[customer] as usize] { column.code(customer, event) } else { 0 }
-            })),
+            Values::Account => {
+                let accounts = split.runs.accounts();
+                codes.extend(rows.customers.iter().map(|customer| accounts[*customer as usize]));
+            }
+            Values::Text(column) => column.gather(&rows.customers, &rows.events, codes),
+            Values::Graded(column, graded) => {
+                column.gather(&rows.customers, &rows.events, codes);
+                for (code, customer) in codes.iter_mut().zip(&rows.customers) {
+                    if !graded[split.runs.accounts()[*customer as usize] as usize] {
+                        *code = 0;
+                    }
+                }
+            }
             Values::Day(context, table) => {
-                codes.extend(pairs.map(|(_, event)| table.codes[context.calendar.offset(split.days[event])]));
+                codes.extend(events.map(|event| table.codes[context.calendar.offset(split.days[event])]));
             }
             Values::State => codes.extend(rows.states.iter().map(|state| u32::from(*state))),
-            Values::Stage => codes.extend(pairs.map(|(_, event)| u32::from(split.stages[event]))),
+            Values::Stage => codes.extend(events.map(|event| u32::from(split.stages[event]))),
             Values::IsLast => {
                 codes.extend(rows.facts.iter().map(|facts| u32::from(facts & fact(Measure::Customers) != 0)));
             }
             Values::OpportunityBooked => {
                 by_customer(rows, codes, |customer| u32::from(History::of(split, customer).ever(stage::BOOKED)));
             }
-            Values::FirstDay(stage, known) => by_customer(rows, codes, |customer| {
+            Values::FirstDay(stage, growing) => by_customer(rows, codes, |customer| {
                 let event = match stage {
                     None => Some(split.runs.events(customer).start),
                     Some(stage) => History::of(split, customer).first(*stage),
                 };
-                event.map_or(0, |event| {
-                    let day = split.days[event];
-                    *known.entry(day).or_insert_with(|| append(texts, Day::from_number(day).to_string()))
-                })
+                growing.code(event.map(|event| split.days[event]), |day| Day::from_number(day).to_string())
             }),
-            Values::DateTime(known) => codes.extend(pairs.map(|(_, event)| match split.date_times[event] {
-                NO_VALUE => 0,
-                micros => {
-                    *known.entry(micros).or_insert_with(|| append(texts, format_date_time(micros).unwrap_or_default()))
-                }
+            Values::DateTime(growing) => codes.extend(events.map(|event| {
+                let micros = Some(split.date_times[event]).filter(|micros| *micros != NO_VALUE);
+                growing.code(micros, |micros| format_date_time(micros).unwrap_or_default())
             })),
         }
     }
@@ -161,10 +195,4 @@ fn by_customer(rows: &Enriched, codes: &mut Vec<u32>, mut code: impl FnMut(usize
             found
         }
     }));
-}
-
-fn append(texts: &mut Vec<Arc<str>>, text: String) -> u32 {
-    let code = u32::try_from(texts.len()).unwrap_or(u32::MAX);
-    texts.push(Arc::from(text));
-    code
 }

@@ -6,7 +6,7 @@ use super::state::{Facts, fact};
 use crate::dictionary::Measure;
 use crate::money;
 use crate::plan::{LABEL_COLUMN, STATUS_COLUMN};
-use crate::scan::{NO_VALUE, Split, stage};
+use crate::scan::{NO_VALUE, Split, TextColumn, stage};
 use std::ops::Range;
 
 /// Enriched rows, column by column.
@@ -73,27 +73,77 @@ pub(crate) struct Enricher<'a> {
     context: &'a Context<'a>,
     split: &'a Split,
     selected: Vec<bool>,
-    /// Facts of a conversion by the code of its grade; empty if no grade is asked for.
-    grades: Vec<Facts>,
-    graded: Vec<bool>,
-    /// By the code of a customer status, whether it is matched.
-    matched: Vec<bool>,
+    /// The column of grades, the facts of a conversion by the code of its grade, and which accounts are graded, by their code.
+    grades: Option<(&'a TextColumn, Vec<Facts>, Vec<bool>)>,
+    /// The column of customer statuses, and by code whether it is matched.
+    statuses: Option<(&'a TextColumn, Vec<bool>)>,
     needs_history: bool,
     needs_revenue: bool,
     segment: u32,
 }
 
+/// A customer in a sub-range: consecutive events, and what one look at their stages tells.
+struct Segment {
+    events: Range<usize>,
+    /// Bit by stage: the stages that occur.
+    stages: u8,
+    /// The furthest stage that no cancellation undid, or canceled.
+    state: u8,
+    /// The last event in the state.
+    state_event: usize,
+    /// The first event that no cancellation undid.
+    live_from: usize,
+    first_booked: usize,
+}
+
+impl Segment {
+    fn new(stages: &[u8], events: Range<usize>) -> Self {
+        let (mut met, mut live, mut live_from, mut first_booked) = (0_u8, 0_u8, events.start, usize::MAX);
+        let mut last = [events.start; stage::COUNT];
+        for (event, stage) in (events.start..).zip(&stages[events.clone()]) {
+            if *stage == stage::BOOKED && first_booked == usize::MAX {
+                first_booked = event;
+            }
+            met |= 1 << stage;
+            live |= 1 << stage;
+            last[usize::from(*stage)] = event;
+            if *stage == stage::CANCELED {
+                live = 0;
+                live_from = event + 1;
+            }
+        }
+        // Closed work is never undone: then every event is live.
+        if met & (1 << stage::CLOSED) != 0 {
+            live = met & !(1 << stage::CANCELED);
+            live_from = events.start;
+        }
+        // Nothing live: the last event is a cancellation.
+        #[expect(clippy::cast_possible_truncation, reason = "at most seven")]
+        let state = live.checked_ilog2().map_or(stage::CANCELED, |furthest| furthest as u8);
+        Self { events, stages: met, state, state_event: last[usize::from(state)], live_from, first_booked }
+    }
+
+    const fn has(&self, stage: u8) -> bool {
+        self.stages & (1 << stage) != 0
+    }
+}
+
 impl<'a> Enricher<'a> {
     pub(crate) fn new(context: &'a Context<'a>, split: &'a Split) -> Self {
         let keys = split.runs.account_keys();
-        let by_text = |name: &str| split.texts.get(name).map(|column| column.dictionary()).unwrap_or_default();
+        let grades = split.text(LABEL_COLUMN).map(|column| {
+            (column, column.dictionary().iter().map(|label| grade(label)).collect(), context.graded(keys))
+        });
+        let is_matched = |status: &str| !matches!(status, "" | "Unmatched");
+        let statuses = split
+            .text(STATUS_COLUMN)
+            .map(|column| (column, column.dictionary().iter().map(|status| is_matched(status)).collect()));
         Self {
             context,
             split,
             selected: context.selected(keys),
-            grades: by_text(LABEL_COLUMN).iter().map(|label| grade(label)).collect(),
-            graded: context.graded(keys),
-            matched: by_text(STATUS_COLUMN).iter().map(|status| !matches!(&**status, "" | "Unmatched")).collect(),
+            grades,
+            statuses,
             needs_history: context.layout.needs(&HISTORICAL),
             needs_revenue: context.layout.needs(&REVENUES),
             segment: 0,
@@ -114,12 +164,16 @@ impl<'a> Enricher<'a> {
             return;
         }
         let history = if self.needs_history { History::of(self.split, customer) } else { History::default() };
-        let mut from = events.start + first;
-        while from < events.start + end {
-            let sub_range = self.context.calendar.sub_range(self.split.days[from]);
-            let in_same = |day: &&u16| self.context.calendar.sub_range(**day) == sub_range;
-            let to = from + self.split.days[from..events.start + end].iter().take_while(in_same).count();
-            self.push_segment(customer, from..to, sub_range, &history, rows);
+        let calendar = &self.context.calendar;
+        let mut from = first;
+        while from < end {
+            let sub_range = calendar.sub_range(days[from]);
+            let mut to = from + 1;
+            while to < end && calendar.sub_range(days[to]) == sub_range {
+                to += 1;
+            }
+            let segment = Segment::new(&self.split.stages, events.start + from..events.start + to);
+            self.push_segment(customer, events.start, &segment, sub_range, &history, rows);
             from = to;
         }
     }
@@ -127,40 +181,32 @@ impl<'a> Enricher<'a> {
     fn push_segment(
         &mut self,
         customer: usize,
-        events: Range<usize>,
+        first_of_all: usize,
+        segment: &Segment,
         sub_range: u32,
         history: &History,
         rows: &mut Enriched,
     ) {
-        let stages = &self.split.stages;
-        let live = live_events(stages, events.clone());
-        let furthest = stages[live.clone()].iter().copied().filter(|stage| *stage != stage::CANCELED).max();
-        // Without a live event other than a cancellation, the last event is a cancellation.
-        let state = furthest.unwrap_or(stage::CANCELED);
-        let state_event = events.clone().rev().find(|event| stages[*event] == state).unwrap_or(events.start);
         self.segment += 1;
-        let first_of_all = self.split.runs.events(customer).start;
-        for event in events.clone() {
-            let mut facts = self.row_facts(customer, event, event == first_of_all, history);
-            if event == state_event {
-                facts |= self.state_facts(customer, event, state, events.clone(), history);
-                let revenue = if self.needs_revenue { self.revenue(state, live.clone()) } else { 0 };
-                rows.state_rows.push(StateRow { at: rows.events.len(), revenue });
-            }
+        let from = rows.events.len();
+        for event in segment.events.clone() {
+            rows.facts.push(self.row_facts(customer, event, event == first_of_all, history));
             #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-            {
-                rows.events.push(event as u32);
-                rows.customers.push(customer as u32);
-            }
-            rows.sub_ranges.push(sub_range);
-            rows.segments.push(self.segment);
-            rows.states.push(state);
-            rows.facts.push(facts);
+            rows.events.push(event as u32);
         }
+        let to = rows.events.len();
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        rows.customers.resize(to, customer as u32);
+        rows.sub_ranges.resize(to, sub_range);
+        rows.segments.resize(to, self.segment);
+        rows.states.resize(to, segment.state);
+        let at = from + (segment.state_event - segment.events.start);
+        rows.facts[at] |= self.state_facts(customer, segment, history);
+        let revenue = if self.needs_revenue { self.revenue(segment) } else { 0 };
+        rows.state_rows.push(StateRow { at, revenue });
     }
 
     fn row_facts(&self, customer: usize, event: usize, first_of_all: bool, history: &History) -> Facts {
-        let when = |holds: bool, measure: Measure| if holds { fact(measure) } else { 0 };
         let mut facts = fact(Measure::Rows);
         let stage = self.split.stages[event];
         if stage == stage::LEAD_ORIGINATED {
@@ -187,61 +233,50 @@ impl<'a> Enricher<'a> {
         facts
     }
 
-    fn state_facts(&self, customer: usize, event: usize, state: u8, events: Range<usize>, history: &History) -> Facts {
-        let stages = &self.split.stages;
-        let mut facts = fact(Measure::Customers);
-        let status = self.split.texts.get(STATUS_COLUMN).map_or(0, |column| column.code(customer, event) as usize);
-        let is_matched = self.matched.get(status).copied().unwrap_or(false);
-        facts |= fact(if is_matched { Measure::MatchedCustomers } else { Measure::UnmatchedCustomers });
-        if matches!(state, stage::SOLD | stage::CLOSED) {
-            facts |= fact(Measure::PayingCustomers);
-        }
-        if stages[events.clone()].contains(&stage::CANCELED) {
-            facts |= fact(Measure::CanceledCustomers);
-        }
-        if let Some(booked) = events.clone().find(|event| stages[*event] == stage::BOOKED) {
-            facts |= fact(Measure::BookedCustomers);
-            if history.canceled_after(booked) {
-                facts |= fact(Measure::CanceledAfterBooking);
-            }
-        }
-        facts
+    fn state_facts(&self, customer: usize, segment: &Segment, history: &History) -> Facts {
+        let is_matched = self
+            .statuses
+            .as_ref()
+            .is_some_and(|(column, matched)| matched[column.code(customer, segment.state_event) as usize]);
+        let booked = segment.has(stage::BOOKED);
+        fact(Measure::Customers)
+            | fact(if is_matched { Measure::MatchedCustomers } else { Measure::UnmatchedCustomers })
+            | when(matches!(segment.state, stage::SOLD | stage::CLOSED), Measure::PayingCustomers)
+            | when(segment.has(stage::CANCELED), Measure::CanceledCustomers)
+            | when(booked, Measure::BookedCustomers)
+            | when(booked && history.canceled_after(segment.first_booked), Measure::CanceledAfterBooking)
     }
 
     fn grade(&self, customer: usize, event: usize) -> Facts {
-        match self.split.texts.get(LABEL_COLUMN) {
-            Some(column) if self.graded[self.split.runs.accounts()[customer] as usize] => {
-                self.grades.get(column.code(customer, event) as usize).copied().unwrap_or(0)
+        match &self.grades {
+            Some((column, facts, graded)) if graded[self.split.runs.accounts()[customer] as usize] => {
+                facts[column.code(customer, event) as usize]
             }
             _ => 0,
         }
     }
 
-    /// The revenue of a customer in `state`. In state closed every event of the sub-range is live.
-    fn revenue(&self, state: u8, live: Range<usize>) -> i128 {
-        let in_state = live.filter(|event| self.split.stages[*event] == state);
-        let amounts = in_state.map(|event| self.split.totals[event]).filter(|amount| *amount != NO_VALUE);
-        match state {
-            stage::ESTIMATED => {
-                let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));
-                money::average(sum, count)
-            }
-            stage::SOLD | stage::CLOSED => amounts.map(i128::from).sum(),
-            _ => 0,
+    /// The customer's revenue in its state.
+    fn revenue(&self, segment: &Segment) -> i128 {
+        let state = segment.state;
+        if !matches!(state, stage::ESTIMATED | stage::SOLD | stage::CLOSED) {
+            return 0;
         }
+        let live = segment.live_from..segment.events.end;
+        let (mut sum, mut count) = (0_i128, 0_u64);
+        for event in live.filter(|event| self.split.stages[*event] == state) {
+            let total = self.split.totals[event];
+            if total != NO_VALUE {
+                sum += i128::from(total);
+                count += 1;
+            }
+        }
+        if state == stage::ESTIMATED { money::average(sum, count) } else { sum }
     }
 }
 
-/// The events that no cancellation undid: all if one is closed, otherwise those after the last cancellation.
-fn live_events(stages: &[u8], events: Range<usize>) -> Range<usize> {
-    let here = &stages[events.clone()];
-    if here.contains(&stage::CLOSED) {
-        return events;
-    }
-    match here.iter().rposition(|stage| *stage == stage::CANCELED) {
-        Some(last) => events.start + last + 1..events.end,
-        None => events,
-    }
+fn when(holds: bool, measure: Measure) -> Facts {
+    if holds { fact(measure) } else { 0 }
 }
 
 fn grade(label: &str) -> Facts {

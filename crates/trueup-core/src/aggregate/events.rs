@@ -5,11 +5,10 @@ use super::coder::Coder;
 use super::enrich::{Enriched, Enricher};
 use super::groups::Groups;
 use super::mask::{BoundTest, Truth};
-use super::state::{MeasureLayout, State, fact};
+use super::state::{State, fact};
 use crate::dictionary::Measure;
 use crate::plan::{AGENT_COLUMN, Condition};
-use crate::scan::{NO_VALUE, Split, stage};
-use std::sync::Arc;
+use crate::scan::{Dictionary, NO_VALUE, Split, stage};
 
 /// Customers are read until so many rows have gathered.
 const CHUNK_ROWS: usize = 4_096;
@@ -20,9 +19,9 @@ pub(crate) struct Partial {
     pub(crate) groups: Groups,
     pub(crate) state: State,
     /// Per dimension, its texts by code.
-    pub(crate) texts: Vec<Vec<Arc<str>>>,
+    pub(crate) texts: Vec<Dictionary>,
     /// The agents by code.
-    pub(crate) agents: Vec<Arc<str>>,
+    pub(crate) agents: Dictionary,
     /// Rows that passed the filter.
     pub(crate) rows: u64,
 }
@@ -43,21 +42,25 @@ pub(crate) fn aggregate_events(context: &Context<'_>, split: &Split) -> Partial 
     aggregation.finish()
 }
 
+/// Stands for the group of a row that did not pass the filter.
+const NO_GROUP: u32 = u32::MAX;
+
 struct Aggregation<'a> {
     split: &'a Split,
-    layout: &'a MeasureLayout,
     condition: Option<Condition<BoundTest<'a>>>,
     coders: Vec<Coder<'a>>,
     /// Codes of a chunk, per dimension.
     codes: Vec<Vec<u32>>,
+    /// The groups of a chunk's rows.
+    numbers: Vec<u32>,
     groups: Groups,
     state: State,
-    /// Per group, the segment that was counted last; only kept where distinct customers are counted.
-    last_segment: Vec<u32>,
-    counts_opportunities: bool,
+    /// Per group, the segment that was counted last; kept where distinct customers are counted.
+    last_segment: Option<Vec<u32>>,
     total_place: Option<usize>,
-    /// For the states estimated, sold and closed, where their revenue is held.
-    revenue_places: [(u8, Option<usize>); 3],
+    /// By the code of a state, where its revenue is held.
+    revenue_places: [Option<usize>; stage::COUNT],
+    agents: bool,
     rows: u64,
 }
 
@@ -68,81 +71,78 @@ impl<'a> Aggregation<'a> {
         let coders: Vec<_> = plan.dimensions.iter().map(|dimension| Coder::new(context, split, dimension)).collect();
         let radices: Vec<_> =
             std::iter::once(u32::try_from(plan.sub_ranges.len()).ok()).chain(coders.iter().map(Coder::radix)).collect();
-        let place = |measure| layout.money.iter().position(|held| *held == measure);
+        let mut revenue_places = [None; stage::COUNT];
+        revenue_places[usize::from(stage::ESTIMATED)] = layout.money_place(Measure::EstimatedRevenue);
+        revenue_places[usize::from(stage::SOLD)] = layout.money_place(Measure::SoldRevenue);
+        revenue_places[usize::from(stage::CLOSED)] = layout.money_place(Measure::ClosedRevenue);
         Self {
             split,
-            layout,
-            condition: plan
-                .row_condition
+            condition: context
+                .condition
                 .as_ref()
                 .map(|condition| condition.map(&mut |test| BoundTest::new(context, split, test))),
             codes: vec![Vec::new(); coders.len()],
             coders,
+            numbers: Vec::new(),
             groups: Groups::new(&radices),
             state: State::new(layout),
-            last_segment: Vec::new(),
-            counts_opportunities: layout.counts.contains(&Measure::Opportunities),
-            total_place: place(Measure::Total),
-            revenue_places: [
-                (stage::ESTIMATED, place(Measure::EstimatedRevenue)),
-                (stage::SOLD, place(Measure::SoldRevenue)),
-                (stage::CLOSED, place(Measure::ClosedRevenue)),
-            ],
+            last_segment: layout.counts.contains(&Measure::Opportunities).then(Vec::new),
+            total_place: layout.money_place(Measure::Total),
+            revenue_places,
+            agents: layout.agents,
             rows: 0,
         }
     }
 
     fn add(&mut self, rows: &Enriched) {
-        let kept = self.kept(rows);
         for (coder, codes) in self.coders.iter_mut().zip(&mut self.codes) {
             coder.fill(rows, codes);
         }
-        let numbers = self.count(rows, &kept);
-        for state_row in &rows.state_rows {
-            let Some(group) = numbers[state_row.at] else { continue };
-            let state = rows.states[state_row.at];
-            for (of, place) in self.revenue_places {
-                if let (true, Some(place)) = (of == state, place) {
-                    self.state.add_money(group, place, state_row.revenue);
-                }
-            }
-            if self.layout.agents {
-                self.add_agent(group, rows, state_row.at);
-            }
-        }
+        let kept = self.kept(rows);
+        self.group(rows, kept.as_deref());
+        self.count(rows);
+        self.add_states(rows);
     }
 
-    /// Which rows pass the filter.
-    fn kept(&mut self, rows: &Enriched) -> Vec<bool> {
+    /// Which rows pass the filter, if there is one.
+    fn kept(&mut self, rows: &Enriched) -> Option<Vec<Truth>> {
         let split = self.split;
         let mut codes = Vec::new();
-        match &mut self.condition {
-            None => vec![true; rows.len()],
-            Some(condition) => {
-                let truths = condition.evaluate(rows.len(), &mut |test, truths: &mut Vec<Truth>| {
-                    test.fill(split, rows, &mut codes, truths)
-                });
-                truths.into_iter().map(|truth| truth == Truth::True).collect()
-            }
-        }
+        let test = &mut |test: &mut BoundTest<'_>, truths: &mut Vec<Truth>| test.fill(split, rows, &mut codes, truths);
+        self.condition.as_mut().map(|condition| condition.evaluate(rows.len(), test))
     }
 
-    /// Counts the rows that are kept, and says the group of each.
-    fn count(&mut self, rows: &Enriched, kept: &[bool]) -> Vec<Option<usize>> {
+    /// Finds the group of each row.
+    fn group(&mut self, rows: &Enriched, kept: Option<&[Truth]>) {
         let mut key = vec![0; self.coders.len() + 1];
-        let mut numbers = Vec::with_capacity(rows.len());
-        for (at, kept) in kept.iter().enumerate() {
-            if !kept {
-                numbers.push(None);
+        self.numbers.clear();
+        for at in 0..rows.len() {
+            if kept.is_some_and(|kept| kept[at] != Truth::True) {
+                self.numbers.push(NO_GROUP);
                 continue;
             }
             key[0] = rows.sub_ranges[at];
-            key[1..].iter_mut().zip(&self.codes).for_each(|(code, codes)| *code = codes[at]);
-            let group = self.groups.number(&key);
-            self.state.grow(self.groups.len());
+            for (code, codes) in key[1..].iter_mut().zip(&self.codes) {
+                *code = codes[at];
+            }
+            self.numbers.push(self.groups.number(&key));
+        }
+        self.state.grow(self.groups.len());
+        if let Some(last_segment) = &mut self.last_segment {
+            last_segment.resize(self.groups.len(), 0);
+        }
+    }
+
+    fn count(&mut self, rows: &Enriched) {
+        for (at, group) in self.numbers.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
+            let group = *group as usize;
             let mut facts = rows.facts[at];
-            if self.counts_opportunities && self.is_new_in_group(group, rows.segments[at]) {
-                facts |= fact(Measure::Opportunities);
+            if let Some(last_segment) = &mut self.last_segment {
+                // A customer's rows of a sub-range come one after the other: it is new in the group if it was not counted last.
+                let segment = rows.segments[at];
+                if std::mem::replace(&mut last_segment[group], segment) != segment {
+                    facts |= fact(Measure::Opportunities);
+                }
             }
             self.state.count(group, facts);
             if let Some(place) = self.total_place {
@@ -150,24 +150,27 @@ impl<'a> Aggregation<'a> {
                 self.state.add_money(group, place, if total == NO_VALUE { 0 } else { i128::from(total) });
             }
             self.rows += 1;
-            numbers.push(Some(group));
         }
-        numbers
     }
 
-    /// Whether no row of the customer and sub-range has been counted in the group: its rows come one after the other.
-    fn is_new_in_group(&mut self, group: usize, segment: u32) -> bool {
-        if self.last_segment.len() <= group {
-            self.last_segment.resize(group + 1, 0);
-        }
-        std::mem::replace(&mut self.last_segment[group], segment) != segment
-    }
-
-    fn add_agent(&mut self, group: usize, rows: &Enriched, at: usize) {
-        let Some(column) = self.split.texts.get(AGENT_COLUMN) else { return };
-        let code = column.code(rows.customers[at] as usize, rows.events[at] as usize);
-        if code != 0 {
-            self.state.agents.insert((u32::try_from(group).unwrap_or(u32::MAX), code));
+    /// Adds what only state rows carry.
+    fn add_states(&mut self, rows: &Enriched) {
+        let agents = if self.agents { self.split.text(AGENT_COLUMN) } else { None };
+        for state_row in &rows.state_rows {
+            let at = state_row.at;
+            let group = self.numbers[at];
+            if group == NO_GROUP {
+                continue;
+            }
+            if let Some(place) = self.revenue_places[usize::from(rows.states[at])] {
+                self.state.add_money(group as usize, place, state_row.revenue);
+            }
+            if let Some(column) = agents {
+                let code = column.code(rows.customers[at] as usize, rows.events[at] as usize);
+                if code != 0 {
+                    self.state.agents.insert((group, code));
+                }
+            }
         }
     }
 
@@ -175,8 +178,8 @@ impl<'a> Aggregation<'a> {
         Partial {
             groups: self.groups,
             state: self.state,
-            texts: self.coders.iter().map(|coder| coder.texts().to_vec()).collect(),
-            agents: self.split.texts.get(AGENT_COLUMN).map(|column| column.dictionary().to_vec()).unwrap_or_default(),
+            texts: self.coders.into_iter().map(Coder::into_texts).collect(),
+            agents: self.split.text(AGENT_COLUMN).map(|column| column.dictionary().clone()).unwrap_or_default(),
             rows: self.rows,
         }
     }

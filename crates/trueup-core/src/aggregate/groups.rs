@@ -10,7 +10,7 @@ pub(crate) struct Groups {
     width: usize,
     /// The codes of all combinations, one after the other.
     keys: Vec<u32>,
-    len: usize,
+    len: u32,
     index: Index,
 }
 
@@ -49,7 +49,7 @@ impl Groups {
 
     /// The number of combinations met.
     pub(crate) const fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// The codes of a combination.
@@ -58,41 +58,40 @@ impl Groups {
     }
 
     /// The number of a combination, if it has been met.
-    pub(crate) fn find(&self, key: &[u32]) -> Option<usize> {
+    pub(crate) fn find(&self, key: &[u32]) -> Option<u32> {
         match &self.index {
-            Index::Dense { radices, numbers } => (numbers[position(radices, key)] as usize).checked_sub(1),
+            Index::Dense { radices, numbers } => numbers[position(radices, key)].checked_sub(1),
             Index::Hashed { hasher, numbers } => {
-                let is_key = |number: &u32| self.key(*number as usize) == key;
-                numbers.find(hasher.hash_one(key), is_key).map(|number| *number as usize)
+                numbers.find(hasher.hash_one(key), |number| self.key(*number as usize) == key).copied()
             }
         }
     }
 
     /// The number of a combination, given now if it is new.
-    pub(crate) fn number(&mut self, key: &[u32]) -> usize {
+    pub(crate) fn number(&mut self, key: &[u32]) -> u32 {
         let (keys, width) = (&mut self.keys, self.width);
-        // Fewer than 2^32 rows are in a split, and a combination takes at least one row.
-        let next = u32::try_from(self.len).unwrap_or(u32::MAX);
         match &mut self.index {
             Index::Dense { radices, numbers } => {
                 let slot = &mut numbers[position(radices, key)];
                 if *slot == 0 {
-                    *slot = next + 1;
-                    keys.extend_from_slice(key);
                     self.len += 1;
+                    *slot = self.len;
+                    keys.extend_from_slice(key);
                 }
-                *slot as usize - 1
+                *slot - 1
             }
             Index::Hashed { hasher, numbers } => {
                 let of = |number: &u32| &keys[*number as usize * width..(*number as usize + 1) * width];
                 let hash = hasher.hash_one(key);
                 if let Some(number) = numbers.find(hash, |number| of(number) == key) {
-                    return *number as usize;
+                    return *number;
                 }
-                numbers.insert_unique(hash, next, |number| hasher.hash_one(of(number)));
+                // Keys alone would take 16 GiB before the number of groups could overflow.
+                let number = self.len;
+                numbers.insert_unique(hash, number, |number| hasher.hash_one(of(number)));
                 keys.extend_from_slice(key);
                 self.len += 1;
-                next as usize
+                number
             }
         }
     }

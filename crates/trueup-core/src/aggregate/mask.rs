@@ -2,9 +2,10 @@
 
 use super::Context;
 use super::coder::Coder;
+use super::condition::FieldTest;
 use super::enrich::Enriched;
 use crate::money;
-use crate::plan::{Condition, RowTest};
+use crate::plan::Condition;
 use crate::query::{NumberTest, TextTest};
 use crate::scan::{NO_VALUE, Split};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ pub(crate) enum Truth {
 }
 
 impl Truth {
-    const fn not(self) -> Self {
+    /// False where this is true, and the other way round; unknown stays unknown.
+    pub(crate) const fn not(self) -> Self {
         match self {
             Self::False => Self::True,
             Self::Unknown => Self::Unknown,
@@ -68,22 +70,22 @@ impl<T> Condition<T> {
     }
 }
 
-/// A test of texts, held against each code's text once.
+/// Tests of one dimension, held against each code's text once.
 #[derive(Debug)]
-pub(crate) struct CodeTest {
-    test: TextTest,
+pub(crate) struct CodeTest<'a> {
+    test: &'a Condition<TextTest>,
     truths: Vec<Truth>,
 }
 
-impl CodeTest {
-    pub(crate) const fn new(test: TextTest) -> Self {
+impl<'a> CodeTest<'a> {
+    pub(crate) const fn new(test: &'a Condition<TextTest>) -> Self {
         Self { test, truths: Vec::new() }
     }
 
     /// Appends the truth for each code.
     pub(crate) fn fill(&mut self, codes: &[u32], texts: &[Arc<str>], truths: &mut Vec<Truth>) {
         let known = self.truths.len();
-        self.truths.extend(texts[known..].iter().map(|text| Truth::from(self.test.holds(text))));
+        self.truths.extend(texts[known..].iter().map(|text| self.test.holds(text)));
         truths.extend(codes.iter().map(|code| self.truths[*code as usize]));
     }
 }
@@ -91,17 +93,17 @@ impl CodeTest {
 /// A test bound to the columns of a split.
 #[derive(Debug)]
 pub(crate) enum BoundTest<'a> {
-    Dimension(Coder<'a>, CodeTest),
+    Dimension(Coder<'a>, CodeTest<'a>),
     Total(&'a NumberTest),
 }
 
 impl<'a> BoundTest<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, test: &'a RowTest) -> Self {
+    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, test: &'a FieldTest) -> Self {
         match test {
-            RowTest::Dimension(dimension, test) => {
-                Self::Dimension(Coder::new(context, split, dimension), CodeTest::new(test.clone()))
+            FieldTest::Dimension(dimension, test) => {
+                Self::Dimension(Coder::new(context, split, dimension), CodeTest::new(test))
             }
-            RowTest::Total(test) => Self::Total(test),
+            FieldTest::Total(test) => Self::Total(test),
         }
     }
 

@@ -5,7 +5,7 @@ use super::groups::Groups;
 use super::spend::{SpendPartial, SpendSums};
 use super::state::{MeasureLayout, State};
 use crate::plan::Plan;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// The state of all groups met so far; a group's key is the sub-range and a shared code per dimension.
@@ -15,17 +15,19 @@ pub(crate) struct Merged {
     pub(crate) state: State,
     /// Per dimension, its distinct texts.
     pub(crate) texts: Vec<Interner>,
-    pub(crate) spend: SpendTotals,
+    /// Events that lay in the range and passed the filter.
+    pub(crate) rows: u64,
+    spend: SpendTotals,
     agents: Interner,
 }
 
 /// Spend of all groups met so far; a group's key is the sub-range and a shared code per dimension that spend carries.
 #[derive(Debug)]
-pub(crate) struct SpendTotals {
-    pub(crate) groups: Groups,
-    pub(crate) sums: Vec<SpendSums>,
+struct SpendTotals {
+    groups: Groups,
+    sums: Vec<SpendSums>,
     /// Which dimensions of the query spend carries, by place.
-    pub(crate) carried: Vec<usize>,
+    carried: Vec<usize>,
 }
 
 /// Distinct texts, each under one code.
@@ -56,17 +58,16 @@ impl Interner {
 /// Shared codes of one split's codes, found when first met.
 struct Translation<'a> {
     texts: &'a [Arc<str>],
-    shared: Vec<Option<u32>>,
+    shared: HashMap<u32, u32>,
 }
 
 impl<'a> Translation<'a> {
     fn new(texts: &'a [Arc<str>]) -> Self {
-        Self { texts, shared: vec![None; texts.len()] }
+        Self { texts, shared: HashMap::new() }
     }
 
     fn code(&mut self, code: u32, interner: &mut Interner) -> u32 {
-        let at = code as usize;
-        *self.shared[at].get_or_insert_with(|| interner.code(&self.texts[at]))
+        *self.shared.entry(code).or_insert_with(|| interner.code(&self.texts[code as usize]))
     }
 }
 
@@ -80,45 +81,52 @@ impl Merged {
             texts: plan.dimensions.iter().map(|_| Interner::default()).collect(),
             spend: SpendTotals { groups: Groups::hashed(carried.len() + 1), sums: Vec::new(), carried },
             agents: Interner::default(),
+            rows: 0,
         }
     }
 
     /// Adds a split's groups.
     pub(crate) fn add(&mut self, partial: &Partial) {
         let mut translations: Vec<_> = partial.texts.iter().map(|texts| Translation::new(texts)).collect();
-        let mut numbers = Vec::with_capacity(partial.groups.len());
-        let mut key = Vec::new();
-        for from in 0..partial.groups.len() {
-            let (sub_range, codes) = partial.groups.key(from).split_at(1);
-            key.clear();
-            key.extend_from_slice(sub_range);
-            let dimensions = translations.iter_mut().zip(&mut self.texts);
-            key.extend(codes.iter().zip(dimensions).map(|(code, (split, shared))| split.code(*code, shared)));
-            let group = self.groups.number(&key);
-            self.state.grow(self.groups.len());
-            self.state.merge(group, &partial.state, from);
-            numbers.push(u32::try_from(group).unwrap_or(u32::MAX));
+        let mut key = vec![0; translations.len() + 1];
+        let numbers: Vec<u32> = (0..partial.groups.len())
+            .map(|from| {
+                let (sub_range, codes) = partial.groups.key(from).split_at(1);
+                key[..1].copy_from_slice(sub_range);
+                let dimensions = codes.iter().zip(translations.iter_mut().zip(&mut self.texts));
+                for (shared, (code, (split, texts))) in key[1..].iter_mut().zip(dimensions) {
+                    *shared = split.code(*code, texts);
+                }
+                self.groups.number(&key)
+            })
+            .collect();
+        self.state.grow(self.groups.len());
+        for (from, group) in numbers.iter().enumerate() {
+            self.state.merge(*group as usize, &partial.state, from);
         }
         let mut agents = Translation::new(&partial.agents);
         for (from, agent) in &partial.state.agents {
             self.state.agents.insert((numbers[*from as usize], agents.code(*agent, &mut self.agents)));
         }
+        self.rows += partial.rows;
     }
 
     /// Adds a split's spend.
     pub(crate) fn add_spend(&mut self, partial: &SpendPartial) {
         let mut translations: Vec<_> = partial.texts.iter().map(|texts| Translation::new(texts)).collect();
-        let mut key = Vec::new();
-        for from in 0..partial.groups.len() {
+        let mut key = vec![0; translations.len() + 1];
+        for (from, sums) in partial.sums.iter().enumerate() {
             let (sub_range, codes) = partial.groups.key(from).split_at(1);
-            key.clear();
-            key.extend_from_slice(sub_range);
-            for ((code, split), place) in codes.iter().zip(&mut translations).zip(&self.spend.carried) {
-                key.push(split.code(*code, &mut self.texts[*place]));
+            key[..1].copy_from_slice(sub_range);
+            let dimensions = codes.iter().zip(translations.iter_mut().zip(&self.spend.carried));
+            for (shared, (code, (split, place))) in key[1..].iter_mut().zip(dimensions) {
+                *shared = split.code(*code, &mut self.texts[*place]);
             }
-            let group = self.spend.groups.number(&key);
-            self.spend.sums.resize(self.spend.groups.len(), SpendSums::default());
-            self.spend.sums[group].add(&partial.sums[from]);
+            let group = self.spend.groups.number(&key) as usize;
+            if group == self.spend.sums.len() {
+                self.spend.sums.push(SpendSums::default());
+            }
+            self.spend.sums[group].add(sums);
         }
     }
 
@@ -130,39 +138,35 @@ impl Merged {
 
     /// Gives spend that no event stands beside its own group: dimensions that spend does not carry are empty there.
     pub(crate) fn ensure_spend(&mut self) {
-        let carried = self.spend.carried.clone();
-        let mut beside = HashSet::new();
-        let mut part = vec![0; carried.len() + 1];
-        for number in 0..self.groups.len() {
-            let key = self.groups.key(number);
-            SpendTotals::project(&carried, key, &mut part);
-            beside.extend(self.spend.groups.find(&part));
+        let mut alone: Vec<bool> = self.spend.sums.iter().map(SpendSums::shows).collect();
+        for number in self.spend_groups().into_iter().flatten() {
+            alone[number as usize] = false;
         }
         let empty: Arc<str> = Arc::from("");
         let blank: Vec<u32> = self.texts.iter_mut().map(|texts| texts.code(&empty)).collect();
-        for number in 0..self.spend.groups.len() {
-            if beside.contains(&number) || !self.spend.sums[number].shows() {
-                continue;
-            }
+        for number in (0..alone.len()).filter(|number| alone[*number]) {
             let (sub_range, codes) = self.spend.groups.key(number).split_at(1);
-            let mut key = sub_range.to_vec();
-            key.extend_from_slice(&blank);
-            carried.iter().zip(codes).for_each(|(place, code)| key[place + 1] = *code);
+            let mut key = [sub_range, &blank].concat();
+            self.spend.carried.iter().zip(codes).for_each(|(place, code)| key[place + 1] = *code);
             self.ensure(&key);
         }
     }
-}
 
-impl SpendTotals {
-    /// The spend beside the group of `key`.
-    pub(crate) fn beside(&self, key: &[u32]) -> SpendSums {
-        let mut part = vec![0; self.carried.len() + 1];
-        Self::project(&self.carried, key, &mut part);
-        self.groups.find(&part).map(|number| self.sums[number]).unwrap_or_default()
+    /// The spend beside each group.
+    pub(crate) fn spend_beside(&self) -> Vec<SpendSums> {
+        let sums = |number: Option<u32>| number.map(|number| self.spend.sums[number as usize]).unwrap_or_default();
+        self.spend_groups().into_iter().map(sums).collect()
     }
 
-    fn project(carried: &[usize], key: &[u32], part: &mut [u32]) {
-        part[0] = key[0];
-        part[1..].iter_mut().zip(carried).for_each(|(code, place)| *code = key[place + 1]);
+    /// For each group, the spend group that has its carried dimensions, if there is one.
+    fn spend_groups(&self) -> Vec<Option<u32>> {
+        let mut part = vec![0; self.spend.carried.len() + 1];
+        let beside = |number| {
+            let key = self.groups.key(number);
+            part[0] = key[0];
+            part[1..].iter_mut().zip(&self.spend.carried).for_each(|(code, place)| *code = key[place + 1]);
+            self.spend.groups.find(&part)
+        };
+        (0..self.groups.len()).map(beside).collect()
     }
 }

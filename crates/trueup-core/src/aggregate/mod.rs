@@ -1,10 +1,11 @@
 //! Columns to state per group, customer by customer, and the merging of such states.
 //!
-//! A split is read in chunks of whole customers: `enrich` finds each customer's state in each sub-range, `mask` holds the filter
-//! against the rows, `coder` turns dimensions to codes, `groups` numbers the combinations, `state` adds up.
+//! A split is read in chunks of whole customers: `enrich` finds each customer's state in each sub-range, `coder` turns dimensions to
+//! codes, `mask` holds the filter against the rows, `groups` numbers the combinations, `state` adds up; `merge` joins the splits.
 
 mod calendar;
 mod coder;
+mod condition;
 mod enrich;
 mod events;
 mod groups;
@@ -16,12 +17,15 @@ mod state;
 
 pub(crate) use calendar::Calendar;
 pub(crate) use events::aggregate_events;
+pub(crate) use mask::Truth;
 pub(crate) use merge::Merged;
 pub(crate) use spend::{SpendSums, aggregate_spend};
 pub(crate) use state::MeasureLayout;
 
 use crate::model::Accounts;
-use crate::plan::Plan;
+use crate::plan::{Condition, Plan};
+use crate::scan::Dictionary;
+use condition::FieldTest;
 use std::sync::Arc;
 
 /// What every split of one query shares.
@@ -31,11 +35,18 @@ pub(crate) struct Context<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) calendar: Calendar,
     pub(crate) layout: MeasureLayout,
+    condition: Option<Condition<FieldTest>>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts) -> Self {
-        Self { plan, accounts, calendar: Calendar::new(plan), layout: MeasureLayout::new(&plan.measures) }
+        Self {
+            plan,
+            accounts,
+            calendar: Calendar::new(plan),
+            layout: MeasureLayout::new(&plan.measures),
+            condition: plan.row_condition.as_ref().map(FieldTest::gather),
+        }
     }
 
     /// Which of a split's accounts the query reads.
@@ -44,14 +55,12 @@ impl<'a> Context<'a> {
     }
 
     /// The names of a split's accounts.
-    fn account_names(&self, keys: &[Arc<str>]) -> Vec<Arc<str>> {
-        keys.iter()
-            .map(|key| self.accounts.get(key).map_or_else(|| key.clone(), |account| Arc::from(account.name.as_str())))
-            .collect()
+    fn account_names(&self, keys: &[Arc<str>]) -> Dictionary {
+        keys.iter().map(|key| Arc::from(self.accounts.name(key))).collect()
     }
 
     /// Which of a split's accounts subscribe to lead grading.
     fn graded(&self, keys: &[Arc<str>]) -> Vec<bool> {
-        keys.iter().map(|key| self.accounts.get(key).is_some_and(|account| account.lead_grading)).collect()
+        keys.iter().map(|key| self.accounts.lead_grading(key)).collect()
     }
 }

@@ -1,11 +1,11 @@
 //! Spend rows of one split to partial sums.
 
 use super::Context;
+use super::condition::FieldTest;
 use super::groups::Groups;
 use super::mask::{CodeTest, Truth};
-use crate::dictionary::{Computed, SpendColumn};
-use crate::plan::RowTest;
-use crate::scan::SpendSplit;
+use crate::dictionary::SpendColumn;
+use crate::scan::{CodedTexts, Dictionary, SpendSplit};
 use std::sync::Arc;
 
 /// What spend rows add up to.
@@ -42,24 +42,27 @@ pub(crate) struct SpendPartial {
     pub(crate) groups: Groups,
     pub(crate) sums: Vec<SpendSums>,
     /// Per carried dimension, its texts by code.
-    pub(crate) texts: Vec<Vec<Arc<str>>>,
+    pub(crate) texts: Vec<Dictionary>,
 }
 
 /// Aggregates a split of the spend table.
 pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> SpendPartial {
-    let plan = context.plan;
     let rows = rows_in_range(context, split);
     let kept = kept(context, split, &rows);
-    let columns: Vec<_> = plan.dimensions.iter().filter_map(|dimension| dimension.spend).collect();
-    let coded: Vec<_> = columns.iter().map(|column| codes(context, split, *column, &rows)).collect();
-    let mut groups = Groups::hashed(columns.len() + 1);
+    let columns = context.plan.dimensions.iter().filter_map(|dimension| dimension.spend);
+    let coded: Vec<CodedTexts> = columns.map(|column| codes(context, split, column, &rows)).collect();
+    let mut groups = Groups::hashed(coded.len() + 1);
     let mut sums: Vec<SpendSums> = Vec::new();
-    let mut key = vec![0; columns.len() + 1];
+    let mut key = vec![0; coded.len() + 1];
     for (at, row) in rows.iter().enumerate().filter(|(at, _)| kept[*at]) {
         key[0] = context.calendar.sub_range(split.days[*row]);
-        key[1..].iter_mut().zip(&coded).for_each(|(code, (codes, _))| *code = codes[at]);
-        let group = groups.number(&key);
-        sums.resize(groups.len(), SpendSums::default());
+        for (code, (codes, _)) in key[1..].iter_mut().zip(&coded) {
+            *code = codes[at];
+        }
+        let group = groups.number(&key) as usize;
+        if group == sums.len() {
+            sums.push(SpendSums::default());
+        }
         sums[group].add(&split.sums(*row));
     }
     SpendPartial { groups, sums, texts: coded.into_iter().map(|(_, texts)| texts).collect() }
@@ -89,12 +92,12 @@ fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<usize> {
 
 /// Which rows are not certainly outside the filter.
 fn kept(context: &Context<'_>, split: &SpendSplit, rows: &[usize]) -> Vec<bool> {
-    let Some(condition) = &context.plan.row_condition else { return vec![true; rows.len()] };
+    let Some(condition) = &context.condition else { return vec![true; rows.len()] };
     let mut bound = condition.map(&mut |test| match test {
-        RowTest::Dimension(dimension, test) => {
-            dimension.spend.map(|column| (codes(context, split, column, rows), CodeTest::new(test.clone())))
+        FieldTest::Dimension(dimension, test) => {
+            dimension.spend.map(|column| (codes(context, split, column, rows), CodeTest::new(test)))
         }
-        RowTest::Total(_) => None,
+        FieldTest::Total(_) => None,
     });
     let truths = bound.evaluate(rows.len(), &mut |test, truths: &mut Vec<Truth>| match test {
         Some(((codes, texts), test)) => test.fill(codes, texts, truths),
@@ -104,27 +107,24 @@ fn kept(context: &Context<'_>, split: &SpendSplit, rows: &[usize]) -> Vec<bool> 
 }
 
 /// The codes of `rows` in a column, and its texts.
-fn codes(context: &Context<'_>, split: &SpendSplit, column: SpendColumn, rows: &[usize]) -> (Vec<u32>, Vec<Arc<str>>) {
-    let pick = |(codes, texts): &(Vec<u32>, Vec<Arc<str>>)| {
-        (rows.iter().map(|row| codes[*row]).collect::<Vec<_>>(), texts.clone())
-    };
-    let by_day = |computed: Computed| {
-        let Some(table) = context.calendar.table(computed) else { return (vec![0; rows.len()], vec![Arc::from("")]) };
-        let code = |row: &usize| table.codes[context.calendar.offset(split.days[*row])];
-        (rows.iter().map(code).collect(), table.texts.clone())
-    };
+fn codes(context: &Context<'_>, split: &SpendSplit, column: SpendColumn, rows: &[usize]) -> CodedTexts {
+    let pick = |codes: &[u32], texts: &Dictionary| (rows.iter().map(|row| codes[*row]).collect(), texts.clone());
     let [category, channel, campaign] = &split.texts;
-    match column {
-        SpendColumn::Account => pick(&split.accounts),
-        SpendColumn::AccountName => {
-            let (codes, keys) = &split.accounts;
-            pick(&(codes.clone(), context.account_names(keys)))
+    let (codes, texts) = match column {
+        SpendColumn::Account | SpendColumn::AccountName => &split.accounts,
+        SpendColumn::AttributionCategory => category,
+        SpendColumn::AttributionChannel => channel,
+        SpendColumn::Campaign => campaign,
+        SpendColumn::Date | SpendColumn::Week | SpendColumn::Month => {
+            let Some(table) = context.calendar.spend_table(column) else {
+                return (vec![0; rows.len()], [Arc::from("")].into());
+            };
+            let code = |row: &usize| table.codes[context.calendar.offset(split.days[*row])];
+            return (rows.iter().map(code).collect(), table.texts.clone());
         }
-        SpendColumn::Date => by_day(Computed::Date),
-        SpendColumn::Week => by_day(Computed::Week),
-        SpendColumn::Month => by_day(Computed::Month),
-        SpendColumn::AttributionCategory => pick(category),
-        SpendColumn::AttributionChannel => pick(channel),
-        SpendColumn::Campaign => pick(campaign),
+    };
+    match column {
+        SpendColumn::AccountName => pick(codes, &context.account_names(texts)),
+        _ => pick(codes, texts),
     }
 }

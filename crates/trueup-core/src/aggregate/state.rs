@@ -31,6 +31,16 @@ impl MeasureLayout {
         layout
     }
 
+    /// Where a sum of money is held, if it is gathered.
+    pub(crate) fn money_place(&self, measure: Measure) -> Option<usize> {
+        self.money.iter().position(|held| *held == measure)
+    }
+
+    /// Where a count is held, if it is gathered.
+    pub(crate) fn count_place(&self, measure: Measure) -> Option<usize> {
+        self.counts.iter().position(|held| *held == measure)
+    }
+
     /// Whether any of `measures` is gathered.
     pub(crate) fn needs(&self, measures: &[Measure]) -> bool {
         measures.iter().any(|measure| self.counts.contains(measure) || self.money.contains(measure))

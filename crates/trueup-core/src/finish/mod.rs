@@ -8,7 +8,7 @@ mod table;
 
 pub use table::{Column, ResultTable, Row, Texts, Value, Values};
 
-use crate::aggregate::{Context, Merged};
+use crate::aggregate::{Context, Merged, Truth};
 use crate::error::QueryError;
 use crate::plan::Output;
 use crate::query::Interval;
@@ -27,8 +27,9 @@ pub(crate) fn finish(context: &Context<'_>, mut merged: Merged) -> Result<Result
         merged.ensure_spend();
     }
     let finished = Finished::new(context, &merged);
-    let passes = |group: &usize| plan.having.as_ref().is_none_or(|having| finished.passes(having, *group));
-    let mut groups: Vec<usize> = (0..merged.groups.len()).filter(passes).collect();
+    let passes = plan.having.as_ref().map(|having| finished.truths(having));
+    let is_kept = |group: &usize| passes.as_ref().is_none_or(|truths| truths[*group] == Truth::True);
+    let mut groups: Vec<usize> = (0..merged.groups.len()).filter(is_kept).collect();
     let dictionaries: Vec<_> = merged.texts.iter().map(|texts| Dictionary::new(texts.texts())).collect();
     groups.sort_unstable_by(|a, b| compare(&dictionaries, merged.groups.key(*a), merged.groups.key(*b)));
     let mut columns = Vec::new();
@@ -74,6 +75,7 @@ impl Dictionary {
 
 fn compare(dictionaries: &[Dictionary], a: &[u32], b: &[u32]) -> Ordering {
     let ranks = dictionaries.iter().zip(a[1..].iter().zip(&b[1..]));
-    let by_text = ranks.map(|(dictionary, (a, b))| dictionary.ranks[*a as usize].cmp(&dictionary.ranks[*b as usize]));
-    a[0].cmp(&b[0]).then_with(|| by_text.fold(Ordering::Equal, Ordering::then))
+    let mut by_text =
+        ranks.map(|(dictionary, (a, b))| dictionary.ranks[*a as usize].cmp(&dictionary.ranks[*b as usize]));
+    a[0].cmp(&b[0]).then_with(|| by_text.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
 }

@@ -58,7 +58,7 @@ impl Interval {
     fn holds_together(self, first: Day, day: Day) -> bool {
         match self {
             Self::Total => true,
-            Self::Month => first.month() == day.month(),
+            Self::Month => first.is_same_month(day),
             Self::Week => first.monday() == day.monday(),
             Self::Day => false,
         }

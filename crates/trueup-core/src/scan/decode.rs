@@ -1,7 +1,6 @@
 //! Record batches of a split to its narrow columns.
 
-use super::spend::CodedTexts;
-use super::{ColumnFault, NO_VALUE, Runs, Split, TextColumn, text};
+use super::{CodedTexts, ColumnFault, NO_VALUE, Runs, Split, TextColumn, text};
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::Stage;
 use crate::plan::Projection;
@@ -24,17 +23,17 @@ impl Split {
         }
         let customers = customers.values();
         let (accounts, account_keys) = accounts(batch)?;
-        check_customers(customers, &accounts, &account_keys)?;
+        check_customers(customers, &accounts)?;
         let runs = Runs::new(rows, account_keys, |row| customers[row] != customers[row - 1], |row| accounts[row]);
         let days = days(column(batch, "date")?)?;
         check_order(&runs, &days)?;
         let stages = stages(column(batch, "type")?)?;
-        let mut split = Self { runs, days, stages, ..Self::default() };
+        let mut split = Self { runs: Arc::new(runs), days: days.into(), stages: stages.into(), ..Self::default() };
         if projection.totals {
-            split.totals = totals("total", column(batch, "total")?)?;
+            split.totals = totals("total", column(batch, "total")?)?.into();
         }
         if projection.date_times {
-            split.date_times = date_times(column(batch, "dateTime")?)?;
+            split.date_times = date_times(column(batch, "dateTime")?)?.into();
         }
         for name in &projection.texts {
             if let Some(array) = batch.column_by_name(name) {
@@ -58,10 +57,10 @@ pub(super) fn accounts(batch: &RecordBatch) -> Result<CodedTexts, ColumnFault> {
 
 /// Customers must be numbered one by one, and each be of one account: a row counted to another customer would be counted to another
 /// account too.
-fn check_customers(customers: &[i32], accounts: &[u32], account_keys: &[Arc<str>]) -> Result<(), ColumnFault> {
+fn check_customers(customers: &[i32], accounts: &[u32]) -> Result<(), ColumnFault> {
     for (numbers, codes) in customers.windows(2).zip(accounts.windows(2)) {
         match numbers[1].checked_sub(numbers[0]) {
-            Some(0) if codes[0] == codes[1] || account_keys[codes[0] as usize] == account_keys[codes[1] as usize] => {}
+            Some(0) if codes[0] == codes[1] => {}
             Some(0) => return Err(ColumnFault::new("account", "a customer has two accounts")),
             Some(1) => {}
             _ => return Err(ColumnFault::new(CUSTOMER_COLUMN, "customers are not numbered one by one")),
@@ -115,5 +114,19 @@ pub(super) fn totals(name: &str, array: &ArrayRef) -> Result<Vec<i64>, ColumnFau
 fn date_times(array: &ArrayRef) -> Result<Vec<i64>, ColumnFault> {
     let times =
         array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(|| ColumnFault::new("dateTime", WRONG_TYPE))?;
-    Ok(times.iter().map(|time| time.unwrap_or(NO_VALUE)).collect())
+    times
+        .iter()
+        .map(|time| match time {
+            None => Ok(NO_VALUE),
+            Some(micros) if TIMES.contains(&micros) => Ok(micros),
+            Some(_) => Err(ColumnFault::new("dateTime", "a point in time is out of range")),
+        })
+        .collect()
 }
+
+/// Points in time, in microseconds, up to two days around the days that an event may have: one for a date that differs from that of the
+/// point in time, one for the time zone.
+const TIMES: std::ops::RangeInclusive<i64> = {
+    const DAY: i64 = 86_400_000_000;
+    -2 * DAY..=(u16::MAX as i64 + 3) * DAY
+};

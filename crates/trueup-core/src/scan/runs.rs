@@ -1,5 +1,6 @@
 //! Customers as runs of consecutive events.
 
+use super::Dictionary;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ pub(crate) struct Runs {
     /// Per customer, where its account stands in `account_keys`.
     accounts: Vec<u32>,
     /// The accounts of the split.
-    account_keys: Vec<Arc<str>>,
+    account_keys: Dictionary,
 }
 
 impl Runs {
@@ -19,7 +20,7 @@ impl Runs {
     /// `account(row)` is the code of its account.
     pub(crate) fn new(
         rows: u32,
-        account_keys: Vec<Arc<str>>,
+        account_keys: Dictionary,
         starts_customer: impl Fn(usize) -> bool,
         account: impl Fn(usize) -> u32,
     ) -> Self {
@@ -58,7 +59,7 @@ impl Runs {
     }
 
     /// The accounts of the split.
-    pub(crate) fn account_keys(&self) -> &[Arc<str>] {
+    pub(crate) fn account_keys(&self) -> &Dictionary {
         &self.account_keys
     }
 }

@@ -2,15 +2,11 @@
 
 use super::decode::{accounts, column, days, totals};
 use super::text::dictionary_codes;
-use super::{ColumnFault, NO_VALUE};
+use super::{CodedTexts, ColumnFault, NO_VALUE};
 use crate::model::SPEND_TEXTS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
-use std::sync::Arc;
-
-/// Codes and texts of one column.
-pub(crate) type CodedTexts = (Vec<u32>, Vec<Arc<str>>);
 
 /// Columns of spend rows; code 0 is the empty text.
 #[derive(Clone, Debug, Default)]

@@ -4,15 +4,22 @@ use super::{ColumnFault, Runs};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, DictionaryArray};
+use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// A column of texts. The code 0 is the empty text; other texts may stand under more than one code.
+/// The texts of a column by code. The code 0 is the empty text, and each text has one code.
+pub(crate) type Dictionary = Arc<[Arc<str>]>;
+
+/// A code per row, and the texts by code.
+pub(crate) type CodedTexts = (Vec<u32>, Dictionary);
+
+/// A column of texts.
 #[derive(Clone, Debug)]
 pub(crate) struct TextColumn {
     codes: Codes,
     /// One code per customer rather than per event: the column never varies inside a customer of the split.
     per_customer: bool,
-    dictionary: Vec<Arc<str>>,
+    dictionary: Dictionary,
 }
 
 /// Codes, as narrow as the dictionary allows.
@@ -40,6 +47,15 @@ impl Codes {
             Self::Word(codes) => codes[at],
         }
     }
+
+    /// Appends the codes at `places`.
+    fn gather(&self, places: &[u32], into: &mut Vec<u32>) {
+        match self {
+            Self::Byte(codes) => into.extend(places.iter().map(|at| u32::from(codes[*at as usize]))),
+            Self::Short(codes) => into.extend(places.iter().map(|at| u32::from(codes[*at as usize]))),
+            Self::Word(codes) => into.extend(places.iter().map(|at| codes[*at as usize])),
+        }
+    }
 }
 
 impl TextColumn {
@@ -47,10 +63,11 @@ impl TextColumn {
     pub(crate) fn decode(name: &str, array: &ArrayRef, runs: &Runs) -> Result<Self, ColumnFault> {
         let (codes, dictionary) = dictionary_codes(name, array)?;
         let cardinality = dictionary.len();
-        match per_customer(&codes, runs) {
-            Some(codes) => Ok(Self { codes: Codes::new(codes, cardinality), per_customer: true, dictionary }),
-            None => Ok(Self { codes: Codes::new(codes, cardinality), per_customer: false, dictionary }),
-        }
+        let (codes, per_customer) = match per_customer(&codes, runs) {
+            Some(codes) => (codes, true),
+            None => (codes, false),
+        };
+        Ok(Self { codes: Codes::new(codes, cardinality), per_customer, dictionary })
     }
 
     /// The code of an event.
@@ -58,39 +75,44 @@ impl TextColumn {
         self.codes.get(if self.per_customer { customer } else { event })
     }
 
+    /// Appends the codes of events, whose customers stand beside them.
+    pub(crate) fn gather(&self, customers: &[u32], events: &[u32], into: &mut Vec<u32>) {
+        self.codes.gather(if self.per_customer { customers } else { events }, into);
+    }
+
     /// The texts by code.
-    pub(crate) fn dictionary(&self) -> &[Arc<str>] {
+    pub(crate) const fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 }
 
 /// The codes and texts of a dictionary array; null and the empty text are code 0.
-pub(super) fn dictionary_codes(name: &str, array: &ArrayRef) -> Result<(Vec<u32>, Vec<Arc<str>>), ColumnFault> {
+pub(super) fn dictionary_codes(name: &str, array: &ArrayRef) -> Result<CodedTexts, ColumnFault> {
+    let fault = |fault| ColumnFault::new(name, fault);
     let dictionary: &DictionaryArray<Int32Type> =
-        array.as_dictionary_opt().ok_or_else(|| ColumnFault::new(name, "expected a dictionary of texts"))?;
-    let values = dictionary
-        .values()
-        .as_string_opt::<i32>()
-        .ok_or_else(|| ColumnFault::new(name, "expected a dictionary of texts"))?;
+        array.as_dictionary_opt().ok_or_else(|| fault("expected a dictionary of texts"))?;
+    let values = dictionary.values().as_string_opt::<i32>().ok_or_else(|| fault("expected a dictionary of texts"))?;
     let mut texts: Vec<Arc<str>> = vec![Arc::from("")];
+    let mut known: HashMap<&str, u32> = HashMap::with_capacity(values.len());
+    known.insert("", 0);
     let mut codes_of_values = Vec::with_capacity(values.len());
     for text in values {
-        match text {
-            None | Some("") => codes_of_values.push(0),
-            Some(text) => {
-                codes_of_values.push(u32::try_from(texts.len()).map_err(|_| ColumnFault::new(name, "too many texts"))?);
-                texts.push(Arc::from(text));
-            }
+        let text = text.unwrap_or("");
+        let next = u32::try_from(texts.len()).map_err(|_| fault("too many texts"))?;
+        let code = *known.entry(text).or_insert(next);
+        if code == next {
+            texts.push(Arc::from(text));
         }
+        codes_of_values.push(code);
     }
+    let code = |key: i32| usize::try_from(key).ok().and_then(|key| codes_of_values.get(key)).copied();
     let keys = dictionary.keys();
-    let code = |key: i32| usize::try_from(key).ok().and_then(|key| codes_of_values.get(key)).copied().unwrap_or(0);
-    let codes = if keys.null_count() == 0 {
+    let codes: Option<Vec<u32>> = if keys.null_count() == 0 {
         keys.values().iter().map(|key| code(*key)).collect()
     } else {
-        keys.iter().map(|key| key.map_or(0, code)).collect()
+        keys.iter().map(|key| key.map_or(Some(0), code)).collect()
     };
-    Ok((codes, texts))
+    Ok((codes.ok_or_else(|| fault("a code is not in the dictionary"))?, texts.into()))
 }
 
 /// One code per customer, if no customer has two.

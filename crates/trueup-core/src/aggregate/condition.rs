@@ -1,0 +1,84 @@
+//! A filter's conditions with all that is asked of one dimension brought together, so that it is held against each text once.
+
+use super::mask::Truth;
+use crate::plan::{Condition, DimensionRef, RowTest};
+use crate::query::{NumberTest, TextTest};
+
+/// What a filter asks of one field.
+#[derive(Clone, Debug)]
+pub(crate) enum FieldTest {
+    /// Tests of a dimension's text.
+    Dimension(DimensionRef, Condition<TextTest>),
+    /// A test of the event's own amount, in currency units.
+    Total(NumberTest),
+}
+
+impl FieldTest {
+    /// The tests of a filter, brought together. `and` and `or` may be regrouped freely, in three-valued logic too; what is asked of one
+    /// dimension is known for a row or unknown for it as a whole.
+    pub(crate) fn gather(condition: &Condition<RowTest>) -> Condition<Self> {
+        match condition {
+            Condition::Test(RowTest::Total(test)) => Condition::Test(Self::Total(test.clone())),
+            Condition::Test(RowTest::Dimension(dimension, test)) => {
+                Condition::Test(Self::Dimension(dimension.clone(), Condition::Test(test.clone())))
+            }
+            Condition::Not(part) => match Self::gather(part) {
+                Condition::Test(Self::Dimension(dimension, test)) => {
+                    Condition::Test(Self::Dimension(dimension, Condition::Not(Box::new(test))))
+                }
+                other => Condition::Not(Box::new(other)),
+            },
+            Condition::All(parts) => join(parts, Condition::All, Condition::All),
+            Condition::Any(parts) => join(parts, Condition::Any, Condition::Any),
+        }
+    }
+}
+
+/// Joins parts, those that ask of one dimension only first among themselves.
+fn join(
+    parts: &[Condition<RowTest>],
+    fields: fn(Vec<Condition<FieldTest>>) -> Condition<FieldTest>,
+    texts: fn(Vec<Condition<TextTest>>) -> Condition<TextTest>,
+) -> Condition<FieldTest> {
+    let mut others = Vec::new();
+    let mut by_dimension: Vec<(DimensionRef, Vec<Condition<TextTest>>)> = Vec::new();
+    for part in parts {
+        match FieldTest::gather(part) {
+            Condition::Test(FieldTest::Dimension(dimension, test)) => {
+                match by_dimension.iter_mut().find(|(known, _)| known.name == dimension.name) {
+                    Some((_, tests)) => tests.push(test),
+                    None => by_dimension.push((dimension, vec![test])),
+                }
+            }
+            other => others.push(other),
+        }
+    }
+    let joined = by_dimension
+        .into_iter()
+        .map(|(dimension, tests)| Condition::Test(FieldTest::Dimension(dimension, texts(tests))));
+    let mut all: Vec<_> = joined.chain(others).collect();
+    match all.pop() {
+        Some(only) if all.is_empty() => only,
+        Some(last) => {
+            all.push(last);
+            fields(all)
+        }
+        None => fields(all),
+    }
+}
+
+impl Condition<TextTest> {
+    /// Whether a text passes.
+    pub(super) fn holds(&self, text: &str) -> Truth {
+        Truth::from(self.passes(text))
+    }
+
+    fn passes(&self, text: &str) -> bool {
+        match self {
+            Self::Test(test) => test.holds(text),
+            Self::Not(part) => !part.passes(text),
+            Self::All(parts) => parts.iter().all(|part| part.passes(text)),
+            Self::Any(parts) => parts.iter().any(|part| part.passes(text)),
+        }
+    }
+}
