@@ -1,6 +1,7 @@
 //! What a query will do, and what it did.
 
 use crate::dataset::Dataset;
+use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::plan::{Origin, Plan};
 use crate::query::DateRange;
 use crate::run::{kept, milliseconds};
@@ -17,7 +18,7 @@ pub struct Explanation {
     pub columns: Vec<String>,
     /// Row groups of events that are read.
     pub event_parts_kept: usize,
-    /// Row groups of events that statistics rule out.
+    /// Row groups of events that are left unread, as statistics rule them out.
     pub event_parts_skipped: usize,
     /// Row groups of spend that are read.
     pub spend_parts_kept: usize,
@@ -54,13 +55,14 @@ pub struct Measured {
 }
 
 impl Explanation {
-    pub(crate) fn new(plan: &Plan, dataset: &Dataset) -> Self {
-        let mut columns: Vec<String> = ["account", "type", "date"].map(str::to_owned).to_vec();
+    /// Explains what `plan` reads of `dataset`, with or without pruning.
+    pub(crate) fn new(plan: &Plan, dataset: &Dataset, pruning: bool) -> Self {
+        let mut columns: Vec<String> = ["account", CUSTOMER_COLUMN, "type", "date"].map(str::to_owned).to_vec();
         columns.extend(plan.projection.totals.then(|| "total".to_owned()));
         columns.extend(plan.projection.date_times.then(|| "dateTime".to_owned()));
         columns.extend(plan.projection.texts.iter().cloned());
-        let events = kept(dataset.events(), plan, true).len();
-        let spend = if plan.needs_spend { kept(dataset.spend(), plan, true).len() } else { 0 };
+        let events = kept(dataset.events(), plan, pruning).len();
+        let spend = if plan.needs_spend { kept(dataset.spend(), plan, pruning).len() } else { 0 };
         let origin = |origin| match origin {
             Origin::Computed(_) => "computed",
             Origin::Stored => "stored",

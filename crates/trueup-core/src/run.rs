@@ -2,13 +2,14 @@
 
 use crate::aggregate::{Context, Merged, aggregate_events, aggregate_spend};
 use crate::dataset::{Dataset, Part, Pruning};
-use crate::error::Error;
+use crate::error::{DatasetError, Error};
 use crate::explain::{Explanation, Measured};
 use crate::finish::{self, ResultTable};
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How a query is carried out; none of it changes a byte of the answer.
@@ -59,7 +60,7 @@ impl Dataset {
     /// The query is at fault.
     pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
         let plan = Plan::new(query, self.columns())?;
-        Ok(Explanation::new(&plan, self))
+        Ok(Explanation::new(&plan, self, true))
     }
 
     /// The plan of a query, and what running it took.
@@ -69,7 +70,7 @@ impl Dataset {
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
         let plan = Plan::new(query, self.columns())?;
         let (_, measured) = self.execute(&plan, execution)?;
-        Ok(Explanation::new(&plan, self).with_measured(measured))
+        Ok(Explanation::new(&plan, self, execution.pruning).with_measured(measured))
     }
 
     fn execute(&self, plan: &Plan, execution: Execution) -> Result<(ResultTable, Measured), Error> {
@@ -88,25 +89,27 @@ impl Dataset {
         let context = Context::new(plan, self.accounts());
         let events = kept(self.events(), plan, pruning);
         let spend = if plan.needs_spend { kept(self.spend(), plan, pruning) } else { Vec::new() };
-        let partials = events
-            .par_iter()
-            .map(|part| part.read(&plan.projection).map(|split| aggregate_events(&context, &split)))
-            .collect::<Result<Vec<_>, _>>()?;
-        let spend_partials = spend
-            .par_iter()
-            .map(|part| part.read().map(|split| aggregate_spend(&context, &split)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let merged = Mutex::new(Merged::new(plan, &context.layout));
+        events.par_iter().try_for_each(|part| {
+            let partial = aggregate_events(&context, &*part.read(&plan.projection)?);
+            locked(&merged).add(&partial);
+            Ok::<_, DatasetError>(())
+        })?;
+        spend.par_iter().try_for_each(|part| {
+            let partial = aggregate_spend(&context, &*part.read()?);
+            locked(&merged).add_spend(&partial);
+            Ok::<_, DatasetError>(())
+        })?;
+        let merged = merged.into_inner().unwrap_or_else(PoisonError::into_inner);
         let aggregated = begun.elapsed();
-        let mut merged = Merged::new(plan, &context.layout);
-        partials.iter().for_each(|partial| merged.add(partial));
-        spend_partials.iter().for_each(|partial| merged.add_spend(partial));
+        let kept_rows = merged.rows;
         let groups = merged.groups.len();
         let table = finish::finish(&context, merged)?;
         let total = begun.elapsed();
         let measured = Measured {
             parts: events.len() + spend.len(),
             rows: events.iter().map(|part| part.rows).sum::<u64>() + spend.iter().map(|part| part.rows).sum::<u64>(),
-            kept_rows: partials.iter().map(|partial| partial.rows).sum(),
+            kept_rows,
             groups,
             result_rows: table.len(),
             aggregation: aggregated,
@@ -114,6 +117,11 @@ impl Dataset {
         };
         Ok((table, measured))
     }
+}
+
+/// What has been merged so far. A panic while merging ends the query, so that nobody answers from a state that is half merged.
+fn locked<'a>(merged: &'a Mutex<Merged>) -> MutexGuard<'a, Merged> {
+    merged.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The parts that a query reads, in order.

@@ -1,16 +1,23 @@
 //! The answer as an Arrow record batch.
 
-use super::{Column, ResultTable, Values};
-use arrow_array::{ArrayRef, Date32Array, Decimal128Array, Float64Array, RecordBatch, StringArray, UInt64Array};
+#[cfg(test)]
+mod tests;
+
+use super::{Column, ResultTable, Texts, Values};
+use arrow_array::{
+    ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
+    UInt64Array,
+};
 use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
 
 impl ResultTable {
-    /// The answer as one record batch: days as `Date32`, dimensions as `Utf8` (never null), counts as `UInt64`, money as
-    /// `Decimal128(38, 6)` in currency units, ratios as `Float64`.
+    /// The answer as one record batch: days as `Date32`, dimensions as `Dictionary(Int32, Utf8)` (never null; its texts are those
+    /// that some row has), counts as `UInt64`, money as `Decimal128(38, 6)` in currency units, ratios as `Float64`.
     ///
     /// # Errors
-    /// An amount of money has more than 38 digits.
+    /// An amount of money has more than 38 digits; the distinct texts of a dimension are more than 2 GiB, or more than an `Int32`
+    /// counts; or the table was made of columns that differ in length.
     pub fn record_batch(&self) -> Result<RecordBatch, ArrowError> {
         let arrays: Vec<ArrayRef> = self.columns.iter().map(array).collect::<Result<_, _>>()?;
         let field = |(column, array): (&Column, &ArrayRef)| Field::new(&column.name, array.data_type().clone(), false);
@@ -22,9 +29,7 @@ impl ResultTable {
 fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     Ok(match &column.values {
         Values::Days(days) => Arc::new(Date32Array::from_iter_values(days.iter().map(|day| i32::from(day.number())))),
-        Values::Texts(texts) => {
-            Arc::new(StringArray::from_iter_values((0..texts.codes.len()).map(|row| texts.get(row))))
-        }
+        Values::Texts(texts) => Arc::new(dictionary(texts)?),
         Values::Counts(counts) => Arc::new(UInt64Array::from(counts.clone())),
         Values::Money(amounts) => {
             let array = Decimal128Array::from(amounts.clone()).with_precision_and_scale(38, 6)?;
@@ -33,4 +38,24 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
         }
         Values::Ratios(ratios) => Arc::new(Float64Array::from(ratios.clone())),
     })
+}
+
+/// The texts that occur, in their order, and the rows' keys among them.
+fn dictionary(texts: &Texts) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
+    let mut occurs = vec![false; texts.dictionary.len()];
+    texts.codes.iter().for_each(|code| occurs[*code as usize] = true);
+    let mut keys = Vec::with_capacity(occurs.len());
+    let mut values: Vec<&str> = Vec::new();
+    let mut bytes = 0_usize;
+    for (text, occurs) in texts.dictionary.iter().zip(occurs) {
+        keys.push(i32::try_from(values.len()).map_err(|_| ArrowError::DictionaryKeyOverflowError)?);
+        if occurs {
+            bytes += text.len();
+            values.push(text);
+        }
+    }
+    // The array's offsets are of 32 bits, and making it panics where they do not suffice.
+    i32::try_from(bytes).map_err(|_| ArrowError::OffsetOverflowError(bytes))?;
+    let keys: Int32Array = texts.codes.iter().map(|code| keys[*code as usize]).collect();
+    DictionaryArray::try_new(keys, Arc::new(StringArray::from_iter_values(values)))
 }

@@ -27,7 +27,7 @@ fn series(column: &Column) -> PolarsResult<Series> {
             Series::new(name, numbers).cast(&DataType::Date)?
         }
         Values::Texts(texts) => {
-            Series::new(name, (0..texts.codes.len()).map(|row| texts.get(row)).collect::<Vec<&str>>())
+            Series::new(name, (0..texts.codes().len()).map(|row| texts.get(row)).collect::<Vec<&str>>())
         }
         Values::Counts(counts) => Series::new(name, counts),
         Values::Money(amounts) => Int128Chunked::from_slice(name, amounts).into_decimal(38, 6)?.into_series(),

@@ -37,13 +37,13 @@ pub enum Values {
     Ratios(Vec<f64>),
 }
 
-/// Texts, each distinct one held once.
+/// Texts by row, each distinct one held once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texts {
-    /// For each row, where its text stands in `dictionary`.
-    pub codes: Vec<u32>,
+    /// Where each row's text stands in the dictionary; every code does stand there.
+    pub(crate) codes: Vec<u32>,
     /// The distinct texts.
-    pub dictionary: Vec<Arc<str>>,
+    pub(crate) dictionary: Vec<Arc<str>>,
 }
 
 /// One value of an answer.
@@ -76,6 +76,24 @@ impl Value<'_> {
 }
 
 impl Texts {
+    /// The texts of rows: `codes` says for each row where its text stands in `dictionary`. `None` if some code stands for no text.
+    #[must_use]
+    pub fn new(codes: Vec<u32>, dictionary: Vec<Arc<str>>) -> Option<Self> {
+        codes.iter().all(|code| (*code as usize) < dictionary.len()).then_some(Self { codes, dictionary })
+    }
+
+    /// For each row, where its text stands in [`Texts::dictionary`].
+    #[must_use]
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// The distinct texts; there may be some that no row has.
+    #[must_use]
+    pub fn dictionary(&self) -> &[Arc<str>] {
+        &self.dictionary
+    }
+
     /// The text of a row, or the empty text past the last row.
     #[must_use]
     pub fn get(&self, row: usize) -> &str {

@@ -66,14 +66,14 @@ type Split = (Option<Condition<RowTest>>, Option<Condition<MetricTest>>);
 
 /// Splits a filter at its outermost ands.
 pub(super) fn split(filter: &Filter, columns: &BTreeSet<String>) -> Result<Split, QueryError> {
-    filter.check_bounds().map_err(|fault| refused(filter, fault))?;
+    filter.check_bounds().map_err(|(field, fault)| refused(field, fault))?;
     let mut rows = Vec::new();
     let mut finished = Vec::new();
     for part in conjuncts(filter) {
         match (decided(part, true), decided(part, false)) {
-            (true, true) => return Err(refused(part, FilterFault::MixedKinds)),
-            (true, false) => finished.push(build(part, &mut metric_test)?),
-            (false, _) => rows.push(build(part, &mut |name, test| row_test(name, test, columns))?),
+            (Some(metric), Some(_)) => return Err(refused(metric, FilterFault::MixedKinds)),
+            (Some(_), None) => finished.push(build(part, &mut metric_test)?),
+            (None, _) => rows.push(build(part, &mut |name, test| row_test(name, test, columns))?),
         }
     }
     let join = |parts: Vec<_>| (!parts.is_empty()).then_some(Condition::All(parts));
@@ -88,12 +88,12 @@ fn conjuncts(filter: &Filter) -> Vec<&Filter> {
     }
 }
 
-/// Whether some condition below is decided on finished rows, or, with `finished` false, on events.
-fn decided(filter: &Filter, finished: bool) -> bool {
+/// The first field below that is decided on finished rows, or, with `finished` false, on events.
+fn decided(filter: &Filter, finished: bool) -> Option<&str> {
     match filter {
-        Filter::Field { name, .. } => is_finished(name) == finished,
+        Filter::Field { name, .. } => (is_finished(name) == finished).then_some(name),
         Filter::Not(part) => decided(part, finished),
-        Filter::All(parts) | Filter::Any(parts) => parts.iter().any(|part| decided(part, finished)),
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(|part| decided(part, finished)),
     }
 }
 
@@ -102,9 +102,7 @@ fn build<T>(
     leaf: &mut impl FnMut(&str, &Test) -> Result<T, FilterFault>,
 ) -> Result<Condition<T>, QueryError> {
     Ok(match filter {
-        Filter::Field { name, test } => {
-            Condition::Test(leaf(name, test).map_err(|fault| QueryError::Filter { field: name.clone(), fault })?)
-        }
+        Filter::Field { name, test } => Condition::Test(leaf(name, test).map_err(|fault| refused(name, fault))?),
         Filter::Not(part) => Condition::Not(Box::new(build(part, leaf)?)),
         Filter::All(parts) => Condition::All(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
         Filter::Any(parts) => Condition::Any(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
@@ -124,16 +122,6 @@ fn metric_test(name: &str, test: &Test) -> Result<MetricTest, FilterFault> {
     Ok(MetricTest { formula: metric.formula, test })
 }
 
-fn refused(filter: &Filter, fault: FilterFault) -> QueryError {
-    let mut first = filter;
-    loop {
-        first = match first {
-            Filter::Field { name, .. } => return QueryError::Filter { field: name.clone(), fault },
-            Filter::Not(part) => part,
-            Filter::All(parts) | Filter::Any(parts) => match parts.first() {
-                Some(part) => part,
-                None => return QueryError::Filter { field: String::new(), fault },
-            },
-        };
-    }
+fn refused(field: &str, fault: FilterFault) -> QueryError {
+    QueryError::Filter { field: field.to_owned(), fault }
 }

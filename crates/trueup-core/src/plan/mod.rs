@@ -3,6 +3,8 @@
 mod condition;
 mod dimension;
 mod projection;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use condition::{Condition, MetricTest, RowTest};
 pub(crate) use dimension::{DimensionRef, Origin};
@@ -51,14 +53,16 @@ pub(crate) enum Output {
 }
 
 impl Plan {
-    /// Resolves `query` for a dataset whose events carry `columns` beside the required ones.
+    /// Resolves `query` for a dataset whose events carry `columns` beside the required ones. Of several faults the first in the
+    /// order of the contract is told: fields, range, filter, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
-        check_range(query)?;
-        let (output, dimensions) = resolve_fields(&query.fields, columns)?;
+        query.check()?;
+        let (output, dimensions) = resolve_fields(&query.fields, columns);
         let (row_condition, having) = match &query.filter {
             Some(filter) => condition::split(filter, columns)?,
             None => (None, None),
         };
+        check_span(query)?;
         let measures = needed_measures(&output, having.as_ref());
         let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
         let mut projection = Projection::default();
@@ -91,11 +95,7 @@ impl Plan {
     }
 }
 
-fn check_range(query: &EventsQuery) -> Result<(), QueryError> {
-    let DateRange { start, end } = query.range;
-    if end < start {
-        return Err(QueryError::ReversedRange { start, end });
-    }
+fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     let days = query.range.days();
     if query.interval == Interval::Total && days > ATTRIBUTION_WINDOW_DAYS && !query.long_total {
         return Err(QueryError::SpanTooLong { days, limit: ATTRIBUTION_WINDOW_DAYS });
@@ -103,23 +103,11 @@ fn check_range(query: &EventsQuery) -> Result<(), QueryError> {
     Ok(())
 }
 
-fn resolve_fields(
-    fields: &[String],
-    columns: &BTreeSet<String>,
-) -> Result<(Vec<Output>, Vec<DimensionRef>), QueryError> {
-    if fields.is_empty() {
-        return Err(QueryError::MissingFields);
-    }
+fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> (Vec<Output>, Vec<DimensionRef>) {
     let mut output = Vec::new();
     let mut dimensions: Vec<DimensionRef> = Vec::new();
     let mut seen = BTreeSet::new();
-    for name in fields {
-        if !seen.insert(name) {
-            continue;
-        }
-        if name == "start" || name == "end" {
-            return Err(QueryError::ReservedField { name: name.clone() });
-        }
+    for name in fields.iter().filter(|name| seen.insert(*name)) {
         if let Some((field, metric)) = dictionary::metric(name) {
             output.push(Output::Metric(field, metric.formula));
         } else {
@@ -127,10 +115,7 @@ fn resolve_fields(
             dimensions.push(DimensionRef::new(name, columns));
         }
     }
-    if !output.iter().any(|column| matches!(column, Output::Metric(..))) {
-        return Err(QueryError::MissingMetric);
-    }
-    Ok((output, dimensions))
+    (output, dimensions)
 }
 
 fn needed_measures(output: &[Output], having: Option<&Condition<MetricTest>>) -> BTreeSet<Measure> {

@@ -1,13 +1,9 @@
 //! Which filters are accepted.
 
 use super::filter::decimal_number;
-use super::{Comparison, Filter, Operand, Test};
+use super::{Comparison, Operand, Test};
 use crate::dictionary;
 
-/// Conditions may be nested so deep.
-pub const MAX_DEPTH: usize = 32;
-/// All conditions and joined parts of one filter may number so many.
-pub const MAX_OPERANDS: usize = 1_000;
 /// A regular expression may have so many characters.
 pub const MAX_PATTERN: usize = 1_000;
 /// A compiled regular expression may take so many bytes.
@@ -29,8 +25,13 @@ pub enum FilterFault {
         limit: usize,
     },
     /// The pattern does not compile, or not within the size allowed.
-    #[error("the regular expression does not compile: {0}")]
-    BadPattern(String),
+    #[error("the regular expression `{pattern}` does not compile: {reason}")]
+    BadPattern {
+        /// The pattern on one line, cut where it is long.
+        pattern: String,
+        /// Why it does not, on one line.
+        reason: String,
+    },
     /// A metric or `total` is compared with something that is no number.
     #[error("expected a number to compare with, but found `{0}`")]
     NotANumber(String),
@@ -174,7 +175,17 @@ fn compile(pattern: &str, flags: &str) -> Result<regex::Regex, FilterFault> {
             other => return Err(FilterFault::UnknownFlag(other)),
         };
     }
-    builder.build().map_err(|error| FilterFault::BadPattern(error.to_string()))
+    builder.build().map_err(|error| bad_pattern(pattern, &error))
+}
+
+fn bad_pattern(pattern: &str, error: &regex::Error) -> FilterFault {
+    const SHOWN: usize = 60;
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = error.to_string();
+    // A syntax error draws the pattern on lines of its own; the last line says what is wrong.
+    let reason = text.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or(&text);
+    let cut = pattern.char_indices().nth(SHOWN).map(|(end, _)| format!("{}...", &pattern[..end]));
+    FilterFault::BadPattern { pattern: line(&cut.unwrap_or_else(|| pattern.to_owned())), reason: line(reason) }
 }
 
 /// Checks a test on the field `name` as a query would.
@@ -190,41 +201,8 @@ pub(crate) fn is_number(name: &str) -> bool {
     dictionary::metric(name).is_some()
 }
 
-/// Whether the field is decided on finished rows.
-pub(crate) fn is_finished(name: &str) -> bool {
+/// Whether a condition on the field is decided on finished rows: a metric other than the event's own `total`.
+#[must_use]
+pub fn is_finished(name: &str) -> bool {
     name != "total" && is_number(name)
-}
-
-impl Filter {
-    /// Checks depth, and how many conditions and joined parts there are; the outermost join does not count.
-    pub(crate) fn check_bounds(&self) -> Result<(), FilterFault> {
-        let (depth, operands) = self.measure(0)?;
-        if depth > MAX_DEPTH {
-            return Err(FilterFault::TooDeep { limit: MAX_DEPTH });
-        }
-        if operands > MAX_OPERANDS {
-            return Err(FilterFault::TooManyOperands { limit: MAX_OPERANDS });
-        }
-        Ok(())
-    }
-
-    fn measure(&self, above: usize) -> Result<(usize, usize), FilterFault> {
-        // The descent stops here, so that no filter can exhaust the stack.
-        if above > MAX_DEPTH {
-            return Err(FilterFault::TooDeep { limit: MAX_DEPTH });
-        }
-        let parts = match self {
-            Self::Field { .. } => return Ok((1, 1)),
-            Self::All(parts) | Self::Any(parts) => parts.as_slice(),
-            Self::Not(part) => std::slice::from_ref(&**part),
-        };
-        let mut depth = 0;
-        let mut operands = 0;
-        for part in parts {
-            let (below, count) = part.measure(above + 1)?;
-            depth = depth.max(below);
-            operands += count + usize::from(!matches!(part, Self::Field { .. }));
-        }
-        Ok((depth + 1, operands))
-    }
 }

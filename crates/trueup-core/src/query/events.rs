@@ -1,7 +1,8 @@
 //! A request for aggregated metrics.
 
 use super::{DateRange, Filter, Interval};
-use crate::Day;
+use crate::error::QueryError;
+use crate::{Day, dictionary};
 use std::collections::BTreeSet;
 
 /// The accounts that a query reads.
@@ -87,5 +88,25 @@ impl EventsQuery {
     pub fn allow_long_total(mut self) -> Self {
         self.long_total = true;
         self
+    }
+
+    /// Checks what a request is refused for before its filters are looked at, in this order: no field, no metric, a field that
+    /// answers keep for themselves, a range that ends before it starts. A query does so too; a service that reads filters from
+    /// text does it before.
+    ///
+    /// # Errors
+    /// The first of these faults.
+    pub fn check(&self) -> Result<(), QueryError> {
+        if self.fields.is_empty() {
+            return Err(QueryError::MissingFields);
+        }
+        if !self.fields.iter().any(|name| dictionary::metric(name).is_some()) {
+            return Err(QueryError::MissingMetric);
+        }
+        if let Some(name) = self.fields.iter().find(|name| matches!(name.as_str(), "start" | "end")) {
+            return Err(QueryError::ReservedField { name: name.clone() });
+        }
+        let DateRange { start, end } = self.range;
+        if end < start { Err(QueryError::ReversedRange { start, end }) } else { Ok(()) }
     }
 }

@@ -1,12 +1,14 @@
 //! What may be asked: typed requests that know names, not columns.
 
+mod bounds;
 mod check;
 mod events;
 mod filter;
 mod interval;
 
-pub use check::{FilterFault, MAX_COMPILED_PATTERN, MAX_DEPTH, MAX_OPERANDS, MAX_PATTERN, check_test};
-pub(crate) use check::{NumberTest, TextTest, is_finished};
+pub use bounds::{Bounds, MAX_DEPTH, MAX_OPERANDS};
+pub use check::{FilterFault, MAX_COMPILED_PATTERN, MAX_PATTERN, check_test, is_finished};
+pub(crate) use check::{NumberTest, TextTest};
 pub use events::{Accounts, EventsQuery};
 pub use filter::{Comparison, Filter, Operand, Test};
 pub use interval::{DateRange, Interval, UnknownInterval};

@@ -1,0 +1,49 @@
+use super::{ATTRIBUTION_WINDOW_DAYS, Plan};
+use crate::Day;
+use crate::error::QueryError;
+use crate::query::{EventsQuery, Filter, FilterFault, Interval};
+use std::collections::BTreeSet;
+
+/// The refusal of a query for these fields, whose range is reversed or longer than the attribution window.
+fn refusal(fields: &[&str], reversed: bool, filter: Option<Filter>) -> Option<QueryError> {
+    let (early, late) = (Day::from_number(20_000), Day::from_number(20_365));
+    let (start, end) = if reversed { (late, early) } else { (early, late) };
+    let mut query = EventsQuery::new(fields.iter().copied(), start, end);
+    if let Some(filter) = filter {
+        query = query.filter(filter);
+    }
+    Plan::new(&query, &BTreeSet::new()).err()
+}
+
+fn no_number() -> Filter {
+    Filter::equals("leads", "many")
+}
+
+#[test]
+fn of_several_faults_the_first_of_the_contract_is_told() {
+    let filter = QueryError::Filter { field: "leads".to_owned(), fault: FilterFault::NotANumber("many".to_owned()) };
+    assert_eq!(refusal(&[], true, Some(no_number())), Some(QueryError::MissingFields));
+    assert_eq!(refusal(&["start", "campaign"], true, Some(no_number())), Some(QueryError::MissingMetric));
+    let reserved = Some(QueryError::ReservedField { name: "end".to_owned() });
+    assert_eq!(refusal(&["end", "leads"], true, Some(no_number())), reserved);
+    assert!(matches!(refusal(&["leads"], true, Some(no_number())), Some(QueryError::ReversedRange { .. })));
+    assert_eq!(refusal(&["leads"], false, Some(no_number())), Some(filter));
+    let span = Some(QueryError::SpanTooLong { days: 366, limit: ATTRIBUTION_WINDOW_DAYS });
+    assert_eq!(refusal(&["leads"], false, None), span);
+}
+
+#[test]
+fn a_refused_filter_names_the_field_at_fault() {
+    let mixed = Filter::Any(vec![Filter::equals("zip", "1"), Filter::equals("leads", "1")]);
+    let filter = Filter::equals("campaign", "x").and(mixed);
+    let refused = Some(QueryError::Filter { field: "leads".to_owned(), fault: FilterFault::MixedKinds });
+    assert_eq!(refusal(&["leads"], false, Some(filter)), refused);
+}
+
+#[test]
+fn fields_asked_twice_are_given_once() {
+    let day = Day::from_number(20_000);
+    let query = EventsQuery::new(["leads", "zip", "leads", "zip"], day, day).interval(Interval::Day);
+    let plan = Plan::new(&query, &BTreeSet::new());
+    assert_eq!(plan.map(|plan| (plan.output.len(), plan.dimensions.len())).ok(), Some((2, 1)));
+}
