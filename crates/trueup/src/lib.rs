@@ -1,23 +1,36 @@
 //! The facade of trueup: filters as the service spells them, and answers as it writes them.
 //!
-//! A service that links trueup needs this crate alone: the types of a query and of its answer are those of the engine.
+//! A service that links trueup needs this crate alone: a dataset is opened, queried and its answer written with what stands here.
+//! (Datasets are made by `trueup ingest`, or by the crate `trueup-ingest`.)
 //!
 //! ```
 //! use trueup::query::{EventsQuery, Interval};
+//! use trueup::{Dataset, Value, filter, json};
+//! # let folder = tempfile::tempdir()?;
+//! # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
+//! # std::fs::write(&events, "account,opportunityId,type,date,attributionChannel,campaign\n\
+//! #     acme,1,lead-originated,2025-01-03,Paid Search,Spring Drain Sale\n")?;
+//! # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
 //!
-//! let mut query = EventsQuery::new(["attributionChannel", "leads"], "2025-01-01".parse()?, "2025-06-30".parse()?)
+//! let dataset = Dataset::open(&path)?;
+//! let query = EventsQuery::new(["attributionChannel", "leads"], "2025-01-01".parse()?, "2025-06-30".parse()?)
 //!     .interval(Interval::Month);
 //! let parameters = [("campaign".to_owned(), r#"["regex", "drain", "i"]"#.to_owned())];
-//! if let Some(filter) = trueup::filter::from_parameters(&parameters)? {
-//!     query = query.filter(filter);
-//! }
+//! let answer = dataset.query(&filter::filtered(query, &parameters)?)?;
+//! assert_eq!(answer.value(0, "leads"), Some(Value::Count(1)));
+//!
+//! let mut body = Vec::new();
+//! json::write_rows(&answer, &mut body)?;
+//! assert_eq!(body, br#"[{"start":"2025-01-01","end":"2025-01-31","attributionChannel":"Paid Search","leads":1}]"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod filter;
 pub mod json;
 
+#[cfg(feature = "arrow")]
+pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, QueryError,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, Measured, QueryError,
     ResultTable, Row, Texts, Value, Values, day, dictionary, money, query,
 };

@@ -1,11 +1,11 @@
 //! An expression across fields: the parameter `filter`.
 
-use super::bounds::Bounds;
 use super::condition::Parsed;
 use super::error::{Fault, InvalidFilter};
 use super::expression;
 use super::path::Path;
 use super::tree::Tree;
+use trueup_core::query::Bounds;
 
 const OPERATORS: &str = "`or`, `and`, `not`";
 
@@ -27,7 +27,7 @@ fn joined(bounds: &mut Bounds, list: &[Tree], path: &Path<'_>, depth: usize) -> 
     if !matches!(operator, "or" | "and" | "not") {
         return Err(expression::unknown(OPERATORS, &Tree::Text(operator.to_owned()), path));
     }
-    bounds.join(depth, path)?;
+    bounds.join(depth).map_err(Fault::beyond(path))?;
     let mut parts = Vec::new();
     for (index, operand) in operands.iter().enumerate() {
         parts.push(parse(bounds, operand, &path.entry(index + 1), depth + 1)?);
@@ -46,7 +46,7 @@ fn all_fields(
         0 => return Err(Fault::EmptyObject.at(path)),
         1 => depth,
         _ => {
-            bounds.join(depth, path)?;
+            bounds.join(depth).map_err(Fault::beyond(path))?;
             depth + 1
         }
     };

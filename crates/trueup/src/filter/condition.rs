@@ -2,8 +2,7 @@
 
 use super::error::{Fault, InvalidFilter};
 use super::path::Path;
-use trueup_core::dictionary;
-use trueup_core::query::{Filter, FilterFault, Test, check_test};
+use trueup_core::query::{Filter, FilterFault, Test, check_test, is_finished};
 
 /// A condition, alone or joined, and what it is decided on.
 #[derive(Clone, Debug)]
@@ -27,9 +26,8 @@ impl Parsed {
             };
             return Err(Fault::Test(fault).at(&at));
         }
-        let finished = field != "total" && dictionary::metric(field).is_some();
         let name = Some(field.to_owned());
-        let (metric, dimension) = if finished { (name, None) } else { (None, name) };
+        let (metric, dimension) = if is_finished(field) { (name, None) } else { (None, name) };
         Ok(Self { filter: Filter::field(field, test), metric, dimension })
     }
 

@@ -1,6 +1,7 @@
 //! Why a filter is refused.
 
 use super::path::Path;
+use trueup_core::QueryError;
 use trueup_core::query::{FilterFault, MAX_DEPTH};
 
 /// A parameter is no filter: which one, where in it, and why.
@@ -17,6 +18,18 @@ impl InvalidFilter {
     pub fn at(&self) -> &str {
         &self.at
     }
+}
+
+/// Why a request is refused before its query is run.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidRequest {
+    /// The fields or the range are at fault.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// A filter is at fault.
+    #[error(transparent)]
+    Filter(#[from] InvalidFilter),
 }
 
 /// What is wrong.
@@ -48,6 +61,11 @@ pub(super) enum Fault {
 impl Fault {
     pub(super) fn too_deep(path: &Path<'_>) -> InvalidFilter {
         Self::Test(FilterFault::TooDeep { limit: MAX_DEPTH }).at(path)
+    }
+
+    /// A bound is passed at `path`.
+    pub(super) fn beyond(path: &Path<'_>) -> impl FnOnce(FilterFault) -> InvalidFilter {
+        move |fault| Self::Test(fault).at(path)
     }
 
     pub(super) fn at(self, path: &Path<'_>) -> InvalidFilter {

@@ -1,11 +1,10 @@
 //! An expression on one field.
 
-use super::bounds::Bounds;
 use super::condition::Parsed;
 use super::error::{Fault, InvalidFilter};
 use super::path::Path;
 use super::tree::Tree;
-use trueup_core::query::{Comparison, Operand, Test};
+use trueup_core::query::{Bounds, Comparison, Operand, Test};
 
 const OPERATORS: &str = "`or`, `and`, `not`, `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `regex`, `empty`, `notEmpty`";
 
@@ -25,20 +24,20 @@ pub(super) fn parse(
             return Err(Fault::OperandKind { wanted, found: tree.shown() }.at(path));
         }
         scalar => {
-            bounds.condition(path)?;
+            bounds.test().map_err(Fault::beyond(path))?;
             return Parsed::new(field, Test::Equals(operand(scalar, path)?), path, false);
         }
     };
     let (operator, operands) = split(list, OPERATORS, path)?;
     if matches!(operator, "or" | "and" | "not") {
-        bounds.join(depth, path)?;
+        bounds.join(depth).map_err(Fault::beyond(path))?;
         let mut parts = Vec::new();
         for (index, operand) in operands.iter().enumerate() {
             parts.push(parse(bounds, field, operand, &path.entry(index + 1), depth + 1)?);
         }
         return join(operator, parts, path);
     }
-    bounds.condition(path)?;
+    bounds.test().map_err(Fault::beyond(path))?;
     Parsed::new(field, test(operator, operands, path)?, path, true)
 }
 

@@ -15,7 +15,6 @@
 //! ```
 
 mod across;
-mod bounds;
 mod condition;
 mod error;
 mod expression;
@@ -25,12 +24,12 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use error::InvalidFilter;
+pub use error::{InvalidFilter, InvalidRequest};
 
-use bounds::Bounds;
 use condition::Parsed;
+use error::Fault;
 use path::Path;
-use trueup_core::query::{Filter, Operand, Test};
+use trueup_core::query::{Bounds, EventsQuery, Filter, Operand, Test};
 
 /// The parameter that takes conditions across fields.
 pub const ACROSS: &str = "filter";
@@ -43,13 +42,13 @@ pub const NO_FILTERS: [&str; 6] = ["fields", "start", "end", "account", "account
 /// # Errors
 /// The value is a JSON array, but no expression; or the field is a number (a metric or `total`) and the value none.
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut Bounds::default(), field, value, 1).map(|parsed| parsed.filter)
+    parameter(&mut Bounds::default(), field, value).map(|parsed| parsed.filter)
 }
 
 /// The condition that all filters of a request state: a repeated parameter means either value, different ones are joined by AND.
 ///
-/// [`ACROSS`] is read as by [`from_json`], every other name is a field. `None` if there is no parameter. The bounds hold for all
-/// parameters together.
+/// [`ACROSS`] is read as by [`from_json`], every other name is a field. `None` if there is no parameter. Each value may be nested as
+/// deep as if it stood alone; operands are counted over all of them.
 ///
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
@@ -62,22 +61,38 @@ pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>
             None => fields.push((name, vec![value])),
         }
     }
-    // The `and` of several fields, and the `or` of several values, are levels of the filter like those that are written.
-    let depth = if fields.len() > 1 { 2 } else { 1 };
     let mut conditions = Vec::new();
     for (name, values) in fields {
-        let path = Path::parameter(name);
-        let condition = match values.as_slice() {
-            [value] => parameter(&mut bounds, name, value, depth)?,
-            several => {
-                bounds.join(depth, &path)?;
-                let either = several.iter().map(|value| parameter(&mut bounds, name, value, depth + 1));
-                Parsed::any(either.collect::<Result<_, _>>()?, &path)?
-            }
-        };
-        conditions.push(condition);
+        let either = values.iter().map(|value| parameter(&mut bounds, name, value)).collect::<Result<Vec<_>, _>>()?;
+        conditions.push(match <[Parsed; 1]>::try_from(either) {
+            Ok([only]) => only,
+            Err(several) => Parsed::any(several, &Path::parameter(name))?,
+        });
     }
     Ok((!conditions.is_empty()).then(|| Parsed::all(conditions).filter))
+}
+
+/// The query with the filters of a request, read as by [`from_parameters`].
+///
+/// ```
+/// use trueup::filter::{InvalidRequest, filtered};
+/// use trueup::query::EventsQuery;
+///
+/// let query = EventsQuery::new(["campaign"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+/// // Two faults: no metric, and a condition that is none.
+/// let refused = filtered(query, &[("zip".to_owned(), "[]".to_owned())]);
+/// assert!(matches!(refused, Err(InvalidRequest::Query(trueup::QueryError::MissingMetric))));
+/// # Ok::<(), trueup::day::NotADay>(())
+/// ```
+///
+/// # Errors
+/// The first fault in the order of the contract: fields, range, then filters.
+pub fn filtered(query: EventsQuery, parameters: &[(String, String)]) -> Result<EventsQuery, InvalidRequest> {
+    query.check()?;
+    Ok(match from_parameters(parameters)? {
+        Some(filter) => query.filter(filter),
+        None => query,
+    })
 }
 
 /// The condition that the JSON text of the parameter `filter` states.
@@ -85,17 +100,17 @@ pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>
 /// # Errors
 /// The text is no JSON, or no expression across fields; a metric and a dimension stand under one `or` or `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut Bounds::default(), ACROSS, text, 1).map(|parsed| parsed.filter)
+    parameter(&mut Bounds::default(), ACROSS, text).map(|parsed| parsed.filter)
 }
 
-fn parameter(bounds: &mut Bounds, name: &str, value: &str, depth: usize) -> Result<Parsed, InvalidFilter> {
+fn parameter(bounds: &mut Bounds, name: &str, value: &str) -> Result<Parsed, InvalidFilter> {
     let path = Path::parameter(name);
     if name == ACROSS {
-        return across::parse(bounds, &tree::parse(value, &path)?, &path, depth);
+        return across::parse(bounds, &tree::parse(value, &path)?, &path, 1);
     }
     if tree::is_list(value) {
-        return expression::parse(bounds, name, &tree::parse(value, &path)?, &path, depth);
+        return expression::parse(bounds, name, &tree::parse(value, &path)?, &path, 1);
     }
-    bounds.condition(&path)?;
+    bounds.test().map_err(Fault::beyond(&path))?;
     Parsed::new(name, Test::Equals(Operand::Text(value.to_owned())), &path, false)
 }

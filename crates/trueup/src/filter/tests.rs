@@ -39,11 +39,36 @@ fn refused_json(value: &str, at: &str, words: &str) {
 
 #[test]
 fn what_is_no_json_array_is_taken_whole() {
-    for value in
-        ["", " ", "a|b", "[Va] Drain", "$5 > $4", "null", "true", "12", "\"x\"", "{\"a\":1}", "[1,]", "[1] x", "é\u{0}"]
-    {
+    for value in [
+        r#"["eq","\ud800"]"#,
+        r#"["\ude00\ud83d"]"#,
+        r#"["\ud83d\u0041"]"#,
+        r#"["\ud83d\\ude00"]"#,
+        "",
+        " ",
+        "a|b",
+        "[Va] Drain",
+        "$5 > $4",
+        "null",
+        "true",
+        "12",
+        "\"x\"",
+        "{\"a\":1}",
+        "[1,]",
+        "[1] x",
+        "é\u{0}",
+    ] {
         assert_eq!(campaign(value), Filter::equals("campaign", value), "{value}");
     }
+}
+
+#[test]
+fn pairs_of_surrogates_are_text() {
+    assert_eq!(campaign(r#"["eq","\uD83D\ude00 \u00e9 \\ud800"]"#), is("campaign", text("😀 é \\ud800")));
+    // Below all levels that are read, too: this is no JSON, and so a literal.
+    let deep = format!("{}\"\\ud800\"{}", "[".repeat(1_000), "]".repeat(1_000));
+    assert_eq!(campaign(&deep), is("campaign", text(&deep)));
+    refused_json(r#"{"zip": "\ud800"}"#, "filter", "expected JSON");
 }
 
 #[test]
@@ -214,6 +239,7 @@ fn malformed_patterns() {
     refused("campaign", r#"["regex", "(?=a)"]"#, "campaign[1]", "does not compile");
     refused("campaign", &format!(r#"["regex", "{}"]"#, "é".repeat(1_001)), "campaign[1]", "1001");
     from_parameter("campaign", &format!(r#"["regex", "{}"]"#, "é".repeat(1_000))).unwrap();
+    refused("campaign", r#"["regex", "a\n("]"#, "campaign[1]", "`a (` does not compile: unclosed group");
     refused("campaign", r#"["regex", "(\\w{50}){50}"]"#, "campaign[1]", "does not compile");
 }
 
@@ -262,6 +288,26 @@ fn depth_is_bounded() {
     assert!(from_json(&nested(100_000, "1")).is_err());
 }
 
+/// The joins that nobody wrote, of parameters and of their values, make nothing deeper.
+#[test]
+fn depth_is_that_of_each_value() {
+    let parameter = |name: &str, value: String| (name.to_owned(), value);
+    let deepest = || nested(31, "\"x\"");
+    let filter = from_parameters(&[
+        parameter("campaign", deepest()),
+        parameter("campaign", deepest()),
+        parameter("zip", "1".to_owned()),
+        parameter("filter", nested(30, r#"{"zip": "1", "agent": "2"}"#)),
+    ]);
+    let (start, end) = (trueup_core::Day::MIN, trueup_core::Day::MIN);
+    let query = trueup_core::query::EventsQuery::new(["leads"], start, end).filter(filter.unwrap().unwrap());
+    let nothing = trueup_core::Dataset::from_tables(&trueup_core::dataset::Tables::default()).unwrap();
+    assert!(nothing.query(&query).is_ok());
+    let error = from_parameters(&[parameter("zip", "1".to_owned()), parameter("campaign", nested(32, "1"))]);
+    let error = error.unwrap_err();
+    assert_eq!(error.at(), format!("campaign{}", "[1]".repeat(31)));
+}
+
 #[test]
 fn operands_are_bounded() {
     let or = |operands: usize| format!("[\"or\"{}]", ",\"x\"".repeat(operands));
@@ -271,6 +317,10 @@ fn operands_are_bounded() {
     let pairs = |count: usize| format!("[\"or\"{}]", ",[\"and\",1,2]".repeat(count));
     from_parameter("campaign", &pairs(333)).unwrap();
     assert!(from_parameter("campaign", &pairs(334)).is_err());
+    // They are counted over all parameters.
+    let parameters = |zips| [("campaign".to_owned(), pairs(333)), ("zip".to_owned(), or(zips))];
+    assert!(from_parameters(&parameters(1)).is_ok());
+    assert_eq!(from_parameters(&parameters(2)).unwrap_err().at(), "zip[2]");
 }
 
 proptest! {

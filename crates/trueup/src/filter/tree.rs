@@ -26,7 +26,37 @@ pub(super) enum Tree {
 /// Whether the text is a JSON array, however deep.
 pub(super) fn is_list(text: &str) -> bool {
     let starts = text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('[');
-    starts && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    starts && serde_json::from_str::<IgnoredAny>(text).is_ok() && is_text(text)
+}
+
+/// Whether all that is escaped in well-formed JSON is text: half a surrogate pair names no character, so what holds one is no JSON.
+/// (What is ignored is not decoded, and so not checked for it.)
+fn is_text(json: &str) -> bool {
+    let mut rest = json;
+    while let Some((_, escape)) = rest.split_once('\\') {
+        let Some(mut code) = code_unit(escape) else {
+            // A backslash alone escapes one character, which may be a backslash.
+            rest = escape.get(1..).unwrap_or_default();
+            continue;
+        };
+        rest = escape.get(5..).unwrap_or_default();
+        if (0xd800..0xdc00).contains(&code) {
+            code = match rest.strip_prefix('\\').and_then(code_unit) {
+                Some(0xdc00..0xe000) => 0,
+                _ => return false,
+            };
+            rest = rest.get(6..).unwrap_or_default();
+        }
+        if char::from_u32(code).is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// The number of `uXXXX`.
+fn code_unit(escape: &str) -> Option<u32> {
+    u32::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok()
 }
 
 /// The JSON value that the text of a parameter states.

@@ -10,7 +10,7 @@ fn column(name: &str, values: Values) -> Column {
 }
 
 fn texts(codes: &[u32], dictionary: &[&str]) -> Values {
-    Values::Texts(Texts { codes: codes.to_vec(), dictionary: dictionary.iter().copied().map(Arc::from).collect() })
+    Values::Texts(Texts::new(codes.to_vec(), dictionary.iter().copied().map(Arc::from).collect()).unwrap())
 }
 
 fn rows(columns: Vec<Column>) -> String {

@@ -45,8 +45,8 @@ impl<'a> Strings<'a> {
     pub(super) fn new(texts: &'a Texts) -> Self {
         let mut strings = Self { texts, escaped: Vec::new(), ends: Vec::new() };
         // Where most texts stand in one row only (a customer's id), a second copy of them all would gain nothing.
-        if texts.dictionary.len() <= texts.codes.len() / 2 {
-            for text in &texts.dictionary {
+        if texts.dictionary().len() <= texts.codes().len() / 2 {
+            for text in texts.dictionary() {
                 escape(text, &mut strings.escaped);
                 strings.ends.push(strings.escaped.len());
             }
@@ -58,7 +58,7 @@ impl<'a> Strings<'a> {
         if self.ends.is_empty() {
             return escape(self.texts.get(row), chunk);
         }
-        let code = self.texts.codes[row] as usize;
+        let code = self.texts.codes()[row] as usize;
         let start = if code == 0 { 0 } else { self.ends[code - 1] };
         chunk.extend_from_slice(&self.escaped[start..self.ends[code]]);
     }
