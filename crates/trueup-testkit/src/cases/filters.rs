@@ -119,7 +119,7 @@ fn object(conditions: Vec<(String, String)>) -> String {
 }
 
 /// One filter that must be refused, or that only looks like one.
-fn invalid() -> impl Strategy<Value = Filters> {
+pub(super) fn invalid() -> impl Strategy<Value = Filters> {
     let parameter = vec![
         ("campaign", "[]"),
         ("campaign", "[\"or\"]"),
@@ -144,6 +144,7 @@ fn invalid() -> impl Strategy<Value = Filters> {
         // Literals.
         ("campaign", "[Va] Drain"),
         ("campaign", "[\"or\", \"x\""),
+        ("campaign", "[\"eq\", \"\\ud800\"]"),
         ("campaign", "{\"campaign\": \"x\"}"),
     ];
     let across = vec![
@@ -153,6 +154,7 @@ fn invalid() -> impl Strategy<Value = Filters> {
         "{}",
         "null",
         "\"campaign\"",
+        "{\"campaign\": \"\\udc00\"}",
         "{\"campaign\": \"x\", \"campaign\": \"X\"}",
         "[\"or\", {}]",
         "[\"and\"]",

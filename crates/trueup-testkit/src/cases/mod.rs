@@ -31,6 +31,15 @@ pub fn case() -> impl Strategy<Value = (Tables, Request)> {
     })
 }
 
+/// Tables and a request that is to be refused, mostly for two reasons or more; a few of its faults only look like some.
+pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {
+    (window::base(), parts(), requests::faulty()).prop_map(|(base, parts, request)| {
+        let tables = parts.at(base);
+        let request = request.at(base, &tables);
+        (tables, request)
+    })
+}
+
 /// Tables alone, over the same days as those of [`case`].
 pub fn tables() -> impl Strategy<Value = Tables> {
     (window::base(), parts()).prop_map(|(base, parts)| parts.at(base))

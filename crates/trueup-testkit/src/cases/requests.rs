@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use super::filters::{Filters, filters};
+use super::filters::{Filters, filters, invalid};
 use super::pools::{ACCOUNTS, DIMENSIONS};
 use super::window::{self, SPAN};
 use crate::oracle::{METRICS, Request, Tables};
@@ -31,6 +31,39 @@ pub(super) fn request() -> impl Strategy<Value = Asked> {
     (fields(), start, days, interval, accounts, filters()).prop_map(
         |(fields, start, days, interval, accounts, filters)| Asked { fields, start, days, interval, accounts, filters },
     )
+}
+
+/// A request that carries faults on top of what it may carry already, mostly two of them: no metric, a name that is taken, a range
+/// that ends before it starts, an invalid filter.
+pub(super) fn faulty() -> impl Strategy<Value = Asked> {
+    let faults = prop_oneof![1 => subsequence(Fault::ALL.to_vec(), 1), 3 => subsequence(Fault::ALL.to_vec(), 2..=4)];
+    (request(), faults, any::<prop::sample::Index>(), invalid()).prop_map(|(mut asked, faults, place, invalid)| {
+        for fault in faults {
+            match fault {
+                Fault::NoMetric => asked.fields.retain(|name| !METRICS.contains(&name.as_str())),
+                Fault::Taken => asked.fields.insert(place.index(asked.fields.len() + 1), "end".to_owned()),
+                Fault::Reversed => asked.days = -asked.days,
+                Fault::Filter => {
+                    asked.filters.0.extend(invalid.0.clone());
+                    asked.filters.1.extend(invalid.1.clone());
+                }
+            }
+        }
+        asked
+    })
+}
+
+/// What can be wrong with a request.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    NoMetric,
+    Taken,
+    Reversed,
+    Filter,
+}
+
+impl Fault {
+    const ALL: [Self; 4] = [Self::NoMetric, Self::Taken, Self::Reversed, Self::Filter];
 }
 
 /// Metrics and dimensions in any order, some twice; now and then no metric, or a name that is taken.

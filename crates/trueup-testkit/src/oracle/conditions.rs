@@ -23,17 +23,17 @@ pub(super) fn read(request: &Request) -> Result<Filters, Refusal> {
     let mut parameters = Vec::new();
     for field in fields {
         let values = request.filters.iter().filter(|(name, _)| name == field);
-        let parts = values.map(|(_, value)| parameter(field, value)).collect::<Result<Vec<_>, _>>()?;
-        parameters.push(either(parts));
+        parameters.push(values.map(|(_, value)| parameter(field, value)).collect::<Result<Vec<_>, _>>()?);
     }
     if !request.filter.is_empty() {
-        let parts = request.filter.iter().map(|text| filter_parameter(text)).collect::<Result<Vec<_>, _>>()?;
-        parameters.push(either(parts));
+        let texts = request.filter.iter();
+        parameters.push(texts.map(|text| filter_parameter(text)).collect::<Result<Vec<_>, _>>()?);
     }
+    within_bounds(&parameters.iter().flatten().collect::<Vec<_>>())?;
 
     let (mut rows, mut having) = (Vec::new(), Vec::new());
-    for parameter in parameters {
-        split(parameter, &mut rows, &mut having)?;
+    for values in parameters {
+        split(either(values), &mut rows, &mut having)?;
     }
     Ok(Filters { rows: Condition::All(rows), having: Condition::All(having) })
 }
@@ -48,25 +48,26 @@ fn parameter(field: &str, value: &str) -> Result<Condition, Refusal> {
         Some(list @ Json::List(_)) => list,
         _ => Json::Text(value.to_owned()),
     };
-    within_bounds(expression(field, &json)?)
+    expression(field, &json)
 }
 
 fn filter_parameter(text: &str) -> Result<Condition, Refusal> {
     match json::parse(text) {
-        Some(json) => within_bounds(across_fields(&json)?),
+        Some(json) => across_fields(&json),
         None => Err(Refusal::InvalidFilter("`filter` is not JSON".to_owned())),
     }
 }
 
-/// "Bounds: depth 32, 1,000 operands", for each value of a parameter.
-fn within_bounds(condition: Condition) -> Result<Condition, Refusal> {
-    if depth(&condition) > 32 {
+/// "Bounds: depth 32, 1,000 operands": how deep each value of a parameter is nested, and what all of a request hold together.
+/// The joints of parameters and of their values, which nobody wrote, count for neither.
+fn within_bounds(values: &[&Condition]) -> Result<(), Refusal> {
+    if values.iter().any(|value| depth(value) > 32) {
         return Err(Refusal::InvalidFilter("deeper than 32".to_owned()));
     }
-    if operands(&condition) > 1_000 {
+    if values.iter().map(|value| operands(value)).sum::<usize>() > 1_000 {
         return Err(Refusal::InvalidFilter("more than 1,000 operands".to_owned()));
     }
-    Ok(condition)
+    Ok(())
 }
 
 /// A condition has depth 1, each and, or, not around it adds 1.

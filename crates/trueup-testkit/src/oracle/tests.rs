@@ -338,6 +338,27 @@ fn bounds() {
     assert!(ask(&format!("[\"regex\",\"{}\"]", "é".repeat(1_000))));
     assert!(!ask(&format!("[\"regex\",\"{}\"]", "é".repeat(1_001))));
     assert!(!ask(r#"["regex","\\w{999}"]"#));
+    // Depth is that of each value, operands are those of the request.
+    let both = |campaign: String, zip: String| {
+        let filters =
+            vec![("campaign".to_owned(), campaign.clone()), ("campaign".to_owned(), campaign), ("zip".to_owned(), zip)];
+        answer(&Tables::default(), &Request { filters, ..january("leads") }).is_ok()
+    };
+    assert!(both(nested(32), nested(32)));
+    assert!(!both(nested(32), nested(33)));
+    let or = |operands: usize| format!("[\"or\"{}]", ",\"x\"".repeat(operands));
+    assert!(both(or(400), or(200)));
+    assert!(!both(or(400), or(201)));
+}
+
+#[test]
+fn half_a_surrogate_pair_is_no_json() {
+    assert_eq!(
+        answer(&three_customers(), &filtered("eventCount", "campaign", r#"["eq","\ud800"]"#)).unwrap(),
+        r#"[{"eventCount":0}]"#
+    );
+    let refused = answer(&three_customers(), &across("eventCount", r#"{"campaign":"\ud800"}"#));
+    assert!(matches!(refused, Err(Refusal::InvalidFilter(_))));
 }
 
 #[test]
@@ -345,6 +366,11 @@ fn refusals() {
     let nothing = Tables::default();
     assert_eq!(answer(&nothing, &january("campaign,start")), Err(Refusal::MissingMetric));
     assert_eq!(answer(&nothing, &january("leads,start")), Err(Refusal::InvalidFields("start".to_owned())));
+    // Of several faults the first in the order of the contract.
+    let faulty = |fields: &str| Request { end: day("2024-12-31"), ..filtered(fields, "campaign", "[]") };
+    assert_eq!(answer(&nothing, &faulty("campaign,start")), Err(Refusal::MissingMetric));
+    assert_eq!(answer(&nothing, &faulty("leads,start")), Err(Refusal::InvalidFields("start".to_owned())));
+    assert_eq!(answer(&nothing, &faulty("leads")), Err(Refusal::InvalidRange));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A request of the testkit, asked of the engine.
 
 use chrono::NaiveDate;
-use trueup::filter;
+use trueup::filter::{self, InvalidRequest};
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_core::query::{EventsQuery, Filter};
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable};
@@ -46,32 +46,39 @@ pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
 
 /// The request's filters.
 pub(crate) fn filter(request: &Request) -> Result<Option<Filter>, Refused> {
-    let across = request.filter.iter().map(|text| (filter::ACROSS.to_owned(), text.clone()));
-    let parameters: Vec<_> = request.filters.iter().cloned().chain(across).collect();
-    filter::from_parameters(&parameters).map_err(|error| Refused::Filter(error.to_string()))
+    filter::from_parameters(&parameters(request)).map_err(|error| Refused::Filter(error.to_string()))
 }
 
-/// Asks the engine; a filter that does not parse is the last of the reasons to refuse.
+fn parameters(request: &Request) -> Vec<(String, String)> {
+    let across = request.filter.iter().map(|text| (filter::ACROSS.to_owned(), text.clone()));
+    request.filters.iter().cloned().chain(across).collect()
+}
+
+/// Asks the engine, through the facade's reading of filters.
 pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) -> Result<ResultTable, Refused> {
-    let query = unfiltered(request)?;
-    match filter(request) {
-        Ok(None) => ask(dataset, &query, execution),
-        Ok(Some(filter)) => ask(dataset, &query.filter(filter), execution),
-        Err(refused) => ask(dataset, &query, execution).and(Err(refused)),
+    match filter::filtered(unfiltered(request)?, &parameters(request)) {
+        Ok(query) => ask(dataset, &query, execution),
+        Err(InvalidRequest::Query(error)) => Err(refused(&error)),
+        Err(error) => Err(Refused::Filter(error.to_string())),
     }
 }
 
 pub(crate) fn ask(dataset: &Dataset, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Refused> {
-    dataset.run(query, execution).map_err(|error| {
-        let text = error.to_string();
-        match error {
-            Error::Query(QueryError::MissingFields | QueryError::MissingMetric) => Refused::Metric(text),
-            Error::Query(QueryError::ReservedField { .. }) => Refused::Fields(text),
-            Error::Query(QueryError::Filter { .. }) => Refused::Filter(text),
-            Error::Query(QueryError::ReversedRange { .. }) => Refused::Range(text),
-            other => panic!("{other}"),
-        }
+    dataset.run(query, execution).map_err(|error| match error {
+        Error::Query(error) => refused(&error),
+        other => panic!("{other}"),
     })
+}
+
+fn refused(error: &QueryError) -> Refused {
+    let text = error.to_string();
+    match error {
+        QueryError::MissingFields | QueryError::MissingMetric => Refused::Metric(text),
+        QueryError::ReservedField { .. } => Refused::Fields(text),
+        QueryError::Filter { .. } => Refused::Filter(text),
+        QueryError::ReversedRange { .. } => Refused::Range(text),
+        other => panic!("{other}"),
+    }
 }
 
 pub(crate) fn json(table: &ResultTable) -> String {

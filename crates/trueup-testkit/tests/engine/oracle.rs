@@ -1,12 +1,13 @@
 //! The engine answers as the naive oracle does, byte for byte.
 
 use crate::ask::{Refused, dataset, json, run};
+use chrono::NaiveDate;
 use proptest::prelude::*;
 use trueup_core::Execution;
-use trueup_testkit::cases::case;
+use trueup_testkit::cases::{case, faulty_case};
 use trueup_testkit::oracle::{Refusal, Request, Tables, answer};
 
-/// Whether both refuse for the same reason; which of two reasons comes first is the facade's to say.
+/// Whether both refuse for the same reason, of several for the first in the order of the contract.
 fn same_refusal(engine: &Refused, oracle: &Refusal) -> bool {
     matches!(
         (engine, oracle),
@@ -39,5 +40,54 @@ proptest! {
     #[test]
     fn the_engine_agrees_with_the_naive_oracle((tables, request) in case()) {
         agrees(&tables, &request)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_several_faults_both_tell_the_same((tables, request) in faulty_case()) {
+        agrees(&tables, &request)?;
+    }
+}
+
+/// How deep a filter may be nested and how many operands a request may have, each at its bound and one beyond.
+#[test]
+fn bounds_are_the_same() {
+    let nested = |levels: usize| format!("{}\"x\"{}", "[\"not\",".repeat(levels), "]".repeat(levels));
+    let either = |count: usize| format!("[\"or\"{}]", ",\"x\"".repeat(count));
+    let pairs = |count: usize| format!("[\"or\"{}]", ",[\"and\",\"x\",1]".repeat(count));
+    let across = |text: String| format!("{{\"zip\":{text},\"agent\":\"x\"}}");
+    let cases: [(&[String], Option<String>, bool); 16] = [
+        (&[nested(31)], None, true),
+        (&[nested(32)], None, false),
+        (&[nested(31), nested(31)], None, true),
+        (&[nested(31), nested(32)], None, false),
+        (&[nested(31)], Some(across(nested(30))), true),
+        (&[nested(31)], Some(across(nested(31))), false),
+        (&[either(1_000)], None, true),
+        (&[either(1_001)], None, false),
+        (&[either(500), either(500)], None, true),
+        (&[either(500), either(501)], None, false),
+        (&[either(998)], Some(across("1".to_owned())), true),
+        (&[either(999)], Some(across("1".to_owned())), false),
+        (&[pairs(333), "x".to_owned()], None, true),
+        (&[pairs(333), either(2)], None, false),
+        (&[pairs(166), pairs(167)], Some("{\"zip\":1}".to_owned()), true),
+        (&[pairs(166), pairs(167)], Some(across("1".to_owned())), false),
+    ];
+    for (campaigns, across, accepted) in cases {
+        let request = Request {
+            fields: vec!["leads".to_owned()],
+            start: NaiveDate::default(),
+            end: NaiveDate::default(),
+            interval: "total".to_owned(),
+            accounts: None,
+            filters: campaigns.iter().map(|value| ("campaign".to_owned(), value.clone())).collect(),
+            filter: across.into_iter().collect(),
+        };
+        assert_eq!(answer(&Tables::default(), &request).is_ok(), accepted, "{request:?}");
+        agrees(&Tables::default(), &request).unwrap();
     }
 }
