@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use trueup::filter::InvalidFilter;
+use trueup::filter::InvalidRequest;
 use trueup_ingest::IngestError;
 
 /// How the program ends.
@@ -78,8 +78,16 @@ impl fmt::Display for Failure {
             }
             cause = error.source();
         }
-        f.write_str(&message)
+        f.write_str(&one_line(&message))
     }
+}
+
+/// A message on one line, without the lines that draw an excerpt, and with nothing that steers a terminal.
+fn one_line(message: &str) -> String {
+    let is_excerpt = |line: &&str| line.trim_start_matches(|char: char| char.is_ascii_digit()).trim().starts_with('|');
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !is_excerpt(line));
+    let line = lines.collect::<Vec<_>>().join(": ");
+    line.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }
 
 impl From<trueup_core::Error> for Failure {
@@ -89,8 +97,8 @@ impl From<trueup_core::Error> for Failure {
     }
 }
 
-impl From<InvalidFilter> for Failure {
-    fn from(error: InvalidFilter) -> Self {
+impl From<InvalidRequest> for Failure {
+    fn from(error: InvalidRequest) -> Self {
         Self::request(error)
     }
 }
@@ -102,5 +110,18 @@ impl From<IngestError> for Failure {
             (_, true) => Self::request(error),
             _ => Self::fault(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, one_line};
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(Failure::request("a file\n").to_string(), "a file");
+        let toml = "TOML parse error at line 12, column 3\n   |\n12 | a b\n   |   ^\nexpected `=`\n";
+        assert_eq!(one_line(toml), "TOML parse error at line 12, column 3: expected `=`");
+        assert_eq!(one_line("`a\u{1b}[2J` and `x|y`"), "`a\u{fffd}[2J` and `x|y`");
     }
 }

@@ -13,9 +13,18 @@ use command::Command;
 use exit::Exit;
 use std::process::ExitCode;
 
+/// What stands below the commands.
+const MORE: &str = "\
+New here? `trueup demo` makes a dataset to play with and shows what to ask of it. With data of your own:
+  trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
+  trueup query my-data --fields attributionChannel,leads,bookRate --start 2025-01-01 --end 2025-03-31
+
+`trueup COMMAND --help` says everything about a command. Results go to stdout, everything else to stderr.
+Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault.";
+
 /// Exact marketing and lead-funnel analytics over a dataset of events.
 #[derive(Debug, Parser)]
-#[command(name = "trueup", version, arg_required_else_help = true)]
+#[command(name = "trueup", version, arg_required_else_help = true, after_help = MORE)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -5,8 +5,13 @@ use crate::exit::Failure;
 use crate::output::Sink;
 use std::io::Write;
 
-/// Show the plan of a query.
+const EXAMPLES: &str = "\
+Example:
+  trueup explain my-data --fields campaign,leads --start 2025-01-01 --end 2025-03-31 --analyze";
+
+/// Show the plan of a query: sub-ranges, columns read, row groups kept and skipped, groups
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     #[command(flatten)]
     selection: Selection,

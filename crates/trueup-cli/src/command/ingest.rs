@@ -10,11 +10,22 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use trueup_ingest::{Counts, Summary};
 
-/// Bring Parquet, CSV or NDJSON files into a dataset; all or nothing.
+const EXAMPLES: &str = "\
+Examples:
+  trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
+  trueup ingest january.parquet february.parquet --into my-data --rejects rejects.csv
+  trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data";
+
+/// Bring Parquet, CSV or NDJSON files into a dataset; all or nothing
 ///
-/// Files in canonical form, whose columns carry the names of fields, are taken as they are; anything else through a mapping.
-/// Events with an `eventId` replace those that the dataset holds under it.
+/// Files in canonical form, whose columns carry the names of fields, are taken as they are; anything else goes through a mapping.
+/// Events need the columns `account`, `opportunityId`, `type` (lead-originated, booked, estimated, sold, closed or canceled), and
+/// `date` or `dateTime`; `eventId`, `total` and any other column are optional, and every other column is a dimension.
+///
+/// Events with an `eventId` replace those that the dataset holds under it; spend replaces that of the same account and date. A row
+/// that breaks a rule is named and leaves the dataset as it was. The same files again change nothing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Ingest {
     /// Files of events (.parquet, .csv, .ndjson); with --mapping, the files that it reads
     #[arg(value_name = "INPUT")]
@@ -24,11 +35,11 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "DATASET")]
     into: PathBuf,
 
-    /// A file of spend; repeat it for several
+    /// A file of spend (account, date, adSpend, managementFee, campaign, ...); repeat it for several
     #[arg(long, value_name = "FILE")]
     spend: Vec<PathBuf>,
 
-    /// A file of accounts
+    /// A file of accounts (account, accountName, industry, timeZone, leadGrading)
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
 
@@ -36,7 +47,7 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "FILE")]
     insights: Option<PathBuf>,
 
-    /// A TOML file that says how the inputs become events, spend and accounts
+    /// A TOML file that says how the inputs become events, spend and accounts; needs a build with the feature `mapping`
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use trueup_core::Dataset;
 use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
 
-/// Show what a dataset holds.
+/// Show what a dataset holds
+///
+/// Its version, tables and their sizes, accounts, dates, the columns that can be grouped and filtered by, and what was ingested.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inspect {
     /// The folder of the dataset

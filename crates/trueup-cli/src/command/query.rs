@@ -1,13 +1,23 @@
 //! `trueup query`: one question, one answer.
 
-use super::selection::Selection;
+use super::selection::{self, Selection};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, Format, Sink};
 use std::path::PathBuf;
 
-/// Ask for metrics.
+const EXAMPLES: &str = "\
+Examples:
+  trueup query my-data --fields attributionChannel,leads,bookRate,spend --start 2025-01-01 --end 2025-03-31
+  trueup query my-data --fields leads --start 2025-01-01 --end 2025-12-31 --interval month -o leads.csv
+  trueup query my-data --fields campaign,avgTicket --start 2025-01-01 --end 2025-01-31 \\
+      --where 'campaign=[\"regex\", \"drain\", \"i\"]' --filter '{\"leads\": [\"gte\", 5]}'";
+
+/// Ask for metrics, grouped by dimensions
+///
+/// There is one row for each combination of the dimensions' values, and one for each sub-range of the interval.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", selection::fields()))]
 pub(crate) struct Query {
     #[command(flatten)]
     selection: Selection,
@@ -16,7 +26,7 @@ pub(crate) struct Query {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Write the answer to a file
+    /// Write the answer to a file, instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::filter::{self, ACROSS};
+use trueup_core::dictionary::{self, Kind};
 use trueup_core::query::{EventsQuery, Interval};
 use trueup_core::{Dataset, Day, Execution};
 
@@ -14,7 +15,7 @@ pub(super) struct Selection {
     /// The folder of the dataset
     dataset: PathBuf,
 
-    /// Metrics, and dimensions to group by, separated by commas
+    /// Metrics, and dimensions to group by, separated by commas; `trueup query --help` lists them
     #[arg(long, required = true, value_delimiter = ',')]
     fields: Vec<String>,
 
@@ -22,7 +23,7 @@ pub(super) struct Selection {
     #[arg(long, value_name = "DATE")]
     start: Day,
 
-    /// The last day, YYYY-MM-DD
+    /// The last day, YYYY-MM-DD; it is part of the range
     #[arg(long, value_name = "DATE")]
     end: Day,
 
@@ -47,7 +48,7 @@ pub(super) struct Selection {
     #[arg(long)]
     allow_long_total: bool,
 
-    /// Read an earlier version of the dataset
+    /// Read an earlier version of the dataset; `trueup inspect` names them
     #[arg(long, value_name = "VERSION")]
     as_of: Option<u64>,
 
@@ -74,15 +75,22 @@ impl Selection {
         }
         let across = self.filter.iter().map(|text| (ACROSS.to_owned(), text.clone()));
         let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
-        if let Some(filter) = filter::from_parameters(&parameters)? {
-            query = query.filter(filter);
-        }
+        let query = filter::filtered(query, &parameters)?;
         Ok(if self.allow_long_total { query.allow_long_total() } else { query })
     }
 
     pub(super) fn execution(&self) -> Execution {
         Execution { threads: self.threads, ..Execution::default() }
     }
+}
+
+/// The fields that every dataset has, as the end of a help text.
+pub(super) fn fields() -> String {
+    let names = |is_metric: bool| {
+        let fields = dictionary::fields().filter(|field| matches!(field.kind, Kind::Metric(_)) == is_metric);
+        fields.map(|field| field.name).collect::<Vec<_>>().join(", ")
+    };
+    format!("Metrics:\n{}\n\nDimensions (and any further column of your events):\n{}", names(true), names(false))
 }
 
 fn condition(text: &str) -> Result<(String, String), String> {

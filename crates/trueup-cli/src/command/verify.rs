@@ -7,7 +7,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use trueup_core::dataset::Verification;
 
-/// Check that every file of a dataset is what its manifest says.
+/// Check that every file of a dataset is what its manifest says
+///
+/// Every file is read whole; what is wrong is told file by file, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
     /// The folder of the dataset

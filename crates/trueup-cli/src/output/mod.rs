@@ -28,9 +28,9 @@ pub(crate) enum Format {
     Ndjson,
     /// Comma-separated values with a header; numbers in full.
     Csv,
-    /// A Parquet file; money as decimals.
+    /// A Parquet file; texts as strings, money as decimals.
     Parquet,
-    /// An Arrow IPC file; money as decimals.
+    /// An Arrow IPC file; texts as dictionaries, money as decimals.
     Arrow,
 }
 

@@ -2,16 +2,21 @@
 
 use super::table::{self, Heading};
 use super::{Format, arrow, csv, parquet};
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use arrow_array::StringArray;
+use arrow_array::cast::AsArray;
 use std::path::Path;
 use std::sync::Arc;
 use trueup_core::{Column, ResultTable, Texts, Values};
 
+fn names() -> [&'static str; 3] {
+    ["", "Paid, \"Search\"", "a\u{1b}[2J"]
+}
+
 fn answer() -> ResultTable {
     let column = |name: &str, values| Column { name: name.to_owned(), values };
-    let channels = Texts {
-        codes: vec![0, 1, 2],
-        dictionary: vec![Arc::from(""), Arc::from("Paid, \"Search\""), Arc::from("a\u{1b}[2J")],
-    };
+    let channels = Texts::new(vec![0, 1, 2], names().map(Arc::from).to_vec()).unwrap();
     ResultTable::from_columns(vec![
         column("start", Values::Days(vec!["2025-01-01".parse().unwrap(); 3])),
         column("attributionChannel", Values::Texts(channels)),
@@ -63,10 +68,34 @@ fn parquet_and_arrow_read_back() {
     let mut reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(out), None).unwrap();
     assert_eq!(reader.next().unwrap().unwrap(), expected);
 
+    // Parquet readers of all kinds find plain strings, whatever arrow makes of them.
     let file = tempfile::tempfile().unwrap();
     parquet::write(&answer(), file.try_clone().unwrap()).unwrap();
-    let reader = ::parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(file, 1_024);
-    assert_eq!(reader.unwrap().next().unwrap().unwrap(), expected);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let kept = reader.metadata().file_metadata().key_value_metadata();
+    assert!(kept.is_none_or(|kept| kept.iter().all(|entry| entry.key != "ARROW:schema")), "{kept:?}");
+    let read = reader.build().unwrap().next().unwrap().unwrap();
+    assert_eq!(read.column(1).as_string::<i32>(), &StringArray::from(names().to_vec()));
+    for (read, expected) in
+        read.columns().iter().zip(expected.columns()).filter(|(read, _)| !read.data_type().is_string())
+    {
+        assert_eq!(read, expected);
+    }
+}
+
+/// A page is bounded by rows before it is bounded by bytes, so very long texts could make one that no reader takes.
+#[test]
+fn long_texts_make_no_giant_page() {
+    let long = |place: usize| Arc::from("x".repeat((1 << 20) + place));
+    let texts = Texts::new((0..40).collect(), (0..40).map(long).collect()).unwrap();
+    let column = Column { name: "conversionTranscript".to_owned(), values: Values::Texts(texts) };
+    let file = tempfile::tempfile().unwrap();
+    parquet::write(&ResultTable::from_columns(vec![column]), file.try_clone().unwrap()).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let pages = reader.get_row_group(0).unwrap().get_column_page_reader(0).unwrap();
+    for page in pages {
+        assert!(page.unwrap().buffer().len() < 4 << 20);
+    }
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn explain_shows_the_plan_and_what_it_took() {
     let explain: Vec<&str> = ["explain", "ds", "--fields", "campaign,leads"].into_iter().chain(RANGE).collect();
     let text = place.run(&explain).succeeded();
     assert!(text.contains("sub-ranges") && text.contains("campaign (stored)"), "{text}");
+    assert!(text.contains("account, trueup.customer, type, date, campaign"), "{text}");
     assert!(!text.contains("aggregation"), "{text}");
     let text = place.run(&[&explain, ["--analyze", "--threads", "1"].as_slice()].concat()).succeeded();
     assert!(text.contains("aggregation") && text.contains("5 rows"), "{text}");

@@ -16,6 +16,7 @@ fn it_reports_and_what_it_says_to_try_works() {
     for part in ["The last 90 days", "Book Rate", "by channel", "Direct", "Month by month", "2026-06", "Try next"] {
         assert!(first.stdout.contains(part), "`{part}` is missing:\n{}", first.stdout);
     }
+    assert!(first.stdout.ends_with('\n') && !first.stdout.ends_with("\n\n"), "{}", first.stdout);
     // Nothing is left beside the dataset.
     let names: Vec<_> = place.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["my demo"]);

@@ -5,19 +5,28 @@ use crate::place::{Place, RANGE};
 #[test]
 fn requests_at_fault() {
     let place = Place::with_dataset();
-    let cases: [(&str, &[&str], &[&str]); 9] = [
+    let cases: [(&str, &[&str], &[&str]); 12] = [
         ("attributionChannel", &[], &["metric"]),
         (" , ", &[], &["field"]),
         ("start,leads", &[], &["`start`"]),
         ("leads", &["--account", "gamma"], &["`gamma`", "`acme`, `beta`"]),
         ("leads", &["--account", "acme", "--account", ""], &["``"]),
         ("leads", &["--where", r#"campaign=["like", "x"]"#], &["`campaign[0]`", "`like`"]),
+        (
+            "leads",
+            &["--where", r#"campaign=["regex", "(a"]"#],
+            &["`campaign[1]`", "`(a` does not compile: unclosed group"],
+        ),
+        // Of two faults the first of the contract.
+        ("campaign", &["--where", "campaign=[]"], &["metric"]),
+        ("leads,end", &["--filter", "{}"], &["`end`"]),
         ("leads", &["--where", "leads=many"], &["`leads`", "`many`"]),
         ("leads", &["--filter", r#"{"zip": "1", "zip": "2"}"#], &["`filter.zip`"]),
         ("leads", &["--filter", r#"["or", {"leads": 1}, {"zip": "1"}]"#], &["`filter`", "`leads`", "`zip`"]),
     ];
     for (fields, more, words) in cases {
         let message = place.query(fields, more).failed(1);
+        assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.starts_with("error: ") && words.iter().all(|word| message.contains(word)), "{message}");
     }
 }
@@ -53,6 +62,11 @@ fn wrong_usage() {
         place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
     assert!(message.contains("`2025-13-01`"), "{message}");
     assert!(place.run(&["--help"]).succeeded().contains("Usage"));
+    for command in ["demo", "ingest", "query", "explain", "inspect", "verify"] {
+        assert!(place.run(&[command, "--help"]).succeeded().contains("Usage: trueup "), "{command}");
+    }
+    let help = place.run(&["query", "--help"]).succeeded();
+    assert!(help.contains("avgCostPerLead") && help.contains("attributionChannel"), "{help}");
     assert!(place.run(&["--version"]).succeeded().starts_with("trueup "));
 }
 

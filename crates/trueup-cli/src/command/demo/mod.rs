@@ -13,7 +13,9 @@ use trueup_core::query::DateRange;
 use trueup_core::{ATTRIBUTION_WINDOW_DAYS, Dataset, Day};
 use trueup_testkit::demo::Settings;
 
-/// Make a synthetic demo dataset, report on it, and say what to try next.
+/// Make a synthetic demo dataset, report on it, and say what to try next
+///
+/// The same seed, events and accounts make the same dataset on every machine. A demo that is there already is reported on again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
     /// The folder of the dataset; by default `trueup-demo` in cargo's target folder, or else in the current one
@@ -27,7 +29,7 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "COUNT", default_value_t = Settings::demo().accounts)]
     accounts: u32,
 
-    /// Draw other data
+    /// Draw other data: the number that all chance begins with
     #[arg(long, value_name = "NUMBER", default_value_t = Settings::demo().seed)]
     seed: u64,
 }

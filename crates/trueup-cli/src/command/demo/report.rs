@@ -23,7 +23,7 @@ pub(super) fn write(dataset: &Dataset, window: DateRange, sink: &mut Sink) -> Re
     let by_channel = ["attributionChannel"].into_iter().chain(METRICS);
     let channels = dataset.query(&EventsQuery::new(by_channel, start, end))?;
     let first = months_before(end, MONTHS);
-    let months = by_month(&dataset.query(&EventsQuery::new(METRICS, first, end).interval(Interval::Month))?);
+    let months = by_month(&dataset.query(&EventsQuery::new(METRICS, first, end).interval(Interval::Month))?)?;
     write_report(window, &whole, &channels, &months, sink).map_err(Failure::fault)
 }
 
@@ -68,19 +68,18 @@ fn months_before(end: Day, months: u32) -> Day {
 }
 
 /// The answer with the month in place of the two ends of its sub-range.
-fn by_month(answer: &ResultTable) -> ResultTable {
+fn by_month(answer: &ResultTable) -> Result<ResultTable, Failure> {
     let mut columns = Vec::new();
     for column in answer.columns().iter().filter(|column| column.name != "end") {
         columns.push(match &column.values {
-            Values::Days(days) => Column {
-                name: "month".to_owned(),
-                values: Values::Texts(Texts {
-                    codes: (0..).take(days.len()).collect(),
-                    dictionary: days.iter().map(|day| Arc::from(day.month())).collect(),
-                }),
-            },
+            Values::Days(days) => {
+                let months = days.iter().map(|day| Arc::from(day.month())).collect();
+                let months = Texts::new((0..).take(days.len()).collect(), months);
+                let months = months.ok_or_else(|| Failure::fault("a month of the report has no name"))?;
+                Column { name: "month".to_owned(), values: Values::Texts(months) }
+            }
             _ => column.clone(),
         });
     }
-    ResultTable::from_columns(columns)
+    Ok(ResultTable::from_columns(columns))
 }
