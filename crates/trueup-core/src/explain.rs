@@ -1,5 +1,8 @@
 //! What a query will do, and what it did.
 
+#[cfg(test)]
+mod tests;
+
 use crate::dataset::Dataset;
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::plan::{Origin, Plan};

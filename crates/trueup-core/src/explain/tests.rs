@@ -1,0 +1,35 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use crate::dataset::{Dataset, Tables};
+use crate::query::EventsQuery;
+use crate::run::Execution;
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::sync::Arc;
+
+/// Two customers, each a part of its own, a year apart.
+fn dataset() -> Dataset {
+    let column = |texts: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
+    let events = RecordBatch::try_from_iter([
+        ("account", column(["a", "a"])),
+        ("opportunityId", column(["1", "2"])),
+        ("type", column(["booked", "booked"])),
+        ("date", column(["2024-01-01", "2025-01-01"])),
+    ]);
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], part_rows: 1, ..Tables::default() }).unwrap()
+}
+
+#[test]
+fn what_is_read_is_what_is_told() {
+    let day = "2025-01-01".parse().unwrap();
+    let query = EventsQuery::new(["leads", "zip"], day, day);
+    let dataset = dataset();
+    let plan = dataset.explain(&query).unwrap();
+    assert_eq!((plan.event_parts_kept, plan.event_parts_skipped), (1, 1));
+    assert_eq!(plan.columns, ["account", "trueup.customer", "type", "date"]);
+    for (pruning, kept) in [(true, 1), (false, 2)] {
+        let told = dataset.analyze(&query, Execution { pruning, ..Execution::default() }).unwrap();
+        let measured = told.measured.unwrap();
+        assert_eq!((told.event_parts_kept, told.event_parts_skipped, measured.parts), (kept, 2 - kept, kept));
+        assert_eq!(measured.rows, kept as u64);
+    }
+}
