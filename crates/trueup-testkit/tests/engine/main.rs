@@ -3,5 +3,6 @@
 
 mod ask;
 mod disk;
+mod exports;
 mod laws;
 mod oracle;
