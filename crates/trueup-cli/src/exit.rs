@@ -93,7 +93,11 @@ fn one_line(message: &str) -> String {
 impl From<trueup_core::Error> for Failure {
     /// A query that cannot be answered, or a dataset that cannot be read; a machine without threads is nobody's request.
     fn from(error: trueup_core::Error) -> Self {
-        if matches!(error, trueup_core::Error::Threads(_)) { Self::fault(error) } else { Self::request(error) }
+        if matches!(error, trueup_core::Error::Threads(_) | trueup_core::Error::Unexpected { .. }) {
+            Self::fault(error)
+        } else {
+            Self::request(error)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong, by whose fault.
 
 use crate::dataset::store::StoreError;
+use crate::execution::Interruption;
 use crate::query::FilterFault;
 use crate::{Day, model};
 use std::path::PathBuf;
@@ -26,6 +27,9 @@ pub enum Error {
         /// What was found.
         fault: &'static str,
     },
+    /// The query was ended before it was answered.
+    #[error(transparent)]
+    Interrupted(#[from] Interruption),
     /// No threads to work with.
     #[error("threads could not be started: {0}")]
     Threads(String),
@@ -85,6 +89,14 @@ pub enum QueryError {
     Overflow {
         /// What was summed.
         name: &'static str,
+    },
+    /// The answer would have more rows than allowed, before conditions on metrics.
+    #[error(
+        "the answer would have more than {limit} rows; ask for fewer dimensions, a shorter range or longer intervals"
+    )]
+    TooManyRows {
+        /// Rows allowed.
+        limit: usize,
     },
     /// The filter is at fault.
     #[error("filter on `{field}`: {fault}")]

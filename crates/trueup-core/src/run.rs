@@ -2,30 +2,15 @@
 
 use crate::aggregate::{Context, Merged, aggregate_events, aggregate_spend};
 use crate::dataset::{Dataset, Part, Pruning};
-use crate::error::{DatasetError, Error};
+use crate::error::{Error, QueryError};
+use crate::execution::Execution;
 use crate::explain::{Explanation, Measured};
 use crate::finish::{self, ResultTable};
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use rayon::prelude::*;
-use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How a query is carried out; none of it changes a byte of the answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Execution {
-    /// Threads to work with; `None` shares those of the process.
-    pub threads: Option<NonZeroUsize>,
-    /// Whether parts that statistics rule out are left unread.
-    pub pruning: bool,
-}
-
-impl Default for Execution {
-    fn default() -> Self {
-        Self { threads: None, pruning: true }
-    }
-}
 
 impl Dataset {
     /// Answers a query.
@@ -51,7 +36,7 @@ impl Dataset {
     /// # Errors
     /// The query is at fault, or a file does not read.
     pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
-        self.execute(&Plan::new(query, self.columns())?, execution).map(|(table, _)| table)
+        self.execute(&Plan::new(query, self.columns())?, &execution).map(|(table, _)| table)
     }
 
     /// The plan of a query, without running it.
@@ -69,42 +54,45 @@ impl Dataset {
     /// The query is at fault, or a file does not read.
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
         let plan = Plan::new(query, self.columns())?;
-        let (_, measured) = self.execute(&plan, execution)?;
+        let (_, measured) = self.execute(&plan, &execution)?;
         Ok(Explanation::new(&plan, self, execution.pruning).with_measured(measured))
     }
 
-    fn execute(&self, plan: &Plan, execution: Execution) -> Result<(ResultTable, Measured), Error> {
+    fn execute(&self, plan: &Plan, execution: &Execution) -> Result<(ResultTable, Measured), Error> {
         match execution.threads {
-            None => self.execute_here(plan, execution.pruning),
+            None => self.execute_here(plan, execution),
             Some(threads) => {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
-                pool.map_err(|error| Error::Threads(error.to_string()))?
-                    .install(|| self.execute_here(plan, execution.pruning))
+                pool.map_err(|error| Error::Threads(error.to_string()))?.install(|| self.execute_here(plan, execution))
             }
         }
     }
 
-    fn execute_here(&self, plan: &Plan, pruning: bool) -> Result<(ResultTable, Measured), Error> {
+    fn execute_here(&self, plan: &Plan, execution: &Execution) -> Result<(ResultTable, Measured), Error> {
         let begun = Instant::now();
         let context = Context::new(plan, self.accounts());
-        let events = kept(self.events(), plan, pruning);
-        let spend = if plan.needs_spend { kept(self.spend(), plan, pruning) } else { Vec::new() };
+        let events = kept(self.events(), plan, execution.pruning);
+        let spend = if plan.needs_spend { kept(self.spend(), plan, execution.pruning) } else { Vec::new() };
         let merged = Mutex::new(Merged::new(plan, &context.layout));
         events.par_iter().try_for_each(|part| {
-            let partial = aggregate_events(&context, &*part.read(&plan.projection)?);
-            locked(&merged).add(&partial);
-            Ok::<_, DatasetError>(())
+            execution.interrupt.check()?;
+            let partial = aggregate_events(&context, &*part.read(&plan.projection)?, &execution.interrupt)?;
+            let mut merged = locked(&merged);
+            merged.add(&partial);
+            check_rows(&merged, execution)
         })?;
         spend.par_iter().try_for_each(|part| {
+            execution.interrupt.check()?;
             let partial = aggregate_spend(&context, &*part.read()?);
             locked(&merged).add_spend(&partial);
-            Ok::<_, DatasetError>(())
+            Ok::<_, Error>(())
         })?;
         let merged = merged.into_inner().unwrap_or_else(PoisonError::into_inner);
         let aggregated = begun.elapsed();
         let kept_rows = merged.rows;
         let groups = merged.groups.len();
-        let table = finish::finish(&context, merged)?;
+        execution.interrupt.check()?;
+        let table = finish::finish(&context, merged, execution.max_rows)?;
         let total = begun.elapsed();
         let measured = Measured {
             parts: events.len() + spend.len(),
@@ -116,6 +104,13 @@ impl Dataset {
             finishing: total.saturating_sub(aggregated),
         };
         Ok((table, measured))
+    }
+}
+
+fn check_rows(merged: &Merged, execution: &Execution) -> Result<(), Error> {
+    match execution.max_rows {
+        Some(limit) if merged.groups.len() > limit => Err(QueryError::TooManyRows { limit }.into()),
+        _ => Ok(()),
     }
 }
 

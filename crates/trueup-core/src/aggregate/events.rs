@@ -7,6 +7,7 @@ use super::groups::Groups;
 use super::mask::{BoundTest, Truth};
 use super::state::{State, fact};
 use crate::dictionary::Measure;
+use crate::execution::{Interrupt, Interruption};
 use crate::plan::{AGENT_COLUMN, Condition};
 use crate::scan::{Dictionary, NO_VALUE, Split, stage};
 
@@ -26,20 +27,25 @@ pub(crate) struct Partial {
     pub(crate) rows: u64,
 }
 
-/// Aggregates a split.
-pub(crate) fn aggregate_events(context: &Context<'_>, split: &Split) -> Partial {
+/// Aggregates a split, unless it is interrupted.
+pub(crate) fn aggregate_events(
+    context: &Context<'_>,
+    split: &Split,
+    interrupt: &Interrupt,
+) -> Result<Partial, Interruption> {
     let mut aggregation = Aggregation::new(context, split);
     let mut enricher = Enricher::new(context, split);
     let mut rows = Enriched::default();
     for customer in 0..split.runs.len() {
         enricher.push(customer, &mut rows);
         if rows.len() >= CHUNK_ROWS {
+            interrupt.check()?;
             aggregation.add(&rows);
             rows.clear();
         }
     }
     aggregation.add(&rows);
-    aggregation.finish()
+    Ok(aggregation.finish())
 }
 
 /// Stands for the group of a row that did not pass the filter.

@@ -16,8 +16,12 @@ use measures::Finished;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Turns merged state to the answer.
-pub(crate) fn finish(context: &Context<'_>, mut merged: Merged) -> Result<ResultTable, QueryError> {
+/// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics.
+pub(crate) fn finish(
+    context: &Context<'_>,
+    mut merged: Merged,
+    max_rows: Option<usize>,
+) -> Result<ResultTable, QueryError> {
     let plan = context.plan;
     if plan.dimensions.is_empty() {
         // With only metrics selected every sub-range has a row, zeros included.
@@ -25,6 +29,9 @@ pub(crate) fn finish(context: &Context<'_>, mut merged: Merged) -> Result<Result
     }
     if plan.needs_spend {
         merged.ensure_spend();
+    }
+    if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
+        return Err(QueryError::TooManyRows { limit });
     }
     let finished = Finished::new(context, &merged);
     let passes = plan.having.as_ref().map(|having| finished.truths(having));

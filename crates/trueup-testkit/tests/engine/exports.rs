@@ -1,9 +1,9 @@
 //! An answer as a record batch and as a data frame holds what its rows hold.
 
 use crate::ask::{dataset, run};
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef};
 use polars::prelude::{AnyValue, DataFrame};
 use proptest::prelude::*;
 use trueup_core::{Execution, Value};

@@ -3,6 +3,7 @@
 
 mod ask;
 mod disk;
+mod ends;
 mod exports;
 mod laws;
 mod oracle;
