@@ -21,7 +21,8 @@ pub(crate) struct Both {
     events: DataFrame,
     spend: DataFrame,
     accounts: DataFrame,
-    /// Amounts are small enough that turning them to doubles needs no rounding, so that ratios of money can be compared.
+    /// Amounts are small enough that turning them to doubles needs no rounding, so that ratios of money can be
+    /// compared.
     pub(crate) exact_doubles: bool,
 }
 

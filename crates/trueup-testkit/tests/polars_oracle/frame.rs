@@ -5,7 +5,8 @@ use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int64Type, Tim
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use polars::prelude::*;
 
-/// The rows of all batches, which have the same columns. Money is `Decimal(38, 6)`, an instant has no time zone and is in UTC.
+/// The rows of all batches, which have the same columns. Money is `Decimal(38, 6)`, an instant has no time zone and is
+/// in UTC.
 pub(crate) fn frame(batches: &[RecordBatch]) -> PolarsResult<DataFrame> {
     let frames = batches.iter().map(|batch| {
         let fields = batch.schema();

@@ -34,7 +34,8 @@ fn stages() -> PolarsResult<LazyFrame> {
     Ok(frame?.lazy())
 }
 
-/// The latest of the events that share an id, each with its day. Where no date is given, it is that of the instant in UTC.
+/// The latest of the events that share an id, each with its day. Where no date is given, it is that of the instant in
+/// UTC.
 fn events(events: &DataFrame, accounts: &DataFrame) -> PolarsResult<LazyFrame> {
     let missing = READ.into_iter().filter(|name| events.column(name).is_err()).map(|name| lit("").alias(name));
     let texts: Vec<Expr> = READ.into_iter().chain(["eventId"]).map(|name| col(name).fill_null(lit(""))).collect();

@@ -29,7 +29,8 @@ pub(crate) fn spend(spend: &DataFrame, question: &Question) -> LazyFrame {
     ])
 }
 
-/// Groups of events with the spend of what they have in common with it, and spend that no group has anything in common with.
+/// Groups of events with the spend of what they have in common with it, and spend that no group has anything in common
+/// with.
 pub(crate) fn beside(groups: LazyFrame, spend: LazyFrame, question: &Question) -> PolarsResult<LazyFrame> {
     let keys = question.carried_keys();
     if question.dimensions.is_empty() {

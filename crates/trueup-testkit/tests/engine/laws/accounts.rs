@@ -22,9 +22,9 @@ fn only(tables: &Tables, accounts: &BTreeSet<String>) -> Tables {
 proptest! {
     #![proptest_config(super::config())]
 
-    /// Every customer is in one account, so all counts and sums add up over parts of the accounts, `opportunityCount` too;
-    /// only agents may work for several. Spend does where it carries all the dimensions: elsewhere a group shows the spend
-    /// of accounts that have no events in it.
+    /// Every customer is in one account, so all counts and sums add up over parts of the accounts, `opportunityCount`
+    /// too; only agents may work for several. Spend does where it carries all the dimensions: elsewhere a group shows
+    /// the spend of accounts that have no events in it.
     #[test]
     fn parts_of_the_accounts_add_up((asked, part) in (asked(), any::<[u8; 5]>())) {
         let metrics = amounts(|measure: Measure| {

@@ -17,8 +17,8 @@ fn adds_over(additivity: Additivity, dimensions: &[String]) -> bool {
         && (other.is_empty() || additivity.across_other_dimensions)
 }
 
-/// Metrics that may be added, of any one filter. The spend of a group that has no events is left out where `spend`, `cost`,
-/// clicks and impressions are all 0; with refunds `campaignSpend` need not be 0 there.
+/// Metrics that may be added, of any one filter. The spend of a group that has no events is left out where `spend`,
+/// `cost`, clicks and impressions are all 0; with refunds `campaignSpend` need not be 0 there.
 fn additive(asked: &Asked, adds: impl Fn(Additivity) -> bool) -> Vec<&'static str> {
     let with_refunds =
         if asked.has_refunds() { amounts(|measure| measure == Measure::CampaignSpend) } else { Vec::new() };

@@ -23,8 +23,8 @@ pub(super) struct Asked {
     pub(super) request: Request,
     /// Known, stored, computed, and unknown ones.
     pub(super) dimensions: Vec<String>,
-    /// On dimensions and the event's own `total` only: a filter on a metric removes finished rows, and what is left of them
-    /// need not add up to anything.
+    /// On dimensions and the event's own `total` only: a filter on a metric removes finished rows, and what is left of
+    /// them need not add up to anything.
     pub(super) filter: Option<Filter>,
     dataset: Dataset,
 }
@@ -51,6 +51,16 @@ impl Asked {
         let filter = ask::filter(&request).ok().flatten().filter(accepted);
         let dataset = dataset(&tables, PART_ROWS);
         Self { tables, request, dimensions, filter, dataset }
+    }
+
+    /// The same question of tables in which nothing was paid back.
+    pub(super) fn without_refunds(mut self) -> Self {
+        for row in &mut self.tables.spend {
+            row.ad_spend = row.ad_spend.map(i64::abs);
+            row.management_fee = row.management_fee.map(i64::abs);
+        }
+        self.dataset = dataset(&self.tables, PART_ROWS);
+        self
     }
 
     /// The question as it was drawn, for these fields.

@@ -7,8 +7,8 @@ use trueup_core::{ResultTable, Value};
 /// The first day of the sub-range, empty if there is one only, and the values of the dimensions.
 pub(super) type Key = (String, Vec<String>);
 
-/// The counts, and money in millionths, of each group. A group that has no row counts as zeros: spend without events that
-/// comes to nothing is not shown.
+/// The counts, and money in millionths, of each group. A group that has no row counts as zeros: spend without events
+/// that comes to nothing is not shown.
 #[derive(Debug)]
 pub(super) struct Figures {
     metrics: Vec<String>,

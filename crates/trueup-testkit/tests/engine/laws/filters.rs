@@ -42,11 +42,11 @@ proptest! {
         figures(&asked, &some, &metrics).check_at_most(&figures(&asked, &all, &metrics))?;
     }
 
-    /// Spend that is never negative, grouped by nothing that it does not carry. Under other dimensions spend that loses the
-    /// events beside it moves to a row of its own, which may not have been there before.
+    /// Spend that is never negative, grouped by nothing that it does not carry. Under other dimensions spend that loses
+    /// the events beside it moves to a row of its own, which may not have been there before.
     #[test]
-    fn a_filter_never_raises_spend(mut asked in asked(), before in before()) {
-        prop_assume!(!asked.has_refunds());
+    fn a_filter_never_raises_spend(asked in asked(), before in before()) {
+        let mut asked = asked.without_refunds();
         asked.dimensions.retain(|name| super::asked::carries(name));
         let metrics = amounts(Measure::is_spend);
         let all = with(&asked.unfiltered(asked.fields(&metrics)), before.as_ref());
@@ -54,8 +54,8 @@ proptest! {
         figures(&asked, &some, &metrics).check_at_most(&figures(&asked, &all, &metrics))?;
     }
 
-    /// An event passes a filter or its opposite. Spend may pass both, customers with events on both sides count on both, and
-    /// so may agents.
+    /// An event passes a filter or its opposite. Spend may pass both, customers with events on both sides count on
+    /// both, and so may agents.
     #[test]
     fn a_filter_and_its_opposite_part_the_events((asked, before) in (asked(), before())) {
         let on_both = [Measure::Opportunities, Measure::OpportunityAgents];
@@ -67,16 +67,16 @@ proptest! {
         picked.plus(&left).check_equal(&figures(&asked, &all, &metrics))?;
     }
 
-    /// Every metric of a row that has events is the same if only that row's events are asked for: on one dimension, and on
-    /// all of them.
+    /// Every metric of a row that has events is the same if only that row's events are asked for: on one dimension, and
+    /// on all of them.
     #[test]
     fn filtering_on_a_value_is_taking_its_group((asked, nth) in (asked(), any::<prop::sample::Index>())) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let query = asked.query(asked.fields(&names));
         let table = asked.ask(&query);
-        prop_assume!(!table.is_empty());
-        let row = nth.index(table.len());
-        prop_assume!(table.value(row, "eventCount") != Some(Value::Count(0)));
+        let rows: Vec<usize> =
+            (0..table.len()).filter(|row| table.value(*row, "eventCount") != Some(Value::Count(0))).collect();
+        let row = if rows.is_empty() { return Ok(()) } else { *nth.get(&rows) };
         let wanted = key(&table, row, &asked.dimensions);
         let equal = |(name, value): (&String, &String)| Filter::equals(name, value);
         let values: Vec<Filter> = asked.dimensions.iter().zip(&wanted.1).map(equal).collect();

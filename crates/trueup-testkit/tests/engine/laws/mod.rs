@@ -1,4 +1,5 @@
-//! What must hold of every answer, whatever the numbers are: the engine is asked twice, and the answers must fit together.
+//! What must hold of every answer, whatever the numbers are: the engine is asked twice, and the answers must fit
+//! together.
 
 mod accounts;
 mod additivity;

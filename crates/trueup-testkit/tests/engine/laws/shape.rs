@@ -29,10 +29,11 @@ proptest! {
 
     /// In whichever order the dimensions are named, the rows are the same ones, in the order of that naming.
     #[test]
-    fn the_order_of_the_fields_changes_the_order_of_rows_alone((asked, turn) in (asked(), any::<prop::sample::Index>())) {
-        prop_assume!(!asked.dimensions.is_empty());
+    fn the_order_of_the_fields_changes_the_order_of_rows_alone(
+        (asked, turn) in (asked(), any::<prop::sample::Index>()),
+    ) {
         let mut turned = asked.dimensions.clone();
-        turned.rotate_left(turn.index(asked.dimensions.len()));
+        turned.rotate_left(turn.index(asked.dimensions.len().max(1)));
         let straight = asked.ask(&asked.query(asked.fields(&["eventCount", "spend"])));
         let fields = ["spend"].into_iter().chain(turned.iter().map(String::as_str)).chain(["eventCount"]);
         let turned_table = asked.ask(&asked.query(fields));
@@ -67,7 +68,9 @@ proptest! {
     /// A row has events, or spend that is not nothing.
     #[test]
     fn with_dimensions_no_row_is_empty(asked in asked()) {
-        prop_assume!(!asked.dimensions.is_empty());
+        if asked.dimensions.is_empty() {
+            return Ok(());
+        }
         let figures = ["eventCount", "spend", "cost", "clicks", "impressions"];
         let table = asked.ask(&asked.query(asked.fields(&figures)));
         for row in table.rows() {

@@ -22,8 +22,8 @@ fn adds_up(metric: &Metric, split: Split) -> bool {
     let Additivity { across_spend_dimensions, across_other_dimensions, across_intervals } = metric.additivity;
     match split {
         Split::SpendDimension => across_spend_dimensions,
-        // All values of such a dimension have the same spend, so what they earned for it does add up, as far as rounding
-        // allows. The dictionary says "no" of every quotient all the same: nobody adds percentages.
+        // All values of such a dimension have the same spend, so what they earned for it does add up, as far as
+        // rounding allows. The dictionary says "no" of every quotient all the same: nobody adds percentages.
         Split::OtherDimension => across_other_dimensions || is_over_spend(metric.formula),
         Split::Interval => across_intervals,
     }
