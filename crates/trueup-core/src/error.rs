@@ -157,6 +157,16 @@ pub enum DatasetError {
         /// The rule, and what breaks it.
         source: model::TableFault,
     },
+    /// A line of an insights file is no document, or is out of place.
+    #[error("`{}`, line {line}: {fault}", path.display())]
+    Insight {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A Parquet file does not decode.
     #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
     Parquet {

@@ -64,6 +64,7 @@ impl Dataset {
         let columns: BTreeSet<String> = names.map(str::to_owned).collect();
         Ok(Self {
             manifest: None,
+            insights: Vec::new(),
             accounts,
             events: event_parts(&events, &columns, tables.part_rows.max(1))?,
             spend: spend_parts(&sorted_spend(&tables.spend)?)?,

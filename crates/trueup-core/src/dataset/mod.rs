@@ -1,6 +1,7 @@
 //! Files, their manifest and statistics; pruning, and the splits that a query reads.
 
 mod file;
+mod insights;
 pub mod manifest;
 mod memory;
 mod open;
@@ -9,6 +10,7 @@ mod reader;
 pub mod store;
 mod verify;
 
+pub use insights::{Insight, Insights};
 pub use memory::Tables;
 pub use verify::Verification;
 
@@ -21,6 +23,7 @@ use crate::plan::Projection;
 use crate::query::DateRange;
 use crate::scan::{SpendSplit, Split};
 use file::TableFile;
+use insights::InsightFile;
 use manifest::Manifest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,6 +37,7 @@ pub struct Dataset {
     columns: BTreeSet<String>,
     events: Vec<Part<Split>>,
     spend: Vec<Part<SpendSplit>>,
+    insights: Vec<InsightFile>,
 }
 
 /// A part of a table that is read and aggregated on its own: of events, whole customers.

@@ -1,6 +1,7 @@
 //! A dataset from its folder.
 
 use super::file::{TableFile, open_sized};
+use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
 use super::reader::reading;
 use super::store::{self, StoreError};
@@ -48,12 +49,15 @@ impl Dataset {
         for file in &manifest.insights {
             open_sized(folder, file)?;
         }
+        let insights = manifest.insights.iter();
+        let insights = insights.map(|file| InsightFile { folder: folder.to_owned(), file: file.clone() }).collect();
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
         Ok(Self {
             accounts,
             columns,
             events: events.iter().flat_map(parts).collect(),
             spend: spend.iter().flat_map(parts).collect(),
+            insights,
             manifest: Some(manifest),
         })
     }
