@@ -1,0 +1,179 @@
+//! The tree of organizations, and the accounts under it.
+
+use crate::error::Error;
+use crate::model::Organization;
+
+/// Keeps the tree of organizations and the accounts under its nodes. An account may be under several.
+///
+/// ```
+/// use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+///
+/// let directory = MemoryDirectory::new(Settings::default());
+/// directory.add_organization(&Organization::new("acme"))?;
+/// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+pub trait Organizations {
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// [`Error::EmptyId`], [`Error::ForbiddenCharacter`] (`/`), [`Error::Duplicate`], [`Error::Unknown`] for its parent,
+    /// [`Error::Cycle`] if it is its own parent.
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// directory.add_organization(&Organization::new("acme"))?;
+    /// assert!(directory.add_organization(&Organization::new("acme")).is_err());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn add_organization(&self, organization: &Organization) -> Result<(), Error>;
+
+    /// Puts a node, with all below it, under another, or makes it a root.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for either; [`Error::Cycle`] if the parent is the node or stands below it.
+    ///
+    /// ```
+    /// # use trueup_access::{Error, MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// directory.add_organization(&Organization::new("acme"))?;
+    /// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
+    /// assert!(matches!(directory.move_organization("acme", Some("acme-west")), Err(Error::Cycle { .. })));
+    /// directory.move_organization("acme-west", None)?;
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn move_organization(&self, id: &str, parent: Option<&str>) -> Result<(), Error>;
+
+    /// Makes a node an umbrella, or no longer one.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_organization(&Organization::new("platform"))?;
+    /// directory.set_umbrella("platform", true)?;
+    /// assert!(directory.organizations()?[0].umbrella);
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn set_umbrella(&self, id: &str, umbrella: bool) -> Result<(), Error>;
+
+    /// Removes a node with its grants and retired keys. Its accounts stay, without it.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`]; [`Error::HasChildren`] while others stand under it.
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_organization(&Organization::new("acme"))?;
+    /// directory.remove_organization("acme")?;
+    /// assert!(directory.organizations()?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn remove_organization(&self, id: &str) -> Result<(), Error>;
+
+    /// All nodes, by id.
+    ///
+    /// # Errors
+    /// Only those of [`Error::is_storage`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_organization(&Organization::new("acme"))?;
+    /// assert_eq!(directory.organizations()?, [Organization::new("acme")]);
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn organizations(&self) -> Result<Vec<Organization>, Error>;
+
+    /// Adds an account, under no organization yet.
+    ///
+    /// # Errors
+    /// [`Error::EmptyId`], [`Error::ForbiddenCharacter`] (`,` and `/`), [`Error::Duplicate`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// directory.add_account("a-1")?;
+    /// assert!(directory.add_account("a-1,a-2").is_err());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn add_account(&self, key: &str) -> Result<(), Error>;
+
+    /// Removes an account from the directory, from every organization and from every grant.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_account("a-1")?;
+    /// directory.remove_account("a-1")?;
+    /// assert!(directory.accounts()?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn remove_account(&self, key: &str) -> Result<(), Error>;
+
+    /// The keys of all accounts, sorted.
+    ///
+    /// # Errors
+    /// Only those of [`Error::is_storage`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_account("a-1")?;
+    /// assert_eq!(directory.accounts()?, ["a-1"]);
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn accounts(&self) -> Result<Vec<String>, Error>;
+
+    /// Puts an account under an organization, beside those that it is under already.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for either; [`Error::AlreadyPlaced`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_organization(&Organization::new("acme"))?;
+    /// # directory.add_account("a-1")?;
+    /// directory.place_account("a-1", "acme")?;
+    /// assert_eq!(directory.accounts_under("acme")?, ["a-1"]);
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn place_account(&self, account: &str, organization: &str) -> Result<(), Error>;
+
+    /// Takes an account from an organization that it is directly under.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for either; [`Error::NotPlaced`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_organization(&Organization::new("acme"))?;
+    /// # directory.add_account("a-1")?;
+    /// # directory.place_account("a-1", "acme")?;
+    /// directory.displace_account("a-1", "acme")?;
+    /// assert!(directory.accounts_under("acme")?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn displace_account(&self, account: &str, organization: &str) -> Result<(), Error>;
+
+    /// The keys of the accounts directly under an organization, sorted.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// assert!(directory.accounts_under("nowhere").is_err());
+    /// ```
+    fn accounts_under(&self, organization: &str) -> Result<Vec<String>, Error>;
+}

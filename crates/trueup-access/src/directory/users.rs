@@ -1,0 +1,118 @@
+//! Users, and what they may see.
+
+use crate::error::Error;
+use crate::model::{Grant, User};
+
+/// Keeps users and their grants.
+///
+/// ```
+/// use trueup_access::{MemoryDirectory, Settings, Users as _};
+///
+/// let directory = MemoryDirectory::new(Settings::default());
+/// directory.add_user("anna@example.com")?;
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+pub trait Users {
+    /// Adds a user, active and without grants.
+    ///
+    /// # Errors
+    /// [`Error::EmptyId`], [`Error::Duplicate`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// directory.add_user("anna")?;
+    /// assert!(directory.add_user("anna").is_err());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn add_user(&self, login: &str) -> Result<(), Error>;
+
+    /// Switches a user off or on. While off, their keys and sessions let nobody in; they are kept.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_user("anna")?;
+    /// directory.set_active("anna", false)?;
+    /// assert!(!directory.users()?[0].active);
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn set_active(&self, login: &str, active: bool) -> Result<(), Error>;
+
+    /// Removes a user with their grants, keys, sessions and counts. Their keys are unknown from then on.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_user("anna")?;
+    /// directory.remove_user("anna")?;
+    /// assert!(directory.users()?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn remove_user(&self, login: &str) -> Result<(), Error>;
+
+    /// All users, by login.
+    ///
+    /// # Errors
+    /// Only those of [`Error::is_storage`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// assert!(directory.users()?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn users(&self) -> Result<Vec<User>, Error>;
+
+    /// Lets a user see an organization with all below it, or an account.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for the user or what is granted; [`Error::AlreadyGranted`].
+    ///
+    /// ```
+    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_user("anna")?;
+    /// # directory.add_account("a-1")?;
+    /// directory.grant("anna", &Grant::Account("a-1".into()))?;
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn grant(&self, user: &str, grant: &Grant) -> Result<(), Error>;
+
+    /// Takes a grant back.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for the user; [`Error::NotGranted`].
+    ///
+    /// ```
+    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_user("anna")?;
+    /// # directory.add_account("a-1")?;
+    /// # directory.grant("anna", &Grant::Account("a-1".into()))?;
+    /// directory.withdraw("anna", &Grant::Account("a-1".into()))?;
+    /// assert!(directory.grants("anna")?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn withdraw(&self, user: &str, grant: &Grant) -> Result<(), Error>;
+
+    /// What a user is granted: organizations by id, then accounts by key.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_user("anna")?;
+    /// assert!(directory.grants("anna")?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn grants(&self, user: &str) -> Result<Vec<Grant>, Error>;
+}

@@ -1,0 +1,224 @@
+//! What can go wrong with a directory. No variant holds a key or its hash.
+
+use crate::model::{Grant, KeyId};
+use std::path::{Path, PathBuf};
+
+/// What an id in an [`Error`] names.
+///
+/// ```
+/// assert_eq!(trueup_access::Entity::Account.to_string(), "account");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Entity {
+    /// An organization, by id.
+    Organization,
+    /// An account, by key.
+    Account,
+    /// A user, by login.
+    User,
+}
+
+impl std::fmt::Display for Entity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Organization => "organization",
+            Self::Account => "account",
+            Self::User => "user",
+        })
+    }
+}
+
+/// Why a directory did not do what was asked; nothing was changed.
+///
+/// A key that does not let its bearer in is no error but a [`Refusal`](crate::Refusal).
+///
+/// ```
+/// use trueup_access::{Entity, Error, MemoryDirectory, Organizations as _, Settings};
+///
+/// let error = MemoryDirectory::new(Settings::default()).set_umbrella("acme", true).unwrap_err();
+/// assert!(matches!(&error, Error::Unknown { entity: Entity::Organization, id } if id == "acme"));
+/// assert_eq!(error.to_string(), "there is no organization `acme`");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The id names nothing in the directory.
+    #[error("there is no {entity} `{id}`")]
+    Unknown {
+        /// What was looked for.
+        entity: Entity,
+        /// The id as given.
+        id: String,
+    },
+    /// The id is taken.
+    #[error("{entity} `{id}` is already there")]
+    Duplicate {
+        /// What was to be added.
+        entity: Entity,
+        /// The id as given.
+        id: String,
+    },
+    /// The id is empty.
+    #[error("expected an id of {entity}, but found an empty text")]
+    EmptyId {
+        /// What was to be added.
+        entity: Entity,
+    },
+    /// The id has a character that requests could not carry.
+    #[error("an id of {entity} cannot contain `{character}`, but found `{id}`")]
+    ForbiddenCharacter {
+        /// What was to be added.
+        entity: Entity,
+        /// The id as given.
+        id: String,
+        /// The first such character.
+        character: char,
+    },
+    /// An organization would stand below itself.
+    #[error(
+        "organization `{organization}` cannot stand under `{parent}`, which is `{organization}` itself or stands below it"
+    )]
+    Cycle {
+        /// The organization that was to be moved or added.
+        organization: String,
+        /// The parent that it was to get.
+        parent: String,
+    },
+    /// An organization with others below it cannot be removed.
+    #[error("organization `{id}` has organizations below it; move or remove them first")]
+    HasChildren {
+        /// The organization.
+        id: String,
+    },
+    /// The account is already under the organization.
+    #[error("account `{account}` is already under organization `{organization}`")]
+    AlreadyPlaced {
+        /// The account's key.
+        account: String,
+        /// The organization's id.
+        organization: String,
+    },
+    /// The account is not directly under the organization.
+    #[error("account `{account}` is not directly under organization `{organization}`")]
+    NotPlaced {
+        /// The account's key.
+        account: String,
+        /// The organization's id.
+        organization: String,
+    },
+    /// The user already has the grant.
+    #[error("user `{user}` already has the {grant}")]
+    AlreadyGranted {
+        /// The user's login.
+        user: String,
+        /// The grant.
+        grant: Grant,
+    },
+    /// The user does not have the grant.
+    #[error("user `{user}` does not have the {grant}")]
+    NotGranted {
+        /// The user's login.
+        user: String,
+        /// The grant.
+        grant: Grant,
+    },
+    /// The user has no such key, or it is revoked.
+    #[error("user `{user}` has no key {key}")]
+    UnknownKey {
+        /// The user's login.
+        user: String,
+        /// The key's number.
+        key: KeyId,
+    },
+    /// A retired organization key is empty, or is already known as some key.
+    #[error("a key for organization `{organization}` cannot be retired: it is empty, or already known")]
+    KeyTaken {
+        /// The organization's id.
+        organization: String,
+    },
+    /// A key prefix is not one to thirty-two of `A-Z`, `a-z`, `0-9`, `-`, `_`.
+    #[error("expected a key prefix of 1 to 32 letters, digits, `-` or `_`, but found `{prefix}`")]
+    InvalidPrefix {
+        /// The prefix as given.
+        prefix: String,
+    },
+    /// The operating system gave no random bytes, so that no key could be made.
+    #[error("the operating system gave no random bytes for a key")]
+    NoRandomness(#[source] getrandom::Error),
+    /// The file of a directory cannot be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The file is something else.
+    #[error("`{}` is a SQLite database, but no directory of trueup", path.display())]
+    NotADirectory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by a later version of trueup.
+    #[error("the directory `{}` has version {found}, but this trueup knows versions up to {known}; use a later trueup", path.display())]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// The version of its tables.
+        found: i64,
+        /// The latest version known here.
+        known: i64,
+    },
+}
+
+impl Error {
+    pub(crate) fn unknown(entity: Entity, id: &str) -> Self {
+        Self::Unknown { entity, id: id.to_owned() }
+    }
+
+    pub(crate) fn duplicate(entity: Entity, id: &str) -> Self {
+        Self::Duplicate { entity, id: id.to_owned() }
+    }
+
+    /// Whether the directory itself failed: its file, or the machine beneath it. Everything else is what was asked of it.
+    ///
+    /// ```
+    /// use trueup_access::{MemoryDirectory, Settings, Users as _};
+    ///
+    /// let error = MemoryDirectory::new(Settings::default()).add_user("").unwrap_err();
+    /// assert!(!error.is_storage());
+    /// ```
+    #[must_use]
+    pub const fn is_storage(&self) -> bool {
+        matches!(self, Self::NoRandomness(_) | Self::Storage(_) | Self::NotADirectory { .. } | Self::TooNew { .. })
+    }
+}
+
+/// The file of a directory cannot be read or written; the cause is the source of this error.
+///
+/// ```
+/// use trueup_access::{Error, Settings, SqliteDirectory};
+///
+/// let error = SqliteDirectory::open("no/such/folder/directory.sqlite", Settings::default()).unwrap_err();
+/// assert!(matches!(error, Error::Storage(_)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error("the directory `{}` cannot be used", path.display())]
+pub struct StorageError {
+    path: PathBuf,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl StorageError {
+    pub(crate) fn new(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { path: path.to_owned(), source: source.into() }
+    }
+
+    /// The file.
+    ///
+    /// ```
+    /// # use trueup_access::{Error, Settings, SqliteDirectory};
+    /// let Err(Error::Storage(error)) = SqliteDirectory::open("no/such/folder/d.sqlite", Settings::default()) else { panic!() };
+    /// assert_eq!(error.path(), "no/such/folder/d.sqlite");
+    /// ```
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,58 @@
+//! Who may see what: organizations, accounts, logins, grants, keys, sessions and hourly counts.
+//!
+//! A [`Directory`] holds them, in one SQLite file ([`SqliteDirectory`]) or in memory ([`MemoryDirectory`]). A request is led through it
+//! in four steps, each of which hands the next a type that nothing else can make:
+//!
+//! | step | takes | gives |
+//! |---|---|---|
+//! | [`Requests::authenticate`], [`Requests::session`] | a [`SecretKey`] | a [`Login`], or a [`Refusal`] |
+//! | [`Requests::count`] | the login | whether its hour allows the request |
+//! | [`Requests::reach`] | the login | its [`Reach`]: organizations and accounts |
+//! | [`Reach::resolve`], [`Scope::narrow`] | a name | a [`Scope`]: the accounts that a query may read |
+//!
+//! Nothing here knows HTTP, JSON, or what an account's data are.
+//!
+//! ```
+//! use trueup_access::{Grant, Hourly, MemoryDirectory, Organization, Settings, UnixTime};
+//! use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
+//!
+//! let directory = MemoryDirectory::new(Settings::default());
+//! directory.add_organization(&Organization::new("acme"))?;
+//! directory.add_account("acme-north")?;
+//! directory.add_account("acme-south")?;
+//! directory.place_account("acme-north", "acme")?;
+//! directory.place_account("acme-south", "acme")?;
+//! directory.add_user("anna@example.com")?;
+//! directory.grant("anna@example.com", &Grant::Organization("acme".into()))?;
+//! let now = UnixTime::from_seconds(1_760_000_000);
+//! let key = directory.create_key("anna@example.com", now)?;
+//!
+//! let login = directory.authenticate(Some(&key.secret))?.unwrap();
+//! assert_eq!(directory.count(&login, now)?, Hourly::Allowed);
+//! let scope = directory.reach(&login)?.resolve("acme").unwrap();
+//! assert_eq!(scope.accounts().collect::<Vec<_>>(), ["acme-north", "acme-south"]);
+//! # Ok::<(), trueup_access::Error>(())
+//! ```
+
+mod directory;
+mod error;
+mod id;
+mod login;
+mod memory;
+mod model;
+mod reach;
+mod secret;
+mod settings;
+mod sqlite;
+mod time;
+
+pub use directory::{Directory, Keys, Organizations, Requests, Users};
+pub use error::{Entity, Error, StorageError};
+pub use login::{Hourly, Login, Refusal};
+pub use memory::MemoryDirectory;
+pub use model::{Grant, IssuedKey, KeyEntry, KeyId, Organization, User};
+pub use reach::{Listed, OutOfReach, Reach, Scope};
+pub use secret::SecretKey;
+pub use settings::Settings;
+pub use sqlite::SqliteDirectory;
+pub use time::UnixTime;

@@ -1,0 +1,107 @@
+//! Who asks, and whether the hour allows it.
+
+use std::sync::Arc;
+
+/// A user who has proved who they are. Only a directory makes one.
+///
+/// ```
+/// use trueup_access::{MemoryDirectory, Requests as _, Settings, Users as _};
+///
+/// let directory = MemoryDirectory::new(Settings::default());
+/// directory.add_user("anna@example.com")?;
+/// let login = directory.login("anna@example.com")?.unwrap();
+/// assert_eq!(login.user(), "anna@example.com");
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Login {
+    user: Arc<str>,
+}
+
+impl Login {
+    pub(crate) fn new(user: &str) -> Self {
+        Self { user: user.into() }
+    }
+
+    /// The user's login, as it was added to the directory.
+    ///
+    /// ```
+    /// # use trueup_access::{MemoryDirectory, Requests as _, Settings, Users as _};
+    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # directory.add_user("anna")?;
+    /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+}
+
+/// Why credentials do not let their bearer in. A caller must not learn which; a log may. It never holds a key.
+///
+/// ```
+/// use trueup_access::{MemoryDirectory, Refusal, Requests as _, Settings};
+///
+/// let directory = MemoryDirectory::new(Settings::default());
+/// assert_eq!(directory.authenticate(None)?.unwrap_err(), Refusal::Missing);
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// No key or token, or an empty one.
+    #[error("no credentials")]
+    Missing,
+    /// No key, token or user is known that would match.
+    #[error("unknown credentials")]
+    Unknown,
+    /// The key was rotated or deleted.
+    #[error("a revoked key of user `{user}`")]
+    Revoked {
+        /// Whose key it was.
+        user: String,
+    },
+    /// The user is switched off.
+    #[error("user `{user}` is inactive")]
+    Inactive {
+        /// The user.
+        user: String,
+    },
+    /// An organization's key; these are retired.
+    #[error("a retired key of organization `{organization}`")]
+    OrganizationKey {
+        /// Whose key it was.
+        organization: String,
+    },
+    /// The session is over.
+    #[error("an expired session of user `{user}`")]
+    Expired {
+        /// Whose session it was.
+        user: String,
+    },
+}
+
+/// Whether a user's hour allows one more request.
+///
+/// ```
+/// use trueup_access::{Hourly, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
+///
+/// let directory = MemoryDirectory::new(Settings::default().hourly_limit(1));
+/// directory.add_user("anna")?;
+/// let login = directory.login("anna")?.unwrap();
+/// let quarter_past = UnixTime::from_seconds(900);
+/// assert_eq!(directory.count(&login, quarter_past)?, Hourly::Allowed);
+/// assert_eq!(directory.count(&login, quarter_past)?, Hourly::Limited { retry_after_seconds: 2700 });
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hourly {
+    /// It does; the request is counted.
+    Allowed,
+    /// It does not.
+    Limited {
+        /// Seconds until the next clock hour: 1 to 3600.
+        retry_after_seconds: u32,
+    },
+}

@@ -1,0 +1,77 @@
+//! Keys and sessions in memory.
+
+use super::MemoryDirectory;
+use super::state::{Session, State, UserKey};
+use crate::directory::Keys;
+use crate::error::Error;
+use crate::model::{IssuedKey, KeyEntry, KeyId};
+use crate::secret::SecretKey;
+use crate::time::UnixTime;
+
+impl Keys for MemoryDirectory {
+    fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error> {
+        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        let mut state = self.write();
+        state.user(user)?;
+        Ok(put(&mut state, user, secret, now))
+    }
+
+    fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error> {
+        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        let mut state = self.write();
+        revoke(&mut state, user, key)?;
+        Ok(put(&mut state, user, secret, now))
+    }
+
+    fn delete_key(&self, user: &str, key: KeyId, _now: UnixTime) -> Result<(), Error> {
+        revoke(&mut self.write(), user, key)
+    }
+
+    fn keys(&self, user: &str) -> Result<Vec<KeyEntry>, Error> {
+        let state = self.read();
+        state.user(user)?;
+        let live = state.keys.iter().filter(|(_, key)| key.user == user && !key.revoked);
+        Ok(live.map(|(id, key)| KeyEntry { id: *id, created: key.created }).collect())
+    }
+
+    fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error> {
+        let hash = key.hash();
+        let mut state = self.write();
+        state.organization(organization)?;
+        let known = state.user_keys.find(&hash).is_some() || state.organization_keys.find(&hash).is_some();
+        if key.is_empty() || known {
+            return Err(Error::KeyTaken { organization: organization.to_owned() });
+        }
+        state.organization_keys.put(hash, organization.to_owned());
+        Ok(())
+    }
+
+    fn open_session(&self, user: &str, now: UnixTime, expires: UnixTime) -> Result<SecretKey, Error> {
+        let token = SecretKey::issue_token()?;
+        let mut state = self.write();
+        state.user(user)?;
+        state.sessions.retain(|session| now < session.expires);
+        state.sessions.put(token.hash(), Session { user: user.to_owned(), expires });
+        Ok(token)
+    }
+
+    fn close_session(&self, token: &SecretKey) -> Result<(), Error> {
+        self.write().sessions.take(&token.hash());
+        Ok(())
+    }
+}
+
+fn put(state: &mut State, user: &str, secret: SecretKey, now: UnixTime) -> IssuedKey {
+    state.last_key += 1;
+    let id = KeyId(state.last_key);
+    state.keys.insert(id, UserKey { user: user.to_owned(), created: now, revoked: false });
+    state.user_keys.put(secret.hash(), id);
+    IssuedKey { id, secret }
+}
+
+fn revoke(state: &mut State, user: &str, id: KeyId) -> Result<(), Error> {
+    state.user(user)?;
+    let live = state.keys.get_mut(&id).filter(|key| key.user == user && !key.revoked);
+    live.ok_or_else(|| Error::UnknownKey { user: user.to_owned(), key: id })?.revoked = true;
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! A directory in memory.
+
+mod keys;
+mod organizations;
+mod requests;
+mod shelf;
+mod state;
+mod users;
+
+use crate::settings::Settings;
+use state::State;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A [`Directory`](crate::Directory) in memory: for tests, and for services that embed trueup for one tenant.
+///
+/// ```
+/// use trueup_access::{MemoryDirectory, Settings, Users as _};
+///
+/// let directory = MemoryDirectory::new(Settings::default());
+/// directory.add_user("anna")?;
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+pub struct MemoryDirectory {
+    settings: Settings,
+    state: RwLock<State>,
+    /// Requests per clock hour, per user. Locked after `state`, never before.
+    counts: Mutex<BTreeMap<String, BTreeMap<i64, u32>>>,
+}
+
+impl MemoryDirectory {
+    /// An empty directory.
+    ///
+    /// ```
+    /// let directory = trueup_access::MemoryDirectory::new(trueup_access::Settings::default());
+    /// ```
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, state: RwLock::default(), counts: Mutex::default() }
+    }
+
+    // Every change checks first and then only inserts or removes, so that a lock is never poisoned halfway through one.
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<i64, u32>>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for MemoryDirectory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryDirectory").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

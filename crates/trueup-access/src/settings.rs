@@ -1,0 +1,57 @@
+//! What can be configured.
+
+use crate::error::Error;
+
+/// How a directory makes keys and counts requests. Not stored: every process hands in its own.
+///
+/// ```
+/// use trueup_access::Settings;
+///
+/// let settings = Settings::default().hourly_limit(50).key_prefix("acme_live")?;
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub(crate) key_prefix: String,
+    pub(crate) hourly_limit: u32,
+}
+
+impl Default for Settings {
+    /// Keys begin with `tu_`; a user has 1,000 requests per clock hour.
+    fn default() -> Self {
+        Self { key_prefix: "tu".to_owned(), hourly_limit: 1_000 }
+    }
+}
+
+impl Settings {
+    /// What new keys begin with; an underscore follows it. Keys made with another prefix go on working.
+    ///
+    /// # Errors
+    /// [`Error::InvalidPrefix`] unless it is 1 to 32 letters, digits, `-` or `_`, all of them ASCII.
+    ///
+    /// ```
+    /// use trueup_access::{Error, Settings};
+    ///
+    /// assert!(Settings::default().key_prefix("acme").is_ok());
+    /// assert!(matches!(Settings::default().key_prefix("a b"), Err(Error::InvalidPrefix { .. })));
+    /// ```
+    pub fn key_prefix(mut self, prefix: &str) -> Result<Self, Error> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if !(1..=32).contains(&prefix.len()) || !prefix.bytes().all(allowed) {
+            return Err(Error::InvalidPrefix { prefix: prefix.to_owned() });
+        }
+        prefix.clone_into(&mut self.key_prefix);
+        Ok(self)
+    }
+
+    /// How many requests a user has per clock hour; 0 allows none.
+    ///
+    /// ```
+    /// let settings = trueup_access::Settings::default().hourly_limit(10);
+    /// ```
+    #[must_use]
+    pub const fn hourly_limit(mut self, requests: u32) -> Self {
+        self.hourly_limit = requests;
+        self
+    }
+}

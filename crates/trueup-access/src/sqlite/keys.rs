@@ -1,0 +1,92 @@
+//! Keys and sessions in the file.
+
+use super::SqliteDirectory;
+use super::fault::Fault;
+use super::rows::{all, by_hash, changed, execute, known};
+use crate::directory::Keys;
+use crate::error::{Entity, Error};
+use crate::model::{IssuedKey, KeyEntry, KeyId};
+use crate::secret::SecretKey;
+use crate::time::UnixTime;
+use rusqlite::Transaction;
+
+impl Keys for SqliteDirectory {
+    fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error> {
+        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        self.change(|transaction| {
+            known(transaction, Entity::User, user)?;
+            put(transaction, user, secret, now)
+        })
+    }
+
+    fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error> {
+        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        self.change(|transaction| {
+            revoke(transaction, user, key, now)?;
+            put(transaction, user, secret, now)
+        })
+    }
+
+    fn delete_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<(), Error> {
+        self.change(|transaction| revoke(transaction, user, key, now))
+    }
+
+    fn keys(&self, user: &str) -> Result<Vec<KeyEntry>, Error> {
+        self.read(|transaction| {
+            known(transaction, Entity::User, user)?;
+            let sql = "SELECT id, created FROM user_keys WHERE user = ?1 AND revoked IS NULL ORDER BY id";
+            all(transaction, sql, [user], |row| {
+                Ok(KeyEntry { id: KeyId(row.get(0)?), created: UnixTime::from_seconds(row.get(1)?) })
+            })
+        })
+    }
+
+    fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error> {
+        let hash = key.hash();
+        self.change(|transaction| {
+            known(transaction, Entity::Organization, organization)?;
+            let sql = "SELECT hash FROM user_keys WHERE locator = ?1
+                UNION ALL SELECT hash FROM organization_keys WHERE locator = ?1";
+            if key.is_empty() || by_hash(transaction, sql, &hash, |_| Ok(()))?.is_some() {
+                return Err(Error::KeyTaken { organization: organization.to_owned() }.into());
+            }
+            let sql = "INSERT INTO organization_keys (organization, locator, hash) VALUES (?1, ?2, ?3)";
+            execute(transaction, sql, (organization, hash.locator(), hash.as_bytes())).map(drop)
+        })
+    }
+
+    fn open_session(&self, user: &str, now: UnixTime, expires: UnixTime) -> Result<SecretKey, Error> {
+        let token = SecretKey::issue_token()?;
+        let hash = token.hash();
+        self.change(|transaction| {
+            known(transaction, Entity::User, user)?;
+            execute(transaction, "DELETE FROM sessions WHERE expires <= ?1", [now.seconds()])?;
+            let sql = "INSERT INTO sessions (user, locator, hash, expires) VALUES (?1, ?2, ?3, ?4)";
+            execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), expires.seconds()))
+        })?;
+        Ok(token)
+    }
+
+    fn close_session(&self, token: &SecretKey) -> Result<(), Error> {
+        let hash = token.hash();
+        self.change(|transaction| {
+            let sql = "SELECT hash, id FROM sessions WHERE locator = ?1";
+            let id: Option<i64> = by_hash(transaction, sql, &hash, |row| row.get(1))?;
+            execute(transaction, "DELETE FROM sessions WHERE id = ?1", [id]).map(drop)
+        })
+    }
+}
+
+fn put(transaction: &Transaction<'_>, user: &str, secret: SecretKey, now: UnixTime) -> Result<IssuedKey, Fault> {
+    let hash = secret.hash();
+    let sql = "INSERT INTO user_keys (user, locator, hash, created) VALUES (?1, ?2, ?3, ?4)";
+    execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), now.seconds()))?;
+    Ok(IssuedKey { id: KeyId(transaction.last_insert_rowid()), secret })
+}
+
+fn revoke(transaction: &Transaction<'_>, user: &str, key: KeyId, now: UnixTime) -> Result<(), Fault> {
+    known(transaction, Entity::User, user)?;
+    let sql = "UPDATE user_keys SET revoked = ?3 WHERE id = ?2 AND user = ?1 AND revoked IS NULL";
+    let rows = execute(transaction, sql, (user, key.0, now.seconds()))?;
+    changed(rows, || Error::UnknownKey { user: user.to_owned(), key })
+}

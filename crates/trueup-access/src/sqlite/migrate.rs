@@ -1,0 +1,55 @@
+//! The tables of the file, brought to the version that this trueup writes.
+
+use super::fault::Fault;
+use crate::error::Error;
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+
+/// Marks the file as ours ("trup").
+const APPLICATION_ID: i64 = 0x7472_7570;
+
+/// The step at index `n` leads from version `n` to `n + 1`. Steps are only ever added: files of every version are out there.
+pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// Brings the file to the last version that `steps` lead to, all or nothing.
+pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Fault> {
+    if outdated(connection, path, steps)?.is_empty() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Asked again: another process may have been faster.
+    for step in outdated(&transaction, path, steps)? {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", known(steps))?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Refuses a file that is something else, or later than this trueup. Changes nothing.
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), Fault> {
+    outdated(connection, path, STEPS).map(drop)
+}
+
+/// The steps that the file still lacks.
+fn outdated<'s>(connection: &Connection, path: &Path, steps: &'s [&'s str]) -> Result<&'s [&'s str], Fault> {
+    let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
+    let ours = application == APPLICATION_ID && version > 0;
+    let fresh = application == 0 && version == 0 && empty;
+    if !ours && !fresh {
+        return Err(Error::NotADirectory { path: path.to_owned() }.into());
+    }
+    let missing = usize::try_from(version).ok().and_then(|version| steps.get(version..));
+    missing.ok_or_else(|| Error::TooNew { path: path.to_owned(), found: version, known: known(steps) }.into())
+}
+
+fn known(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

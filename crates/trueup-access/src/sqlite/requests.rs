@@ -1,0 +1,104 @@
+//! Requests put to the file.
+
+use super::SqliteDirectory;
+use super::fault::Fault;
+use super::rows::{all, by_hash, execute, known};
+use crate::directory::Requests;
+use crate::error::{Entity, Error};
+use crate::login::{Hourly, Login, Refusal};
+use crate::model::Organization;
+use crate::reach::{Below, Reach};
+use crate::secret::SecretKey;
+use crate::time::UnixTime;
+use rusqlite::{OptionalExtension as _, Transaction};
+
+/// The organizations at and below a user's grants, each once.
+macro_rules! below {
+    ($select:literal) => {
+        concat!(
+            "WITH RECURSIVE below (id) AS (
+                SELECT organization FROM organization_grants WHERE user = ?1
+                UNION
+                SELECT organizations.id FROM organizations JOIN below ON organizations.parent = below.id
+            ) ",
+            $select
+        )
+    };
+}
+
+impl Requests for SqliteDirectory {
+    fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
+        let Some(key) = key.filter(|key| !key.is_empty()) else { return Ok(Err(Refusal::Missing)) };
+        let hash = key.hash();
+        self.read(|transaction| {
+            let sql = "SELECT hash, login, active, revoked IS NOT NULL
+                FROM user_keys JOIN users ON users.login = user_keys.user WHERE locator = ?1";
+            let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
+            if let Some((user, active, revoked)) = found {
+                return Ok(if revoked { Err(Refusal::Revoked { user }) } else { admit(user, active) });
+            }
+            let sql = "SELECT hash, organization FROM organization_keys WHERE locator = ?1";
+            let organization = by_hash(transaction, sql, &hash, |row| row.get(1))?;
+            Ok(Err(organization.map_or(Refusal::Unknown, |organization| Refusal::OrganizationKey { organization })))
+        })
+    }
+
+    fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
+        let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(Err(Refusal::Missing)) };
+        let hash = token.hash();
+        self.read(|transaction| {
+            let sql = "SELECT hash, login, active, expires
+                FROM sessions JOIN users ON users.login = sessions.user WHERE locator = ?1";
+            let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
+            Ok(match found {
+                None => Err(Refusal::Unknown),
+                Some((user, _, expires)) if UnixTime::from_seconds(expires) <= now => Err(Refusal::Expired { user }),
+                Some((user, active, _)) => admit(user, active),
+            })
+        })
+    }
+
+    fn login(&self, user: &str) -> Result<Result<Login, Refusal>, Error> {
+        self.read(|transaction| {
+            let mut statement = transaction.prepare_cached("SELECT active FROM users WHERE login = ?1")?;
+            let active = statement.query_row([user], |row| row.get(0)).optional()?;
+            Ok(active.map_or(Err(Refusal::Unknown), |active| admit(user.to_owned(), active)))
+        })
+    }
+
+    fn reach(&self, login: &Login) -> Result<Reach, Error> {
+        let below = self.read(|transaction| below(transaction, login.user()))?;
+        Ok(Reach::assemble(&below))
+    }
+
+    fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
+        let (user, hour, limit) = (login.user(), now.hour(), self.settings.hourly_limit);
+        self.tally(|transaction| {
+            known(transaction, Entity::User, user)?;
+            // The hour before is kept for threads and processes that read the clock a moment ago.
+            execute(transaction, "DELETE FROM hourly_counts WHERE user = ?1 AND hour < ?2 - 1", (user, hour))?;
+            let sql = "INSERT INTO hourly_counts (user, hour, requests) SELECT ?1, ?2, 1 WHERE ?3 > 0
+                ON CONFLICT (user, hour) DO UPDATE SET requests = requests + 1 WHERE requests < ?3";
+            Ok(match execute(transaction, sql, (user, hour, limit))? {
+                0 => Hourly::Limited { retry_after_seconds: now.until_next_hour() },
+                _ => Hourly::Allowed,
+            })
+        })
+    }
+}
+
+fn admit(user: String, active: bool) -> Result<Login, Refusal> {
+    if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive { user }) }
+}
+
+fn below(transaction: &Transaction<'_>, user: &str) -> Result<Below, Fault> {
+    let organizations = below!("SELECT id, parent, umbrella FROM organizations JOIN below USING (id)");
+    let placements = below!("SELECT organization, account FROM placements JOIN below ON below.id = organization");
+    Ok(Below {
+        organizations: all(transaction, organizations, [user], |row| {
+            Ok(Organization { id: row.get(0)?, parent: row.get(1)?, umbrella: row.get(2)? })
+        })?,
+        placements: all(transaction, placements, [user], |row| Ok((row.get(0)?, row.get(1)?)))?,
+        accounts: all(transaction, "SELECT account FROM account_grants WHERE user = ?1", [user], |row| row.get(0))?,
+    })
+}

@@ -1,0 +1,129 @@
+//! Keys: made, rotated, deleted, refused.
+
+use super::{NOW, both};
+use trueup_access::{Directory, Error, KeyEntry, Organization, Refusal, SecretKey};
+
+fn user_of(directory: &dyn Directory, key: &SecretKey) -> Result<String, Refusal> {
+    directory.authenticate(Some(key)).unwrap().map(|login| login.user().to_owned())
+}
+
+#[test]
+fn a_user_has_several_keys_and_each_is_theirs() {
+    both(|directory| {
+        for user in ["anna", "bert"] {
+            directory.add_user(user).unwrap();
+        }
+        let keys: Vec<_> = ["anna", "bert", "anna"].map(|user| directory.create_key(user, NOW).unwrap()).into();
+        let users: Vec<_> = keys.iter().map(|key| user_of(directory, &key.secret).unwrap()).collect();
+        assert_eq!(users, ["anna", "bert", "anna"]);
+        let entry = |index: usize| KeyEntry { id: keys[index].id, created: NOW };
+        assert_eq!(directory.keys("anna").unwrap(), [entry(0), entry(2)]);
+        assert_eq!(directory.keys("bert").unwrap(), [entry(1)]);
+        assert!(matches!(directory.create_key("carl", NOW), Err(Error::Unknown { .. })));
+        assert!(matches!(directory.keys("carl"), Err(Error::Unknown { .. })));
+    });
+}
+
+#[test]
+fn what_is_not_exactly_a_key_is_refused() {
+    both(|directory| {
+        directory.add_user("u").unwrap();
+        let key = directory.create_key("u", NOW).unwrap().secret;
+        let text = key.reveal();
+        assert_eq!(directory.authenticate(None).unwrap(), Err(Refusal::Missing));
+        assert_eq!(directory.authenticate(Some(&SecretKey::new(""))).unwrap(), Err(Refusal::Missing));
+        let wrong = [
+            text[..text.len() - 1].to_owned(),
+            format!("{text}0"),
+            format!(" {text}"),
+            format!("Bearer {text}"),
+            text.to_uppercase(),
+            text.to_lowercase(),
+            "tu_".to_owned(),
+            "' OR 1=1 --".to_owned(),
+            "\0".to_owned(),
+        ];
+        for wrong in wrong {
+            assert_eq!(user_of(directory, &SecretKey::new(&wrong)), Err(Refusal::Unknown), "{wrong:?}");
+        }
+        assert_eq!(user_of(directory, &SecretKey::new(text)), Ok("u".into()));
+    });
+}
+
+#[test]
+fn a_rotated_key_is_dead_and_its_successor_lives() {
+    both(|directory| {
+        directory.add_user("u").unwrap();
+        let other = directory.create_key("u", NOW).unwrap();
+        let first = directory.create_key("u", NOW).unwrap();
+        let later = NOW.plus_seconds(5);
+        let second = directory.rotate_key("u", first.id, later).unwrap();
+        assert_ne!(first.secret.reveal(), second.secret.reveal());
+        assert_eq!(user_of(directory, &first.secret), Err(Refusal::Revoked { user: "u".into() }));
+        assert_eq!(user_of(directory, &second.secret), Ok("u".into()));
+        assert_eq!(user_of(directory, &other.secret), Ok("u".into()));
+        let listed = [KeyEntry { id: other.id, created: NOW }, KeyEntry { id: second.id, created: later }];
+        assert_eq!(directory.keys("u").unwrap(), listed);
+        let again = directory.rotate_key("u", first.id, later).unwrap_err();
+        assert!(matches!(again, Error::UnknownKey { key, .. } if key == first.id));
+        assert_eq!(directory.keys("u").unwrap(), listed);
+    });
+}
+
+#[test]
+fn a_deleted_key_is_dead() {
+    both(|directory| {
+        directory.add_user("u").unwrap();
+        directory.add_user("v").unwrap();
+        let key = directory.create_key("u", NOW).unwrap();
+        // Another user's number is as unknown as any.
+        assert!(matches!(directory.delete_key("v", key.id, NOW), Err(Error::UnknownKey { .. })));
+        assert!(matches!(directory.rotate_key("v", key.id, NOW), Err(Error::UnknownKey { .. })));
+        assert_eq!(user_of(directory, &key.secret), Ok("u".into()));
+        directory.delete_key("u", key.id, NOW).unwrap();
+        assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked { user: "u".into() }));
+        assert!(directory.keys("u").unwrap().is_empty());
+        assert!(matches!(directory.delete_key("u", key.id, NOW), Err(Error::UnknownKey { .. })));
+        assert!(matches!(directory.delete_key("w", key.id, NOW), Err(Error::Unknown { .. })));
+        // A revoked key of an inactive user is still a revoked key.
+        directory.set_active("u", false).unwrap();
+        assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked { user: "u".into() }));
+    });
+}
+
+#[test]
+fn organization_keys_are_recognised_and_refused() {
+    both(|directory| {
+        directory.add_organization(&Organization::new("o")).unwrap();
+        directory.add_user("u").unwrap();
+        let live = directory.create_key("u", NOW).unwrap().secret;
+        let key = SecretKey::new("org_of_old");
+        assert_eq!(user_of(directory, &key), Err(Refusal::Unknown));
+        directory.retire_organization_key("o", &key).unwrap();
+        assert_eq!(user_of(directory, &key), Err(Refusal::OrganizationKey { organization: "o".into() }));
+
+        assert!(matches!(directory.retire_organization_key("?", &key), Err(Error::Unknown { .. })));
+        for taken in [&key, &live, &SecretKey::new("")] {
+            assert!(matches!(directory.retire_organization_key("o", taken), Err(Error::KeyTaken { .. })));
+        }
+        assert_eq!(user_of(directory, &live), Ok("u".into()));
+        directory.remove_organization("o").unwrap();
+        assert_eq!(user_of(directory, &key), Err(Refusal::Unknown));
+    });
+}
+
+#[test]
+fn no_error_or_refusal_shows_a_key() {
+    both(|directory| {
+        directory.add_organization(&Organization::new("o")).unwrap();
+        directory.add_user("u").unwrap();
+        let key = directory.create_key("u", NOW).unwrap();
+        let taken = directory.retire_organization_key("o", &key.secret).unwrap_err();
+        directory.delete_key("u", key.id, NOW).unwrap();
+        let refusal = directory.authenticate(Some(&key.secret)).unwrap().unwrap_err();
+        let gone = directory.delete_key("u", key.id, NOW).unwrap_err();
+        let shown = format!("{taken} {taken:?} {refusal} {refusal:?} {gone} {gone:?} {key:?}");
+        let secret = key.secret.reveal().strip_prefix("tu_").unwrap();
+        assert!(!shown.contains(&secret[..8]), "{shown}");
+    });
+}

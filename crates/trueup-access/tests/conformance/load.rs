@@ -1,0 +1,110 @@
+//! Many threads at once: hourly counts and rotation.
+
+use super::{NOW, both};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread;
+use trueup_access::{Directory, Hourly, Login, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
+
+const HOUR: UnixTime = UnixTime::from_seconds(1_760_000_400);
+
+fn login(directory: &dyn Directory, user: &str) -> Login {
+    directory.add_user(user).unwrap();
+    directory.login(user).unwrap().unwrap()
+}
+
+/// How many of 8 x 160 requests at `now` are allowed.
+fn allowed(directory: &dyn Directory, login: &Login, now: UnixTime) -> u32 {
+    let allowed = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..160 {
+                    if directory.count(login, now).unwrap() == Hourly::Allowed {
+                        allowed.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    allowed.into_inner()
+}
+
+#[test]
+fn eight_threads_get_exactly_the_limit_and_again_the_next_hour() {
+    both(|directory| {
+        let (anna, bert) = (login(directory, "anna"), login(directory, "bert"));
+        assert_eq!(allowed(directory, &anna, HOUR), 1_000);
+        let last = HOUR.plus_seconds(3_599);
+        assert_eq!(directory.count(&anna, HOUR).unwrap(), Hourly::Limited { retry_after_seconds: 3_600 });
+        assert_eq!(directory.count(&anna, last).unwrap(), Hourly::Limited { retry_after_seconds: 1 });
+        // Another user has an hour of their own.
+        assert_eq!(directory.count(&bert, last).unwrap(), Hourly::Allowed);
+        assert_eq!(allowed(directory, &anna, HOUR.plus_seconds(3_600)), 1_000);
+        // A clock that was read before the hour passed does not open either hour again.
+        assert!(matches!(directory.count(&anna, last).unwrap(), Hourly::Limited { .. }));
+        assert!(matches!(directory.count(&anna, HOUR.plus_seconds(3_600)).unwrap(), Hourly::Limited { .. }));
+    });
+}
+
+#[test]
+fn the_limit_is_configured() {
+    let folder = tempfile::tempdir().unwrap();
+    for limit in [0, 1, 3] {
+        let settings = Settings::default().hourly_limit(limit);
+        let sqlite = SqliteDirectory::open(folder.path().join(limit.to_string()), settings.clone()).unwrap();
+        let memory = MemoryDirectory::new(settings);
+        for directory in [&sqlite as &dyn Directory, &memory] {
+            let login = login(directory, "u");
+            let before_1970 = UnixTime::from_seconds(-1);
+            let results: Vec<_> = (0..4).map(|_| directory.count(&login, before_1970).unwrap()).collect();
+            let counted = results.iter().filter(|result| **result == Hourly::Allowed).count();
+            assert_eq!(counted, usize::try_from(limit).unwrap());
+            assert_eq!(results[3], Hourly::Limited { retry_after_seconds: 1 });
+        }
+    }
+}
+
+#[test]
+fn no_request_that_begins_after_a_rotation_is_answered_with_the_old_key() {
+    both(|directory| {
+        directory.add_user("u").unwrap();
+        let keys = std::sync::RwLock::new(vec![directory.create_key("u", NOW).unwrap()]);
+        // Keys before this index were rotated out before the index was stored.
+        let dead = AtomicUsize::new(0);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::SeqCst) {
+                        let known_dead = dead.load(Ordering::SeqCst);
+                        let last_two = {
+                            let keys = keys.read().unwrap();
+                            let first = known_dead.saturating_sub(1);
+                            keys[first..]
+                                .iter()
+                                .enumerate()
+                                .map(|(at, key)| (first + at, key.secret.clone()))
+                                .collect::<Vec<_>>()
+                        };
+                        for (index, secret) in last_two {
+                            let admitted = directory.authenticate(Some(&secret)).unwrap().is_ok();
+                            assert!(!admitted || index >= known_dead, "key {index} of {known_dead} dead ones");
+                        }
+                    }
+                });
+            }
+            for round in 1..=100 {
+                let old = keys.read().unwrap()[round - 1].id;
+                let new = directory.rotate_key("u", old, NOW).unwrap();
+                keys.write().unwrap().push(new);
+                dead.store(round, Ordering::SeqCst);
+            }
+            done.store(true, Ordering::SeqCst);
+        });
+        let keys = keys.into_inner().unwrap();
+        let alive: Vec<bool> =
+            keys.iter().map(|key| directory.authenticate(Some(&key.secret)).unwrap().is_ok()).collect();
+        assert_eq!(alive.iter().filter(|alive| **alive).count(), 1);
+        assert!(alive[100]);
+    });
+}

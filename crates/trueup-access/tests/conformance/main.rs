@@ -1,0 +1,66 @@
+//! What every directory does, shown for each of the two.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod ids;
+mod keys;
+mod load;
+mod naive;
+mod reach;
+mod sessions;
+mod tree;
+mod users;
+
+use trueup_access::{
+    Directory, Grant, Listed, MemoryDirectory, Organization, Reach, Settings, SqliteDirectory, UnixTime,
+};
+
+/// Some instant in the middle of a clock hour.
+const NOW: UnixTime = UnixTime::from_seconds(1_760_001_800);
+
+/// Runs a test against both directories, each new and empty.
+fn both(test: impl Fn(&dyn Directory)) {
+    test(&MemoryDirectory::new(Settings::default()));
+    let folder = tempfile::tempdir().unwrap();
+    test(&SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default()).unwrap());
+}
+
+/// Adds organizations as (id, parent) and places accounts as (account, organization), each of them added when first named.
+fn plant(directory: &dyn Directory, organizations: &[(&str, Option<&str>)], placements: &[(&str, &str)]) {
+    for (id, parent) in organizations {
+        let node = Organization { id: (*id).into(), parent: parent.map(Into::into), umbrella: false };
+        directory.add_organization(&node).unwrap();
+    }
+    for (account, organization) in placements {
+        if !directory.accounts().unwrap().iter().any(|known| known == account) {
+            directory.add_account(account).unwrap();
+        }
+        directory.place_account(account, organization).unwrap();
+    }
+}
+
+fn organization(id: &str) -> Grant {
+    Grant::Organization(id.into())
+}
+
+fn account(key: &str) -> Grant {
+    Grant::Account(key.into())
+}
+
+fn reach_of(directory: &dyn Directory, user: &str) -> Reach {
+    directory.reach(&directory.login(user).unwrap().unwrap()).unwrap()
+}
+
+/// The listing as `id: account account`.
+fn listing(reach: &Reach) -> Vec<String> {
+    let line = |listed: &Listed| {
+        let accounts: Vec<&str> = listed.accounts().accounts().collect();
+        format!("{}: {}", listed.id(), accounts.join(" "))
+    };
+    reach.organizations().iter().map(line).collect()
+}
+
+/// The accounts that a segment resolves to.
+fn resolved(reach: &Reach, segment: &str) -> Option<Vec<String>> {
+    reach.resolve(segment).map(|scope| scope.accounts().map(Into::into).collect())
+}

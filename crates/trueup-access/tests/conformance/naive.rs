@@ -1,0 +1,146 @@
+//! Reach by its definition, one question at a time.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use trueup_access::{Directory, Grant, Organization};
+
+/// A random directory with one user `u`. Organizations are named from the accounts' names now and then.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    /// (id, parent as an index of an earlier one, umbrella).
+    organizations: Vec<(String, Option<usize>, bool)>,
+    accounts: Vec<String>,
+    /// (account, organization), as indexes.
+    placements: BTreeSet<(usize, usize)>,
+    granted_organizations: BTreeSet<usize>,
+    granted_accounts: BTreeSet<usize>,
+}
+
+impl Arbitrary for World {
+    type Parameters = ();
+    type Strategy = BoxedStrategy<Self>;
+
+    fn arbitrary_with((): ()) -> Self::Strategy {
+        let organization = (any::<bool>(), any::<Option<prop::sample::Index>>(), prop::bool::weighted(0.25));
+        let pair = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
+        let some = vec(any::<prop::sample::Index>(), 0..3);
+        (vec(organization, 1..10), 1_usize..8, vec(pair, 0..14), some.clone(), some)
+            .prop_map(|(organizations, accounts, placements, granted_organizations, granted_accounts)| {
+                let organization =
+                    |(index, (alias, parent, umbrella)): (usize, (bool, Option<prop::sample::Index>, bool))| {
+                        let id = if alias && index < accounts { format!("a{index}") } else { format!("o{index}") };
+                        (id, parent.filter(|_| index > 0).map(|parent| parent.index(index)), umbrella)
+                    };
+                let organizations: Vec<_> = organizations.into_iter().enumerate().map(organization).collect();
+                let count = organizations.len();
+                Self {
+                    placements: placements.iter().map(|(a, o)| (a.index(accounts), o.index(count))).collect(),
+                    granted_organizations: granted_organizations.iter().map(|index| index.index(count)).collect(),
+                    granted_accounts: granted_accounts.iter().map(|index| index.index(accounts)).collect(),
+                    accounts: (0..accounts).map(|index| format!("a{index}")).collect(),
+                    organizations,
+                }
+            })
+            .boxed()
+    }
+}
+
+impl World {
+    pub(crate) fn plant(&self, directory: &dyn Directory) {
+        let id = |index: usize| self.organizations[index].0.clone();
+        for (own, parent, umbrella) in &self.organizations {
+            let node = Organization { id: own.clone(), parent: parent.map(id), umbrella: *umbrella };
+            directory.add_organization(&node).unwrap();
+        }
+        for key in &self.accounts {
+            directory.add_account(key).unwrap();
+        }
+        for (account, organization) in &self.placements {
+            directory.place_account(&self.accounts[*account], &id(*organization)).unwrap();
+        }
+        directory.add_user("u").unwrap();
+        for organization in &self.granted_organizations {
+            directory.grant("u", &Grant::Organization(id(*organization))).unwrap();
+        }
+        for account in &self.granted_accounts {
+            directory.grant("u", &Grant::Account(self.accounts[*account].clone())).unwrap();
+        }
+    }
+
+    fn is_at_or_below(&self, node: usize, top: usize) -> bool {
+        node == top || self.organizations[node].1.is_some_and(|parent| self.is_at_or_below(parent, top))
+    }
+
+    fn node_in_reach(&self, node: usize) -> bool {
+        self.granted_organizations.iter().any(|granted| self.is_at_or_below(node, *granted))
+    }
+
+    fn holds(&self, node: usize, account: usize) -> bool {
+        self.placements
+            .iter()
+            .any(|(placed, organization)| *placed == account && self.is_at_or_below(*organization, node))
+    }
+
+    fn account_in_reach(&self, account: usize) -> bool {
+        self.granted_accounts.contains(&account)
+            || self.granted_organizations.iter().any(|node| self.holds(*node, account))
+    }
+
+    fn listed_nodes(&self) -> Vec<usize> {
+        let nodes = 0..self.organizations.len();
+        nodes.filter(|node| self.node_in_reach(*node) && !self.organizations[*node].2).collect()
+    }
+
+    fn held_by(&self, node: usize) -> Vec<String> {
+        (0..self.accounts.len())
+            .filter(|account| self.holds(node, *account))
+            .map(|a| self.accounts[a].clone())
+            .collect()
+    }
+
+    pub(crate) fn accounts_in_reach(&self) -> Vec<&str> {
+        (0..self.accounts.len()).filter(|a| self.account_in_reach(*a)).map(|a| self.accounts[a].as_str()).collect()
+    }
+
+    pub(crate) fn listing(&self) -> Vec<String> {
+        if let [only] = self.accounts_in_reach()[..] {
+            return vec![format!("{only}: {only}")];
+        }
+        // (id, 0 for an organization, line)
+        let mut lines = BTreeSet::new();
+        for node in self.listed_nodes() {
+            let id = &self.organizations[node].0;
+            lines.insert((id.clone(), 0, format!("{id}: {}", self.held_by(node).join(" "))));
+        }
+        for account in (0..self.accounts.len()).filter(|account| self.account_in_reach(*account)) {
+            if !self.listed_nodes().iter().any(|node| self.holds(*node, account)) {
+                let key = &self.accounts[account];
+                lines.insert((key.clone(), 1, format!("{key}: {key}")));
+            }
+        }
+        lines.into_iter().map(|(_, _, line)| line).collect()
+    }
+
+    pub(crate) fn resolve(&self, segment: &str) -> Option<Vec<String>> {
+        let accounts = self.accounts_in_reach();
+        if accounts == [segment] {
+            return Some(vec![segment.to_owned()]);
+        }
+        match self.listed_nodes().into_iter().find(|node| self.organizations[*node].0 == segment) {
+            Some(node) => Some(self.held_by(node)),
+            None => accounts.contains(&segment).then(|| vec![segment.to_owned()]),
+        }
+    }
+
+    /// Every name there is, and one that is none.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = String> {
+        let organizations = self.organizations.iter().map(|(id, _, _)| id.clone());
+        organizations.chain(self.accounts.iter().cloned()).chain(["nowhere".into()])
+    }
+
+    pub(crate) fn organizations_out_of_reach(&self) -> Vec<String> {
+        let nodes = 0..self.organizations.len();
+        nodes.filter(|node| !self.node_in_reach(*node)).map(|node| self.organizations[node].0.clone()).collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! What a login reaches: the cases of CONTRACT.md section 3, and random directories against the naive definition.
+
+use super::naive::World;
+use super::{account, both, listing, organization, plant, reach_of, resolved};
+use proptest::prelude::*;
+use trueup_access::{Organization, OutOfReach};
+
+#[test]
+fn a_grant_covers_what_is_below_it_and_nothing_beside_it() {
+    both(|directory| {
+        let tree = [("group", None), ("west", Some("group")), ("east", Some("group")), ("rival", None)];
+        plant(directory, &tree, &[("w2", "west"), ("w1", "west"), ("e", "east"), ("w1", "east"), ("r", "rival")]);
+        directory.add_user("u").unwrap();
+        directory.grant("u", &organization("group")).unwrap();
+        let reach = reach_of(directory, "u");
+        assert_eq!(listing(&reach), ["east: e w1", "group: e w1 w2", "west: w1 w2"]);
+        assert_eq!(resolved(&reach, "west").unwrap(), ["w1", "w2"]);
+        assert_eq!(resolved(&reach, "w2").unwrap(), ["w2"]);
+        for out in ["rival", "r", "", "GROUP", "group "] {
+            assert_eq!(resolved(&reach, out), None, "{out:?}");
+        }
+    });
+}
+
+#[test]
+fn an_umbrella_reaches_what_is_below_it_but_is_never_listed() {
+    both(|directory| {
+        directory.add_organization(&Organization::new("platform").as_umbrella()).unwrap();
+        plant(directory, &[("acme", Some("platform"))], &[("a", "acme"), ("solo", "platform")]);
+        directory.add_user("u").unwrap();
+        directory.grant("u", &organization("platform")).unwrap();
+        let reach = reach_of(directory, "u");
+        assert_eq!(listing(&reach), ["acme: a", "solo: solo"]);
+        assert_eq!(resolved(&reach, "platform"), None);
+        assert_eq!(resolved(&reach, "solo").unwrap(), ["solo"]);
+        assert_eq!(reach.accounts().accounts().collect::<Vec<_>>(), ["a", "solo"]);
+    });
+}
+
+#[test]
+fn an_account_that_no_listed_organization_holds_is_one_of_its_own() {
+    both(|directory| {
+        plant(directory, &[("acme", None), ("other", None)], &[("a", "acme"), ("b", "acme"), ("c", "other")]);
+        directory.add_user("u").unwrap();
+        for grant in [organization("acme"), account("a"), account("c")] {
+            directory.grant("u", &grant).unwrap();
+        }
+        let reach = reach_of(directory, "u");
+        assert_eq!(listing(&reach), ["acme: a b", "c: c"]);
+        assert_eq!(resolved(&reach, "other"), None);
+    });
+}
+
+#[test]
+fn a_login_that_reaches_one_account_is_shown_just_that() {
+    both(|directory| {
+        plant(directory, &[("group", None), ("acme", Some("group")), ("void", Some("group"))], &[("a", "acme")]);
+        directory.add_user("u").unwrap();
+        directory.grant("u", &organization("group")).unwrap();
+        let reach = reach_of(directory, "u");
+        assert_eq!(listing(&reach), ["a: a"]);
+        assert_eq!(resolved(&reach, "a").unwrap(), ["a"]);
+        assert_eq!(resolved(&reach, "group").unwrap(), ["a"]);
+        assert_eq!(resolved(&reach, "void").unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_name_of_both_means_the_organization_in_reach() {
+    both(|directory| {
+        plant(directory, &[("x", None), ("y", None)], &[("1", "x"), ("2", "x"), ("x", "y"), ("y", "x")]);
+        for user in ["both", "account-only"] {
+            directory.add_user(user).unwrap();
+            directory.grant(user, &account("x")).unwrap();
+            directory.grant(user, &account("1")).unwrap();
+        }
+        directory.grant("both", &organization("x")).unwrap();
+        assert_eq!(resolved(&reach_of(directory, "both"), "x").unwrap(), ["1", "2", "y"]);
+        // An organization out of reach changes nothing.
+        assert_eq!(resolved(&reach_of(directory, "account-only"), "x").unwrap(), ["x"]);
+        // An organization `y` is out of reach; the account is within.
+        assert_eq!(resolved(&reach_of(directory, "both"), "y").unwrap(), ["y"]);
+    });
+}
+
+#[test]
+fn without_grants_there_is_nothing_and_empty_organizations_are_listed() {
+    both(|directory| {
+        plant(directory, &[("void", None), ("acme", None)], &[("a", "acme"), ("b", "acme")]);
+        directory.add_user("u").unwrap();
+        assert!(listing(&reach_of(directory, "u")).is_empty());
+        directory.grant("u", &organization("void")).unwrap();
+        assert_eq!(listing(&reach_of(directory, "u")), ["void: "]);
+        directory.grant("u", &organization("acme")).unwrap();
+        assert_eq!(listing(&reach_of(directory, "u")), ["acme: a b", "void: "]);
+    });
+}
+
+#[test]
+fn a_scope_narrows_to_what_it_holds_and_to_nothing_else() {
+    both(|directory| {
+        plant(directory, &[("acme", None), ("other", None)], &[("a", "acme"), ("b", "acme"), ("c", "other")]);
+        directory.add_user("u").unwrap();
+        directory.grant("u", &organization("acme")).unwrap();
+        directory.grant("u", &organization("other")).unwrap();
+        let reach = reach_of(directory, "u");
+        let scope = reach.resolve("acme").unwrap();
+        let narrowed = scope.narrow(["b", "a", "b"]).unwrap();
+        assert_eq!(narrowed, scope);
+        // In reach, but not in the organization that was asked for.
+        assert_eq!(scope.narrow(["a", "c"]), Err(OutOfReach { account: "c".into() }));
+        assert_eq!(scope.narrow(["acme"]), Err(OutOfReach { account: "acme".into() }));
+        assert!(scope.narrow([]).unwrap().is_empty());
+        assert!(scope.contains("a") && !scope.contains("c"));
+        assert_eq!(reach.accounts().narrow(["c"]).unwrap(), reach.resolve("other").unwrap());
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn reach_is_what_the_naive_definition_says(world: World) {
+        both(|directory| {
+            world.plant(directory);
+            let reach = reach_of(directory, "u");
+            assert_eq!(listing(&reach), world.listing());
+            assert_eq!(reach.accounts().accounts().collect::<Vec<_>>(), world.accounts_in_reach());
+            for segment in world.segments() {
+                assert_eq!(resolved(&reach, &segment), world.resolve(&segment), "{segment}");
+            }
+        });
+    }
+
+    /// What another tenant has, and whether it is there at all, changes nothing for a login.
+    #[test]
+    fn what_is_out_of_reach_changes_nothing(world: World) {
+        both(|directory| {
+            world.plant(directory);
+            let before = reach_of(directory, "u");
+            for organization in world.organizations_out_of_reach() {
+                for account in ["a0", "new"] {
+                    let _ = directory.add_account(account);
+                    let _ = directory.place_account(account, &organization);
+                }
+            }
+            directory.add_organization(&Organization::new("another")).unwrap();
+            let after = reach_of(directory, "u");
+            assert_eq!(listing(&before), listing(&after));
+            for segment in world.segments().chain(["another".into(), "new".into()]) {
+                assert_eq!(resolved(&before, &segment), resolved(&after, &segment), "{segment}");
+            }
+        });
+    }
+}

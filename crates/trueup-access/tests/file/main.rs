@@ -1,0 +1,15 @@
+//! What only a directory in a file can show: other processes, reopening, foreign files.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod open;
+mod processes;
+
+use std::path::Path;
+use trueup_access::{Settings, SqliteDirectory, UnixTime};
+
+const NOW: UnixTime = UnixTime::from_seconds(1_760_001_800);
+
+fn open(path: &Path) -> SqliteDirectory {
+    SqliteDirectory::open(path, Settings::default()).unwrap()
+}
