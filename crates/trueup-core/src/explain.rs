@@ -19,6 +19,8 @@ pub struct Explanation {
     pub sub_ranges: Vec<DateRange>,
     /// The columns of the event table that are read.
     pub columns: Vec<String>,
+    /// The columns of the spend table that are read; none if it is not needed.
+    pub spend_columns: Vec<&'static str>,
     /// Row groups of events that are read.
     pub event_parts_kept: usize,
     /// Row groups of events that are left unread, as statistics rule them out.
@@ -51,9 +53,9 @@ pub struct Measured {
     pub groups: usize,
     /// Rows of the answer.
     pub result_rows: usize,
-    /// Reading and aggregating.
+    /// Reading, aggregating and merging.
     pub aggregation: Duration,
-    /// Merging, ratios, order.
+    /// Ratios, conditions on metrics, order.
     pub finishing: Duration,
 }
 
@@ -64,6 +66,7 @@ impl Explanation {
         columns.extend(plan.projection.totals.then(|| "total".to_owned()));
         columns.extend(plan.projection.date_times.then(|| "dateTime".to_owned()));
         columns.extend(plan.projection.texts.iter().cloned());
+        let spend_columns = if plan.needs_spend { plan.spend_projection.columns() } else { Vec::new() };
         let events = kept(dataset.events(), plan, pruning).len();
         let spend = if plan.needs_spend { kept(dataset.spend(), plan, pruning).len() } else { 0 };
         let origin = |origin| match origin {
@@ -74,6 +77,7 @@ impl Explanation {
         Self {
             sub_ranges: plan.sub_ranges.clone(),
             columns,
+            spend_columns,
             event_parts_kept: events,
             event_parts_skipped: dataset.events().len() - events,
             spend_parts_kept: spend,
@@ -98,6 +102,9 @@ impl fmt::Display for Explanation {
             writeln!(f, "sub-ranges   {} from {} to {}", self.sub_ranges.len(), first.start, last.end)?;
         }
         writeln!(f, "columns      {}", self.columns.join(", "))?;
+        if !self.spend_columns.is_empty() {
+            writeln!(f, "of spend     {}", self.spend_columns.join(", "))?;
+        }
         let (kept, skipped) = (self.event_parts_kept, self.event_parts_skipped);
         writeln!(f, "events       {kept} row groups kept, {skipped} skipped")?;
         let (kept, skipped) = (self.spend_parts_kept, self.spend_parts_skipped);

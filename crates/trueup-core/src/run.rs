@@ -83,7 +83,7 @@ impl Dataset {
         })?;
         spend.par_iter().try_for_each(|part| {
             execution.interrupt.check()?;
-            let partial = aggregate_spend(&context, &*part.read()?);
+            let partial = aggregate_spend(&context, &*part.read(&plan.spend_projection)?);
             locked(&merged).add_spend(&partial);
             Ok::<_, Error>(())
         })?;

@@ -70,14 +70,18 @@ pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> Spen
 
 impl SpendSplit {
     fn sums(&self, row: usize) -> SpendSums {
-        let (ad_spend, management_fee) = (i128::from(self.ad_spend[row]), i128::from(self.management_fee[row]));
+        // A column that was not asked for is empty.
+        let amount = |column: &[i64]| column.get(row).copied().map_or(0, i128::from);
+        let count = |column: &[u64]| column.get(row).copied().map_or(0, i128::from);
+        let (ad_spend, management_fee) = (amount(&self.ad_spend), amount(&self.management_fee));
         let [.., (campaigns, _)] = &self.texts;
+        let has_campaign = campaigns.get(row).is_some_and(|code| *code != 0);
         SpendSums {
             ad_spend,
             management_fee,
-            campaign_spend: if campaigns[row] == 0 { 0 } else { ad_spend + management_fee },
-            clicks: i128::from(self.clicks[row]),
-            impressions: i128::from(self.impressions[row]),
+            campaign_spend: if has_campaign { ad_spend + management_fee } else { 0 },
+            clicks: count(&self.clicks),
+            impressions: count(&self.impressions),
         }
     }
 }

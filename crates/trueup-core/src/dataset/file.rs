@@ -4,7 +4,6 @@ use super::Bounds;
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
 use super::reader::reading;
 use crate::error::DatasetError;
-use crate::model::SPEND_TEXTS;
 use crate::plan::Projection;
 use crate::scan::ColumnFault;
 use arrow_array::RecordBatch;
@@ -35,13 +34,6 @@ pub(super) fn event_columns(projection: &Projection) -> Vec<&str> {
     columns.extend(projection.totals.then_some("total"));
     columns.extend(projection.date_times.then_some("dateTime"));
     columns.extend(projection.texts.iter().map(String::as_str));
-    columns
-}
-
-/// All columns of the spend table.
-pub(super) fn spend_columns() -> Vec<&'static str> {
-    let mut columns = vec!["account", "date", "adSpend", "managementFee", "clicks", "impressions"];
-    columns.extend(SPEND_TEXTS);
     columns
 }
 

@@ -6,7 +6,7 @@ use super::open::read_plain;
 use super::{Bounds, Dataset, Part, Source};
 use crate::error::Error;
 use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
-use crate::plan::Projection;
+use crate::plan::{Projection, SpendProjection};
 use crate::scan::{ColumnFault, SpendSplit, Split};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_cast::cast;
@@ -121,7 +121,7 @@ fn event_parts(
 
 fn spend_parts(batch: &RecordBatch) -> Result<Vec<Part<SpendSplit>>, Error> {
     let rows = as_dictionaries(batch).map_err(TableFault::from)?;
-    let split = SpendSplit::decode(&rows).map_err(unexpected)?;
+    let split = SpendSplit::decode(&rows, &SpendProjection::all()).map_err(unexpected)?;
     let bounds = bounds(&split.days);
     Ok(vec![part(batch.num_rows(), bounds, split)])
 }

@@ -19,7 +19,7 @@ pub(crate) use prune::Pruning;
 use crate::Day;
 use crate::error::DatasetError;
 use crate::model::Accounts;
-use crate::plan::Projection;
+use crate::plan::{Projection, SpendProjection};
 use crate::query::DateRange;
 use crate::scan::{SpendSplit, Split};
 use file::TableFile;
@@ -77,12 +77,13 @@ impl Part<Split> {
 }
 
 impl Part<SpendSplit> {
-    pub(crate) fn read(&self) -> Result<Arc<SpendSplit>, DatasetError> {
+    /// The columns of `projection`, at least.
+    pub(crate) fn read(&self, projection: &SpendProjection) -> Result<Arc<SpendSplit>, DatasetError> {
         match &self.source {
             Source::Memory(split) => Ok(split.clone()),
             Source::RowGroup(file, row_group) => {
-                let batch = file.read(*row_group, &file::spend_columns())?;
-                SpendSplit::decode(&batch).map(Arc::new).map_err(|fault| file.damaged(*row_group, fault))
+                let batch = file.read(*row_group, &projection.columns())?;
+                SpendSplit::decode(&batch, projection).map(Arc::new).map_err(|fault| file.damaged(*row_group, fault))
             }
         }
     }
@@ -112,7 +113,7 @@ impl Dataset {
             keys.extend(split.runs.accounts_met().map(|key| key.to_string()));
         }
         for part in &self.spend {
-            let split = part.read()?;
+            let split = part.read(&SpendProjection::default())?;
             let (codes, texts) = &split.accounts;
             let met: BTreeSet<u32> = codes.iter().copied().collect();
             keys.extend(met.into_iter().map(|code| texts[code as usize].to_string()));

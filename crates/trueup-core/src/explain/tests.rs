@@ -1,8 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::dataset::{Dataset, Tables};
+use crate::execution::Execution;
 use crate::query::EventsQuery;
-use crate::run::Execution;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ fn what_is_read_is_what_is_told() {
     let plan = dataset.explain(&query).unwrap();
     assert_eq!((plan.event_parts_kept, plan.event_parts_skipped), (1, 1));
     assert_eq!(plan.columns, ["account", "trueup.customer", "type", "date"]);
+    assert!(plan.spend_columns.is_empty());
+    let spend = dataset.explain(&EventsQuery::new(["clicks"], day, day)).unwrap();
+    assert_eq!(spend.spend_columns, ["account", "date", "clicks"]);
     for (pruning, kept) in [(true, 1), (false, 2)] {
         let told = dataset.analyze(&query, Execution { pruning, ..Execution::default() }).unwrap();
         let measured = told.measured.unwrap();

@@ -3,12 +3,14 @@
 mod condition;
 mod dimension;
 mod projection;
+mod spend;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use condition::{Condition, MetricTest, RowTest};
 pub(crate) use dimension::{DimensionRef, Origin};
 pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, Projection, STATUS_COLUMN};
+pub(crate) use spend::SpendProjection;
 
 use crate::dictionary::{self, Field, Formula, Measure};
 use crate::error::QueryError;
@@ -38,7 +40,10 @@ pub(crate) struct Plan {
     pub(crate) having: Option<Condition<MetricTest>>,
     /// Whether a metric that is selected or filtered on needs the spend table.
     pub(crate) needs_spend: bool,
+    /// Event columns to read.
     pub(crate) projection: Projection,
+    /// Spend columns to read, if the spend table is needed.
+    pub(crate) spend_projection: SpendProjection,
     /// Names that neither the dictionary nor the dataset knows.
     pub(crate) unknown_fields: Vec<String>,
 }
@@ -72,7 +77,8 @@ impl Plan {
             projection.add_row_test(test);
         }
         let mut unknown_fields: Vec<String> = Vec::new();
-        let tested = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension);
+        let tested: Vec<_> = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension).collect();
+        let spend_projection = SpendProjection::new(&spend, &dimensions, tested.iter().copied());
         for dimension in dimensions.iter().chain(tested) {
             if dimension.is_unknown() && !unknown_fields.contains(&dimension.name) {
                 unknown_fields.push(dimension.name.clone());
@@ -90,6 +96,7 @@ impl Plan {
             having,
             needs_spend: !spend.is_empty(),
             projection,
+            spend_projection,
             unknown_fields,
         })
     }

@@ -4,11 +4,12 @@ use super::decode::{accounts, column, days, totals};
 use super::text::dictionary_codes;
 use super::{CodedTexts, ColumnFault, NO_VALUE};
 use crate::model::SPEND_TEXTS;
+use crate::plan::SpendProjection;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 
-/// Columns of spend rows; code 0 is the empty text.
+/// Columns of spend rows, those that were asked for; code 0 is the empty text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpendSplit {
     pub(crate) accounts: CodedTexts,
@@ -26,18 +27,27 @@ pub(crate) struct SpendSplit {
 }
 
 impl SpendSplit {
-    /// Decodes all columns of a batch of spend rows.
-    pub(crate) fn decode(batch: &RecordBatch) -> Result<Self, ColumnFault> {
-        let coded = |name: &str| dictionary_codes(name, column(batch, name)?);
+    /// Decodes the columns of `projection` from a batch of spend rows; the others stay empty.
+    pub(crate) fn decode(batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+        let coded = |name: &str| {
+            if projection.reads(name) {
+                dictionary_codes(name, column(batch, name)?)
+            } else {
+                Ok(CodedTexts::default())
+            }
+        };
+        let amounts = |name: &str| if projection.reads(name) { amounts(batch, name) } else { Ok(Vec::new()) };
+        let counts =
+            |name: &str| if projection.reads(name) { counts(name, column(batch, name)?) } else { Ok(Vec::new()) };
         let [category, channel, campaign] = SPEND_TEXTS;
         Ok(Self {
             accounts: accounts(batch)?,
             days: days(column(batch, "date")?)?,
             texts: [coded(category)?, coded(channel)?, coded(campaign)?],
-            ad_spend: amounts(batch, "adSpend")?,
-            management_fee: amounts(batch, "managementFee")?,
-            clicks: counts("clicks", column(batch, "clicks")?)?,
-            impressions: counts("impressions", column(batch, "impressions")?)?,
+            ad_spend: amounts("adSpend")?,
+            management_fee: amounts("managementFee")?,
+            clicks: counts("clicks")?,
+            impressions: counts("impressions")?,
         })
     }
 }

@@ -1,16 +1,18 @@
 //! The rows of a spend file.
 
 use super::Fault;
-use crate::dataset::file::{TableFile, spend_columns};
+use crate::dataset::file::TableFile;
+use crate::plan::SpendProjection;
 use crate::scan::SpendSplit;
 use std::sync::Arc;
 
 /// Checks that every column decodes, and the order of accounts and dates.
 pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
     let mut last: Option<(Arc<str>, u16)> = None;
+    let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
-        let batch = file.read(row_group, &spend_columns())?;
-        let split = SpendSplit::decode(&batch).map_err(|fault| file.damaged(row_group, fault))?;
+        let batch = file.read(row_group, &projection.columns())?;
+        let split = SpendSplit::decode(&batch, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         let (codes, texts) = &split.accounts;
         for (row, (code, day)) in codes.iter().zip(&split.days).enumerate() {
             let (account, day) = (&texts[*code as usize], *day);
