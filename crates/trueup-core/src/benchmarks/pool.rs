@@ -1,0 +1,109 @@
+//! The accounts of one segment to its figures, unless they tell of a single one.
+
+use super::cohort::Standing;
+use super::fraction::Fraction;
+use super::metric::{Amounts, Metric};
+use super::privacy::Privacy;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a row shows of its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Series {
+    /// The pooled ratio: the sum of numerators over the sum of denominators.
+    Benchmark,
+    /// The 10th percentile of the accounts' own values.
+    P10,
+    /// The 25th.
+    P25,
+    /// The 50th.
+    P50,
+    /// The 75th.
+    P75,
+    /// The 90th.
+    P90,
+}
+
+impl Series {
+    /// Every series, in the order of rows.
+    pub const ALL: [Self; 6] = [Self::Benchmark, Self::P10, Self::P25, Self::P50, Self::P75, Self::P90];
+
+    /// As rows spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Benchmark => "benchmark",
+            Self::P10 => "p10",
+            Self::P25 => "p25",
+            Self::P50 => "p50",
+            Self::P75 => "p75",
+            Self::P90 => "p90",
+        }
+    }
+
+    /// The percentile, if it is one.
+    const fn percent(self) -> Option<usize> {
+        match self {
+            Self::Benchmark => None,
+            Self::P10 => Some(10),
+            Self::P25 => Some(25),
+            Self::P50 => Some(50),
+            Self::P75 => Some(75),
+            Self::P90 => Some(90),
+        }
+    }
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An account with customers in the segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) standing: Standing,
+    pub(super) amounts: Amounts,
+}
+
+/// The members in industries that have enough of those members of others that `counts` says count.
+pub(super) fn taking_part(members: &[Member], privacy: Privacy, counts: impl Fn(&Member) -> bool) -> Vec<&Member> {
+    let mut others: BTreeMap<usize, usize> = BTreeMap::new();
+    for member in members.iter().filter(|member| member.standing.outside && counts(member)) {
+        *others.entry(member.standing.industry).or_default() += 1;
+    }
+    let is_enough =
+        |member: &&Member| others.get(&member.standing.industry).is_some_and(|accounts| privacy.is_enough(*accounts));
+    members.iter().filter(is_enough).collect()
+}
+
+/// A metric's figures by series; `None` if they are to be withheld.
+///
+/// An industry takes part if enough accounts of others in it have a value of this metric. So what two cohorts differ by is never
+/// less than that: an industry cannot be told from the difference if it could not be asked for alone.
+pub(super) fn figures(members: &[Member], metric: Metric, privacy: Privacy) -> Option<[f64; Series::ALL.len()]> {
+    let sides = metric.sides();
+    let members = taking_part(members, privacy, |member| sides.below(&member.amounts) != 0);
+    let above: i128 = members.iter().map(|member| sides.above(&member.amounts)).sum();
+    let below: i128 = members.iter().map(|member| sides.below(&member.amounts)).sum();
+    let dominates = |member: &&Member| {
+        privacy.dominates(sides.above(&member.amounts), above) || privacy.dominates(sides.below(&member.amounts), below)
+    };
+    if members.is_empty() || members.iter().any(dominates) {
+        return None;
+    }
+    let value =
+        |member: &&Member| Fraction::new(sides.above(&member.amounts), sides.below(&member.amounts), sides.unit());
+    let mut sorted: Vec<Fraction> = members.iter().filter_map(value).collect();
+    sorted.sort_unstable();
+    let mut figures = [0.0; Series::ALL.len()];
+    for (figure, series) in figures.iter_mut().zip(Series::ALL) {
+        *figure = match series.percent() {
+            None => Fraction::new(above, below, sides.unit())?,
+            Some(percent) => Fraction::percentile(&sorted, percent)?,
+        }
+        .rounded();
+    }
+    Some(figures)
+}
