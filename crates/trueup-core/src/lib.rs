@@ -5,6 +5,7 @@
 //! events are ordered.
 
 mod aggregate;
+pub mod benchmarks;
 pub mod dataset;
 pub mod day;
 pub mod dictionary;
