@@ -12,14 +12,15 @@ use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use rusqlite::{OptionalExtension as _, Transaction};
 
-/// The organizations at and below a user's grants, each once.
+/// The organizations at and below a user's grants, each once. `CROSS JOIN` keeps SQLite to the order written: a small login must cost
+/// what it reaches, not what the directory holds.
 macro_rules! below {
     ($select:literal) => {
         concat!(
             "WITH RECURSIVE below (id) AS (
                 SELECT organization FROM organization_grants WHERE user = ?1
                 UNION
-                SELECT organizations.id FROM organizations JOIN below ON organizations.parent = below.id
+                SELECT organizations.id FROM below CROSS JOIN organizations ON organizations.parent = below.id
             ) ",
             $select
         )
@@ -92,8 +93,8 @@ fn admit(user: String, active: bool) -> Result<Login, Refusal> {
 }
 
 fn below(transaction: &Transaction<'_>, user: &str) -> Result<Below, Fault> {
-    let organizations = below!("SELECT id, parent, umbrella FROM organizations JOIN below USING (id)");
-    let placements = below!("SELECT organization, account FROM placements JOIN below ON below.id = organization");
+    let organizations = below!("SELECT id, parent, umbrella FROM below CROSS JOIN organizations USING (id)");
+    let placements = below!("SELECT organization, account FROM below CROSS JOIN placements ON organization = id");
     Ok(Below {
         organizations: all(transaction, organizations, [user], |row| {
             Ok(Organization { id: row.get(0)?, parent: row.get(1)?, umbrella: row.get(2)? })

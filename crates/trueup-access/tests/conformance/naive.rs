@@ -143,4 +143,11 @@ impl World {
         let nodes = 0..self.organizations.len();
         nodes.filter(|node| !self.node_in_reach(*node)).map(|node| self.organizations[node].0.clone()).collect()
     }
+
+    /// The accounts that are not directly under an organization.
+    pub(crate) fn accounts_not_under(&self, id: &str) -> impl Iterator<Item = &str> {
+        let node = self.organizations.iter().position(|(own, _, _)| own == id).unwrap();
+        let accounts = self.accounts.iter().enumerate();
+        accounts.filter(move |(account, _)| !self.placements.contains(&(*account, node))).map(|(_, key)| key.as_str())
+    }
 }
