@@ -27,10 +27,14 @@
 
 pub mod filter;
 pub mod json;
+pub mod service;
 
+/// Who may see what: directories, keys, and the scopes that only authorization makes.
+pub use trueup_access as access;
+pub use trueup_core::dataset::Insight;
 #[cfg(feature = "arrow")]
 pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, Measured, QueryError,
-    ResultTable, Row, Texts, Value, Values, day, dictionary, money, query,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, Interrupt,
+    Interruption, Measured, QueryError, ResultTable, Row, Texts, Value, Values, day, dictionary, money, query,
 };

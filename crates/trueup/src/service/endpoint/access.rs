@@ -1,0 +1,138 @@
+//! What credentials reach: organizations, endpoints and the dictionary.
+
+use super::super::Service;
+use super::super::content::{Body, Content};
+use super::super::error::ServiceError;
+use super::{ENDPOINTS, Endpoint};
+use crate::access::{Login, Reach};
+use crate::dictionary::{self, Field, FieldGroup, Format, Kind};
+use serde::{Serialize, Serializer};
+
+pub(in crate::service) fn answer(service: &Service, login: &Login) -> Result<Content, ServiceError> {
+    let reach = service.directory.reach(login)?;
+    let fields = Fields { grading: is_graded(service, &reach) };
+    let listed = reach.organizations();
+    let access = Access {
+        user: login.user(),
+        organizations: listed
+            .iter()
+            .map(|listed| Organization { organization: listed.id(), accounts: listed.accounts().accounts().collect() })
+            .collect(),
+        endpoints: ENDPOINTS.iter().map(|endpoint| listed_endpoint(endpoint, fields)).collect(),
+        dictionary: fields,
+    };
+    let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
+    Ok(Content::new(Body::Text(text)))
+}
+
+/// Whether an account in reach subscribes to lead grading.
+fn is_graded(service: &Service, reach: &Reach) -> bool {
+    let accounts = service.dataset.accounts();
+    reach.accounts().accounts().any(|key| accounts.lead_grading(key))
+}
+
+// The order of the members is the order of the keys.
+
+#[derive(Serialize)]
+struct Access<'a> {
+    user: &'a str,
+    organizations: Vec<Organization<'a>>,
+    endpoints: Vec<ListedEndpoint>,
+    dictionary: Fields,
+}
+
+#[derive(Serialize)]
+struct Organization<'a> {
+    organization: &'a str,
+    accounts: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ListedEndpoint {
+    endpoint: &'static str,
+    path: String,
+    parameters: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<Vec<&'static str>>,
+    notes: &'static str,
+}
+
+fn listed_endpoint(endpoint: &Endpoint, shown: Fields) -> ListedEndpoint {
+    let names = |metrics: bool| {
+        let knows = endpoint.fields?;
+        let wanted = |field: &&Field| matches!(field.kind, Kind::Metric(_)) == metrics && knows(field);
+        Some(shown.iter().filter(wanted).map(|field| field.name).collect())
+    };
+    ListedEndpoint {
+        endpoint: endpoint.name,
+        path: format!("/api/{{organization}}/{}", endpoint.name),
+        parameters: endpoint.parameters,
+        metrics: names(true),
+        dimensions: names(false),
+        notes: endpoint.notes,
+    }
+}
+
+/// The fields that a caller is shown.
+#[derive(Clone, Copy)]
+struct Fields {
+    /// Whether those of lead grading are among them.
+    grading: bool,
+}
+
+impl Fields {
+    fn iter(self) -> impl Iterator<Item = &'static Field> {
+        dictionary::fields().filter(move |field| self.grading || field.group != FieldGroup::LeadGrading)
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|field| (field.name, Entry::new(field))))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    display_name: &'static str,
+    definition: &'static str,
+    r#type: &'static str,
+    format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    benchmarkable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    benchmark_dimension: Option<bool>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    possible_values: &'static [&'static str],
+}
+
+impl Entry {
+    fn new(field: &'static Field) -> Self {
+        let is_metric = matches!(field.kind, Kind::Metric(_));
+        Self {
+            display_name: field.display_name,
+            definition: field.definition,
+            r#type: if is_metric { "metric" } else { "dimension" },
+            format: format_name(field.format),
+            benchmarkable: (is_metric && field.benchmark).then_some(true),
+            benchmark_dimension: (!is_metric && field.benchmark).then_some(true),
+            possible_values: field.values,
+        }
+    }
+}
+
+const fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Number => "number",
+        Format::Decimal => "decimal",
+        Format::Currency => "currency",
+        Format::Percent => "percent",
+        Format::Text => "text",
+        Format::Date => "date",
+        Format::Timestamp => "timestamp",
+        Format::Boolean => "boolean",
+    }
+}

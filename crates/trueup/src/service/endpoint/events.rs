@@ -1,0 +1,91 @@
+//! Aggregated metrics.
+
+use super::super::content::{Body, Content};
+use super::super::error::{MissingRange, ServiceError};
+use super::super::form::header_text;
+use super::super::{Service, parameters::Parameters};
+use super::{Asked, Endpoint, dates};
+use crate::access::Scope;
+use crate::filter::{NO_FILTERS, filtered};
+use crate::query::{EventsQuery, Interval};
+use crate::{Execution, Interrupt, ResultTable, dictionary};
+use std::borrow::Cow;
+
+pub(super) const ENDPOINT: Endpoint = Endpoint {
+    name: "events",
+    parameters: &["fields", "start", "end", "account", "accounts", "interval", "filter"],
+    fields: Some(|_| true),
+    notes: "fields, start and end are required; fields needs at least one metric. interval is total (the default), month, week \
+            or day; with total the range is at most 90 days. Any other parameter is a filter on the field of its name; filter \
+            takes conditions across fields. Any column of the data is a dimension, listed here or not.",
+    answer,
+};
+
+/// The parameters that have one value.
+const SINGLE: [&str; 3] = ["start", "end", "interval"];
+
+impl Service {
+    /// Answers a query over the accounts in scope; accounts that the query names itself do not count, for
+    /// [`Scope::narrow`] names fewer. The limits of the service hold.
+    ///
+    /// # Errors
+    /// The query is at fault or too large, takes too long, or the dataset fails.
+    ///
+    /// ```
+    /// use trueup::access::Scope;
+    /// use trueup::query::EventsQuery;
+    /// use trueup::service::{Service, ServiceError};
+    ///
+    /// fn leads_in_january(service: &Service, scope: &Scope) -> Result<trueup::ResultTable, ServiceError> {
+    ///     let [start, end] = [20_089, 20_119].map(trueup::Day::from_number);
+    ///     service.events(scope, &EventsQuery::new(["account", "leads"], start, end))
+    /// }
+    /// ```
+    pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
+        let interrupt = Interrupt::after(self.limits.deadline);
+        let query = query.clone().accounts(scope.accounts());
+        let sub_ranges = self.dataset.explain(&query).map_err(ServiceError::query)?.sub_ranges.len();
+        let (accounts, limit) = (scope.len(), self.limits.account_intervals);
+        if accounts.saturating_mul(sub_ranges) > limit {
+            return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
+        }
+        let execution = Execution { max_rows: Some(self.limits.rows), interrupt, ..Execution::default() };
+        self.dataset.run(&query, execution).map_err(ServiceError::query)
+    }
+}
+
+fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
+    let table = service.events(&asked.scope, &query(asked.parameters)?)?;
+    let unknown: Vec<Cow<'_, str>> = table.unknown_fields().iter().map(|name| header_text(name)).collect();
+    let unknown = unknown.join(", ");
+    let mut content = Content::new(Body::Rows(table));
+    if !unknown.is_empty() {
+        content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
+    }
+    Ok(content)
+}
+
+/// The query that the parameters state, refused for the first fault in the order of the contract.
+fn query(parameters: &Parameters) -> Result<EventsQuery, ServiceError> {
+    let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
+    let fields: Vec<&str> = parameters.list("fields").collect();
+    if fields.is_empty() {
+        return Err(ServiceError::MissingFields);
+    }
+    let start = dates::given(parameters, "start").ok_or_else(|| missing("start"))?;
+    let end = dates::given(parameters, "end").ok_or_else(|| missing("end"))?;
+    if !fields.iter().any(|name| dictionary::metric(name).is_some()) {
+        return Err(ServiceError::MissingMetric);
+    }
+    parameters.check(&SINGLE)?;
+    if let Some(name) = fields.iter().find(|name| matches!(**name, "start" | "end")) {
+        return Err(ServiceError::ReservedField { name: (*name).to_owned() });
+    }
+    let interval = match parameters.first("interval") {
+        Some(text) => text.parse().map_err(ServiceError::UnknownInterval)?,
+        None => Interval::default(),
+    };
+    let range = dates::range(start, end)?;
+    let query = EventsQuery::new(fields, range.start, range.end).interval(interval);
+    Ok(filtered(query, &parameters.others(&NO_FILTERS))?)
+}

@@ -1,0 +1,59 @@
+//! One request, from its line to its response.
+
+use super::content::Content;
+use super::endpoint::{Asked, access};
+use super::error::ServiceError;
+use super::parameters::Parameters;
+use super::route::Route;
+use super::{Request, Response, Service, compress};
+use std::borrow::Cow;
+
+impl Service {
+    /// Answers a request. It is refused for the first fault in this order: method and path, credentials, hour, organization,
+    /// accounts, parameters, size; then it is carried out.
+    pub fn handle(&self, request: &Request) -> Response {
+        let gzip = compress::accepts_gzip(request.accept_encoding.as_deref());
+        let answer = self.answer(request).and_then(|content| Ok((compress::bytes(&content.body, gzip)?, content)));
+        let (body, content) = answer.unwrap_or_else(|error| {
+            (self.on_failure)(&error);
+            let content = Content::of_error(&error);
+            // Into memory nothing fails to be written.
+            (compress::bytes(&content.body, gzip).unwrap_or_default(), content)
+        });
+        let mut headers = vec![
+            ("Content-Type", Cow::Borrowed("application/json; charset=utf-8")),
+            ("Cache-Control", Cow::Borrowed("no-store")),
+            ("Vary", Cow::Borrowed("Accept-Encoding")),
+        ];
+        if gzip {
+            headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
+        }
+        headers.extend(content.headers);
+        Response { status: content.status, headers, body }
+    }
+
+    fn answer(&self, request: &Request) -> Result<Content, ServiceError> {
+        let (path, query) = request.path_and_query.split_once('?').unwrap_or((&request.path_and_query, ""));
+        match Route::new(&request.method, path)? {
+            Route::Access => {
+                let login = self.authenticate_or_session(request)?;
+                access::answer(self, &login)
+            }
+            Route::Endpoint { endpoint, organization, segment } => {
+                let login = self.authenticate(request)?;
+                let reach = self.directory.reach(&login)?;
+                let name = organization.unwrap_or(segment);
+                let whole = reach.resolve(&name);
+                let whole = whole.ok_or(ServiceError::InaccessibleOrganization { segment: name })?;
+                let parameters = Parameters::new(query);
+                let accounts = parameters.accounts();
+                let scope = if accounts.is_empty() {
+                    whole
+                } else {
+                    whole.narrow(accounts).map_err(ServiceError::InaccessibleAccounts)?
+                };
+                (endpoint.answer)(self, &Asked { scope, parameters: &parameters })
+            }
+        }
+    }
+}

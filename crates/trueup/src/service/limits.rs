@@ -1,0 +1,23 @@
+//! How much one request may ask for.
+
+use std::time::Duration;
+
+/// How much one request may ask for. How many requests a user may send in an hour, and what keys begin with, is the directory's:
+/// see [`Settings`](crate::access::Settings).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Accounts times sub-ranges of one events request.
+    pub account_intervals: usize,
+    /// Rows of one events answer, before conditions on metrics.
+    pub rows: usize,
+    /// Documents of one insights answer.
+    pub documents: usize,
+    /// How long one query may work.
+    pub deadline: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { account_intervals: 20_000, rows: 1_000_000, documents: 200, deadline: Duration::from_secs(30) }
+    }
+}

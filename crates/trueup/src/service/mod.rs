@@ -1,0 +1,94 @@
+//! The service: requests in, responses out, in this process and without a network.
+//!
+//! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and gives the [`Response`]. Services that link trueup and
+//! know their users ask with [`Service::events`] and [`Service::insights`] instead; which accounts may be read is a
+//! [`Scope`](crate::access::Scope), which only authorization makes.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use trueup::access::{Directory, Grant, MemoryDirectory, Settings, UnixTime};
+//! use trueup::service::{Request, Service};
+//! # let folder = tempfile::tempdir()?;
+//! # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
+//! # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
+//! # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
+//!
+//! let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(Settings::default()));
+//! directory.add_account("acme")?;
+//! directory.add_user("anna@example.com")?;
+//! directory.grant("anna@example.com", &Grant::Account("acme".into()))?;
+//! let key = directory.create_key("anna@example.com", UnixTime::from_seconds(0))?;
+//!
+//! let service = Service::builder(Arc::new(trueup::Dataset::open(&path)?), directory).build();
+//! let response = service.handle(&Request {
+//!     authorization: Some(key.secret.reveal().to_owned()),
+//!     accept_encoding: Some("identity".to_owned()),
+//!     ..Request::get("/api/acme/events?fields=leads&start=2025-01-01&end=2025-01-31")
+//! });
+//! assert_eq!(response.status, 200);
+//! assert_eq!(response.body, br#"[{"leads":1}]"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod authorize;
+mod builder;
+mod clock;
+mod compress;
+mod content;
+mod endpoint;
+mod error;
+mod form;
+mod handle;
+mod limits;
+mod parameters;
+mod request;
+mod response;
+mod route;
+mod table;
+
+pub use builder::ServiceBuilder;
+pub use clock::{Clock, SystemClock};
+pub use error::{InvalidQuery, MissingRange, ServiceError, Upstream};
+pub use limits::Limits;
+pub use request::Request;
+pub use response::Response;
+
+use crate::Dataset;
+use crate::access::Directory;
+use builder::FailureHook;
+use std::fmt;
+use std::sync::Arc;
+
+/// A dataset and a directory, ready to answer; shared between threads freely.
+pub struct Service {
+    dataset: Arc<Dataset>,
+    directory: Arc<dyn Directory>,
+    limits: Limits,
+    clock: Box<dyn Clock>,
+    on_failure: FailureHook,
+}
+
+impl Service {
+    /// Puts a service together.
+    pub fn builder(dataset: Arc<Dataset>, directory: Arc<dyn Directory>) -> ServiceBuilder {
+        ServiceBuilder::new(dataset, directory)
+    }
+
+    /// The data that it answers from.
+    #[must_use]
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Who may see what; changes count from the next request on.
+    #[must_use]
+    pub fn directory(&self) -> &dyn Directory {
+        &*self.directory
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}

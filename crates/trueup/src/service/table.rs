@@ -1,0 +1,183 @@
+//! Every error of the service: its status, its code and its words, in one table.
+
+use super::error::{InvalidQuery, MissingRange, ServiceError};
+use crate::dictionary::{Kind, fields};
+use crate::query::Interval;
+
+/// What a caller is told.
+pub(super) struct Told {
+    pub(super) status: u16,
+    /// `None` where the body has words only.
+    pub(super) code: Option<&'static str>,
+    pub(super) words: String,
+}
+
+impl ServiceError {
+    /// The status of HTTP that the error is answered with.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.told().status
+    }
+
+    /// The name that programs know the error by; `None` for the three that have words only.
+    #[must_use]
+    pub fn code(&self) -> Option<&'static str> {
+        self.told().code
+    }
+
+    /// The row of the table.
+    pub(super) fn told(&self) -> Told {
+        let (status, code, words) = match self {
+            Self::MissingFields => (
+                400,
+                "missing-fields",
+                "`fields` is missing; name the dimensions and metrics wanted, separated by commas, for example \
+                 fields=account,leads"
+                    .to_owned(),
+            ),
+            Self::MissingRange(MissingRange::Needed(missing)) => (
+                400,
+                "missing-range",
+                format!("`{missing}` is missing; pass both `start` and `end`, each a date as YYYY-MM-DD"),
+            ),
+            Self::MissingRange(MissingRange::Unpaired(missing)) => (
+                400,
+                "missing-range",
+                format!(
+                    "`{missing}` is missing; pass both `start` and `end`, or neither for the most recent insight of each \
+                     account"
+                ),
+            ),
+            Self::MissingMetric => (
+                400,
+                "missing-metric",
+                format!("`fields` has no metric; add at least one of {}", metrics().collect::<Vec<_>>().join(", ")),
+            ),
+            Self::InvalidQuery(InvalidQuery::NotUtf8 { parameter }) => {
+                (400, "invalid-query", format!("the parameter `{parameter}` is not UTF-8; encode its text as UTF-8"))
+            }
+            Self::InvalidQuery(InvalidQuery::Repeated { parameter, first, second }) => (
+                400,
+                "invalid-query",
+                format!("`{parameter}` is given twice, as `{first}` and as `{second}`; give it once"),
+            ),
+            Self::ReservedField { name } => (
+                400,
+                "invalid-fields",
+                format!("a field cannot be named `{name}`: rows carry their sub-range under that name; leave it out"),
+            ),
+            Self::UnknownInterval(unknown) => (
+                400,
+                "unknown-interval",
+                format!("the interval `{}` is unknown; use one of {}", unknown.0, intervals().join(", ")),
+            ),
+            Self::InvalidDate { parameter, text } => (
+                400,
+                "invalid-date",
+                format!("expected `{parameter}` to be a calendar date as YYYY-MM-DD, but found `{text}`"),
+            ),
+            Self::ReversedRange { start, end } => (
+                400,
+                "invalid-range",
+                format!("the range ends on {end}, before it starts on {start}; exchange `start` and `end`"),
+            ),
+            Self::InvalidFilter(error) => (400, "invalid-filter", error.to_string()),
+            Self::Filter { field, fault } => (400, "invalid-filter", format!("`{field}`: {fault}")),
+            Self::SpanTooLong { days, limit } => {
+                return Told {
+                    status: 400,
+                    code: None,
+                    words: format!(
+                        "Requested range spans {days} days, exceeding the {limit}-day attribution window. Pass \
+                         interval=month|week|day to compute metrics per sub-range, or shorten the range."
+                    ),
+                };
+            }
+            Self::TooManyIntervals { accounts, sub_ranges, limit } => (
+                400,
+                "too-many-intervals",
+                format!(
+                    "too many accounts and intervals: {accounts} accounts x {sub_ranges} sub-ranges are {}, and the limit \
+                     is {limit}; reduce the accounts or the range, or choose a longer interval",
+                    accounts.saturating_mul(*sub_ranges)
+                ),
+            ),
+            Self::TooManyRows { limit } => (
+                400,
+                "too-many-rows",
+                format!(
+                    "too many rows: the answer would have more than {limit}, which is the limit; reduce the dimensions, \
+                     the accounts or the range, or choose a longer interval"
+                ),
+            ),
+            Self::TooManyDocuments { matched, limit } => {
+                return Told {
+                    status: 400,
+                    code: None,
+                    words: format!(
+                        "{matched} insight documents match, exceeding the limit of {limit} per request. Ask for fewer \
+                         accounts or a shorter period."
+                    ),
+                };
+            }
+            Self::Unauthorized(_) => (
+                401,
+                "unauthorized",
+                "the API key is missing or not valid; send a user API key, alone, in the header Authorization"
+                    .to_owned(),
+            ),
+            Self::SignedOut(_) => {
+                return Told {
+                    status: 401,
+                    code: None,
+                    words: "Sign in or use an API key: send it, alone, in the header Authorization.".to_owned(),
+                };
+            }
+            Self::InaccessibleOrganization { segment } => (
+                404,
+                "inaccessible-organization",
+                format!(
+                    "`{segment}` is unknown or inaccessible; GET /api lists the organizations that can be asked for"
+                ),
+            ),
+            Self::InaccessibleAccounts(out) => (
+                404,
+                "inaccessible-accounts",
+                format!(
+                    "the account `{}` is unknown or inaccessible here; GET /api lists the accounts of each organization",
+                    out.account
+                ),
+            ),
+            Self::NotFound { path } => {
+                (404, "not-found", format!("there is nothing at `{path}`; GET /api lists the endpoints"))
+            }
+            Self::MethodNotAllowed { method } => {
+                (405, "method-not-allowed", format!("the method `{method}` is not allowed; use GET"))
+            }
+            Self::RateLimited { retry_after_seconds } => (
+                429,
+                "rate-limited",
+                format!("too many requests in this hour; retry in {retry_after_seconds} seconds, when it has passed"),
+            ),
+            Self::Upstream(_) => (
+                502,
+                "upstream-failed",
+                "an upstream data service failed or gave an unreadable response; retry later".to_owned(),
+            ),
+            Self::Timeout(_) => (
+                504,
+                "timeout",
+                "the request took too long; use a shorter date range, fewer dimensions or fewer metrics".to_owned(),
+            ),
+        };
+        Told { status, code: Some(code), words }
+    }
+}
+
+fn metrics() -> impl Iterator<Item = &'static str> {
+    fields().filter(|field| matches!(field.kind, Kind::Metric(_))).map(|field| field.name)
+}
+
+fn intervals() -> Vec<&'static str> {
+    Interval::ALL.iter().map(|(name, _)| *name).collect()
+}
