@@ -39,7 +39,7 @@ pub(super) fn connect(path: &Path, purpose: Purpose) -> Result<Connection, Fault
 pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
     let mut connection = open(path)?;
     // Before anything is written: the file may be somebody else's.
-    migrate::check(&connection, path)?;
+    migrate::check(&mut connection, path)?;
     write_ahead(&connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     migrate::migrate(&mut connection, path, migrate::STEPS)

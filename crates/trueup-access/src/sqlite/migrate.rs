@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use crate::error::Error;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
 
 /// Marks the file as ours ("trup").
@@ -13,7 +13,7 @@ pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// Brings the file to the last version that `steps` lead to, all or nothing.
 pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Fault> {
-    if outdated(connection, path, steps)?.is_empty() {
+    if outdated(&connection.transaction()?, path, steps)?.is_empty() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -28,13 +28,13 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) 
 }
 
 /// Refuses a file that is something else, or later than this trueup. Changes nothing.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), Fault> {
-    outdated(connection, path, STEPS).map(drop)
+pub(super) fn check(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
+    outdated(&connection.transaction()?, path, STEPS).map(drop)
 }
 
-/// The steps that the file still lacks.
-fn outdated<'s>(connection: &Connection, path: &Path, steps: &'s [&'s str]) -> Result<&'s [&'s str], Fault> {
-    let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+/// The steps that the file still lacks. In one transaction: between two questions another process may be through with all of them.
+fn outdated<'s>(transaction: &Transaction<'_>, path: &Path, steps: &'s [&'s str]) -> Result<&'s [&'s str], Fault> {
+    let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;

@@ -117,7 +117,7 @@ fn a_file_that_is_not_there_is_made_only_when_asked() {
 
 #[test]
 fn many_open_a_new_file_at_once() {
-    for _ in 0..10 {
+    for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("directory.sqlite");
         std::thread::scope(|scope| {
