@@ -5,6 +5,7 @@ use super::metric::{Amount, Amounts};
 use super::names::Names;
 use crate::dataset::Dataset;
 use crate::error::Error;
+use crate::model::Account;
 use crate::query::{DateRange, EventsQuery};
 use crate::{Execution, ResultTable, Texts, Values};
 use std::collections::BTreeMap;
@@ -14,6 +15,22 @@ use std::sync::Arc;
 ///
 /// All that is counted or summed over events adds up over the four dimensions, so amounts are held for each combination of them
 /// that occurs, and the amounts of any other grouping are sums of these. Spend is held by the dimensions that it carries.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use trueup_core::benchmarks::{Figures, Period, Privacy, Question, Selection};
+/// use trueup_core::dataset::{Dataset, Tables};
+///
+/// let dataset = Dataset::from_tables(&Tables::default())?;
+/// let january = Period::read(Some("2025-01"), "2025-03-15".parse()?)?;
+/// let figures = Figures::gather(&dataset, january.range, &Default::default())?;
+/// let own = BTreeSet::from(["north".to_owned()]);
+/// let question =
+///     Question { selection: &Selection::default(), scope: &own, reach: &own, privacy: Privacy::default() };
+/// // There is nobody to compare with.
+/// assert!(figures.answer(&question).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Figures {
     pub(super) range: DateRange,
@@ -85,8 +102,7 @@ impl Figures {
             segment: std::array::from_fn(|place| spend_codes[place + 1][row]),
             spend: exact(spend.amounts[0], row),
         });
-        let industry =
-            |account: &crate::model::Account| Some((account.key.clone(), Arc::from(account.industry.as_deref()?)));
+        let industry = |account: &Account| Some((account.key.clone(), Arc::from(account.industry.as_deref()?)));
         Ok(Self {
             range,
             industries: dataset.accounts().iter().filter_map(industry).collect(),

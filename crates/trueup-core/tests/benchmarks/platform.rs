@@ -1,0 +1,177 @@
+//! Small platforms: many accounts, few events in each.
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::sync::Arc;
+use trueup_core::benchmarks::Figures;
+use trueup_core::dataset::{Dataset, Tables};
+use trueup_core::query::DateRange;
+use trueup_core::{Day, Execution};
+
+/// Values of the four dimensions, in their order, few enough to meet.
+pub(crate) const VALUES: [&[&str]; 4] =
+    [&["Advertising", ""], &["Search", "Social"], &["New", "Unmatched", ""], &["Repair", "Install"]];
+
+const HISTORIES: [&[&str]; 9] = [
+    &["lead-originated"],
+    &["lead-originated", "booked"],
+    &["lead-originated", "booked", "estimated"],
+    &["lead-originated", "booked", "sold"],
+    &["lead-originated", "booked", "sold", "closed"],
+    &["lead-originated", "closed"],
+    &["lead-originated", "booked", "canceled"],
+    &["booked", "estimated", "canceled", "booked"],
+    &["lead-originated", "estimated", "sold", "canceled", "lead-originated"],
+];
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    pub(crate) industry: Option<&'static str>,
+    pub(crate) customers: Vec<Customer>,
+    pub(crate) spend: Vec<Spend>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Customer {
+    pub(crate) stages: &'static [&'static str],
+    /// The day of the first event, counted from the first of the month; one event follows on each day.
+    pub(crate) day: i32,
+    /// The dimensions of all events but the last.
+    pub(crate) values: [&'static str; 4],
+    /// Those of the last.
+    pub(crate) last_values: [&'static str; 4],
+    pub(crate) total: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Spend {
+    pub(crate) day: i32,
+    pub(crate) category: &'static str,
+    pub(crate) channel: &'static str,
+    pub(crate) amount: String,
+}
+
+/// Accounts by number; the key of an account is [`key`] of its number.
+#[derive(Clone, Debug)]
+pub(crate) struct Platform(pub(crate) Vec<Account>);
+
+pub(crate) fn key(number: usize) -> String {
+    format!("a{number:02}")
+}
+
+/// The month that is asked about.
+pub(crate) fn month() -> DateRange {
+    DateRange { start: "2025-01-01".parse().unwrap(), end: "2025-01-31".parse().unwrap() }
+}
+
+fn date(day: i32) -> String {
+    Day::from_number(u16::try_from(i32::from(month().start.number()) + day).unwrap()).to_string()
+}
+
+/// Rows as a batch of texts.
+fn batch<const N: usize>(names: [&str; N], rows: &[[String; N]]) -> RecordBatch {
+    let column = |at: usize| Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &row[at]))) as ArrayRef;
+    RecordBatch::try_from_iter(names.into_iter().enumerate().map(|(at, name)| (name, column(at)))).unwrap()
+}
+
+impl Platform {
+    pub(crate) fn dataset(&self) -> Dataset {
+        let (mut events, mut spend, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, account) in self.0.iter().enumerate() {
+            accounts.push([key(number), account.industry.unwrap_or_default().to_owned()]);
+            for (customer, Customer { stages, day, values, last_values, total }) in account.customers.iter().enumerate()
+            {
+                for (at, stage) in (0..).zip(*stages) {
+                    let [category, channel, status, unit] = if at + 1 == stages.len() { last_values } else { values };
+                    events.push(
+                        [&key(number), &format!("c{customer}"), *stage, &date(day + i32::try_from(at).unwrap()), total]
+                            .into_iter()
+                            .chain([*category, *channel, *status, *unit])
+                            .map(str::to_owned)
+                            .collect::<Vec<_>>()
+                            .try_into()
+                            .unwrap(),
+                    );
+                }
+            }
+            let row = |spend: &Spend| {
+                [&key(number), &date(spend.day), spend.category, spend.channel, &spend.amount].map(str::to_owned)
+            };
+            spend.extend(account.spend.iter().map(row));
+        }
+        let events = batch(
+            [
+                "account",
+                "opportunityId",
+                "type",
+                "date",
+                "total",
+                "attributionCategory",
+                "attributionChannel",
+                "customerStatus",
+                "normalizedBusinessUnit",
+            ],
+            &events,
+        );
+        let spend = batch(["account", "date", "attributionCategory", "attributionChannel", "adSpend"], &spend);
+        Dataset::from_tables(&Tables {
+            events: vec![events],
+            spend: vec![spend],
+            accounts: vec![batch(["account", "industry"], &accounts)],
+            part_rows: 50,
+        })
+        .unwrap()
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        Figures::gather(&self.dataset(), month(), &Execution::default()).unwrap()
+    }
+}
+
+fn values() -> impl Strategy<Value = [&'static str; 4]> {
+    VALUES.map(|values| prop_oneof![3 => Just(values[0]), 2 => proptest::sample::select(values)])
+}
+
+/// Amounts whose quotients fall between digits; few are below 0.
+fn amount() -> impl Strategy<Value = String> {
+    prop_oneof![
+        1 => Just("0"),
+        8 => proptest::sample::select(vec!["100", "250.5", "333.333333", "90", "120.000001"]),
+        1 => Just("-75.25"),
+    ]
+    .prop_map(str::to_owned)
+}
+
+fn customer() -> impl Strategy<Value = Customer> {
+    let last_values = prop_oneof![3 => Just(None), 1 => values().prop_map(Some)];
+    // Some customers begin before the month, or end after it.
+    let day = prop_oneof![6 => 0..27_i32, 1 => -4..0_i32, 1 => 27..32_i32];
+    (proptest::sample::select(&HISTORIES[..]), day, values(), last_values, amount()).prop_map(
+        |(stages, day, values, last_values, total)| Customer {
+            stages,
+            day,
+            values,
+            last_values: last_values.unwrap_or(values),
+            total,
+        },
+    )
+}
+
+fn spend() -> impl Strategy<Value = Spend> {
+    (-2..33_i32, proptest::sample::select(VALUES[0]), proptest::sample::select(VALUES[1]), amount())
+        .prop_map(|(day, category, channel, amount)| Spend { day, category, channel, amount })
+}
+
+pub(crate) fn account() -> impl Strategy<Value = Account> {
+    let industry = prop_oneof![12 => Just(Some("plumbing")), 5 => Just(Some("heating")), 1 => Just(None)];
+    (industry, vec(customer(), 0..7), vec(spend(), 0..3)).prop_map(|(industry, customers, spend)| Account {
+        industry,
+        customers,
+        spend,
+    })
+}
+
+pub(crate) fn platform() -> impl Strategy<Value = Platform> {
+    prop_oneof![1 => vec(account(), 0..8), 9 => vec(account(), 18..45)].prop_map(Platform)
+}
