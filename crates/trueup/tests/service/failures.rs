@@ -1,0 +1,90 @@
+//! What fails beneath the service: told to logs, not to callers; and what is sent besides the JSON.
+
+use crate::platform::{NOW, Platform, Rival};
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use trueup::access::Settings;
+use trueup::service::{Limits, Request, Service, ServiceError};
+
+const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
+
+#[test]
+fn gzip_holds_the_same_json() {
+    let platform = Platform::new();
+    let plain = platform.get("anna", EVENTS);
+    let request = Request { authorization: Some(platform.secret("<anna>")), ..Request::get(EVENTS) };
+    let packed = platform.service.handle(&request);
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let mut body = Vec::new();
+    flate2::read::GzDecoder::new(&*packed.body).read_to_end(&mut body).unwrap();
+    assert_eq!(body, plain.body);
+    assert_eq!(body, br#"[{"leads":11}]"#);
+}
+
+#[test]
+fn a_deadline_that_passed_is_a_timeout() {
+    let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
+    let platform = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
+    let response = platform.get("anna", EVENTS);
+    assert_eq!(response.status, 504);
+    let body = String::from_utf8(response.body).unwrap();
+    assert!(
+        body.ends_with(r#"use a shorter date range, fewer dimensions or fewer metrics","code":"timeout"}"#),
+        "{body}"
+    );
+}
+
+/// Overwrites the middle of every file below a folder that ends so.
+fn damage(folder: &Path, end: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            damage(&path, end);
+        } else if path.to_string_lossy().ends_with(end) {
+            let mut bytes = fs::read(&path).unwrap();
+            let half = bytes.len() / 2;
+            bytes[4..half].fill(0xA5);
+            fs::write(&path, bytes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_damaged_dataset_is_told_to_the_log_alone() {
+    let logged: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hook = {
+        let logged = logged.clone();
+        move |error: &ServiceError| {
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            logged.lock().unwrap().push(cause.unwrap_or_default());
+        }
+    };
+    let platform = Platform::with(&Rival::default(), Settings::default(), |builder| builder.on_failure(hook));
+    damage(&platform.dataset(), ".parquet");
+    let response = platform.get("anna", EVENTS);
+    assert_eq!(response.status, 502);
+    let body = String::from_utf8(response.body).unwrap();
+    assert!(body.contains(r#""code":"upstream-failed""#) && !body.contains("parquet"), "{body}");
+    let logged = logged.lock().unwrap();
+    assert!(logged.len() == 1 && logged[0].contains(".parquet"), "{logged:?}");
+}
+
+#[test]
+fn a_new_key_works_and_the_old_one_does_not_once_it_is_rotated() {
+    let platform = Platform::new();
+    let directory = platform.service.directory();
+    let old = directory.keys("anna").unwrap()[0].id;
+    let new = directory.rotate_key("anna", old, NOW).unwrap();
+    assert_eq!(platform.get("anna", EVENTS).status, 401);
+    let request = Request { authorization: Some(new.secret.reveal().to_owned()), ..Request::get(EVENTS) };
+    assert_eq!(platform.service.handle(&request).status, 200);
+}
+
+#[test]
+fn a_service_is_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Service>();
+}

@@ -1,0 +1,91 @@
+//! Requests and the responses that the documents promise, byte for byte.
+//!
+//! A file of `testdata/goldens` holds cases, each begun by a line `# ` with the sentence that it shows: the request's line and
+//! headers, an empty line, the status and the headers that matter (`!Name` for one that must be absent), and the body: `= ` and the
+//! whole body, or `~ ` and a part of it, one to a line. `<name>` stands for a key.
+
+use crate::platform::{Platform, Rival, small};
+use std::fs;
+use std::path::PathBuf;
+use trueup::access::Settings;
+use trueup::service::{Request, Response};
+
+fn cases() -> Vec<(String, String)> {
+    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "service", "testdata", "goldens"].iter().collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut cases = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = format!("\n{}", fs::read_to_string(&path).unwrap());
+        let texts = text.split("\n# ").skip(1).map(|case| (name.clone(), case.trim_end().to_owned()));
+        cases.extend(texts.collect::<Vec<_>>());
+    }
+    cases
+}
+
+fn request(platform: &Platform, head: &str) -> Request {
+    let mut lines = head.lines();
+    let (method, path) = lines.next().unwrap().split_once(' ').unwrap();
+    let mut request = Request { method: method.to_owned(), ..Request::get(path) };
+    request.accept_encoding = Some("identity".to_owned());
+    for line in lines {
+        let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+        let value = platform.secret(value);
+        match name {
+            "Authorization" => request.authorization = Some(value),
+            "Cookie" => request.cookie = Some(value),
+            "Accept-Encoding" => request.accept_encoding = Some(value),
+            other => panic!("{other}"),
+        }
+    }
+    request
+}
+
+/// What of the response is not as the case says.
+fn differences(expected: &str, response: &Response) -> Vec<String> {
+    let body = String::from_utf8_lossy(&response.body);
+    let mut lines = expected.lines();
+    let mut found = Vec::new();
+    if lines.next() != Some(&response.status.to_string()) {
+        found.push(format!("status {}", response.status));
+    }
+    for line in lines {
+        let holds = if let Some(whole) = line.strip_prefix("= ") {
+            body == whole
+        } else if let Some(part) = line.strip_prefix("~ ") {
+            body.contains(part)
+        } else if let Some(name) = line.strip_prefix('!') {
+            response.header(name).is_none()
+        } else {
+            line.split_once(": ").is_some_and(|(name, value)| response.header(name) == Some(value))
+        };
+        if !holds {
+            found.push(line.to_owned());
+        }
+    }
+    if !found.is_empty() {
+        found.push(format!("found {:?} {body}", response.headers));
+    }
+    found
+}
+
+#[test]
+fn responses_are_those_of_the_documents() {
+    let platform = Platform::new();
+    let limited = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(small()));
+    let cases = cases();
+    assert!(cases.len() >= 60, "{}", cases.len());
+    let mut wrong = Vec::new();
+    for (name, case) in &cases {
+        let (cited, rest) = case.split_once('\n').unwrap();
+        let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{name}: {cited}"));
+        // Files named `limits...` are put to a service with small limits.
+        let platform = if name.starts_with("limits") { &limited } else { &platform };
+        let response = platform.service.handle(&request(platform, head));
+        for difference in differences(expected, &response) {
+            wrong.push(format!("{name}: {cited}\n  {difference}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

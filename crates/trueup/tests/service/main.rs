@@ -1,0 +1,9 @@
+//! The service as callers see it: requests and the responses that its documents promise, and what must not change them.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod failures;
+mod goldens;
+mod platform;
+mod tenants;
+mod worked_example;

@@ -1,0 +1,165 @@
+//! A small platform: the worked example as the data of one organization, and a rival beside it.
+//!
+//! ```text
+//! platform (umbrella)
+//! ├── acme: north, south
+//! │   └── acme-west: west
+//! ├── rival: rival-1, twin
+//! │   └── twin: rival-1        an organization and an account of one name
+//! └── solo
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trueup::Dataset;
+use trueup::access::{Directory, Grant, MemoryDirectory, Organization, Settings, UnixTime};
+use trueup::service::{Limits, Request, Response, Service, ServiceBuilder};
+
+/// 2025-04-15 12:15:00 UTC.
+pub(crate) const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
+
+/// Insights of the organization: spelled as no program would spell them, so that a rewritten byte shows.
+const INSIGHTS: &str = r#"{"account":"north","date":"2025-02-03","insight":{"account":"North Plumbing","period":"January 2025","graded_calls":10}}
+{"account":"north","date":"2025-03-03","insight":{"period": "February 2025","confidence":"high" , "graded_calls":1.20e1,"action_items":[{"title":"Answer \u0026 book"}]}}
+{"account":"south","date":"2025-02-10","insight":{"zeta":1,"alpha":{"b":2.0,"a":[]}}}
+"#;
+
+pub(crate) struct Platform {
+    folder: tempfile::TempDir,
+    pub(crate) service: Service,
+    keys: Vec<(&'static str, String)>,
+}
+
+/// What another tenant puts into the dataset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rival {
+    pub(crate) events: String,
+    pub(crate) spend: String,
+    pub(crate) accounts: String,
+    pub(crate) insights: String,
+}
+
+fn example(table: &str) -> String {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata", "worked-example", table].iter().collect();
+    fs::read_to_string(path).unwrap()
+}
+
+impl Platform {
+    pub(crate) fn new() -> Self {
+        let events = "rival-1,r1,lead-originated,2025-01-05,,,,New Customer,,Advertising,Search Ads,Secret Plan,,\n";
+        let insights = "{\"account\":\"rival-1\",\"date\":\"2025-03-01\",\"insight\":{\"secret\":true}}\n";
+        let rival = Rival { events: events.into(), insights: insights.into(), ..Rival::default() };
+        Self::with(&rival, Settings::default(), |builder| builder)
+    }
+
+    pub(crate) fn with(
+        rival: &Rival,
+        settings: Settings,
+        build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dataset = dataset(folder.path(), rival);
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings));
+        let keys = people(&*directory);
+        let service = Service::builder(Arc::new(dataset), directory).clock(|| NOW);
+        Self { folder, service: build(service).build(), keys }
+    }
+
+    /// The folder of the dataset.
+    pub(crate) fn dataset(&self) -> PathBuf {
+        self.folder.path().join("dataset")
+    }
+
+    /// The text with `<name>` as the key, or `<name session>` as the session, of that name.
+    pub(crate) fn secret(&self, text: &str) -> String {
+        self.keys.iter().fold(text.to_owned(), |text, (name, key)| text.replace(&format!("<{name}>"), key))
+    }
+
+    pub(crate) fn get(&self, user: &str, path: &str) -> Response {
+        self.service.handle(&Request {
+            authorization: Some(self.secret(&format!("<{user}>"))),
+            accept_encoding: Some("identity".to_owned()),
+            ..Request::get(path)
+        })
+    }
+}
+
+fn dataset(folder: &Path, rival: &Rival) -> Dataset {
+    let file = |name: &str, text: String| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let path = folder.join("dataset");
+    trueup_ingest::Ingest::into(&path)
+        .events(file("events.csv", example("events.csv") + &rival.events))
+        .spend(file("spend.csv", example("spend.csv") + &rival.spend))
+        .accounts(file("accounts.csv", example("accounts.csv") + &rival.accounts))
+        .insights(file("insights.ndjson", INSIGHTS.to_owned() + &rival.insights))
+        .run(&())
+        .unwrap();
+    Dataset::open(&path).unwrap()
+}
+
+fn people(directory: &dyn Directory) -> Vec<(&'static str, String)> {
+    directory.add_organization(&Organization::new("platform").as_umbrella()).unwrap();
+    for (id, parent) in [("acme", "platform"), ("acme-west", "acme"), ("rival", "platform"), ("twin", "rival")] {
+        directory.add_organization(&Organization::new(id).under(parent)).unwrap();
+    }
+    for account in ["north", "south", "west", "rival-1", "twin", "solo"] {
+        directory.add_account(account).unwrap();
+    }
+    let places = [
+        ("north", "acme"),
+        ("south", "acme"),
+        ("west", "acme-west"),
+        ("rival-1", "rival"),
+        ("twin", "rival"),
+        ("rival-1", "twin"),
+        ("solo", "platform"),
+    ];
+    for (account, organization) in places {
+        directory.place_account(account, organization).unwrap();
+    }
+    let organization = |id: &str| Grant::Organization(id.into());
+    let account = |key: &str| Grant::Account(key.into());
+    let grants = [
+        ("anna", vec![organization("acme")]),
+        ("bert", vec![account("south")]),
+        ("carl", vec![organization("acme-west"), account("solo")]),
+        ("rita", vec![organization("rival")]),
+        ("root", vec![organization("platform")]),
+        ("dora", vec![organization("acme")]),
+        ("eve", vec![organization("acme")]),
+        ("busy", vec![organization("acme")]),
+    ];
+    let mut keys = Vec::new();
+    for (user, grants) in grants {
+        directory.add_user(user).unwrap();
+        for grant in grants {
+            directory.grant(user, &grant).unwrap();
+        }
+        let key = directory.create_key(user, NOW).unwrap();
+        keys.push((user, key.secret.reveal().to_owned()));
+        if user == "eve" {
+            directory.delete_key(user, key.id, NOW).unwrap();
+        }
+    }
+    directory.set_active("dora", false).unwrap();
+    let retired = "org_0123456789";
+    directory.retire_organization_key("acme", &trueup::access::SecretKey::new(retired)).unwrap();
+    keys.push(("retired", retired.to_owned()));
+    let session = directory.open_session("bert", NOW, NOW.plus_seconds(60)).unwrap();
+    keys.push(("bert session", session.reveal().to_owned()));
+    let busy = directory.login("busy").unwrap().unwrap();
+    for _ in 0..1_000 {
+        directory.count(&busy, NOW).unwrap();
+    }
+    keys
+}
+
+/// Limits so small that the example passes them.
+pub(crate) fn small() -> Limits {
+    Limits { account_intervals: 10, rows: 4, documents: 2, ..Limits::default() }
+}
