@@ -7,6 +7,7 @@ mod inspect;
 mod query;
 mod selection;
 mod size;
+mod suggestion;
 mod verify;
 
 use crate::exit::Failure;

@@ -2,7 +2,6 @@
 
 use super::selection::{self, Selection};
 use crate::exit::Failure;
-use crate::notice;
 use crate::output::{self, Format, Sink};
 use std::path::PathBuf;
 
@@ -37,11 +36,7 @@ impl Query {
         let format = self.format.or(ending).unwrap_or(Format::Table);
         let dataset = self.selection.open()?;
         let answer = dataset.run(&self.selection.query(&dataset)?, self.selection.execution())?;
-        for name in answer.unknown_fields() {
-            notice::warning(format_args!(
-                "neither the dictionary nor the dataset knows `{name}`; it is empty on every row"
-            ));
-        }
+        selection::warn_of_unknown(&answer, &dataset);
         output::write(&answer, format, &mut Sink::open(self.output.as_deref())?)
     }
 }

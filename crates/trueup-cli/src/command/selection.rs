@@ -1,13 +1,15 @@
 //! What `query` and `explain` have in common: a dataset and a question about it.
 
+use super::suggestion;
 use crate::exit::Failure;
+use crate::notice;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::filter::{self, ACROSS};
 use trueup_core::dictionary::{self, Kind};
 use trueup_core::query::{EventsQuery, Interval};
-use trueup_core::{Dataset, Day, Execution};
+use trueup_core::{Dataset, Day, Execution, QueryError, ResultTable};
 
 /// A dataset and a question about it.
 #[derive(Debug, Args)]
@@ -67,11 +69,18 @@ impl Selection {
 
     /// The question, if `dataset` has the accounts that it names.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
-        let fields = self.fields.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
-        let mut query = EventsQuery::new(fields, self.start, self.end).interval(self.interval);
+        let mut query = EventsQuery::new(self.fields(), self.start, self.end).interval(self.interval);
         if !self.accounts.is_empty() {
             known(dataset, &self.accounts)?;
             query = query.accounts(&self.accounts);
+        }
+        if let Err(fault @ QueryError::MissingMetric) = query.check() {
+            return Err(match suggestion::unknown(self.fields(), dataset) {
+                Some(unknown) => {
+                    Failure::request(format!("{fault}; neither the dictionary nor the dataset knows {unknown}"))
+                }
+                None => Failure::request(format!("{fault}, such as `leads`; `trueup query --help` lists all")),
+            });
         }
         let across = self.filter.iter().map(|text| (ACROSS.to_owned(), text.clone()));
         let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
@@ -79,8 +88,22 @@ impl Selection {
         Ok(if self.allow_long_total { query.allow_long_total() } else { query })
     }
 
+    fn fields(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|name| name.trim()).filter(|name| !name.is_empty())
+    }
+
     pub(super) fn execution(&self) -> Execution {
         Execution { threads: self.threads, ..Execution::default() }
+    }
+}
+
+/// Warns of the names of a query that its answer could make nothing of.
+pub(super) fn warn_of_unknown(answer: &ResultTable, dataset: &Dataset) {
+    for name in answer.unknown_fields() {
+        let meant = suggestion::meant(name, dataset).map(|meant| format!("; {meant}")).unwrap_or_default();
+        notice::warning(format_args!(
+            "neither the dictionary nor the dataset knows `{name}`; it is empty on every row{meant}"
+        ));
     }
 }
 

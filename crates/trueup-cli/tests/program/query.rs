@@ -109,6 +109,33 @@ fn unknown_fields_are_warned_of() {
 }
 
 #[test]
+fn names_that_may_have_been_meant_are_told() {
+    let place = Place::with_dataset();
+    let warned = |fields, more: &[&str]| {
+        let run = place.query(fields, more);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr
+    };
+    let warning = "warning: neither the dictionary nor the dataset knows `campain`; it is empty on every row; \
+                   did you mean `campaign`?\n";
+    assert_eq!(warned("campain,leads", &[]), warning);
+    assert_eq!(warned("leads", &["--where", "campain=x"]), warning);
+    // A column of the dataset alone, in other case.
+    assert!(warned("ZIP,leads", &[]).ends_with("; did you mean `zip`?\n"));
+    assert!(warned("colour,leads", &[]).ends_with("; it is empty on every row\n"));
+
+    assert_eq!(
+        place.query("leeds,bookRates,zip,colour", &[]).failed(1),
+        "error: expected at least one metric among the fields; neither the dictionary nor the dataset knows \
+         `leeds` (did you mean `leads`?), `bookRates` (did you mean `bookRate`?), `colour`\n"
+    );
+    assert_eq!(
+        place.query("zip", &[]).failed(1),
+        "error: expected at least one metric among the fields, such as `leads`; `trueup query --help` lists all\n"
+    );
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let place = Place::with_dataset();
     let arguments: Vec<&str> = ["query", "ds", "--fields", "leads", "--interval", "day"].into_iter().collect();
