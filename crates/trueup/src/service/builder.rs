@@ -1,5 +1,6 @@
 //! How a service is put together.
 
+use super::filled::Filled;
 use super::{Clock, Limits, Service, ServiceError, SystemClock};
 use crate::Dataset;
 use crate::access::Directory;
@@ -16,7 +17,16 @@ pub struct ServiceBuilder {
 impl ServiceBuilder {
     pub(super) fn new(dataset: Arc<Dataset>, directory: Arc<dyn Directory>) -> Self {
         let (limits, clock) = (Limits::default(), Box::new(SystemClock));
-        Self { service: Service { dataset, directory, limits, clock, on_failure: Box::new(|_| ()) } }
+        Self {
+            service: Service {
+                dataset,
+                directory,
+                limits,
+                clock,
+                on_failure: Box::new(|_| ()),
+                filled: Filled::default(),
+            },
+        }
     }
 
     /// How much one request may ask for.

@@ -1,7 +1,7 @@
 //! Why a request is not answered.
 
 use crate::access::{self, Hourly, OutOfReach, Refusal};
-use crate::filter::{InvalidFilter, InvalidRequest};
+use crate::filter::InvalidFilter;
 use crate::query::{FilterFault, UnknownInterval};
 use crate::{DatasetError, Day, Error, Interruption, QueryError};
 
@@ -212,15 +212,6 @@ impl ServiceError {
         match hourly {
             Hourly::Allowed => Ok(()),
             Hourly::Limited { retry_after_seconds } => Err(Self::RateLimited { retry_after_seconds }),
-        }
-    }
-}
-
-impl From<InvalidRequest> for ServiceError {
-    fn from(error: InvalidRequest) -> Self {
-        match error {
-            InvalidRequest::Query(error) => Self::fault(error),
-            InvalidRequest::Filter(error) => Self::InvalidFilter(error),
         }
     }
 }

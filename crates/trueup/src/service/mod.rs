@@ -37,6 +37,7 @@ mod compress;
 mod content;
 mod endpoint;
 mod error;
+mod filled;
 mod form;
 mod handle;
 mod limits;
@@ -56,6 +57,7 @@ pub use response::Response;
 use crate::Dataset;
 use crate::access::Directory;
 use builder::FailureHook;
+use filled::Filled;
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,6 +68,7 @@ pub struct Service {
     limits: Limits,
     clock: Box<dyn Clock>,
     on_failure: FailureHook,
+    filled: Filled,
 }
 
 impl Service {

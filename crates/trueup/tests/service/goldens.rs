@@ -2,7 +2,8 @@
 //!
 //! A file of `testdata/goldens` holds cases, each begun by a line `# ` with the sentence that it shows: the request's line and
 //! headers, an empty line, the status and the headers that matter (`!Name` for one that must be absent), and the body: `= ` and the
-//! whole body, or `~ ` and a part of it, one to a line. `<name>` stands for a key.
+//! whole body, `~ ` and a part of it, or `^ ` and
+//! what must not be in it, one to a line. `<name>` stands for a key.
 
 use crate::platform::{Platform, Rival, small};
 use std::fs;
@@ -55,6 +56,8 @@ fn differences(expected: &str, response: &Response) -> Vec<String> {
             body == whole
         } else if let Some(part) = line.strip_prefix("~ ") {
             body.contains(part)
+        } else if let Some(part) = line.strip_prefix("^ ") {
+            !body.contains(part)
         } else if let Some(name) = line.strip_prefix('!') {
             response.header(name).is_none()
         } else {

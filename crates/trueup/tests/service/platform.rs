@@ -38,6 +38,8 @@ pub(crate) struct Rival {
     pub(crate) spend: String,
     pub(crate) accounts: String,
     pub(crate) insights: String,
+    /// Events with a column that nobody else has.
+    pub(crate) column: bool,
 }
 
 fn example(table: &str) -> String {
@@ -92,7 +94,12 @@ fn dataset(folder: &Path, rival: &Rival) -> Dataset {
         path
     };
     let path = folder.join("dataset");
-    trueup_ingest::Ingest::into(&path)
+    let mut ingest = trueup_ingest::Ingest::into(&path);
+    if rival.column {
+        let events = "account,opportunityId,type,date,rivalColumn\nrival-1,q,booked,2025-02-02,secret\n";
+        ingest = ingest.events(file("column.csv", events.to_owned()));
+    }
+    ingest
         .events(file("events.csv", example("events.csv") + &rival.events))
         .spend(file("spend.csv", example("spend.csv") + &rival.spend))
         .accounts(file("accounts.csv", example("accounts.csv") + &rival.accounts))

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use trueup::access::Settings;
 
 /// What a tenant asks; every endpoint, and names that only a rival's data hold.
-const ASKED: [&str; 9] = [
+const ASKED: [&str; 11] = [
+    "/api/acme/events?fields=rivalColumn,noSuchField,eventCount&start=2025-01-01&end=2025-03-31",
+    "/api/acme/events?fields=eventCount&start=2025-01-01&end=2025-03-31&filter={%22rivalColumn%22:[%22notEmpty%22]}",
     "/api",
     "/api/acme/events?fields=leads,customers,spend,roasClosed&start=2025-01-01&end=2025-03-31",
     "/api/acme/events?fields=account,campaign,leads,spend&start=2025-01-01&end=2025-03-31",
@@ -50,11 +52,12 @@ fn rivals() -> impl Strategy<Value = Rival> {
         rows.into_iter().map(row).collect::<String>()
     });
     let accounts = prop::sample::select(vec!["", "rival-1,Rival,Plumbing,UTC,true\n", "twin,,,Asia/Tokyo,true\n"]);
-    (events, spend, insights, accounts).prop_map(|(events, spend, insights, accounts)| Rival {
+    (events, spend, insights, accounts, any::<bool>()).prop_map(|(events, spend, insights, accounts, column)| Rival {
         events,
         spend,
         accounts: accounts.to_owned(),
         insights,
+        column,
     })
 }
 

@@ -6,10 +6,11 @@ use super::super::form::header_text;
 use super::super::{Service, parameters::Parameters};
 use super::{Asked, Endpoint, dates};
 use crate::access::Scope;
-use crate::filter::{NO_FILTERS, filtered};
-use crate::query::{EventsQuery, Interval};
+use crate::filter::{NO_FILTERS, from_parameters};
+use crate::query::{EventsQuery, Filter, Interval};
 use crate::{Execution, Interrupt, ResultTable, dictionary};
 use std::borrow::Cow;
+use std::time::Instant;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "events",
@@ -55,9 +56,12 @@ impl Service {
 }
 
 fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let table = service.events(&asked.scope, &query(asked.parameters)?)?;
-    let unknown: Vec<Cow<'_, str>> = table.unknown_fields().iter().map(|name| header_text(name)).collect();
-    let unknown = unknown.join(", ");
+    let begun = Instant::now();
+    let (query, names) = query(asked.parameters)?;
+    let table = service.events(&asked.scope, &query)?;
+    let interrupt = Interrupt::after(service.limits.deadline.saturating_sub(begun.elapsed()));
+    let unknown = service.unknown(&asked.scope, names, &interrupt)?;
+    let unknown = unknown.iter().map(|name| header_text(name)).collect::<Vec<_>>().join(", ");
     let mut content = Content::new(Body::Rows(table));
     if !unknown.is_empty() {
         content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
@@ -65,8 +69,8 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     Ok(content)
 }
 
-/// The query that the parameters state, refused for the first fault in the order of the contract.
-fn query(parameters: &Parameters) -> Result<EventsQuery, ServiceError> {
+/// The query that the parameters state and the names in it, refused for the first fault in the order of the contract.
+fn query(parameters: &Parameters) -> Result<(EventsQuery, Vec<String>), ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
@@ -86,6 +90,20 @@ fn query(parameters: &Parameters) -> Result<EventsQuery, ServiceError> {
         None => Interval::default(),
     };
     let range = dates::range(start, end)?;
-    let query = EventsQuery::new(fields, range.start, range.end).interval(interval);
-    Ok(filtered(query, &parameters.others(&NO_FILTERS))?)
+    let mut names: Vec<String> = fields.iter().map(|name| (*name).to_owned()).collect();
+    let mut query = EventsQuery::new(fields, range.start, range.end).interval(interval);
+    if let Some(filter) = from_parameters(&parameters.others(&NO_FILTERS)).map_err(ServiceError::InvalidFilter)? {
+        tested(&filter, &mut names);
+        query = query.filter(filter);
+    }
+    Ok((query, names))
+}
+
+/// Adds the names that a filter tests. It is no deeper than filters may be.
+fn tested(filter: &Filter, names: &mut Vec<String>) {
+    match filter {
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().for_each(|part| tested(part, names)),
+        Filter::Not(part) => tested(part, names),
+        Filter::Field { name, .. } => names.push(name.clone()),
+    }
 }
