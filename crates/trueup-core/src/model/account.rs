@@ -15,6 +15,9 @@ const INDUSTRY: &str = "industry";
 const TIME_ZONE: &str = "timeZone";
 const LEAD_GRADING: &str = "leadGrading";
 
+/// The columns that a table of accounts may have.
+pub const ACCOUNT_COLUMNS: [&str; 5] = [ACCOUNT, ACCOUNT_NAME, INDUSTRY, TIME_ZONE, LEAD_GRADING];
+
 /// One account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -118,13 +121,13 @@ impl Accounts {
     }
 
     /// Adds the accounts of a batch: `account`, and any of `accountName`, `industry`, `timeZone`, `leadGrading`; other columns are
-    /// passed over. Rows that break a rule are left out; one whose account is already there does.
+    /// passed over, unless their names differ from one of these in letter case alone. Rows that break a rule are left out; one whose account is already there does.
     ///
     /// # Errors
     /// The columns are wrong, or the batch is too large.
     pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
         let schema = batch.schema_ref();
-        check_columns(schema)?;
+        check_columns(schema, &ACCOUNT_COLUMNS)?;
         let mut faults = RowFaults::default();
         let cells = |at: usize| Cells::new(schema.field(at).name(), batch.column(at));
         let keys = read_accounts(&cells(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;

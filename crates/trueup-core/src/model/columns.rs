@@ -24,7 +24,7 @@ pub const EVENT_ID: &str = "eventId";
 pub const TOTAL: &str = "total";
 
 /// The columns of stored events that come first, in their order.
-const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
+pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
 
 /// Whether a column of that name in an event table is not taken: its values are computed, or it is a metric other than `total`.
 #[must_use]
@@ -120,11 +120,16 @@ impl Meaning {
     }
 }
 
-/// Refuses names that occur twice, and nested columns.
-pub(super) fn check_columns(schema: &Schema) -> Result<(), SchemaFault> {
+/// Refuses names that occur twice, names that differ from a `known` one in letter case alone, and nested columns.
+///
+/// A column like `adspend` would go unread, and its amounts would be missing from every sum.
+pub(super) fn check_columns(schema: &Schema, known: &[&'static str]) -> Result<(), SchemaFault> {
     let mut names = BTreeSet::new();
     for field in schema.fields() {
         let (column, data_type) = (field.name().clone(), field.data_type());
+        if let Some(meant) = known.iter().find(|known| column != **known && column.eq_ignore_ascii_case(known)) {
+            return Err(SchemaFault::LetterCase { column, meant });
+        }
         if data_type.is_nested() {
             return Err(SchemaFault::Nested { column, data_type: data_type.clone() });
         }

@@ -117,6 +117,22 @@ pub enum SchemaFault {
         /// The name.
         column: String,
     },
+    /// A column's name differs from a known one in letter case alone.
+    #[error("expected the column `{meant}` in this very spelling, but found `{column}`")]
+    LetterCase {
+        /// The name given.
+        column: String,
+        /// The name that must be meant.
+        meant: &'static str,
+    },
+    /// A table of spend has nothing that could be summed.
+    #[error(
+        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", Listed(.found)
+    )]
+    NoSpend {
+        /// The columns that there are.
+        found: Vec<String>,
+    },
     /// A column holds lists, structs or maps.
     #[error("expected single values in column `{column}`, but found nested ones ({data_type})")]
     Nested {

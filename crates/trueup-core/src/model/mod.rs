@@ -19,7 +19,7 @@ mod spend;
 mod stage;
 mod stored;
 
-pub use account::{Account, AccountRows, Accounts};
+pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
     ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns, is_ignored_event_column,
@@ -31,7 +31,7 @@ pub use instant::format_date_time;
 pub use latest::keep_latest;
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{Sorted, sort_events};
-pub use spend::{SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
+pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
 pub use stage::Stage;
 
 pub(crate) use spend::SPEND_TEXTS;

@@ -4,8 +4,8 @@ use super::account::Accounts;
 use super::amount::read_amounts;
 use super::calendar::{read_days, read_instants};
 use super::columns::{
-    ACCOUNT, DATE, DATE_TIME, EVENT_ID, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same, extra_columns,
-    find, is_ignored_event_column, names, require, stored_event_schema,
+    ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same,
+    extra_columns, find, is_ignored_event_column, names, require, stored_event_schema,
 };
 use super::dates::{Dates, Zones};
 use super::fault::{Fault, Reason, RowFaults, SchemaFault};
@@ -77,9 +77,10 @@ impl EventNormalizer {
     /// For batches with the columns of `given`. The accounts' time zones decide the dates of events that have none.
     ///
     /// # Errors
-    /// A required column is absent, a name occurs twice, or a column has a type that it cannot be read from.
+    /// A required column is absent, a name occurs twice or differs in letter case alone from that of a column with a meaning, or a
+    /// column has a type that it cannot be read from.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
-        check_columns(given)?;
+        check_columns(given, &LEADING)?;
         let account = require(given, ACCOUNT, Meaning::Id)?;
         let opportunity_id = require(given, OPPORTUNITY_ID, Meaning::Id)?;
         let stage = require(given, TYPE, Meaning::Text)?;
@@ -114,7 +115,7 @@ impl EventNormalizer {
         })
     }
 
-    /// The columns that are not taken, because their names are those of computed fields, in the order given.
+    /// The columns that are not taken, because their names are those of computed fields or metrics, in the order given.
     #[must_use]
     pub fn ignored_columns(&self) -> &[String] {
         &self.ignored

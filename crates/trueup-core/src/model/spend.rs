@@ -23,6 +23,10 @@ pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionCh
 const AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
 const COUNTS: [&str; 2] = ["clicks", "impressions"];
 
+/// The columns that a table of spend may have.
+pub const SPEND_COLUMNS: [&str; 9] =
+    [ACCOUNT, DATE, SPEND_TEXTS[0], SPEND_TEXTS[1], SPEND_TEXTS[2], AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
+
 /// The columns of stored spend: `account` and `date`, never null; then texts, never empty; amounts; counts.
 #[must_use]
 pub fn stored_spend_schema() -> SchemaRef {
@@ -45,23 +49,39 @@ pub struct SpendNormalizer {
 }
 
 impl SpendNormalizer {
-    /// For batches with the columns of `given`.
+    /// For batches of a table that has the columns of `given`.
     ///
     /// # Errors
-    /// A required column is absent, a name occurs twice, or a column has a type that it cannot be read from.
+    /// As [`SpendNormalizer::of_part`]; and the table has neither amounts nor counts.
     pub fn new(given: &Schema) -> Result<Self, SchemaFault> {
-        check_columns(given)?;
+        let normalizer = Self::of_part(given)?;
+        normalizer.no_spend().map_or(Ok(normalizer), Err)
+    }
+
+    /// For batches with the columns of `given`, of a table whose other batches may have others.
+    ///
+    /// # Errors
+    /// A required column is absent, a name occurs twice or differs in letter case alone from one of [`SPEND_COLUMNS`], or a column has
+    /// a type that it cannot be read from.
+    pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
+        check_columns(given, &SPEND_COLUMNS)?;
         let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
         let [ad_spend, fee] = AMOUNTS.map(|name| find(given, name, Meaning::Amount));
         let [clicks, impressions] = COUNTS.map(|name| find(given, name, Meaning::Count));
-        let stored = stored_spend_schema();
         Ok(Self {
             given: given.clone(),
             account: require(given, ACCOUNT, Meaning::Id)?,
             date: require(given, DATE, Meaning::Date)?,
             rest: [category?, channel?, campaign?, ad_spend?, fee?, clicks?, impressions?],
-            ignored: names(given).into_iter().filter(|name| stored.field_with_name(name).is_err()).collect(),
+            ignored: names(given).into_iter().filter(|name| !SPEND_COLUMNS.contains(&name.as_str())).collect(),
         })
+    }
+
+    /// The fault of a table that has none but these columns, if they are neither amounts nor counts: all its spend would be 0.
+    #[must_use]
+    pub fn no_spend(&self) -> Option<SchemaFault> {
+        let [_, _, _, measures @ ..] = &self.rest;
+        measures.iter().all(Option::is_none).then(|| SchemaFault::NoSpend { found: names(&self.given) })
     }
 
     /// The columns that are not taken, because spend has no such column, in the order given.

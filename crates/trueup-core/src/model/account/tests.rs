@@ -95,3 +95,14 @@ fn a_table_without_accounts_names_its_columns() {
     let fault = Accounts::from_batches(&[table([("name", vec![]), ("zip", vec![])])]).unwrap_err();
     assert_eq!(fault.to_string(), "expected a column `account`, but found `name`, `zip`");
 }
+
+#[test]
+fn names_of_another_letter_case_are_refused() {
+    for (given, meant) in [("Account", ACCOUNT), ("timezone", TIME_ZONE), ("LEADGRADING", LEAD_GRADING)] {
+        let fault = Accounts::from_batches(&[table([(ACCOUNT, vec![]), (given, vec![])])]).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            format!("expected the column `{meant}` in this very spelling, but found `{given}`")
+        );
+    }
+}

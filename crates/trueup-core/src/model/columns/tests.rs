@@ -41,10 +41,10 @@ fn extra_columns_stand_by_name_once() {
 fn names_occur_once_and_nothing_is_nested() {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let twice = Schema::new(vec![text("zip"), text("zip")]);
-    assert_eq!(check_columns(&twice), Err(SchemaFault::DuplicateColumn { column: "zip".to_owned() }));
+    assert_eq!(check_columns(&twice, &LEADING), Err(SchemaFault::DuplicateColumn { column: "zip".to_owned() }));
     let list = DataType::List(Arc::new(text("item")));
     let nested = Schema::new(vec![text("account"), Field::new("tags", list.clone(), true)]);
-    let fault = check_columns(&nested).unwrap_err();
+    let fault = check_columns(&nested, &LEADING).unwrap_err();
     assert_eq!(fault, SchemaFault::Nested { column: "tags".to_owned(), data_type: list });
     assert!(fault.to_string().starts_with("expected single values in column `tags`, but found nested ones"));
 }

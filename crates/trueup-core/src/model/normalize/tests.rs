@@ -208,3 +208,14 @@ fn a_batch_of_another_schema_is_refused() {
     assert!(normalizer.normalize(&row(&[(TOTAL, "1")])).is_err());
     assert_eq!(normalizer.normalize(&row(&[]).slice(0, 0)).unwrap().batch.num_rows(), 0);
 }
+
+#[test]
+fn names_of_another_letter_case_are_refused() {
+    for meant in LEADING {
+        let given = meant.to_uppercase();
+        let fault = EventNormalizer::new(row(&[(&given, "1")]).schema_ref(), &accounts()).unwrap_err();
+        assert_eq!(fault, SchemaFault::LetterCase { column: given, meant });
+    }
+    // Dimensions are free, as `Campaign` may stand beside `campaign`.
+    assert!(EventNormalizer::new(row(&[("Campaign", "1"), ("campaign", "2")]).schema_ref(), &accounts()).is_ok());
+}

@@ -17,7 +17,7 @@ fn normalize(batch: &RecordBatch) -> Normalized {
 }
 
 fn row(name: &str, value: ArrayRef) -> RecordBatch {
-    let row = [(ACCOUNT, texts(&["a"])), (DATE, texts(&["2025-01-31"]))];
+    let row = [(ACCOUNT, texts(&["a"])), (DATE, texts(&["2025-01-31"])), ("adSpend", texts(&["1"]))];
     table(row.into_iter().filter(|(column, _)| *column != name).chain(once((name, value))).collect())
 }
 
@@ -77,6 +77,38 @@ fn account_and_date_are_required() {
     assert_eq!(refused(&table(vec![(ACCOUNT, texts(&[]))])), "expected a column `date`, but found `account`");
     let boolean: ArrayRef = Arc::new(arrow_array::BooleanArray::from(vec![true]));
     assert_eq!(refused(&row("clicks", boolean)), "expected whole numbers in column `clicks`, but found Boolean");
+}
+
+#[test]
+fn a_table_without_amounts_and_counts_is_refused() {
+    let schema = |names: &[&str]| {
+        Schema::new(names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect::<Vec<_>>())
+    };
+    let bare = schema(&[ACCOUNT, DATE, "campaign", "cost"]);
+    assert_eq!(
+        SpendNormalizer::new(&bare).unwrap_err().to_string(),
+        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found `account`, `date`, `campaign`, `cost`"
+    );
+    assert!(SpendNormalizer::of_part(&bare).unwrap().no_spend().is_some(), "another part may have them");
+    for measure in ["adSpend", "managementFee", "clicks", "impressions"] {
+        assert!(SpendNormalizer::new(&schema(&[ACCOUNT, DATE, measure])).is_ok(), "{measure}");
+    }
+}
+
+#[test]
+fn names_of_another_letter_case_are_refused() {
+    for meant in SPEND_COLUMNS {
+        let given = meant.to_uppercase();
+        let fault = SpendNormalizer::new(row(&given, texts(&["1"])).schema_ref()).unwrap_err();
+        assert_eq!(fault, SchemaFault::LetterCase { column: given, meant });
+    }
+    let fault = SpendNormalizer::new(row("adspend", texts(&["1"])).schema_ref()).unwrap_err();
+    assert_eq!(fault.to_string(), "expected the column `adSpend` in this very spelling, but found `adspend`");
+}
+
+#[test]
+fn the_columns_are_those_that_are_stored() {
+    assert_eq!(names(&stored_spend_schema()), SPEND_COLUMNS);
 }
 
 #[test]
