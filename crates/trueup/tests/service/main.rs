@@ -6,4 +6,5 @@ mod failures;
 mod goldens;
 mod platform;
 mod tenants;
+mod threads;
 mod worked_example;
