@@ -3,18 +3,20 @@
 use crate::draft::Draft;
 use crate::error::{Doing, InputFault, Kind, OfDataset};
 use crate::events;
+use crate::ignored::Ignored;
 use crate::parquet_file::ParquetFile;
 use crate::read::{Reading, row_faults};
 use crate::source::Source;
 use crate::table::Table;
 use crate::{Counts, IngestError, Input};
+use arrow_schema::Schema;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use std::fs::File;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::model::{Accounts, TableFault};
+use trueup_core::model::{ACCOUNT_COLUMNS, Accounts, TableFault};
 
 /// The accounts that a dataset holds.
 pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
@@ -41,11 +43,13 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
         if let Some(schema) = source.schema() {
             let empty = arrow_array::RecordBatch::new_empty(schema.clone());
             accounts.read(&empty).map_err(|fault| wrong(fault, input))?;
+            reading.warn_ignored(input, &ignored(schema));
         }
         while let Some(part) = source.next()? {
             reading.progress.advance(part.bytes());
             for piece in part.decode(Table::Accounts).map_err(|fault| fault.of(&input.shown))? {
                 let read = accounts.read(&piece.batch).map_err(|fault| wrong(fault, input))?;
+                reading.warn_ignored(input, &ignored(piece.batch.schema_ref()));
                 counts.taken += u64::try_from(read.rows.len()).unwrap_or(0);
                 reading.judge(input, row_faults(&piece, &read.faults).doing("show a row")?, &mut counts)?;
                 if let Some(fault) = piece.broken {
@@ -55,6 +59,13 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
         }
     }
     Ok((accounts, counts))
+}
+
+/// The columns that accounts do not have.
+fn ignored(schema: &Schema) -> Vec<Ignored> {
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let unknown = names.filter(|name| !ACCOUNT_COLUMNS.contains(name));
+    unknown.map(|name| Ignored::unknown(name, Table::Accounts.name(), &ACCOUNT_COLUMNS)).collect()
 }
 
 fn wrong(fault: TableFault, input: &Input) -> IngestError {

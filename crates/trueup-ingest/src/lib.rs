@@ -7,6 +7,7 @@ mod checksum;
 mod draft;
 mod error;
 mod events;
+mod ignored;
 mod ingest;
 mod input;
 mod insights;

@@ -2,6 +2,7 @@
 
 use crate::cells::Cells;
 use crate::error::{InputFault, Kind};
+use crate::ignored::Ignored;
 use crate::place::{Place, RowFault};
 use crate::rejects::Rejects;
 use crate::source::{Chunking, Part, Piece, Source};
@@ -10,18 +11,18 @@ use crate::{Counts, IngestError, Input, Progress};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 use rayon::prelude::*;
-use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
-use trueup_core::model::{EventNormalizer, Fault, Normalized, SchemaFault, SpendNormalizer};
+use trueup_core::model::{EventNormalizer, Fault, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer};
 
 /// Checks the rows of one schema and gives them their stored form.
 pub(crate) trait Rules: Send + Sync {
-    fn ignored_columns(&self) -> &[String];
+    /// The columns that are not stored and that the caller should know of.
+    fn ignored(&self) -> Vec<Ignored>;
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError>;
 }
 
 impl Rules for EventNormalizer {
-    fn ignored_columns(&self) -> &[String] {
-        self.ignored_columns()
+    fn ignored(&self) -> Vec<Ignored> {
+        self.ignored_columns().iter().filter_map(|column| Ignored::of_events(column)).collect()
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
@@ -30,8 +31,9 @@ impl Rules for EventNormalizer {
 }
 
 impl Rules for SpendNormalizer {
-    fn ignored_columns(&self) -> &[String] {
-        self.ignored_columns()
+    fn ignored(&self) -> Vec<Ignored> {
+        let unknown = |column: &String| Ignored::unknown(column, Table::Spend.name(), &SPEND_COLUMNS);
+        self.ignored_columns().iter().map(unknown).collect()
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
@@ -72,7 +74,7 @@ impl Reading<'_> {
         let mut source = Source::open(input, self.chunking)?;
         if let Some(schema) = source.schema() {
             let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(&input.shown))?;
-            self.warn_ignored(input, rules.ignored_columns());
+            self.warn_ignored(input, &rules.ignored());
         }
         loop {
             let (parts, end) = self.next_parts(&mut source);
@@ -143,9 +145,9 @@ impl Reading<'_> {
     }
 
     /// Says once which columns of an input are not stored.
-    fn warn_ignored(&mut self, input: &Input, ignored: &[String]) {
-        for column in ignored.iter().filter(|column| *column != CUSTOMER_COLUMN) {
-            let warning = format!("{}: column `{column}` is ignored: its values are computed", input.shown.display());
+    pub(crate) fn warn_ignored(&mut self, input: &Input, ignored: &[Ignored]) {
+        for column in ignored {
+            let warning = column.warning(input);
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
@@ -175,7 +177,7 @@ impl PartFault {
     }
 }
 
-fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> Result<(Vec<Checked>, Vec<String>), PartFault> {
+fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> Result<(Vec<Checked>, Vec<Ignored>), PartFault> {
     let pieces = part.decode(table).map_err(PartFault::Input)?;
     let mut ignored = Vec::new();
     let mut checked = Vec::with_capacity(pieces.len());
@@ -183,7 +185,7 @@ fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> Result<(Vec<Ch
         let rules = make_rules(piece.batch.schema_ref())
             .map_err(|fault| PartFault::Input(InputFault::Schema(fault.to_string())))?;
         let normalized = rules.normalize(&piece.batch).map_err(PartFault::Arrow)?;
-        ignored = rules.ignored_columns().to_vec();
+        ignored.extend(rules.ignored());
         let faults = row_faults(&piece, &normalized.faults).map_err(PartFault::Arrow)?;
         checked.push(Checked { batch: normalized.batch, faults, broken: piece.broken });
     }

@@ -1,7 +1,7 @@
 //! Spend: a batch restates every day of an account that it has a row of.
 
 use crate::draft::Draft;
-use crate::error::{AtPath, Doing, OfDataset};
+use crate::error::{AtPath, Doing, InputFault, OfDataset};
 use crate::parquet_file::ParquetFile;
 use crate::read::Reading;
 use crate::table::Table;
@@ -18,8 +18,9 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::{ACCOUNT, DATE, SpendNormalizer, concat_spend, sort_spend};
+use trueup_core::model::{ACCOUNT, DATE, SchemaFault, SpendNormalizer, concat_spend, sort_spend};
 
 /// Adds the spend of some inputs to what the dataset holds, and gives back all of its spend files.
 pub(crate) fn ingest(
@@ -34,11 +35,20 @@ pub(crate) fn ingest(
     let mut batches: Vec<RecordBatch> = Vec::new();
     reading.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
-        let rules = |schema: &_| Ok(Box::new(SpendNormalizer::new(schema)?) as _);
+        // Objects of NDJSON may lack members one by one, so that only the whole file shows what no object has.
+        let measures = Mutex::new(Measures::default());
+        let rules = |schema: &_| {
+            let normalizer = SpendNormalizer::of_part(schema)?;
+            measures.lock().unwrap_or_else(PoisonError::into_inner).note(&normalizer);
+            Ok(Box::new(normalizer) as _)
+        };
         reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
             batches.push(batch);
             Ok(())
         })?;
+        if let Some(fault) = measures.into_inner().unwrap_or_else(PoisonError::into_inner).fault() {
+            return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
+        }
     }
     if counts.taken == 0 {
         return Ok((held.to_vec(), counts));
@@ -63,6 +73,28 @@ pub(crate) fn ingest(
     let mut file = ParquetFile::begin(draft.create(Table::Spend, 0)?, sorted.schema_ref(), properties())?;
     file.write(&row_groups)?;
     Ok((vec![file.finish()?], counts))
+}
+
+/// Whether any part of an input has something that can be summed.
+#[derive(Default)]
+struct Measures {
+    met: bool,
+    /// The fault of the last part that has nothing.
+    fault: Option<SchemaFault>,
+}
+
+impl Measures {
+    fn note(&mut self, part: &SpendNormalizer) {
+        match part.no_spend() {
+            Some(fault) => self.fault = Some(fault),
+            None => self.met = true,
+        }
+    }
+
+    /// What is wrong with the input, now that all of it was read.
+    fn fault(self) -> Option<SchemaFault> {
+        self.fault.filter(|_| !self.met)
+    }
 }
 
 /// Days by account that a batch has rows of.

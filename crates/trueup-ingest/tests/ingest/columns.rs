@@ -1,0 +1,87 @@
+//! Columns with names that their table does not know.
+
+use crate::dataset::Case;
+use std::path::PathBuf;
+use trueup_ingest::Ingest;
+
+/// The message with which an input is refused, beginning with its name.
+fn refused(name: &str, text: &str, give: impl FnOnce(Ingest, PathBuf) -> Ingest) -> String {
+    let case = Case::new();
+    let error = give(case.ingest(), case.file(name, text)).run(&()).unwrap_err();
+    assert!(error.is_data() && !case.dataset().exists(), "{error}");
+    error.to_string().replace(case.path("").to_str().unwrap(), "")
+}
+
+fn refused_spend(name: &str, text: &str) -> String {
+    refused(name, text, |ingest, path| ingest.spend(path))
+}
+
+#[test]
+fn another_letter_case_is_refused_in_every_table() {
+    let expected = |name: &str, meant: &str, given: &str| {
+        format!("{name}: expected the column `{meant}` in this very spelling, but found `{given}`")
+    };
+    assert_eq!(
+        refused_spend("a.csv", "account,date,adspend,channel\na,2025-01-01,10,x\n"),
+        expected("a.csv", "adSpend", "adspend")
+    );
+    let late = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"adSpend\":1}\n{\"account\":\"a\",\"date\":\"2025-01-01\",\"Clicks\":1}\n";
+    assert_eq!(refused_spend("a.ndjson", late), expected("a.ndjson", "clicks", "Clicks"));
+    assert_eq!(
+        refused("a.csv", "account,timezone\na,UTC\n", |ingest, path| ingest.accounts(path)),
+        expected("a.csv", "timeZone", "timezone")
+    );
+    for (meant, given) in [("opportunityId", "opportunityid"), ("total", "Total"), ("eventId", "EventID")] {
+        let header = format!("account,opportunityId,type,date,{given}\n").replacen(&format!("{meant},"), "", 1);
+        let message = refused("a.csv", &header, |ingest, path| ingest.events(path));
+        assert_eq!(message, expected("a.csv", meant, given));
+    }
+}
+
+#[test]
+fn other_columns_of_spend_and_accounts_are_ignored_with_a_true_warning() {
+    let case = Case::new();
+    let spend = case.file("spend.csv", "account,date,adSpend,channel\na,2025-01-01,10,x\n");
+    let accounts = case.file("accounts.csv", "account,region\na,south\n");
+    let more = case.file("more.ndjson", "{\"account\":\"b\"}\n{\"account\":\"c\",\"region\":\"north\"}\n");
+    let ingest = case.ingest().spend(&spend).accounts(&accounts).accounts(&more);
+    let warned = |path: &PathBuf, column: &str, table: &str, columns: &str| {
+        let path = path.display();
+        format!("{path}: column `{column}` is ignored: the {table} table has no column `{column}`; it has {columns}")
+    };
+    let known = "`account`, `accountName`, `industry`, `timeZone`, `leadGrading`";
+    assert_eq!(
+        ingest.run(&()).unwrap().warnings,
+        [
+            warned(&accounts, "region", "accounts", known),
+            warned(&more, "region", "accounts", known),
+            warned(
+                &spend,
+                "channel",
+                "spend",
+                "`account`, `date`, `attributionCategory`, `attributionChannel`, `campaign`, `adSpend`, `managementFee`, \
+                 `clicks`, `impressions`"
+            ),
+        ]
+    );
+    assert_eq!(case.stored_spend(), ["a|2025-01-01||||10.000000|||"]);
+}
+
+#[test]
+fn spend_without_anything_to_sum_is_refused() {
+    let expected =
+        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found `account`, `date`";
+    assert_eq!(refused_spend("a.csv", "account,date,cost\na,2025-01-01,10\n"), format!("a.csv: {expected}, `cost`"));
+    assert_eq!(refused_spend("a.csv", "account,date\n"), format!("a.csv: {expected}"));
+    let line = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"cost\":10}\n";
+    assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`"));
+}
+
+#[test]
+fn a_part_of_an_input_may_have_nothing_to_sum() {
+    let case = Case::new();
+    let bare = "{\"account\":\"a\",\"date\":\"2025-01-01\"}\n".repeat(200_000);
+    let path = case.file("a.ndjson", format!("{bare}{{\"account\":\"a\",\"date\":\"2025-01-02\",\"clicks\":3}}\n"));
+    let summary = case.ingest().spend(path).run(&()).unwrap();
+    assert_eq!((summary.spend.taken, summary.warnings.len()), (200_001, 0));
+}
