@@ -4,6 +4,7 @@
 
 mod failures;
 mod goldens;
+mod malformed;
 mod platform;
 mod tenants;
 mod threads;
