@@ -13,11 +13,12 @@ use trueup_ingest::IngestError;
 pub(crate) enum Exit {
     /// It did what was asked.
     Done,
-    /// The request or the data is at fault: an unknown account, a filter that is none, a row that breaks a rule, a damaged file.
+    /// The request, the data or the machine is at fault: an unknown account, a filter that is none, a row that breaks a rule, a
+    /// damaged file, a folder that cannot be written.
     Request,
     /// The command line is at fault: an unknown option, a value that is no date.
     Usage,
-    /// trueup, or the machine that it runs on, is at fault.
+    /// trueup itself is at fault.
     Fault,
 }
 
@@ -50,9 +51,11 @@ impl Failure {
         Self { exit: Exit::Usage, error: error.into() }
     }
 
-    /// trueup or the machine is at fault.
+    /// trueup is at fault, unless what failed is the operating system: a folder that it does not let us write, a full disk.
     pub(crate) fn fault(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { exit: Exit::Fault, error: error.into() }
+        let error = error.into();
+        let exit = if is_refused_by_system(&*error) { Exit::Request } else { Exit::Fault };
+        Self { exit, error }
     }
 
     /// A file or folder that the command line names cannot be used.
@@ -63,6 +66,24 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
+}
+
+/// Whether the operating system is what refused, as one of the causes says.
+fn is_refused_by_system(error: &(dyn Error + 'static)) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, WriteZero};
+    let mut next = Some(error);
+    while let Some(error) = next {
+        // Programs make errors of these kinds themselves; of the other kinds some have lost the system's code on their way.
+        let is_system = |error: &io::Error| {
+            error.raw_os_error().is_some()
+                || !matches!(error.kind(), InvalidData | InvalidInput | Other | UnexpectedEof | WriteZero)
+        };
+        if error.downcast_ref().is_some_and(is_system) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 impl fmt::Display for Failure {
@@ -91,12 +112,11 @@ fn one_line(message: &str) -> String {
 }
 
 impl From<trueup_core::Error> for Failure {
-    /// A query that cannot be answered, or a dataset that cannot be read; a machine without threads is nobody's request.
+    /// A query that cannot be answered, a dataset that cannot be read, or a machine without threads to spare.
     fn from(error: trueup_core::Error) -> Self {
-        if matches!(error, trueup_core::Error::Threads(_) | trueup_core::Error::Unexpected { .. }) {
-            Self::fault(error)
-        } else {
-            Self::request(error)
+        match error {
+            trueup_core::Error::Unexpected { .. } => Self::fault(error),
+            _ => Self::request(error),
         }
     }
 }
@@ -119,7 +139,17 @@ impl From<IngestError> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, one_line};
+    use super::{Exit, Failure, one_line};
+    use std::io;
+
+    #[test]
+    fn the_system_is_not_the_program() {
+        let fault = |kind: io::ErrorKind| Failure::fault(io::Error::new(kind, "so")).exit();
+        assert_eq!(fault(io::ErrorKind::StorageFull), Exit::Request);
+        assert_eq!(fault(io::ErrorKind::InvalidData), Exit::Fault);
+        assert_eq!(Failure::fault(io::Error::from_raw_os_error(5)).exit(), Exit::Request);
+        assert_eq!(Failure::fault("a group is lost").exit(), Exit::Fault);
+    }
 
     #[test]
     fn a_message_is_one_line() {

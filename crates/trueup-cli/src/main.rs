@@ -6,6 +6,7 @@ mod command;
 mod exit;
 mod notice;
 mod output;
+mod panics;
 mod progress;
 
 use clap::Parser;
@@ -31,9 +32,10 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    // A panic has told on stderr where it happened; what is left is to say whose fault it is.
-    let exit = std::panic::catch_unwind(run).unwrap_or_else(|_| {
-        notice::error("this is a fault of trueup itself; please report it with the lines above");
+    panics::keep();
+    let exit = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
+        let what = panics::describe(&*panic);
+        notice::error(&format!("this is a fault of trueup itself; please report it with these words: {what}"));
         Exit::Fault
     });
     exit.into()

@@ -48,7 +48,7 @@ impl Sink {
             (None, _) => written,
             (Some(error), _) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             (Some(error), Some(path)) => Err(Failure::path(path, &error)),
-            (Some(error), None) => Err(Failure::fault(format!("stdout: {error}"))),
+            (Some(error), None) => Err(Failure::path(Path::new("stdout"), &error)),
         }
     }
 

@@ -36,6 +36,26 @@ fn verify_finds_a_changed_byte() {
     assert!(place.run(&["verify", "ds"]).failed(1).contains("events/"));
 }
 
+/// On some changed bytes the Parquet reader panics; what is told is the damaged file, not the reader's own words on its panic.
+#[test]
+fn a_damaged_file_is_told_in_one_line() {
+    let place = Place::with_dataset();
+    let file = place.path("ds").join("events").read_dir().unwrap().next().unwrap().unwrap().path();
+    let sound = std::fs::read(&file).unwrap();
+    let has_panicked = (4..sound.len()).any(|at| {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 0xff;
+        std::fs::write(&file, bytes).unwrap();
+        let run = place.query("campaign,zip,attributionChannel,total", &["--format", "csv"]);
+        if run.code != 0 {
+            let lines = run.stderr.lines().count();
+            assert!(run.code == 1 && lines == 1 && run.stderr.starts_with("error: "), "byte {at}: {run:?}");
+        }
+        run.stderr.contains("damaged data: ")
+    });
+    assert!(has_panicked, "no changed byte makes the reader panic");
+}
+
 #[test]
 fn explain_shows_the_plan_and_what_it_took() {
     let place = Place::with_dataset();

@@ -53,6 +53,37 @@ fn wrong_usage() {
     assert!(!place.path("ds").join("manifest-00000001.json").exists());
 }
 
+/// The surroundings are at fault, not the program.
+#[test]
+fn folders_that_cannot_be_written() {
+    let place = Place::new();
+    place.write("events.csv", EVENTS);
+    place.write("plain", "a file, not a folder");
+    for folder in ["plain", "plain/ds"] {
+        let message = place.run(&["ingest", "events.csv", "--into", folder]).failed(1);
+        assert!(message.contains(&format!("`{folder}`")) && message.lines().count() == 1, "{message}");
+    }
+    let message = place.run(&["ingest", "events.csv", "--into", "ds", "--rejects", "plain/rejects.ndjson"]).failed(1);
+    assert!(message.contains("plain/rejects.ndjson"), "{message}");
+    assert_eq!(std::fs::read_to_string(place.path("plain")).unwrap(), "a file, not a folder");
+}
+
+/// Where the user may write everywhere, as root may, there is no such folder.
+#[cfg(unix)]
+#[test]
+fn a_folder_of_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.write("events.csv", EVENTS);
+    let folder = place.path("closed");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let may_write = std::fs::write(folder.join("try"), "").is_ok();
+    let run = place.run(&["ingest", "events.csv", "--into", "closed/ds"]);
+    assert_eq!(run.code, i32::from(!may_write), "{run:?}");
+    assert!(may_write || run.stderr.contains("`closed/ds`"), "{run:?}");
+}
+
 #[cfg(not(feature = "mapping"))]
 #[test]
 fn a_mapping_needs_its_feature() {
