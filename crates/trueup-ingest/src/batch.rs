@@ -10,6 +10,16 @@ use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest};
 /// The tables that an ingest brings something new to.
 pub(crate) struct Plan {
     tables: Vec<Planned>,
+    skipped: Vec<Skipped>,
+}
+
+/// A table whose inputs are passed over, because the dataset holds their batch.
+struct Skipped {
+    table: Table,
+    /// The version that was made from that batch.
+    version: u64,
+    /// Whether the table was given other batches since, so that it may not hold what this one would bring.
+    overtaken: bool,
 }
 
 struct Planned {
@@ -30,23 +40,33 @@ impl Plan {
         progress: &dyn Progress,
     ) -> Result<Self, IngestError> {
         progress.stage("checking what is new", Some(given.iter().map(|(_, input)| input.size()).sum()));
-        let mut tables = Vec::new();
+        let (mut tables, mut skipped) = (Vec::new(), Vec::new());
         for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
             let (inputs, origins) = mapped.inputs(table, given);
             if inputs.is_empty() {
                 continue;
             }
             let checksum = checksum::of_batch(origins.iter().map(PathBuf::as_path), progress)?;
-            if !holds(latest, table, &checksum) {
-                tables.push(Planned { table, inputs, origins, checksum });
+            match held(latest, table, &checksum) {
+                Some(held) => skipped.push(held),
+                None => tables.push(Planned { table, inputs, origins, checksum }),
             }
         }
-        Ok(Self { tables })
+        Ok(Self { tables, skipped })
     }
 
     /// Whether nothing is new.
     pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty()
+    }
+
+    /// What the caller should know of inputs that are passed over. That all of them are, and the dataset holds what they would bring, is
+    /// said by the summary as a whole.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.overtaken) {
+            return Vec::new();
+        }
+        self.skipped.iter().map(Skipped::warning).collect()
     }
 
     /// The inputs of a table that something is new of.
@@ -76,11 +96,24 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-fn holds(latest: Option<&Manifest>, table: Table, checksum: &str) -> bool {
+/// The batch of a table with that checksum, if it makes bringing its inputs again pointless.
+fn held(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<Skipped> {
     let batches = latest.map_or(&[][..], |manifest| &manifest.batches);
-    let mut held = batches.iter().rev().filter_map(|batch| batch.tables.get(table.name()));
-    match table {
-        Table::Events => held.any(|held| held.checksum == checksum),
-        Table::Spend | Table::Accounts | Table::Insights => held.next().is_some_and(|held| held.checksum == checksum),
+    let of_table = batches.iter().rev().filter_map(|batch| Some((batch.version, batch.tables.get(table.name())?)));
+    let (age, (version, _)) = of_table.enumerate().find(|(_, (_, held))| held.checksum == checksum)?;
+    let overtaken = age > 0;
+    (table == Table::Events || !overtaken).then_some(Skipped { table, version, overtaken })
+}
+
+impl Skipped {
+    fn warning(&self) -> String {
+        let version = self.version;
+        let (these_were, them) = match self.table {
+            Table::Events => ("these events were", "them"),
+            Table::Spend => ("this spend was", "it"),
+            Table::Accounts => ("these accounts were", "them"),
+            Table::Insights => ("these insights were", "them"),
+        };
+        format!("{these_were} ingested before, as version {version}; nothing of {them} is applied again")
     }
 }

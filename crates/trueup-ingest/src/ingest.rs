@@ -162,7 +162,8 @@ impl Ingest {
         draft.clear_leftovers()?;
         let mapped = crate::mapped::Mapped::make(self.mapping.as_deref(), &given, &draft)?;
         let plan = Plan::new(&given, &mapped, latest.as_ref(), progress)?;
-        let mut summary = Summary { version: draft.version() - 1, ..Summary::default() };
+        let warnings = plan.warnings();
+        let mut summary = Summary { version: draft.version() - 1, warnings, ..Summary::default() };
         if plan.is_empty() {
             return Ok(summary);
         }
@@ -180,7 +181,7 @@ impl Ingest {
             rejects.finish()?;
         }
         draft.commit(&manifest)?;
-        summary.warnings = reading.warnings;
+        summary.warnings.extend(reading.warnings);
         summary.version = manifest.version;
         summary.changed = true;
         Ok(summary)

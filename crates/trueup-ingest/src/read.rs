@@ -11,7 +11,7 @@ use crate::{Counts, IngestError, Input, Progress};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 use rayon::prelude::*;
-use trueup_core::model::{EventNormalizer, Fault, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer};
+use trueup_core::model::{EventNormalizer, Fault, Normalized, SchemaFault};
 
 /// Checks the rows of one schema and gives them their stored form.
 pub(crate) trait Rules: Send + Sync {
@@ -23,17 +23,6 @@ pub(crate) trait Rules: Send + Sync {
 impl Rules for EventNormalizer {
     fn ignored(&self) -> Vec<Ignored> {
         self.ignored_columns().iter().filter_map(|column| Ignored::of_events(column)).collect()
-    }
-
-    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
-        self.normalize(batch)
-    }
-}
-
-impl Rules for SpendNormalizer {
-    fn ignored(&self) -> Vec<Ignored> {
-        let unknown = |column: &String| Ignored::unknown(column, Table::Spend.name(), &SPEND_COLUMNS);
-        self.ignored_columns().iter().map(unknown).collect()
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {

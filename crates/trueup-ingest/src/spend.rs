@@ -2,8 +2,9 @@
 
 use crate::draft::Draft;
 use crate::error::{AtPath, Doing, InputFault, OfDataset};
+use crate::ignored::Ignored;
 use crate::parquet_file::ParquetFile;
-use crate::read::Reading;
+use crate::read::{Reading, Rules};
 use crate::table::Table;
 use crate::{CREATED_BY, Counts, IngestError, Input};
 use arrow_array::cast::AsArray;
@@ -18,9 +19,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::{ACCOUNT, DATE, SchemaFault, SpendNormalizer, concat_spend, sort_spend};
+use trueup_core::model::{
+    ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend,
+};
 
 /// Adds the spend of some inputs to what the dataset holds, and gives back all of its spend files.
 pub(crate) fn ingest(
@@ -36,17 +39,16 @@ pub(crate) fn ingest(
     reading.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Objects of NDJSON may lack members one by one, so that only the whole file shows what no object has.
-        let measures = Mutex::new(Measures::default());
+        let measures = Arc::new(Mutex::new(Measures::default()));
         let rules = |schema: &_| {
             let normalizer = SpendNormalizer::of_part(schema)?;
-            measures.lock().unwrap_or_else(PoisonError::into_inner).note(&normalizer);
-            Ok(Box::new(normalizer) as _)
+            Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
         };
         reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
             batches.push(batch);
             Ok(())
         })?;
-        if let Some(fault) = measures.into_inner().unwrap_or_else(PoisonError::into_inner).fault() {
+        if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
         }
     }
@@ -92,8 +94,29 @@ impl Measures {
     }
 
     /// What is wrong with the input, now that all of it was read.
-    fn fault(self) -> Option<SchemaFault> {
-        self.fault.filter(|_| !self.met)
+    fn fault(&mut self) -> Option<SchemaFault> {
+        self.fault.take().filter(|_| !self.met)
+    }
+}
+
+/// The rules of spend, which note what the rows of an input can be summed by.
+struct SpendRules {
+    normalizer: SpendNormalizer,
+    measures: Arc<Mutex<Measures>>,
+}
+
+impl Rules for SpendRules {
+    fn ignored(&self) -> Vec<Ignored> {
+        let unknown = |column: &String| Ignored::unknown(column, Table::Spend.name(), &SPEND_COLUMNS);
+        self.normalizer.ignored_columns().iter().map(unknown).collect()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
+        // A blank line of NDJSON has no columns, and is no fault.
+        if batch.num_rows() > 0 {
+            self.measures.lock().unwrap_or_else(PoisonError::into_inner).note(&self.normalizer);
+        }
+        self.normalizer.normalize(batch)
     }
 }
 

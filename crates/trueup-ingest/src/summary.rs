@@ -5,7 +5,8 @@
 pub struct Summary {
     /// The version of the dataset that holds the result.
     pub version: u64,
-    /// Whether the ingest made that version; false if the dataset held everything already.
+    /// Whether the ingest made that version; false if all its inputs were ingested before. The dataset then holds what they would
+    /// bring, unless a warning says otherwise: events that were corrected since are not brought back.
     pub changed: bool,
     /// Events.
     pub events: Counts,
@@ -15,7 +16,8 @@ pub struct Summary {
     pub accounts: Counts,
     /// Insight documents.
     pub insights: Counts,
-    /// What the caller should know although it stopped nothing, such as columns that are ignored.
+    /// What the caller should know although it stopped nothing, such as columns that are ignored, or inputs that were
+    /// ingested before.
     pub warnings: Vec<String>,
 }
 

@@ -72,16 +72,20 @@ fn spend_without_anything_to_sum_is_refused() {
     let expected =
         "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found `account`, `date`";
     assert_eq!(refused_spend("a.csv", "account,date,cost\na,2025-01-01,10\n"), format!("a.csv: {expected}, `cost`"));
-    assert_eq!(refused_spend("a.csv", "account,date\n"), format!("a.csv: {expected}"));
+    assert_eq!(refused_spend("a.csv", "account,date\na,2025-01-01\n"), format!("a.csv: {expected}"));
     let line = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"cost\":10}\n";
     assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`"));
 }
 
+/// More lines than a block has bytes for.
+const BARE: usize = 200_000;
+
 #[test]
 fn a_part_of_an_input_may_have_nothing_to_sum() {
     let case = Case::new();
-    let bare = "{\"account\":\"a\",\"date\":\"2025-01-01\"}\n".repeat(200_000);
+    let bare = "{\"account\":\"a\",\"date\":\"2025-01-01\"}\n".repeat(BARE);
     let path = case.file("a.ndjson", format!("{bare}{{\"account\":\"a\",\"date\":\"2025-01-02\",\"clicks\":3}}\n"));
-    let summary = case.ingest().spend(path).run(&()).unwrap();
-    assert_eq!((summary.spend.taken, summary.warnings.len()), (200_001, 0));
+    let summary = case.ingest().spend(path).batch_rows(10).run(&()).unwrap();
+    assert_eq!((summary.spend.taken, summary.warnings.len()), (u64::try_from(BARE).unwrap() + 1, 0));
+    assert_eq!(case.ingest().spend(case.file("blank.ndjson", "\n\n")).run(&()).unwrap().spend.taken, 0);
 }

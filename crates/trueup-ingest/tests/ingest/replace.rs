@@ -36,6 +36,33 @@ fn the_same_batch_changes_nothing_whatever_its_names_and_order() {
 }
 
 #[test]
+fn events_that_are_passed_over_are_named() {
+    let case = Case::new();
+    let wrong = format!("{HEADER}a,1,sold,2025-01-01,e1,10\n");
+    let old = case.file("events.csv", &wrong);
+    case.ingest().events(&old).run(&()).unwrap();
+    let again = case.ingest().events(&old).run(&()).unwrap();
+    assert_eq!((again.changed, &again.warnings[..]), (false, &[][..]), "it holds all of this already");
+
+    case.events("correction.csv", &wrong.replace(",10", ",20"));
+    let before = case.snapshot();
+    let passed_over = "these events were ingested before, as version 1; nothing of them is applied again";
+    let again = case.ingest().events(&old).run(&()).unwrap();
+    assert_eq!((again.changed, again.version, &again.warnings[..]), (false, 2, &[passed_over.to_owned()][..]));
+    assert_eq!(case.snapshot(), before);
+
+    // Something else that is new does not hide it.
+    let spend = case.file("spend.csv", "account,date,adSpend\na,2025-01-01,1\n");
+    let mixed = case.ingest().events(&old).spend(&spend).run(&()).unwrap();
+    assert_eq!((mixed.changed, mixed.events.taken, mixed.spend.taken), (true, 0, 1));
+    assert_eq!(mixed.warnings, [passed_over]);
+    assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01||e1|20.000000"]);
+    let new = case.file("new.csv", format!("{HEADER}a,2,sold,2025-01-01,e2,10\n"));
+    let mixed = case.ingest().events(new).spend(&spend).run(&()).unwrap();
+    assert_eq!(mixed.warnings, ["this spend was ingested before, as version 3; nothing of it is applied again"]);
+}
+
+#[test]
 fn files_of_other_accounts_are_kept_and_columns_unite() {
     let case = Case::new();
     let path = case.file("1.csv", "account,opportunityId,type,date,x\na,1,sold,2025-01-01,1\nb,1,sold,2025-01-01,2\n");
