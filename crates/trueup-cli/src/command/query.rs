@@ -32,8 +32,11 @@ pub(crate) struct Query {
 
 impl Query {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let ending = self.output.as_deref().and_then(Format::of);
-        let format = self.format.or(ending).unwrap_or(Format::Table);
+        let format = match (self.format, &self.output) {
+            (Some(format), _) => format,
+            (None, Some(path)) => Format::of_file(path)?,
+            (None, None) => Format::Table,
+        };
         let dataset = self.selection.open()?;
         let answer = dataset.run(&self.selection.query(&dataset)?, self.selection.execution())?;
         selection::warn_of_unknown(&answer, &dataset);

@@ -17,6 +17,9 @@ use std::io::Write;
 use std::path::Path;
 use trueup::{ResultTable, json};
 
+/// The endings that [`Format::of`] knows; a test says so.
+const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";
+
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -48,6 +51,19 @@ impl Format {
         }
     }
 
+    /// The format of a file whose name has an ending, which must be one that stands for a format; without an ending, a table.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, Failure> {
+        if path.extension().is_none() {
+            return Ok(Self::Table);
+        }
+        Self::of(path).ok_or_else(|| {
+            Failure::usage(format!(
+                "expected a file that ends in {ENDINGS}, but found `{}`; or say what to write with `--format`",
+                path.display()
+            ))
+        })
+    }
+
     fn is_binary(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow)
     }
@@ -59,7 +75,7 @@ pub(crate) fn write(answer: &ResultTable, format: Format, sink: &mut Sink) -> Re
         return Err(Failure::usage("expected a file for this format, not a terminal; name one with `-o FILE`"));
     }
     let written = match format {
-        Format::Table => table::write(answer, &mut *sink).map_err(Failure::fault),
+        Format::Table => table::write(answer, sink).map_err(Failure::fault),
         Format::Json => write_json(answer, sink),
         Format::Ndjson => json::write_ndjson(answer, sink).map_err(Failure::fault),
         Format::Csv => csv::write(answer, &mut *sink).map_err(Failure::fault),

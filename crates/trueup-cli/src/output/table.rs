@@ -1,5 +1,6 @@
 //! Aligned columns for people.
 
+use super::Sink;
 use super::number::readable;
 use comfy_table::{Attribute, Cell, CellAlignment, Column as Layout, ColumnConstraint, ContentArrangement};
 use comfy_table::{LineStyle, Table, TableStyle};
@@ -21,10 +22,37 @@ pub(crate) enum Heading {
     DisplayName,
 }
 
+/// Where a table is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// Columns of text that it has; `None` if as many as there are to write: in a file, or where it is not known.
+    width: Option<u16>,
+    /// Whether headings are emphasized.
+    is_styled: bool,
+}
+
+impl Screen {
+    /// A screen of so many columns; a terminal that says it has none does not know.
+    pub(super) fn new(width: Option<u16>, is_styled: bool) -> Self {
+        Self { width: width.filter(|width| *width > 0), is_styled }
+    }
+
+    /// Where `sink` ends. `NO_COLOR` takes the emphasis away and nothing else.
+    pub(crate) fn of(sink: &Sink) -> Self {
+        if !sink.is_terminal() {
+            return Self::new(None, false);
+        }
+        let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        // The terminal that stdout is, as the sink is stdout here.
+        Self::new(Table::new().width(), !is_plain)
+    }
+}
+
 /// Writes an answer in its own order.
-pub(super) fn write(answer: &ResultTable, out: impl Write) -> io::Result<()> {
+pub(super) fn write(answer: &ResultTable, sink: &mut Sink) -> io::Result<()> {
     let rows: Vec<usize> = (0..answer.len()).collect();
-    write_rows(answer, &rows, Heading::Name, out)
+    let screen = Screen::of(sink);
+    write_rows(answer, &rows, Heading::Name, screen, sink)
 }
 
 /// Writes the given rows of an answer.
@@ -32,12 +60,16 @@ pub(crate) fn write_rows(
     answer: &ResultTable,
     rows: &[usize],
     heading: Heading,
+    screen: Screen,
     mut out: impl Write,
 ) -> io::Result<()> {
     let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
-    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
-        table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(STYLE).force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+    if let Some(width) = screen.width {
+        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    if screen.is_styled {
+        table.enforce_styling();
     }
     table.set_header(answer.columns().iter().map(|column| header(column, heading)));
     for &row in rows {

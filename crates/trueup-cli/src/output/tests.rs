@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use super::table::{self, Heading};
-use super::{Format, arrow, csv, parquet};
+use super::table::{self, Heading, Screen};
+use super::{ENDINGS, Format, arrow, csv, parquet};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use arrow_array::StringArray;
@@ -27,8 +27,12 @@ fn answer() -> ResultTable {
 }
 
 fn text(heading: Heading, rows: &[usize]) -> String {
+    shown(heading, rows, Screen::new(None, false))
+}
+
+fn shown(heading: Heading, rows: &[usize], screen: Screen) -> String {
     let mut out = Vec::new();
-    table::write_rows(&answer(), rows, heading, &mut out).unwrap();
+    table::write_rows(&answer(), rows, heading, screen, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -45,6 +49,22 @@ start       attributionChannel      leads     spend  bookRate
 "
     );
     assert!(text(Heading::DisplayName, &[]).contains("Book Rate"));
+}
+
+#[test]
+fn tables_fit_the_screen() {
+    let rows = [0, 1, 2];
+    let whole = text(Heading::Name, &rows);
+    assert_eq!(shown(Heading::Name, &rows, Screen::new(Some(0), false)), whole);
+    assert_eq!(shown(Heading::Name, &rows, Screen::new(Some(200), false)), whole);
+    let narrow = shown(Heading::Name, &rows, Screen::new(Some(56), false));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 56) && narrow != whole, "{narrow}");
+    // Emphasis changes no letter and no width.
+    let styled = shown(Heading::Name, &rows, Screen::new(Some(56), true));
+    assert!(styled.contains('\u{1b}'), "{styled}");
+    let plain = styled.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed, narrow.lines().collect::<Vec<_>>());
 }
 
 #[test]
@@ -103,4 +123,9 @@ fn endings_stand_for_formats() {
     assert_eq!(Format::of(Path::new("a/b.parquet")), Some(Format::Parquet));
     assert_eq!(Format::of(Path::new("b.jsonl")), Some(Format::Ndjson));
     assert_eq!(Format::of(Path::new("b")), None);
+    assert_eq!(Format::of_file(Path::new("b")).unwrap(), Format::Table);
+    assert!(Format::of_file(Path::new("b.xlsx")).is_err());
+    for ending in ENDINGS.split([',', ' ']).filter(|word| word.starts_with('.')) {
+        assert!(Format::of(Path::new(&format!("b{ending}"))).is_some(), "{ending}");
+    }
 }

@@ -51,6 +51,10 @@ fn files_by_their_ending() {
     assert_eq!((spend.len(), spend.value(1), spend.scale()), (2, 110_500_000, 6));
     let json: Vec<serde_json::Value> = serde_json::from_reader(open("out.json")).unwrap();
     assert_eq!(json.len(), 2);
+    let message = place.query(FIELDS, &["-o", "out.xlsx"]).failed(2);
+    assert!(message.contains("`out.xlsx`") && message.contains(".csv, .json") && message.contains(".txt"), "{message}");
+    assert!(!place.path("out.xlsx").exists());
+    place.query(FIELDS, &["-o", "out.xlsx", "--format", "csv"]).succeeded();
     // What is asked for beats the ending.
     place.query(FIELDS, &["-o", "out.csv", "--format", "json"]).succeeded();
     assert!(serde_json::from_reader::<_, serde_json::Value>(open("out.csv")).is_ok());

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::output::Sink;
 use crate::output::number::readable;
-use crate::output::table::{self, Heading};
+use crate::output::table::{self, Heading, Screen};
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -40,12 +40,13 @@ fn write_report(
         writeln!(sink, "  {title:28}{:>16}", readable(name, value))?;
     }
     writeln!(sink, "\nThe same by channel, most leads first\n")?;
+    let screen = Screen::of(sink);
     let mut order: Vec<usize> = (0..channels.len()).collect();
     order.sort_by_key(|row| Reverse(leads(channels, *row)));
-    table::write_rows(channels, &order, Heading::DisplayName, &mut *sink)?;
+    table::write_rows(channels, &order, Heading::DisplayName, screen, &mut *sink)?;
     writeln!(sink, "\nMonth by month\n")?;
     let order: Vec<usize> = (0..months.len()).collect();
-    table::write_rows(months, &order, Heading::DisplayName, sink)
+    table::write_rows(months, &order, Heading::DisplayName, screen, sink)
 }
 
 fn leads(channels: &ResultTable, row: usize) -> u64 {
