@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use trueup::filter::InvalidRequest;
+use trueup_core::QueryError;
 use trueup_ingest::IngestError;
 
 /// How the program ends.
@@ -115,6 +116,10 @@ impl From<trueup_core::Error> for Failure {
     /// A query that cannot be answered, a dataset that cannot be read, or a machine without threads to spare.
     fn from(error: trueup_core::Error) -> Self {
         match error {
+            // The option that lifts the limit is the command line's own, so the error cannot know it.
+            trueup_core::Error::Query(error @ QueryError::SpanTooLong { .. }) => {
+                Self::request(format!("{error}, or lift the limit with `--allow-long-total`"))
+            }
             trueup_core::Error::Unexpected { .. } => Self::fault(error),
             _ => Self::request(error),
         }

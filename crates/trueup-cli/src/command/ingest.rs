@@ -1,19 +1,19 @@
 //! `trueup ingest`: raw files into a dataset.
 
-use super::size;
+use super::{size, threads};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{Sink, number::grouped};
 use crate::progress::Stages;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trueup_ingest::{Counts, Summary};
 
 const EXAMPLES: &str = "\
 Examples:
   trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
-  trueup ingest january.parquet february.parquet --into my-data --rejects rejects.csv
+  trueup ingest january.parquet february.parquet --into my-data --rejects rejects.ndjson
   trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data";
 
 /// Bring Parquet, CSV or NDJSON files into a dataset; all or nothing
@@ -51,7 +51,7 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
-    /// Set rows that break a rule aside in this file, instead of refusing everything
+    /// Set rows that break a rule aside in this file, one JSON object a line, instead of refusing everything
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
 
@@ -60,7 +60,7 @@ pub(crate) struct Ingest {
     memory: Option<usize>,
 
     /// Work with so many threads; by default one per core
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
     threads: Option<NonZeroUsize>,
 }
 
@@ -105,31 +105,39 @@ impl Ingest {
             notice::warning(warning);
         }
         let mut sink = Sink::stdout();
-        let written = write_summary(&summary, &self.into, &mut sink).map_err(Failure::fault);
+        let written = self.write_summary(&summary, &mut sink).map_err(Failure::fault);
         sink.finish(written)
+    }
+
+    /// Writes what became of the rows of each table that was given, none included, or that a mapping has made.
+    fn write_summary(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+        let (version, dataset) = (summary.version, self.into.display());
+        if !summary.changed {
+            return writeln!(out, "nothing changed: version {version} of `{dataset}` holds all of this already");
+        }
+        writeln!(out, "version {version} of `{dataset}`")?;
+        let is_mapped = self.mapping.is_some();
+        let tables = [
+            ("events", summary.events, !is_mapped && !self.inputs.is_empty()),
+            ("spend", summary.spend, !self.spend.is_empty()),
+            ("accounts", summary.accounts, self.accounts.is_some()),
+            ("insights", summary.insights, self.insights.is_some()),
+        ];
+        for (name, counts, is_given) in tables {
+            if is_given || counts != Counts::default() {
+                write_counts(name, counts, out)?;
+            }
+        }
+        Ok(())
     }
 }
 
-fn write_summary(summary: &Summary, dataset: &Path, out: &mut impl Write) -> io::Result<()> {
-    let (version, dataset) = (summary.version, dataset.display());
-    if !summary.changed {
-        return writeln!(out, "nothing changed: version {version} of `{dataset}` holds all of this already");
-    }
-    writeln!(out, "version {version} of `{dataset}`")?;
-    let tables = [
-        ("events", summary.events),
-        ("spend", summary.spend),
-        ("accounts", summary.accounts),
-        ("insights", summary.insights),
-    ];
-    for (name, counts) in tables.into_iter().filter(|(_, counts)| *counts != Counts::default()) {
-        write!(out, "{name:8} {} taken", grouped(&counts.taken.to_string()))?;
-        for (count, what) in [(counts.replaced, "replaced"), (counts.rejected, "rejected")] {
-            if count > 0 {
-                write!(out, ", {} {what}", grouped(&count.to_string()))?;
-            }
+fn write_counts(table: &str, counts: Counts, out: &mut impl Write) -> io::Result<()> {
+    write!(out, "{table:8} {} taken", grouped(&counts.taken.to_string()))?;
+    for (count, what) in [(counts.replaced, "replaced"), (counts.rejected, "rejected")] {
+        if count > 0 {
+            write!(out, ", {} {what}", grouped(&count.to_string()))?;
         }
-        writeln!(out)?;
     }
-    Ok(())
+    writeln!(out)
 }

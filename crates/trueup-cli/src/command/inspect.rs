@@ -1,7 +1,9 @@
 //! `trueup inspect`: what a dataset holds.
 
 use crate::exit::Failure;
+use crate::output::table::printable;
 use crate::output::{Sink, number};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use trueup_core::Dataset;
@@ -45,7 +47,7 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
         lines.push(("insights", stored(insights)));
     }
     let keys = dataset.account_keys().map_err(trueup_core::Error::from)?;
-    lines.push(("accounts", number::grouped(&keys.len().to_string())));
+    lines.push(("accounts", accounts(&keys, dataset)));
     let dates = dataset.date_range().map(|range| format!("{} to {}", range.start, range.end));
     lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
     lines.push(("columns", listed(dataset.columns().iter().map(String::as_str))));
@@ -53,6 +55,25 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
         lines.push(("ingested", ingested(batch)));
     }
     Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {value}\n")).collect())
+}
+
+/// How many accounts there are, and the first of them by key, each with its name if that is another.
+fn accounts(keys: &BTreeSet<String>, dataset: &Dataset) -> String {
+    const SHOWN: usize = 20;
+    let count = number::grouped(&keys.len().to_string());
+    if keys.is_empty() {
+        return count;
+    }
+    let shown = keys.iter().take(SHOWN).map(|key| match dataset.accounts().get(key) {
+        Some(account) if account.name != *key => format!("{key} ({})", account.name),
+        _ => key.clone(),
+    });
+    let more = match keys.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {} more", number::grouped(&more.to_string())),
+    };
+    // A name may hold anything; it must not steer the terminal or break the line.
+    printable(&format!("{count}: {}{more}", shown.collect::<Vec<_>>().join(", ")))
 }
 
 fn stored(files: &[DataFile]) -> String {

@@ -8,6 +8,7 @@ mod query;
 mod selection;
 mod size;
 mod suggestion;
+mod threads;
 mod verify;
 
 use crate::exit::Failure;

@@ -1,6 +1,6 @@
 //! What `query` and `explain` have in common: a dataset and a question about it.
 
-use super::suggestion;
+use super::{suggestion, threads};
 use crate::exit::Failure;
 use crate::notice;
 use clap::Args;
@@ -55,7 +55,7 @@ pub(super) struct Selection {
     as_of: Option<u64>,
 
     /// Work with so many threads; by default one per core
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
     threads: Option<NonZeroUsize>,
 }
 

@@ -126,6 +126,6 @@ fn broken(name: &str) -> String {
 }
 
 /// Text from the data must not steer the terminal or break the row.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

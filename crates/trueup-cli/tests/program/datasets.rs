@@ -11,7 +11,7 @@ fn inspect_shows_what_is_there() {
         "events     5 rows, 1 file",
         "spend      1 row, 1 file",
         "insights   none",
-        "accounts   2",
+        "accounts   2: acme (Acme Plumbing), beta\n",
         "dates      2025-01-03 to 2025-02-01",
         "attributionChannel, campaign",
         "5 of events from events.csv",
@@ -34,6 +34,21 @@ fn verify_finds_a_changed_byte() {
     assert!(message.contains("events/") && message.contains("checksum"), "{message}");
     std::fs::remove_file(&file).unwrap();
     assert!(place.run(&["verify", "ds"]).failed(1).contains("events/"));
+}
+
+#[test]
+fn inspect_lists_accounts_up_to_twenty() {
+    let place = Place::new();
+    let ingest = |count: u32, dataset: &str| {
+        let rows: String = (1..=count).map(|at| format!("account-{at:04}\n")).collect();
+        place.write("accounts.csv", &format!("account\n{rows}"));
+        place.run(&["ingest", "--accounts", "accounts.csv", "--into", dataset]).succeeded();
+        place.run(&["inspect", dataset]).succeeded()
+    };
+    let text = ingest(20, "few");
+    assert!(text.contains("accounts   20: account-0001, ") && text.contains(", account-0020\n"), "{text}");
+    let text = ingest(1_300, "many");
+    assert!(text.contains("accounts   1,300: ") && text.contains(", account-0020 and 1,280 more\n"), "{text}");
 }
 
 /// On some changed bytes the Parquet reader panics; what is told is the damaged file, not the reader's own words on its panic.

@@ -18,6 +18,18 @@ fn says_what_it_took_and_what_it_replaced() {
 }
 
 #[test]
+fn a_header_without_rows_is_counted() {
+    let place = Place::new();
+    place.write("events.csv", "account,opportunityId,type,date\n");
+    place.write("spend.csv", "account,date,adSpend\n");
+    let run = place.run(&["ingest", "events.csv", "--spend", "spend.csv", "--into", "ds"]);
+    assert_eq!(run.succeeded(), "version 1 of `ds`\nevents   0 taken\nspend    0 taken\n");
+    place.write("accounts.csv", "account\n");
+    let run = place.run(&["ingest", "--accounts", "accounts.csv", "--into", "ds"]);
+    assert!(run.code == 0 && !run.stdout.contains("events"), "{run:?}");
+}
+
+#[test]
 fn rows_that_break_a_rule_stop_it_or_are_set_aside() {
     let place = Place::with_dataset();
     place.write("bad.csv", &EVENTS.replace("1234.50", "\"$1,234.50\""));
@@ -27,9 +39,9 @@ fn rows_that_break_a_rule_stop_it_or_are_set_aside() {
     }
     assert_eq!(place.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
 
-    let run = place.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.csv"]);
+    let run = place.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.ndjson"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "version 1 of `other`\nevents   4 taken, 1 rejected\n"), "{run:?}");
-    assert!(std::fs::read_to_string(place.path("rejects.csv")).unwrap().contains("$1,234.50"));
+    assert!(std::fs::read_to_string(place.path("rejects.ndjson")).unwrap().contains("$1,234.50"));
 }
 
 #[test]

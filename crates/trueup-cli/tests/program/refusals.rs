@@ -40,7 +40,7 @@ fn the_attribution_window() {
         place.run(&[query.as_slice(), more].concat())
     };
     let message = query(&[]).failed(1);
-    assert!(message.contains("91 days"), "{message}");
+    assert!(message.contains("91 days") && message.contains("`--allow-long-total`"), "{message}");
     assert_eq!(query(&["--allow-long-total"]).succeeded(), r#"[{"leads":3}]"#);
     let reversed = ["query", "ds", "--fields", "leads", "--start", "2025-01-02", "--end", "2025-01-01"];
     let message = place.run(&reversed).failed(1);
@@ -57,7 +57,12 @@ fn wrong_usage() {
     place.query("leads", &["--interval", "year"]).failed(2);
     place.query("leads", &["--where", "campaign"]).failed(2);
     place.query("leads", &["--where", "=x"]).failed(2);
-    place.query("leads", &["--threads", "0"]).failed(2);
+    for message in [
+        place.query("leads", &["--threads", "0"]).failed(2),
+        place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "0"]).failed(2),
+    ] {
+        assert!(message.contains("a whole number of threads, 1 or more"), "{message}");
+    }
     let message =
         place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
     assert!(message.contains("`2025-13-01`"), "{message}");
@@ -65,6 +70,8 @@ fn wrong_usage() {
     for command in ["demo", "ingest", "query", "explain", "inspect", "verify"] {
         assert!(place.run(&[command, "--help"]).succeeded().contains("Usage: trueup "), "{command}");
     }
+    let help = place.run(&["ingest", "--help"]).succeeded();
+    assert!(help.contains("--rejects rejects.ndjson") && !help.contains("rejects.csv"), "{help}");
     let help = place.run(&["query", "--help"]).succeeded();
     assert!(help.contains("avgCostPerLead") && help.contains("attributionChannel"), "{help}");
     assert!(place.run(&["--version"]).succeeded().starts_with("trueup "));
