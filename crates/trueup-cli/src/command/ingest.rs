@@ -113,7 +113,10 @@ impl Ingest {
     fn write_summary(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         let (version, dataset) = (summary.version, self.into.display());
         if !summary.changed {
-            return writeln!(out, "nothing changed: `{dataset}` stays at version {version}; all of this was ingested before");
+            return writeln!(
+                out,
+                "nothing changed: `{dataset}` stays at version {version}; all of this was ingested before"
+            );
         }
         writeln!(out, "version {version} of `{dataset}`")?;
         let is_mapped = self.mapping.is_some();

@@ -8,7 +8,10 @@ fn says_what_it_took_and_what_it_replaced() {
     place.write("events.csv", EVENTS);
     let ingest = ["ingest", "events.csv", "--into", "ds"];
     assert_eq!(place.run(&ingest).succeeded(), "version 1 of `ds`\nevents   5 taken\n");
-    assert_eq!(place.run(&ingest).succeeded(), "nothing changed: `ds` stays at version 1; all of this was ingested before\n");
+    assert_eq!(
+        place.run(&ingest).succeeded(),
+        "nothing changed: `ds` stays at version 1; all of this was ingested before\n"
+    );
     place.write("later.csv", &EVENTS.replace("1234.50", "2000"));
     let ingest = ["ingest", "later.csv", "--into", "ds", "--memory", "64MiB", "--threads", "1"];
     assert_eq!(place.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
