@@ -47,6 +47,9 @@ impl MeasureLayout {
     }
 }
 
+// Every measure that counts rows has a bit; the last of them is the last that stands before the sums of money.
+const _: () = assert!((Measure::CanceledAfterBooking as u32) < Facts::BITS);
+
 /// The bit of a measure that counts rows.
 pub(crate) const fn fact(measure: Measure) -> Facts {
     1 << measure as u32
