@@ -157,6 +157,14 @@ pub enum DatasetError {
         /// The rule, and what breaks it.
         source: model::TableFault,
     },
+    /// Bytes of a file are not those that were written.
+    #[error("`{}`: the bytes from {from} on are not those that were written; `verify` checks the whole dataset", path.display())]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// Where the block begins that has changed.
+        from: u64,
+    },
     /// A line of an insights file is no document, or is out of place.
     #[error("`{}`, line {line}: {fault}", path.display())]
     Insight {

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use trueup_core::dataset::BlockSums;
 
 /// A SHA-256 in lower-case hex.
 fn hex(hasher: Sha256) -> String {
@@ -47,17 +48,18 @@ fn of_file(path: &Path, progress: &dyn Progress) -> Result<String, IngestError> 
 pub(crate) struct Summing<W> {
     writer: W,
     hasher: Sha256,
+    blocks: BlockSums,
     size: u64,
 }
 
 impl<W: Write> Summing<W> {
     pub(crate) fn new(writer: W) -> Self {
-        Self { writer, hasher: Sha256::new(), size: 0 }
+        Self { writer, hasher: Sha256::new(), blocks: BlockSums::default(), size: 0 }
     }
 
-    /// What was written to, the bytes written, and their checksum.
-    pub(crate) fn finish(self) -> (W, u64, String) {
-        (self.writer, self.size, hex(self.hasher))
+    /// What was written to, the bytes written, their checksum, and those of their blocks.
+    pub(crate) fn finish(self) -> (W, u64, String, String) {
+        (self.writer, self.size, hex(self.hasher), self.blocks.finish())
     }
 }
 
@@ -65,6 +67,7 @@ impl<W: Write> Write for Summing<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = self.writer.write(bytes)?;
         self.hasher.update(&bytes[..length]);
+        self.blocks.add(&bytes[..length]);
         self.size += u64::try_from(length).unwrap_or(0);
         Ok(length)
     }

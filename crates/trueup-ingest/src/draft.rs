@@ -139,10 +139,10 @@ impl NewFile {
     /// Ends the file, durably.
     pub(crate) fn finish(self, rows: u64) -> Result<DataFile, IngestError> {
         let Self { writer, path, name } = self;
-        let (buffer, size, sha256) = writer.finish();
+        let (buffer, size, sha256, blocks) = writer.finish();
         let file = buffer.into_inner().map_err(io::IntoInnerError::into_error).at("write", &path)?;
         file.sync_all().at("sync", &path)?;
-        Ok(DataFile { path: name, size, rows, sha256 })
+        Ok(DataFile { path: name, size, rows, sha256, blocks })
     }
 }
 

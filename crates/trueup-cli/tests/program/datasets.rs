@@ -51,24 +51,20 @@ fn inspect_lists_accounts_up_to_twenty() {
     assert!(text.contains("accounts   1,300: ") && text.contains(", account-0020 and 1,280 more\n"), "{text}");
 }
 
-/// On some changed bytes the Parquet reader panics; what is told is the damaged file, not the reader's own words on its panic.
+/// A changed byte is never answered from: what is told is the damaged file, in one line.
 #[test]
 fn a_damaged_file_is_told_in_one_line() {
     let place = Place::with_dataset();
     let file = place.path("ds").join("events").read_dir().unwrap().next().unwrap().unwrap().path();
     let sound = std::fs::read(&file).unwrap();
-    let has_panicked = (4..sound.len()).any(|at| {
+    for at in (0..sound.len()).step_by(37) {
         let mut bytes = sound.clone();
         bytes[at] ^= 0xff;
         std::fs::write(&file, bytes).unwrap();
         let run = place.query("campaign,zip,attributionChannel,total", &["--format", "csv"]);
-        if run.code != 0 {
-            let lines = run.stderr.lines().count();
-            assert!(run.code == 1 && lines == 1 && run.stderr.starts_with("error: "), "byte {at}: {run:?}");
-        }
-        run.stderr.contains("damaged data: ")
-    });
-    assert!(has_panicked, "no changed byte makes the reader panic");
+        let told = run.stderr.lines().count() == 1 && run.stderr.starts_with("error: ") && run.stderr.contains("ds");
+        assert!(run.code == 1 && told, "byte {at}: {run:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One Parquet file of a dataset.
 
 use super::Bounds;
+use super::blocks::Blocks;
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
 use super::reader::reading;
 use crate::error::DatasetError;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct TableFile {
     path: PathBuf,
+    blocks: Blocks,
     metadata: ArrowReaderMetadata,
     /// Of each row group.
     rows: Vec<u64>,
@@ -42,6 +44,8 @@ impl TableFile {
     pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
         let path = folder.join(&promised.path);
         let file = open_sized(folder, promised)?;
+        let blocks = Blocks::new(&path, promised)?;
+        blocks.check_footer(&file)?;
         let damaged = |source| DatasetError::Parquet { path: path.clone(), row_group: None, source };
         let metadata = reading(|| footer(&file)).map_err(damaged)?;
         let rows = row_counts(&metadata).map_err(damaged)?;
@@ -49,7 +53,7 @@ impl TableFile {
         if found != promised.rows {
             return Err(DatasetError::Length { path, unit: "rows", found, promised: promised.rows });
         }
-        Ok(Self { path, metadata, rows })
+        Ok(Self { path, blocks, metadata, rows })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -92,6 +96,12 @@ impl TableFile {
     /// The named columns of a row group; names that the file does not have are left out.
     pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<RecordBatch, DatasetError> {
         let file = open_file(&self.path)?;
+        for chunk in self.metadata.metadata().row_group(row_group).columns() {
+            if columns.contains(&chunk.column_path().string().as_str()) {
+                let (start, length) = chunk.byte_range();
+                self.blocks.check(&file, start..start.saturating_add(length))?;
+            }
+        }
         reading(|| self.decode(file, row_group, columns)).map_err(|source| DatasetError::Parquet {
             path: self.path.clone(),
             row_group: Some(row_group),
@@ -124,6 +134,13 @@ impl TableFile {
         let ColumnFault { column, fault } = fault;
         DatasetError::Damaged { path: self.path.clone(), row_group: Some(row_group), column, fault }
     }
+}
+
+/// Opens a file of a dataset all of which is about to be read: every byte must be as it was written.
+pub(super) fn open_whole(folder: &Path, promised: &DataFile) -> Result<File, DatasetError> {
+    let file = open_sized(folder, promised)?;
+    Blocks::new(&folder.join(&promised.path), promised)?.check(&file, 0..promised.size)?;
+    Ok(file)
 }
 
 /// Opens a file of a dataset, which must be as long as the manifest says.

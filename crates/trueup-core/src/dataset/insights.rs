@@ -1,7 +1,7 @@
 //! Published insight documents, read when they are asked for.
 
 use super::Dataset;
-use super::file::open_sized;
+use super::file::open_whole;
 use super::manifest::DataFile;
 use crate::Day;
 use crate::error::DatasetError;
@@ -109,7 +109,7 @@ pub(super) fn each(
 ) -> Result<(), DatasetError> {
     let path = folder.join(&file.path);
     let failed = |source| DatasetError::Io { path: path.clone(), source };
-    let mut lines = BufReader::new(open_sized(folder, file)?);
+    let mut lines = BufReader::new(open_whole(folder, file)?);
     let mut line = Vec::new();
     let mut number = 0;
     while lines.read_until(b'\n', &mut line).map_err(failed)? > 0 {

@@ -44,6 +44,8 @@ pub struct DataFile {
     pub rows: u64,
     /// SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
+    /// The checksums of the file's blocks; see [`BlockSums`](super::BlockSums).
+    pub blocks: String,
 }
 
 /// One ingest.

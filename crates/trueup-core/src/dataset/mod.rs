@@ -1,5 +1,6 @@
 //! Files, their manifest and statistics; pruning, and the splits that a query reads.
 
+mod blocks;
 mod file;
 mod insights;
 pub mod manifest;
@@ -10,6 +11,7 @@ mod reader;
 pub mod store;
 mod verify;
 
+pub use blocks::BlockSums;
 pub use insights::{Insight, Insights};
 pub use memory::Tables;
 pub use verify::Verification;

@@ -1,6 +1,6 @@
 //! A dataset from its folder.
 
-use super::file::{TableFile, open_sized};
+use super::file::{TableFile, open_sized, open_whole};
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
 use super::reader::reading;
@@ -20,8 +20,9 @@ use std::sync::Arc;
 impl Dataset {
     /// Opens the newest state of the dataset in a folder.
     ///
-    /// Every file's length is compared with the manifest, and the rows that its footer counts; damage that leaves both as they were is
-    /// found where it breaks a rule of the layout, and for sure by [`Verification`](super::Verification) alone.
+    /// Every file's length is compared with the manifest, and the rows that its footer counts. The blocks that hold a footer or columns are
+    /// compared with the manifest's checksums when they are first read, so that no answer comes from bytes that have changed; only
+    /// [`Verification`](super::Verification) reads everything.
     ///
     /// # Errors
     /// The folder holds no dataset, or a file of it does not read.
@@ -89,7 +90,7 @@ fn parts<T>(file: &Arc<TableFile>) -> Vec<Part<T>> {
 /// The accounts of a file, whose rows must be as many as the manifest says.
 pub(super) fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
     let path = folder.join(&file.path);
-    let batches = read_plain(&path, open_sized(folder, file)?)?;
+    let batches = read_plain(&path, open_whole(folder, file)?)?;
     let found = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
+use trueup_core::dataset::BlockSums;
 use trueup_core::dataset::manifest::{DataFile, Manifest, SCHEMA_VERSION};
 use trueup_core::dataset::{Verification, store};
 use trueup_core::query::EventsQuery;
@@ -138,7 +139,9 @@ impl Place {
     pub(crate) fn described(&self, name: &str, rows: u64) -> DataFile {
         let bytes = fs::read(self.path(name)).unwrap();
         let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        DataFile { path: name.to_owned(), size: bytes.len() as u64, rows, sha256 }
+        let mut blocks = BlockSums::default();
+        blocks.add(&bytes);
+        DataFile { path: name.to_owned(), size: bytes.len() as u64, rows, sha256, blocks: blocks.finish() }
     }
 
     fn parquet(&self, name: &str, row_groups: &[RecordBatch]) -> DataFile {
