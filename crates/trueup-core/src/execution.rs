@@ -60,7 +60,14 @@ impl Interrupt {
     /// Ends queries that are not answered in that time from now.
     #[must_use]
     pub fn after(time: Duration) -> Self {
-        Self { deadline: Instant::now().checked_add(time), canceled: Arc::default() }
+        Self::default().within(time)
+    }
+
+    /// Ends queries when this does, and when that time has passed from now.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Self {
+        let deadline = Instant::now().checked_add(time).into_iter().chain(self.deadline).min();
+        Self { deadline, canceled: Arc::clone(&self.canceled) }
     }
 
     /// Ends the queries that hold this or a clone of it.

@@ -1,59 +1,55 @@
 //! One column's part of every row.
 
-use super::text::{Strings, escape};
+use super::text::{Escaped, escape};
 use trueup_core::{Column, Day, Values, money};
 
 /// Writes a column's key and value, row by row.
-pub(super) struct Writer<'a> {
+pub(super) struct Writer {
     /// The key, escaped, with the comma before it and the colon after it.
     key: Vec<u8>,
-    cells: Cells<'a>,
+    /// The day that was written last, and how it is spelled.
+    day: Option<(Day, Vec<u8>)>,
+    texts: Escaped,
 }
 
-enum Cells<'a> {
-    Days { days: &'a [Day], last: Option<Day>, text: Vec<u8> },
-    Texts(Strings<'a>),
-    Counts(&'a [u64]),
-    Money(&'a [i128]),
-    Ratios(&'a [f64]),
-}
-
-impl<'a> Writer<'a> {
+impl Writer {
     /// The writer of the column at this place of the row.
-    pub(super) fn new((place, column): (usize, &'a Column)) -> Self {
+    pub(super) fn new((place, column): (usize, &Column)) -> Self {
         let mut key = Vec::new();
         if place > 0 {
             key.push(b',');
         }
         escape(&column.name, &mut key);
         key.push(b':');
-        let cells = match &column.values {
-            Values::Days(days) => Cells::Days { days, last: None, text: Vec::new() },
-            Values::Texts(texts) => Cells::Texts(Strings::new(texts)),
-            Values::Counts(counts) => Cells::Counts(counts),
-            Values::Money(amounts) => Cells::Money(amounts),
-            Values::Ratios(ratios) => Cells::Ratios(ratios),
+        let texts = match &column.values {
+            Values::Texts(texts) => Escaped::new(texts),
+            _ => Escaped::default(),
         };
-        Self { key, cells }
+        Self { key, day: None, texts }
     }
 
-    pub(super) fn write(&mut self, row: usize, chunk: &mut Vec<u8>) {
+    /// Writes one row of the column that the writer was made for.
+    pub(super) fn write(&mut self, column: &Column, row: usize, chunk: &mut Vec<u8>) {
         chunk.extend_from_slice(&self.key);
-        match &mut self.cells {
-            Cells::Days { days, last, text } => {
-                let day = days[row];
-                // Rows are ordered by their sub-range, so that a day repeats.
-                if *last != Some(day) {
-                    *last = Some(day);
-                    text.clear();
-                    escape(&day.to_string(), text);
-                }
-                chunk.extend_from_slice(text);
+        match &column.values {
+            Values::Days(days) => self.day(days[row], chunk),
+            Values::Texts(texts) => self.texts.write(texts, row, chunk),
+            Values::Counts(counts) => count(counts[row], chunk),
+            Values::Money(amounts) => amount(amounts[row], chunk),
+            Values::Ratios(ratios) => double(ratios[row], chunk),
+        }
+    }
+
+    /// Rows are ordered by their sub-range, so that a day repeats.
+    fn day(&mut self, day: Day, chunk: &mut Vec<u8>) {
+        match &self.day {
+            Some((last, spelled)) if *last == day => chunk.extend_from_slice(spelled),
+            _ => {
+                let mut spelled = Vec::new();
+                escape(&day.to_string(), &mut spelled);
+                chunk.extend_from_slice(&spelled);
+                self.day = Some((day, spelled));
             }
-            Cells::Texts(strings) => strings.write(row, chunk),
-            Cells::Counts(counts) => count(counts[row], chunk),
-            Cells::Money(amounts) => amount(amounts[row], chunk),
-            Cells::Ratios(ratios) => double(ratios[row], chunk),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Answers as the service writes them: JSON with ECMAScript's numbers, keys in the order of the query, no white space.
 
 mod column;
+mod rows;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
-use column::Writer;
+pub(crate) use rows::Rows;
+
+use rows::Frame;
 use std::io;
 use trueup_core::ResultTable;
-
-/// Bytes that are gathered before they are handed on.
-const CHUNK: usize = 1 << 16;
 
 /// Writes the rows as one JSON array, exactly the body of an events response.
 ///
@@ -31,7 +31,7 @@ const CHUNK: usize = 1 << 16;
 /// # Errors
 /// Those of `out`.
 pub fn write_rows(table: &ResultTable, out: &mut impl io::Write) -> io::Result<()> {
-    write(table, out, [b"[", b",", b"]"])
+    write(Rows::array(table), out)
 }
 
 /// Writes the rows as newline-delimited JSON, one object a line.
@@ -39,29 +39,14 @@ pub fn write_rows(table: &ResultTable, out: &mut impl io::Write) -> io::Result<(
 /// # Errors
 /// Those of `out`.
 pub fn write_ndjson(table: &ResultTable, out: &mut impl io::Write) -> io::Result<()> {
-    let end: &[u8] = if table.is_empty() { b"" } else { b"\n" };
-    write(table, out, [b"", b"\n", end])
+    let after: &[u8] = if table.is_empty() { b"" } else { b"\n" };
+    write(Rows::new(table, Frame { before: b"", between: b"\n", after }), out)
 }
 
-/// Writes the rows with what comes before the first, between two, and after the last.
-fn write(table: &ResultTable, out: &mut impl io::Write, [before, between, after]: [&[u8]; 3]) -> io::Result<()> {
-    let mut writers: Vec<Writer<'_>> = table.columns().iter().enumerate().map(Writer::new).collect();
-    let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
-    chunk.extend_from_slice(before);
-    for row in 0..table.len() {
-        if row > 0 {
-            chunk.extend_from_slice(between);
-        }
-        chunk.push(b'{');
-        for writer in &mut writers {
-            writer.write(row, &mut chunk);
-        }
-        chunk.push(b'}');
-        if chunk.len() >= CHUNK {
-            out.write_all(&chunk)?;
-            chunk.clear();
-        }
+fn write(mut rows: Rows<&ResultTable>, out: &mut impl io::Write) -> io::Result<()> {
+    let mut chunk = Vec::new();
+    while rows.next_chunk(&mut chunk) {
+        out.write_all(&chunk)?;
     }
-    chunk.extend_from_slice(after);
-    out.write_all(&chunk)
+    Ok(())
 }

@@ -108,3 +108,19 @@ fn table_text(value: trueup_core::Value<'_>) -> &str {
         _ => "",
     }
 }
+
+#[test]
+fn chunks_are_the_whole() {
+    let counts: Vec<u64> = (0..40_000).collect();
+    let table = ResultTable::from_columns(vec![column("count", Values::Counts(counts))]);
+    let (mut rows, mut chunk, mut chunks) = (super::Rows::array(&table), Vec::new(), Vec::new());
+    while rows.next_chunk(&mut chunk) {
+        chunks.push(chunk.clone());
+    }
+    assert!(chunks.len() > 5 && chunks.iter().all(|chunk| chunk.len() < 70_000), "{}", chunks.len());
+    let mut whole = Vec::new();
+    write_rows(&table, &mut whole).unwrap();
+    assert_eq!(chunks.concat(), whole);
+    assert_eq!(whole.iter().filter(|byte| **byte == b'{').count(), 40_000);
+    assert!(whole.ends_with(b"{\"count\":39999}]"));
+}

@@ -33,33 +33,35 @@ pub(super) fn escape(text: &str, chunk: &mut Vec<u8>) {
     chunk.push(b'"');
 }
 
-/// A column's texts; where they repeat, each distinct one is escaped once.
-pub(super) struct Strings<'a> {
-    texts: &'a Texts,
-    /// The escaped dictionary end to end, and where each text ends; empty where texts hardly repeat.
-    escaped: Vec<u8>,
+/// A column's distinct texts, each escaped once, where they repeat.
+#[derive(Default)]
+pub(super) struct Escaped {
+    /// End to end; empty where texts hardly repeat.
+    bytes: Vec<u8>,
+    /// Where each text ends.
     ends: Vec<usize>,
 }
 
-impl<'a> Strings<'a> {
-    pub(super) fn new(texts: &'a Texts) -> Self {
-        let mut strings = Self { texts, escaped: Vec::new(), ends: Vec::new() };
+impl Escaped {
+    pub(super) fn new(texts: &Texts) -> Self {
+        let mut escaped = Self::default();
         // Where most texts stand in one row only (a customer's id), a second copy of them all would gain nothing.
         if texts.dictionary().len() <= texts.codes().len() / 2 {
             for text in texts.dictionary() {
-                escape(text, &mut strings.escaped);
-                strings.ends.push(strings.escaped.len());
+                escape(text, &mut escaped.bytes);
+                escaped.ends.push(escaped.bytes.len());
             }
         }
-        strings
+        escaped
     }
 
-    pub(super) fn write(&self, row: usize, chunk: &mut Vec<u8>) {
+    /// Writes the text in a row of the column that this was made from.
+    pub(super) fn write(&self, texts: &Texts, row: usize, chunk: &mut Vec<u8>) {
         if self.ends.is_empty() {
-            return escape(self.texts.get(row), chunk);
+            return escape(texts.get(row), chunk);
         }
-        let code = self.texts.codes()[row] as usize;
+        let code = texts.codes()[row] as usize;
         let start = if code == 0 { 0 } else { self.ends[code - 1] };
-        chunk.extend_from_slice(&self.escaped[start..self.ends[code]]);
+        chunk.extend_from_slice(&self.bytes[start..self.ends[code]]);
     }
 }

@@ -1,23 +1,4 @@
-//! Bodies as they are sent: compressed, unless the caller rules that out.
-
-use super::content::Body;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use std::io;
-
-/// The bytes of a body.
-pub(super) fn bytes(body: &Body, gzip: bool) -> io::Result<Vec<u8>> {
-    if gzip {
-        // What is written is compressed at once: an answer is never held twice.
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        body.write(&mut encoder)?;
-        encoder.finish()
-    } else {
-        let mut bytes = Vec::new();
-        body.write(&mut bytes)?;
-        Ok(bytes)
-    }
-}
+//! Whether a caller takes compressed bodies.
 
 /// Whether the header `Accept-Encoding` allows gzip: it does if it is absent, names gzip or `*` with a weight other than 0, and not
 /// if it names others only.

@@ -1,36 +1,26 @@
 //! What an answer holds before it is sent.
 
 use super::error::ServiceError;
-use crate::{ResultTable, json};
+use crate::ResultTable;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io;
 
 /// Status, headers of its own, and body of an answer.
 pub(super) struct Content {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, Cow<'static, str>)>,
-    pub(super) body: Body,
+    pub(super) answer: Answer,
 }
 
-/// A body, written only when it is sent.
-pub(super) enum Body {
+/// What is answered, spelled only when it is sent.
+pub(super) enum Answer {
     Rows(ResultTable),
     Text(String),
 }
 
-impl Body {
-    pub(super) fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
-        match self {
-            Self::Rows(table) => json::write_rows(table, out),
-            Self::Text(text) => out.write_all(text.as_bytes()),
-        }
-    }
-}
-
 impl Content {
-    pub(super) const fn new(body: Body) -> Self {
-        Self { status: 200, headers: Vec::new(), body }
+    pub(super) const fn new(answer: Answer) -> Self {
+        Self { status: 200, headers: Vec::new(), answer }
     }
 
     /// The answer that a caller is given instead.
@@ -52,6 +42,6 @@ impl Content {
             }
             _ => Vec::new(),
         };
-        Self { status: told.status, headers, body: Body::Text(text) }
+        Self { status: told.status, headers, answer: Answer::Text(text) }
     }
 }

@@ -5,7 +5,7 @@ use super::endpoint::{Asked, access};
 use super::error::ServiceError;
 use super::parameters::Parameters;
 use super::route::Route;
-use super::{Request, Response, Service, compress};
+use super::{Body, Request, Response, Service, compress};
 use std::borrow::Cow;
 
 impl Service {
@@ -13,12 +13,9 @@ impl Service {
     /// accounts, parameters, size; then it is carried out.
     pub fn handle(&self, request: &Request) -> Response {
         let gzip = compress::accepts_gzip(request.accept_encoding.as_deref());
-        let answer = self.answer(request).and_then(|content| Ok((compress::bytes(&content.body, gzip)?, content)));
-        let (body, content) = answer.unwrap_or_else(|error| {
+        let content = self.answer(request).unwrap_or_else(|error| {
             (self.on_failure)(&error);
-            let content = Content::of_error(&error);
-            // Into memory nothing fails to be written.
-            (compress::bytes(&content.body, gzip).unwrap_or_default(), content)
+            Content::of_error(&error)
         });
         let mut headers = vec![
             ("Content-Type", Cow::Borrowed("application/json; charset=utf-8")),
@@ -29,10 +26,11 @@ impl Service {
             headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
         }
         headers.extend(content.headers);
-        Response { status: content.status, headers, body }
+        Response { status: content.status, headers, body: Body::new(content.answer, gzip) }
     }
 
     fn answer(&self, request: &Request) -> Result<Content, ServiceError> {
+        let interrupt = request.interrupt.within(self.limits.deadline);
         let (path, query) = request.path_and_query.split_once('?').unwrap_or((&request.path_and_query, ""));
         match Route::new(&request.method, path)? {
             Route::Access => {
@@ -52,7 +50,7 @@ impl Service {
                 } else {
                     whole.narrow(accounts).map_err(ServiceError::InaccessibleAccounts)?
                 };
-                (endpoint.answer)(self, &Asked { scope, parameters: &parameters })
+                (endpoint.answer)(self, &Asked { scope, parameters: &parameters, interrupt: &interrupt })
             }
         }
     }

@@ -26,11 +26,12 @@
 //!     ..Request::get("/api/acme/events?fields=leads&start=2025-01-01&end=2025-01-31")
 //! });
 //! assert_eq!(response.status, 200);
-//! assert_eq!(response.body, br#"[{"leads":1}]"#);
+//! assert_eq!(response.body.into_bytes()?, br#"[{"leads":1}]"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod authorize;
+mod body;
 mod builder;
 mod clock;
 mod compress;
@@ -47,6 +48,7 @@ mod response;
 mod route;
 mod table;
 
+pub use body::Body;
 pub use builder::ServiceBuilder;
 pub use clock::{Clock, SystemClock};
 pub use error::{InvalidQuery, MissingRange, ServiceError, Upstream};

@@ -1,5 +1,6 @@
 //! What a caller sends.
 
+use crate::Interrupt;
 use std::fmt;
 
 /// One request, as plain texts; a server over HTTP fills it from what arrives and adds nothing to its meaning.
@@ -10,7 +11,7 @@ use std::fmt;
 /// let request = Request { authorization: Some("tu_0123".into()), ..Request::get("/api") };
 /// assert!(!format!("{request:?}").contains("tu_0123"));
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Request {
     /// The method, in capitals: `GET`.
     pub method: String,
@@ -22,6 +23,8 @@ pub struct Request {
     pub accept_encoding: Option<String>,
     /// The header `Cookie`.
     pub cookie: Option<String>,
+    /// Ends the request early, when the caller is gone; the deadline of the service's [`Limits`](super::Limits) holds besides.
+    pub interrupt: Interrupt,
 }
 
 impl Request {

@@ -1,16 +1,17 @@
 //! What is sent back.
 
+use super::Body;
 use std::borrow::Cow;
 
 /// One response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Response {
     /// The status of HTTP.
     pub status: u16,
     /// The headers, names as they are usually written, values in ASCII.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body, compressed if the header `Content-Encoding` says so.
-    pub body: Vec<u8>,
+    pub body: Body,
 }
 
 impl Response {

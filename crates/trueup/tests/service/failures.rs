@@ -16,7 +16,7 @@ fn gzip_holds_the_same_json() {
     let platform = Platform::new();
     let plain = platform.get("anna", EVENTS);
     let request = Request { authorization: Some(platform.secret("<anna>")), ..Request::get(EVENTS) };
-    let packed = platform.service.handle(&request);
+    let packed = platform.ask(&request);
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     let mut body = Vec::new();
     flate2::read::GzDecoder::new(&*packed.body).read_to_end(&mut body).unwrap();
@@ -80,7 +80,7 @@ fn a_new_key_works_and_the_old_one_does_not_once_it_is_rotated() {
     let new = directory.rotate_key("anna", old, NOW).unwrap();
     assert_eq!(platform.get("anna", EVENTS).status, 401);
     let request = Request { authorization: Some(new.secret.reveal().to_owned()), ..Request::get(EVENTS) };
-    assert_eq!(platform.service.handle(&request).status, 200);
+    assert_eq!(platform.ask(&request).status, 200);
 }
 
 #[test]

@@ -5,11 +5,11 @@
 //! whole body, `~ ` and a part of it, or `^ ` and
 //! what must not be in it, one to a line. `<name>` stands for a key.
 
-use crate::platform::{Platform, Rival, small};
+use crate::platform::{Platform, Received, Rival, small};
 use std::fs;
 use std::path::PathBuf;
 use trueup::access::Settings;
-use trueup::service::{Request, Response};
+use trueup::service::Request;
 
 fn cases() -> Vec<(String, String)> {
     let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "service", "testdata", "goldens"].iter().collect();
@@ -44,7 +44,7 @@ fn request(platform: &Platform, head: &str) -> Request {
 }
 
 /// What of the response is not as the case says.
-fn differences(expected: &str, response: &Response) -> Vec<String> {
+fn differences(expected: &str, response: &Received) -> Vec<String> {
     let body = String::from_utf8_lossy(&response.body);
     let mut lines = expected.lines();
     let mut found = Vec::new();
@@ -85,7 +85,7 @@ fn responses_are_those_of_the_documents() {
         let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{name}: {cited}"));
         // Files named `limits...` are put to a service with small limits.
         let platform = if name.starts_with("limits") { &limited } else { &platform };
-        let response = platform.service.handle(&request(platform, head));
+        let response = platform.ask(&request(platform, head));
         for difference in differences(expected, &response) {
             wrong.push(format!("{name}: {cited}\n  {difference}"));
         }

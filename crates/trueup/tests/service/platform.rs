@@ -9,12 +9,13 @@
 //! └── solo
 //! ```
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup::Dataset;
 use trueup::access::{Directory, Grant, MemoryDirectory, Organization, Settings, UnixTime};
-use trueup::service::{Limits, Request, Response, Service, ServiceBuilder};
+use trueup::service::{Limits, Request, Service, ServiceBuilder};
 
 /// 2025-04-15 12:15:00 UTC.
 pub(crate) const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
@@ -78,12 +79,30 @@ impl Platform {
         self.keys.iter().fold(text.to_owned(), |text, (name, key)| text.replace(&format!("<{name}>"), key))
     }
 
-    pub(crate) fn get(&self, user: &str, path: &str) -> Response {
-        self.service.handle(&Request {
+    pub(crate) fn get(&self, user: &str, path: &str) -> Received {
+        self.ask(&Request {
             authorization: Some(self.secret(&format!("<{user}>"))),
             accept_encoding: Some("identity".to_owned()),
             ..Request::get(path)
         })
+    }
+
+    pub(crate) fn ask(&self, request: &Request) -> Received {
+        let response = self.service.handle(request);
+        Received { status: response.status, headers: response.headers, body: response.body.into_bytes().unwrap() }
+    }
+}
+
+/// A response as a caller has it in the end.
+pub(crate) struct Received {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, Cow<'static, str>)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Received {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What credentials reach: organizations, endpoints and the dictionary.
 
 use super::super::Service;
-use super::super::content::{Body, Content};
+use super::super::content::{Answer, Content};
 use super::super::error::ServiceError;
 use super::{ENDPOINTS, Endpoint};
 use crate::access::{Login, Reach};
@@ -22,7 +22,7 @@ pub(in crate::service) fn answer(service: &Service, login: &Login) -> Result<Con
         dictionary: fields,
     };
     let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
-    Ok(Content::new(Body::Text(text)))
+    Ok(Content::new(Answer::Text(text)))
 }
 
 /// Whether an account in reach subscribes to lead grading.

@@ -1,6 +1,6 @@
 //! Aggregated metrics.
 
-use super::super::content::{Body, Content};
+use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError};
 use super::super::form::header_text;
 use super::super::{Service, parameters::Parameters};
@@ -10,7 +10,6 @@ use crate::filter::{NO_FILTERS, from_parameters};
 use crate::query::{EventsQuery, Filter, Interval};
 use crate::{Execution, Interrupt, ResultTable, dictionary};
 use std::borrow::Cow;
-use std::time::Instant;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "events",
@@ -43,26 +42,33 @@ impl Service {
     /// }
     /// ```
     pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
-        let interrupt = Interrupt::after(self.limits.deadline);
+        self.events_within(scope, query, &Interrupt::after(self.limits.deadline))
+    }
+
+    fn events_within(
+        &self,
+        scope: &Scope,
+        query: &EventsQuery,
+        interrupt: &Interrupt,
+    ) -> Result<ResultTable, ServiceError> {
         let query = query.clone().accounts(scope.accounts());
         let sub_ranges = self.dataset.explain(&query).map_err(ServiceError::query)?.sub_ranges.len();
         let (accounts, limit) = (scope.len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
-        let execution = Execution { max_rows: Some(self.limits.rows), interrupt, ..Execution::default() };
+        let execution =
+            Execution { max_rows: Some(self.limits.rows), interrupt: interrupt.clone(), ..Execution::default() };
         self.dataset.run(&query, execution).map_err(ServiceError::query)
     }
 }
 
 fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let begun = Instant::now();
     let (query, names) = query(asked.parameters)?;
-    let table = service.events(&asked.scope, &query)?;
-    let interrupt = Interrupt::after(service.limits.deadline.saturating_sub(begun.elapsed()));
-    let unknown = service.unknown(&asked.scope, names, &interrupt)?;
+    let table = service.events_within(&asked.scope, &query, asked.interrupt)?;
+    let unknown = service.unknown(&asked.scope, names, asked.interrupt)?;
     let unknown = unknown.iter().map(|name| header_text(name)).collect::<Vec<_>>().join(", ");
-    let mut content = Content::new(Body::Rows(table));
+    let mut content = Content::new(Answer::Rows(table));
     if !unknown.is_empty() {
         content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
     }

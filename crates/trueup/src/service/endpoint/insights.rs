@@ -1,7 +1,7 @@
 //! Published insight documents.
 
 use super::super::Service;
-use super::super::content::{Body, Content};
+use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError, Upstream};
 use super::super::parameters::Parameters;
 use super::{Asked, Endpoint, dates, sections};
@@ -52,7 +52,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
         })?;
     }
     text.push(']');
-    Ok(Content::new(Body::Text(text)))
+    Ok(Content::new(Answer::Text(text)))
 }
 
 fn write(insight: &Insight, wanted: &[&str], text: &mut String) -> Result<(), serde_json::Error> {

@@ -10,6 +10,7 @@ use super::Service;
 use super::content::Content;
 use super::error::ServiceError;
 use super::parameters::Parameters;
+use crate::Interrupt;
 use crate::access::Scope;
 use crate::dictionary::Field;
 
@@ -18,6 +19,8 @@ pub(super) struct Asked<'a> {
     /// The accounts that it may read.
     pub(super) scope: Scope,
     pub(super) parameters: &'a Parameters,
+    /// Ends the request early.
+    pub(super) interrupt: &'a Interrupt,
 }
 
 /// An endpoint of an organization.
