@@ -36,7 +36,7 @@ mod builder;
 mod clock;
 mod compress;
 mod content;
-mod endpoint;
+pub(crate) mod endpoint;
 mod error;
 mod filled;
 mod form;

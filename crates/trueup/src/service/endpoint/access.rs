@@ -51,7 +51,7 @@ struct Organization<'a> {
 struct ListedEndpoint {
     endpoint: &'static str,
     path: String,
-    parameters: &'static [&'static str],
+    parameters: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Vec<&'static str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ fn listed_endpoint(endpoint: &Endpoint, shown: Fields) -> ListedEndpoint {
     ListedEndpoint {
         endpoint: endpoint.name,
         path: format!("/api/{{organization}}/{}", endpoint.name),
-        parameters: endpoint.parameters,
+        parameters: endpoint.parameters.iter().map(|parameter| parameter.name).collect(),
         metrics: names(true),
         dimensions: names(false),
         notes: endpoint.notes,

@@ -4,6 +4,7 @@ use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError};
 use super::super::form::header_text;
 use super::super::{Service, parameters::Parameters};
+use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
 use crate::access::Scope;
 use crate::filter::{NO_FILTERS, from_parameters};
@@ -13,7 +14,40 @@ use std::borrow::Cow;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "events",
-    parameters: &["fields", "start", "end", "account", "accounts", "interval", "filter"],
+    summary: "Metrics over a range of days, by the dimensions named",
+    parameters: &[
+        Parameter::new(
+            "fields",
+            Takes::Names,
+            "Dimensions and metrics, at least one of them a metric. Rows are grouped by the dimensions; any name that is no \
+             metric is one.",
+            "attributionChannel,leads,spend,avgCostPerLead",
+        )
+        .needed(),
+        Parameter::new("start", Takes::Date, "The first day.", "2025-01-01").needed(),
+        Parameter::new("end", Takes::Date, "The last day, which is included.", "2025-03-31").needed(),
+        ACCOUNT,
+        ACCOUNTS,
+        Parameter::new(
+            "interval",
+            Takes::Interval,
+            "How the range is cut into sub-ranges, each of which is computed as if it alone had been asked: not at all, or \
+             into calendar months, weeks from Monday, or days.",
+            "month",
+        ),
+        Parameter::new(
+            "filter",
+            Takes::Filter,
+            "A filter across fields: an object of fields and expressions that all have to hold, or `or`, `and`, `not` over \
+             such objects.",
+            r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#,
+        ),
+    ],
+    filters: Filters::AnyField(
+        "A filter on the field of its name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
+         `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
+         given twice means either value; different ones all have to hold.",
+    ),
     fields: Some(|_| true),
     notes: "fields, start and end are required; fields needs at least one metric. interval is total (the default), month, week \
             or day; with total the range is at most 90 days. Any other parameter is a filter on the field of its name; filter \

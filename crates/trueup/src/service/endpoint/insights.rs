@@ -4,6 +4,7 @@ use super::super::Service;
 use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError, Upstream};
 use super::super::parameters::Parameters;
+use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates, sections};
 use crate::Insight;
 use crate::access::Scope;
@@ -11,7 +12,26 @@ use crate::query::{Accounts, DateRange};
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "insights",
-    parameters: &["account", "accounts", "start", "end", "fields"],
+    summary: "Published insight documents",
+    parameters: &[
+        ACCOUNT,
+        ACCOUNTS,
+        Parameter::new("start", Takes::Date, "The first day of publication; goes with `end`.", "2025-01-01"),
+        Parameter::new(
+            "end",
+            Takes::Date,
+            "The last day of publication, which is included; goes with `start`.",
+            "2025-03-31",
+        ),
+        Parameter::new(
+            "fields",
+            Takes::Names,
+            "Sections of the document. Without it the whole document is returned; a section that a document does not carry is \
+             passed over.",
+            "period,action_items",
+        ),
+    ],
+    filters: Filters::Ignored,
     fields: None,
     notes: "Without start and end: the most recent insight of each account; with both: every insight published in that range. \
             fields names sections of the document; without it the whole document is returned. At most 200 documents.",

@@ -4,6 +4,7 @@ pub(super) mod access;
 mod dates;
 mod events;
 mod insights;
+pub(crate) mod parameter;
 mod sections;
 
 use super::Service;
@@ -13,6 +14,7 @@ use super::parameters::Parameters;
 use crate::Interrupt;
 use crate::access::Scope;
 use crate::dictionary::Field;
+use parameter::{Filters, Parameter};
 
 /// What an endpoint is asked.
 pub(super) struct Asked<'a> {
@@ -24,17 +26,21 @@ pub(super) struct Asked<'a> {
 }
 
 /// An endpoint of an organization.
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     /// The last segment of its path.
-    pub(super) name: &'static str,
-    /// The names of its parameters.
-    pub(super) parameters: &'static [&'static str],
+    pub(crate) name: &'static str,
+    /// What it gives, in a few words.
+    pub(crate) summary: &'static str,
+    /// Its parameters, in the order in which they are listed.
+    pub(crate) parameters: &'static [Parameter],
+    /// What parameters of other names do.
+    pub(crate) filters: Filters,
     /// Which fields it knows; `None` if it is not asked for fields of the dictionary.
-    pub(super) fields: Option<fn(&Field) -> bool>,
+    pub(crate) fields: Option<fn(&Field) -> bool>,
     /// What a caller should know besides.
-    pub(super) notes: &'static str,
+    pub(crate) notes: &'static str,
     pub(super) answer: fn(&Service, &Asked<'_>) -> Result<Content, ServiceError>,
 }
 
 /// All of them, in the order in which they are listed.
-pub(super) static ENDPOINTS: [Endpoint; 2] = [events::ENDPOINT, insights::ENDPOINT];
+pub(crate) static ENDPOINTS: [Endpoint; 2] = [events::ENDPOINT, insights::ENDPOINT];
