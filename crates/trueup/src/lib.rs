@@ -27,10 +27,13 @@
 
 pub mod filter;
 pub mod json;
+pub mod openapi;
 pub mod service;
 
 /// Who may see what: directories, keys, and the scopes that only authorization makes.
 pub use trueup_access as access;
+/// The metrics and dimensions of benchmarks, their months, and what an answer about them holds.
+pub use trueup_core::benchmarks;
 pub use trueup_core::dataset::Insight;
 #[cfg(feature = "arrow")]
 pub use trueup_core::dataset::Tables;

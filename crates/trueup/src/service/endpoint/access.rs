@@ -3,14 +3,15 @@
 use super::super::Service;
 use super::super::content::{Answer, Content};
 use super::super::error::ServiceError;
+use super::super::snapshot::Snapshot;
 use super::{ENDPOINTS, Endpoint};
 use crate::access::{Login, Reach};
 use crate::dictionary::{self, Field, FieldGroup, Format, Kind};
 use serde::{Serialize, Serializer};
 
-pub(in crate::service) fn answer(service: &Service, login: &Login) -> Result<Content, ServiceError> {
+pub(in crate::service) fn answer(service: &Service, snapshot: &Snapshot, login: &Login) -> Result<Content, ServiceError> {
     let reach = service.directory.reach(login)?;
-    let fields = Fields { grading: is_graded(service, &reach) };
+    let fields = Fields { grading: is_graded(snapshot, &reach) };
     let listed = reach.organizations();
     let access = Access {
         user: login.user(),
@@ -26,8 +27,8 @@ pub(in crate::service) fn answer(service: &Service, login: &Login) -> Result<Con
 }
 
 /// Whether an account in reach subscribes to lead grading.
-fn is_graded(service: &Service, reach: &Reach) -> bool {
-    let accounts = service.dataset.accounts();
+fn is_graded(snapshot: &Snapshot, reach: &Reach) -> bool {
+    let accounts = snapshot.dataset.accounts();
     reach.accounts().accounts().any(|key| accounts.lead_grading(key))
 }
 
@@ -124,7 +125,7 @@ impl Entry {
     }
 }
 
-const fn format_name(format: Format) -> &'static str {
+pub(crate) const fn format_name(format: Format) -> &'static str {
     match format {
         Format::Number => "number",
         Format::Decimal => "decimal",

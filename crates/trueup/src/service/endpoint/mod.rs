@@ -1,6 +1,7 @@
 //! The endpoints: what each takes, and how it answers.
 
-pub(super) mod access;
+pub(crate) mod access;
+mod benchmarks;
 mod dates;
 mod events;
 mod insights;
@@ -11,13 +12,19 @@ use super::Service;
 use super::content::Content;
 use super::error::ServiceError;
 use super::parameters::Parameters;
+use super::snapshot::Snapshot;
 use crate::Interrupt;
-use crate::access::Scope;
+use crate::access::{Reach, Scope};
 use crate::dictionary::Field;
 use parameter::{Filters, Parameter};
+use std::sync::Arc;
 
 /// What an endpoint is asked.
 pub(super) struct Asked<'a> {
+    /// The dataset that it is about.
+    pub(super) snapshot: Arc<Snapshot>,
+    /// All that the caller reaches.
+    pub(super) reach: &'a Reach,
     /// The accounts that it may read.
     pub(super) scope: Scope,
     pub(super) parameters: &'a Parameters,
@@ -43,4 +50,4 @@ pub(crate) struct Endpoint {
 }
 
 /// All of them, in the order in which they are listed.
-pub(crate) static ENDPOINTS: [Endpoint; 2] = [events::ENDPOINT, insights::ENDPOINT];
+pub(crate) static ENDPOINTS: [Endpoint; 3] = [events::ENDPOINT, benchmarks::ENDPOINT, insights::ENDPOINT];

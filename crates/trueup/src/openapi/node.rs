@@ -1,0 +1,91 @@
+//! JSON whose members keep the order in which they are written down.
+
+use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A value of JSON.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Bool(bool),
+    Count(usize),
+    Text(Cow<'static, str>),
+    List(Vec<Self>),
+    Object(Vec<(Cow<'static, str>, Self)>),
+}
+
+/// An object of those members.
+pub(super) fn object<N: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (N, Node)>) -> Node {
+    Node::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+/// A list of those texts.
+pub(super) fn texts(names: impl IntoIterator<Item = impl Into<Node>>) -> Node {
+    Node::List(names.into_iter().map(Into::into).collect())
+}
+
+/// A reference to a component.
+pub(super) fn reference(kind: &str, name: &str) -> Node {
+    object([("$ref", format!("#/components/{kind}/{name}").into())])
+}
+
+impl Node {
+    /// The object with one more member; anything else as it is.
+    #[must_use]
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<Self>) -> Self {
+        if let Self::Object(members) = &mut self {
+            members.push((Cow::Borrowed(name), value.into()));
+        }
+        self
+    }
+}
+
+impl From<&'static str> for Node {
+    fn from(text: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Node {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<usize> for Node {
+    fn from(value: usize) -> Self {
+        Self::Count(value)
+    }
+}
+
+impl From<Vec<Self>> for Node {
+    fn from(list: Vec<Self>) -> Self {
+        Self::List(list)
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Count(value) => value.serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(list) => serializer.collect_seq(list),
+            Self::Object(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
+        }
+    }
+}
+
+impl fmt::Display for Node {
+    /// Indented, and ended with a line break.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?;
+        writeln!(f, "{text}")
+    }
+}

@@ -1,0 +1,211 @@
+//! Why a request is refused: one example of every error of the service, whose status, code and words are those of its table.
+
+use crate::access::OutOfReach;
+use crate::access::Refusal as Credentials;
+use crate::query::UnknownInterval;
+use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
+use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
+
+/// One reason.
+pub(super) struct Refusal {
+    /// What the example is called.
+    pub(super) name: &'static str,
+    /// An example of it.
+    pub(super) error: ServiceError,
+    /// The operations that it can be the answer of; none if it is that of what is no operation.
+    pub(super) at: &'static [&'static str],
+    /// When it is the answer.
+    pub(super) when: &'static str,
+    /// A header that goes with it, and what it says.
+    pub(super) header: Option<(&'static str, &'static str)>,
+}
+
+const EVENTS: &[&str] = &["events"];
+const INSIGHTS: &[&str] = &["insights"];
+const RANGED: &[&str] = &["events", "insights"];
+const ACCESS: &[&str] = &["access"];
+const ORGANIZATION: &[&str] = &["events", "benchmarks", "insights"];
+const ALL: &[&str] = &["access", "events", "benchmarks", "insights"];
+const NOWHERE: &[&str] = &[];
+
+/// Every reason, in the order in which a request is looked at.
+pub(super) fn refusals() -> Vec<Refusal> {
+    let mut refusals = path_and_credentials();
+    refusals.extend(parameters());
+    refusals.extend(filters());
+    refusals.extend(sizes());
+    refusals.extend(execution());
+    refusals
+}
+
+const fn refusal(name: &'static str, error: ServiceError, at: &'static [&'static str], when: &'static str) -> Refusal {
+    Refusal { name, error, at, when, header: None }
+}
+
+fn path_and_credentials() -> Vec<Refusal> {
+    let text = str::to_owned;
+    let method = ServiceError::MethodNotAllowed { method: text("POST") };
+    let limited = ServiceError::RateLimited { retry_after_seconds: 2_700 };
+    let out_of_reach = OutOfReach { account: text("elsewhere") };
+    vec![
+        Refusal {
+            header: Some(("Allow", "`GET`.")),
+            ..refusal("method-not-allowed", method, NOWHERE, "The method is not GET.")
+        },
+        refusal(
+            "not-found",
+            ServiceError::NotFound { path: text("/api/acme/reports") },
+            NOWHERE,
+            "There is nothing at the path.",
+        ),
+        refusal(
+            "unauthorized",
+            ServiceError::Unauthorized(Credentials::Missing),
+            ORGANIZATION,
+            "The key is missing, wrong, inactive, revoked, or that of an organization, which are retired.",
+        ),
+        refusal(
+            "signed-out",
+            ServiceError::SignedOut(Credentials::Missing),
+            ACCESS,
+            "Neither a key nor a session is valid.",
+        ),
+        Refusal {
+            header: Some(("Retry-After", "Whole seconds until the hour has passed.")),
+            ..refusal("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
+        },
+        refusal(
+            "inaccessible-organization",
+            ServiceError::InaccessibleOrganization { segment: text("elsewhere") },
+            ORGANIZATION,
+            "The path names no organization and no account that the key reaches, whether it exists or not.",
+        ),
+        refusal(
+            "inaccessible-accounts",
+            ServiceError::InaccessibleAccounts(out_of_reach),
+            ORGANIZATION,
+            "`account` or `accounts` names one that is not of the organization, or not within reach.",
+        ),
+    ]
+}
+
+fn parameters() -> Vec<Refusal> {
+    let text = str::to_owned;
+    let repeated = InvalidQuery::Repeated { parameter: "start", first: text("2025-01-01"), second: text("2025-02-01") };
+    let not_utf8 = InvalidQuery::NotUtf8 { parameter: text("campaign=%FF") };
+    let day = Day::from_number;
+    vec![
+        refusal("missing-fields", ServiceError::MissingFields, EVENTS, "`fields` names nothing."),
+        refusal(
+            "missing-range",
+            ServiceError::MissingRange(MissingRange::Needed("start")),
+            EVENTS,
+            "`start` or `end` is missing or empty.",
+        ),
+        refusal(
+            "missing-range",
+            ServiceError::MissingRange(MissingRange::Unpaired("end")),
+            INSIGHTS,
+            "`start` is given without `end`, or the reverse.",
+        ),
+        refusal("missing-metric", ServiceError::MissingMetric, EVENTS, "None of the fields is a metric."),
+        refusal(
+            "invalid-query",
+            ServiceError::InvalidQuery(repeated),
+            ORGANIZATION,
+            "The query is not UTF-8 once decoded, or a parameter of one value is given twice with different ones.",
+        ),
+        refusal(
+            "invalid-query-encoding",
+            ServiceError::InvalidQuery(not_utf8),
+            ORGANIZATION,
+            "The query is not UTF-8 once it is decoded.",
+        ),
+        refusal(
+            "invalid-fields",
+            ServiceError::ReservedField { name: text("start") },
+            EVENTS,
+            "A field is named `start` or `end`.",
+        ),
+        refusal(
+            "unknown-interval",
+            ServiceError::UnknownInterval(UnknownInterval(text("year"))),
+            EVENTS,
+            "The interval is none of those that there are.",
+        ),
+        refusal(
+            "invalid-date",
+            ServiceError::InvalidDate { parameter: "start", text: text("01/31/2025") },
+            RANGED,
+            "`start` or `end` is no calendar date, or none that data can have.",
+        ),
+        refusal(
+            "invalid-range",
+            ServiceError::ReversedRange { start: day(20_120), end: day(20_089) },
+            RANGED,
+            "`end` is before `start`.",
+        ),
+    ]
+}
+
+fn filters() -> Vec<Refusal> {
+    let fault = filter::from_parameter("campaign", r#"["or", ["near", "drain"]]"#).err();
+    let refused = fault.map(|fault| {
+        refusal(
+            "invalid-filter",
+            ServiceError::InvalidFilter(fault),
+            EVENTS,
+            "A parameter is no filter; the parameter and the place in its expression are named.",
+        )
+    });
+    refused.into_iter().collect()
+}
+
+fn sizes() -> Vec<Refusal> {
+    let Limits { account_intervals, rows, documents, .. } = Limits::default();
+    let year = 365;
+    vec![
+        refusal(
+            "attribution-window",
+            ServiceError::SpanTooLong { days: ATTRIBUTION_WINDOW_DAYS + 1, limit: ATTRIBUTION_WINDOW_DAYS },
+            EVENTS,
+            "With the whole range as the interval, the range is longer than the attribution window.",
+        ),
+        refusal(
+            "too-many-intervals",
+            ServiceError::TooManyIntervals { accounts: 100, sub_ranges: year, limit: account_intervals },
+            EVENTS,
+            "Accounts times sub-ranges are over the limit.",
+        ),
+        refusal(
+            "too-many-rows",
+            ServiceError::TooManyRows { limit: rows },
+            EVENTS,
+            "The answer would have more rows than the limit, counted before filters on metrics.",
+        ),
+        refusal(
+            "too-many-documents",
+            ServiceError::TooManyDocuments { matched: documents + 50, limit: documents },
+            INSIGHTS,
+            "More documents match than the limit.",
+        ),
+    ]
+}
+
+fn execution() -> Vec<Refusal> {
+    let failed = Upstream::Write(std::io::ErrorKind::Other.into());
+    vec![
+        refusal(
+            "upstream-failed",
+            ServiceError::Upstream(failed),
+            ALL,
+            "The data are unreadable or damaged; the cause is told to the operator.",
+        ),
+        refusal(
+            "timeout",
+            ServiceError::Timeout(Interruption::Deadline),
+            ORGANIZATION,
+            "The request took longer than it may.",
+        ),
+    ]
+}
