@@ -1,0 +1,52 @@
+//! What every request passes: its id, the limits, its line in the log.
+
+use crate::Settings;
+use crate::activity::Activity;
+use crate::log::RequestLog;
+use crate::refusal::Refusal;
+use crate::request_id::{self, REQUEST_ID, RequestIds};
+use crate::routes::router;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use std::sync::Arc;
+use tower_service::Service as _;
+use tracing::Instrument as _;
+use trueup::service::Service;
+
+/// Answers requests of all connections.
+pub(crate) struct Front {
+    pub(crate) settings: Settings,
+    ids: RequestIds,
+    router: Router,
+}
+
+impl Front {
+    pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
+        let router = router(service, &settings);
+        Self { settings, ids: RequestIds::default(), router }
+    }
+
+    /// The answer to a request of a connection. Dropping the future, or the body of the answer, ends the request.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, activity: &Activity) -> Response<Body> {
+        let id = self.ids.of(request.headers());
+        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), activity.begin());
+        let response = match Refusal::of(request.uri(), request.headers(), &self.settings) {
+            Some(refusal) => refusal.response(),
+            None => {
+                let span = tracing::error_span!("request", %id);
+                match self.router.clone().call(request).instrument(span).await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                }
+            }
+        };
+        let (mut parts, body) = response.into_parts();
+        if let Some(id) = request_id::header(&id) {
+            parts.headers.insert(REQUEST_ID, id);
+        }
+        let body = log.answered(parts.status.as_u16(), body);
+        Response::from_parts(parts, body)
+    }
+}

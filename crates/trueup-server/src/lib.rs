@@ -1,0 +1,32 @@
+//! HTTP in front of the facade: a thin adapter that hands requests to [`Service::handle`](trueup::service::Service::handle) and sends
+//! what it answers. It adds nothing to status, body and headers but `X-Request-Id`, `Date` and how the body is framed.
+//!
+//! - A service with an asynchronous runtime calls [`serve`]; any other program makes a [`Server`].
+//! - `GET /health` is answered by the server itself, every other path by the facade.
+//! - A query works in a thread of its own, [`Settings::max_requests_at_once`] of them at a time; it is cancelled when its caller goes
+//!   away. Large answers are made as they are sent, a chunk at a time, so a slow caller holds no thread.
+//! - Requests that are too large are answered 414 or 431; whoever does not send or does not take anything is disconnected.
+//! - Each request is one line of [`tracing`]'s log, without keys, paths or queries; give [`log_failure`] to the service and the causes
+//!   of failures are logged too, next to the id of the request.
+
+mod activity;
+mod answer;
+mod connection;
+mod facade_request;
+mod front;
+mod ignored_body;
+mod log;
+mod refusal;
+mod request_id;
+mod routes;
+mod serve;
+mod server;
+mod settings;
+mod signal;
+mod stream;
+
+pub use log::log_failure;
+pub use serve::serve;
+pub use server::Server;
+pub use settings::Settings;
+pub use signal::stop_signal;

@@ -1,0 +1,81 @@
+//! The server for programs without an asynchronous runtime of their own.
+
+use crate::{Settings, serve, stop_signal};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use trueup::service::Service;
+
+/// How long a cancelled query may take to see that it is, before the threads are left to themselves.
+const CANCELLED_QUERIES: Duration = Duration::from_secs(1);
+
+/// A server that listens, with threads of its own.
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// # fn main() -> std::io::Result<()> {
+/// # let service: Arc<trueup::service::Service> = unimplemented!();
+/// use trueup_server::{Server, Settings};
+///
+/// let server = Server::bind("127.0.0.1:8080", service, Settings::default())?;
+/// println!("listening on http://{}", server.local_addr());
+/// server.run()
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+    service: Arc<Service>,
+    settings: Settings,
+}
+
+impl Server {
+    /// Listens at an address; callers may connect from here on, and are answered once the server runs. Port 0 takes any that is free.
+    ///
+    /// # Errors
+    /// When the address is not one, is taken, or must not be used; or when no threads can be started.
+    pub fn bind(address: impl ToSocketAddrs, service: Arc<Service>, settings: Settings) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = Builder::new_multi_thread().thread_name("trueup-server").enable_all().build()?;
+        Ok(Self { runtime, listener, address, service, settings })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until Ctrl-C or, on Unix, `SIGTERM`; then as [`serve`] ends.
+    ///
+    /// # Errors
+    /// When signals cannot be heard, or the listener is not usable.
+    pub fn run(self) -> io::Result<()> {
+        let signal = {
+            let _entered = self.runtime.enter();
+            stop_signal()?
+        };
+        self.run_until(signal)
+    }
+
+    /// Answers until `signal` is ready; then as [`serve`] ends. The signal is polled in the server's own runtime; a channel of tokio's
+    /// is one that any thread can send.
+    ///
+    /// # Errors
+    /// When the listener is not usable.
+    pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
+        let Self { runtime, listener, service, settings, .. } = self;
+        let ended = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            serve(listener, service, settings, signal).await
+        });
+        runtime.shutdown_timeout(CANCELLED_QUERIES);
+        ended
+    }
+}

@@ -1,0 +1,58 @@
+//! What a server allows its callers.
+
+use std::thread;
+use std::time::Duration;
+
+/// What a server allows its callers; how much one request may ask for is the service's own:
+/// [`Limits`](trueup::service::Limits).
+///
+/// ```
+/// use std::time::Duration;
+/// use trueup_server::Settings;
+///
+/// let settings = Settings { shutdown_grace: Duration::from_secs(5), ..Settings::default() };
+/// assert!(settings.max_connections > settings.max_requests_at_once);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Connections that are open at once; others wait to be accepted.
+    pub max_connections: usize,
+    /// Requests that are worked on at once, each in a thread of its own; others wait, and sending an answer is no work.
+    pub max_requests_at_once: usize,
+    /// Bytes of the names and values of a request's headers, with four for each header; beyond them the answer is 431.
+    pub max_header_bytes: usize,
+    /// Headers of a request; beyond them the answer is 431.
+    pub max_headers: usize,
+    /// Bytes of a request's path and query, as they are sent; beyond them the answer is 414.
+    pub max_url_bytes: usize,
+    /// Bytes of a request's body that are read, to no end but to hear the next request; the connection of a longer one is closed
+    /// when it has been answered.
+    pub max_ignored_body_bytes: usize,
+    /// From the first byte of a request, or from a new connection, to the end of its headers; later the connection is closed. A
+    /// body gets as long again.
+    pub header_timeout: Duration,
+    /// From one answer to the first byte of the next request; later the connection is closed.
+    pub idle_timeout: Duration,
+    /// How long a caller may take nothing of what is sent; later the connection is closed.
+    pub write_timeout: Duration,
+    /// How long what runs may run on when the server is told to end.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            max_connections: 1_024,
+            max_requests_at_once: (4 * cores).max(16),
+            max_header_bytes: 16 * 1024,
+            max_headers: 64,
+            max_url_bytes: 32 * 1024,
+            max_ignored_body_bytes: 64 * 1024,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            write_timeout: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(30),
+        }
+    }
+}

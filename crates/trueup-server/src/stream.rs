@@ -1,0 +1,133 @@
+//! A connection that ends by itself when the other side does nothing.
+
+use crate::Settings;
+use crate::activity::Activity;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A TCP stream with the timeouts of [`Settings`]: those of reading hold while no request is answered, that of writing whenever there
+/// is something to write.
+pub(crate) struct Stream {
+    tcp: TcpStream,
+    activity: Activity,
+    timeouts: Timeouts,
+    awaited: Awaited,
+    /// Requests that had begun when `awaited` was last looked at.
+    begun: u64,
+    /// Runs while a read waits.
+    reading: Option<Pin<Box<Sleep>>>,
+    /// Runs while a write waits.
+    writing: Option<Pin<Box<Sleep>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Timeouts {
+    header: Duration,
+    idle: Duration,
+    write: Duration,
+}
+
+/// What is to be read next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    /// The rest of the headers of a request; a new connection owes its first byte too.
+    Headers,
+    /// The first byte of another request.
+    Request,
+}
+
+impl Stream {
+    pub(crate) fn new(tcp: TcpStream, activity: Activity, settings: &Settings) -> Self {
+        let timeouts =
+            Timeouts { header: settings.header_timeout, idle: settings.idle_timeout, write: settings.write_timeout };
+        // The time of the headers of the first request runs from here, not from the first read.
+        let reading = Some(Box::pin(sleep(timeouts.header)));
+        Self { tcp, activity, timeouts, awaited: Awaited::Headers, begun: 0, reading, writing: None }
+    }
+
+    /// Waits for bytes no longer than it may.
+    fn poll_read_time(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        if self.activity.is_answering() {
+            // Bytes are not all that this task waits for: once the answer has ended, another request is due.
+            self.activity.wake_at_end(cx.waker());
+            self.reading = None;
+            return Poll::Pending;
+        }
+        let limit = match self.awaited {
+            Awaited::Headers => self.timeouts.header,
+            Awaited::Request => self.timeouts.idle,
+        };
+        let timer = self.reading.get_or_insert_with(|| Box::pin(sleep(limit)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "no request came in time"))
+    }
+
+    /// Goes on after a write: an error once it has waited too long.
+    fn after_write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.writing = None;
+            // The end of an answer may still be on its way when the next request is awaited: its time starts behind it.
+            if self.awaited == Awaited::Request
+                && let Some(timer) = &mut self.reading
+            {
+                timer.as_mut().reset(Instant::now() + self.timeouts.idle);
+            }
+            return written;
+        }
+        let limit = self.timeouts.write;
+        let timer = self.writing.get_or_insert_with(|| Box::pin(sleep(limit)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "nothing of the answer was taken in time")))
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let begun = self.activity.begun();
+        if begun != self.begun {
+            (self.begun, self.awaited, self.reading) = (begun, Awaited::Request, None);
+        }
+        let filled = buf.filled().len();
+        if let Poll::Ready(read) = Pin::new(&mut self.tcp).poll_read(cx, buf) {
+            let is_first_byte = self.awaited == Awaited::Request && buf.filled().len() > filled;
+            if is_first_byte && !self.activity.is_answering() {
+                (self.awaited, self.reading) = (Awaited::Headers, None);
+            }
+            return Poll::Ready(read);
+        }
+        self.poll_read_time(cx).map(Err)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.tcp).poll_write(cx, buf);
+        self.after_write(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs);
+        self.after_write(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.tcp.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}
