@@ -76,7 +76,10 @@ impl Interrupt {
     }
 
     /// Whether to go on.
-    pub(crate) fn check(&self) -> Result<(), Interruption> {
+    ///
+    /// # Errors
+    /// What ends the queries that hold this.
+    pub fn check(&self) -> Result<(), Interruption> {
         if self.canceled.load(Ordering::Relaxed) {
             return Err(Interruption::Canceled);
         }

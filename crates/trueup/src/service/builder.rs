@@ -1,13 +1,15 @@
 //! How a service is put together.
 
-use super::filled::Filled;
+use super::gathered::Worker;
+use super::snapshot::Snapshot;
 use super::{Clock, Limits, Service, ServiceError, SystemClock};
 use crate::Dataset;
 use crate::access::Directory;
-use std::sync::Arc;
+use crate::benchmarks::Privacy;
+use std::sync::{Arc, RwLock};
 
 /// What is told of each request that is not answered.
-pub(super) type FailureHook = Box<dyn Fn(&ServiceError) + Send + Sync>;
+pub(super) type FailureHook = Arc<dyn Fn(&ServiceError) + Send + Sync>;
 
 /// Puts a [`Service`] together: the limits are the usual ones and the clock is this machine's unless they are set.
 pub struct ServiceBuilder {
@@ -16,15 +18,15 @@ pub struct ServiceBuilder {
 
 impl ServiceBuilder {
     pub(super) fn new(dataset: Arc<Dataset>, directory: Arc<dyn Directory>) -> Self {
-        let (limits, clock) = (Limits::default(), Box::new(SystemClock));
         Self {
             service: Service {
-                dataset,
+                snapshot: RwLock::new(Snapshot::new(dataset)),
                 directory,
-                limits,
-                clock,
-                on_failure: Box::new(|_| ()),
-                filled: Filled::default(),
+                limits: Limits::default(),
+                privacy: Privacy::default(),
+                clock: Box::new(SystemClock),
+                on_failure: Arc::new(|_| ()),
+                worker: Worker::default(),
             },
         }
     }
@@ -36,6 +38,13 @@ impl ServiceBuilder {
         self
     }
 
+    /// What has to hold of a benchmark before it is shown; [`Privacy`] has bounds of its own that no setting passes.
+    #[must_use]
+    pub const fn privacy(mut self, privacy: Privacy) -> Self {
+        self.service.privacy = privacy;
+        self
+    }
+
     /// What the time is.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
@@ -44,10 +53,11 @@ impl ServiceBuilder {
     }
 
     /// Is told of each request that is not answered, and why: of the cause too
-    /// ([`Error::source`](std::error::Error::source)), which callers are not told. It holds no key.
+    /// ([`Error::source`](std::error::Error::source)), which callers are not told. It holds no key. Also of a gathering of
+    /// benchmarks that failed when no request waited for it.
     #[must_use]
     pub fn on_failure(mut self, hook: impl Fn(&ServiceError) + Send + Sync + 'static) -> Self {
-        self.service.on_failure = Box::new(hook);
+        self.service.on_failure = Arc::new(hook);
         self
     }
 

@@ -37,7 +37,8 @@ impl Content {
             serde_json::to_string(&Told { error: &told.words, code: told.code }).unwrap_or_else(|_| "{}".to_owned());
         let headers = match error {
             ServiceError::MethodNotAllowed { .. } => vec![("Allow", Cow::Borrowed("GET"))],
-            ServiceError::RateLimited { retry_after_seconds } => {
+            ServiceError::RateLimited { retry_after_seconds }
+            | ServiceError::BenchmarksGathering { retry_after_seconds } => {
                 vec![("Retry-After", Cow::Owned(retry_after_seconds.to_string()))]
             }
             _ => Vec::new(),

@@ -1,9 +1,12 @@
 //! Why a request is not answered.
 
+use super::GatheringError;
 use crate::access::{self, Hourly, OutOfReach, Refusal};
+use crate::benchmarks::{BenchmarkFault, Dimension};
 use crate::filter::InvalidFilter;
 use crate::query::{FilterFault, UnknownInterval};
 use crate::{DatasetError, Day, Error, Interruption, QueryError};
+use std::sync::Arc;
 
 /// Why a request is not answered. What a caller is told stands in one table, from which the text of this error is taken too; a cause
 /// that callers are not told is its [source](std::error::Error::source).
@@ -76,6 +79,15 @@ pub enum ServiceError {
         /// Documents allowed.
         limit: usize,
     },
+    /// Benchmarks are not asked for as they can be.
+    Benchmarks(BenchmarkFault),
+    /// Benchmarks are filtered by an expression, where they are by one value.
+    BenchmarkExpression {
+        /// The dimension that is filtered on.
+        dimension: Dimension,
+        /// The expression.
+        expression: String,
+    },
     /// The credentials let nobody in.
     Unauthorized(Refusal),
     /// The credentials let nobody in, where a session would have been enough.
@@ -104,6 +116,11 @@ pub enum ServiceError {
     },
     /// The dataset or the directory failed.
     Upstream(Upstream),
+    /// The figures of benchmarks are not there yet.
+    BenchmarksGathering {
+        /// Seconds after which to ask again.
+        retry_after_seconds: u32,
+    },
     /// The query was ended before it was answered.
     Timeout(Interruption),
 }
@@ -146,6 +163,9 @@ pub enum Upstream {
     /// The query, for no fault of the caller's.
     #[error(transparent)]
     Query(Error),
+    /// The gathering of the figures of benchmarks, for all requests that waited for it.
+    #[error("the figures of benchmarks were not gathered: {0}")]
+    Benchmarks(Arc<GatheringError>),
     /// The directory.
     #[error(transparent)]
     Directory(access::Error),

@@ -1,18 +1,25 @@
 //! Which columns the events in a scope fill: what one tenant is told of a name must not depend on the columns of another.
 
-use super::{Service, ServiceError};
+use super::ServiceError;
+use super::snapshot::Snapshot;
 use crate::access::Scope;
 use crate::query::{EventsQuery, Filter, Test};
 use crate::{Execution, Interrupt, Value, dictionary};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was found before. A dataset never changes, so neither does what is found: there is one entry for each column that a scope
-/// asked for.
+/// What was found before: for a column of the dataset, whether an account fills it. A dataset never changes, so neither does what is
+/// found; and it holds no more than its columns times the accounts, whatever is asked.
 #[derive(Debug, Default)]
-pub(super) struct Filled(Mutex<HashMap<(Scope, String), bool>>);
+pub(super) struct Filled(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 
-impl Service {
+impl Filled {
+    fn found(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<String, bool>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Snapshot {
     /// Those of the names that neither the dictionary nor any event in scope knows, in order, each once.
     pub(super) fn unknown(
         &self,
@@ -31,22 +38,39 @@ impl Service {
 
     /// Whether an event in scope, of any day, has a value in the column.
     fn fills(&self, scope: &Scope, column: &str, interrupt: &Interrupt) -> Result<bool, ServiceError> {
-        let Some(range) = self.dataset.date_range().filter(|_| self.dataset.columns().contains(column)) else {
+        let Some(range) = self.days.filter(|_| self.dataset.columns().contains(column)) else {
             return Ok(false);
         };
-        let key = (scope.clone(), column.to_owned());
-        let before = self.filled.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        if let Some(is_filled) = before {
-            return Ok(is_filled);
+        let mut open: BTreeMap<String, bool> = BTreeMap::new();
+        {
+            let found = self.filled.found();
+            let known = found.get(column);
+            for account in scope.accounts() {
+                match known.and_then(|known| known.get(account)) {
+                    Some(true) => return Ok(true),
+                    Some(false) => (),
+                    None => _ = open.insert(account.to_owned(), false),
+                }
+            }
         }
-        let query = EventsQuery::new(["eventCount"], range.start, range.end)
-            .accounts(scope.accounts())
+        if open.is_empty() {
+            return Ok(false);
+        }
+        let query = EventsQuery::new(["account", "eventCount"], range.start, range.end)
+            .accounts(open.keys())
             .allow_long_total()
             .filter(Filter::field(column, Test::NotEmpty));
         let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
         let table = self.dataset.run(&query, execution).map_err(ServiceError::query)?;
-        let is_filled = table.value(0, "eventCount") != Some(Value::Count(0));
-        self.filled.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, is_filled);
+        for row in 0..table.len() {
+            if let Some(Value::Text(account)) = table.value(row, "account")
+                && let Some(is_filled) = open.get_mut(account)
+            {
+                *is_filled = true;
+            }
+        }
+        let is_filled = open.values().any(|is_filled| *is_filled);
+        self.filled.found().entry(column.to_owned()).or_default().append(&mut open);
         Ok(is_filled)
     }
 }

@@ -30,12 +30,13 @@ impl Service {
     }
 
     fn answer(&self, request: &Request) -> Result<Content, ServiceError> {
+        let snapshot = self.snapshot();
         let interrupt = request.interrupt.within(self.limits.deadline);
         let (path, query) = request.path_and_query.split_once('?').unwrap_or((&request.path_and_query, ""));
         match Route::new(&request.method, path)? {
             Route::Access => {
                 let login = self.authenticate_or_session(request)?;
-                access::answer(self, &login)
+                access::answer(self, &snapshot, &login)
             }
             Route::Endpoint { endpoint, organization, segment } => {
                 let login = self.authenticate(request)?;
@@ -50,7 +51,8 @@ impl Service {
                 } else {
                     whole.narrow(accounts).map_err(ServiceError::InaccessibleAccounts)?
                 };
-                (endpoint.answer)(self, &Asked { scope, parameters: &parameters, interrupt: &interrupt })
+                let (parameters, interrupt) = (&parameters, &interrupt);
+                (endpoint.answer)(self, &Asked { snapshot, reach: &reach, scope, parameters, interrupt })
             }
         }
     }

@@ -14,10 +14,18 @@ pub struct Limits {
     pub documents: usize,
     /// How long one query may work.
     pub deadline: Duration,
+    /// How long a request for benchmarks may wait for figures that are being gathered.
+    pub benchmarks_wait: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { account_intervals: 20_000, rows: 1_000_000, documents: 200, deadline: Duration::from_secs(30) }
+        Self {
+            account_intervals: 20_000,
+            rows: 1_000_000,
+            documents: 200,
+            deadline: Duration::from_secs(30),
+            benchmarks_wait: Duration::from_secs(2),
+        }
     }
 }

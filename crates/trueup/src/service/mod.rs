@@ -1,7 +1,7 @@
 //! The service: requests in, responses out, in this process and without a network.
 //!
 //! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and gives the [`Response`]. Services that link trueup and
-//! know their users ask with [`Service::events`] and [`Service::insights`] instead; which accounts may be read is a
+//! know their users ask with [`Service::events`], [`Service::benchmarks`] and [`Service::insights`] instead; which accounts may be read is a
 //! [`Scope`](crate::access::Scope), which only authorization makes.
 //!
 //! ```
@@ -40,37 +40,43 @@ pub(crate) mod endpoint;
 mod error;
 mod filled;
 mod form;
+mod gathered;
 mod handle;
 mod limits;
 mod parameters;
 mod request;
 mod response;
 mod route;
+mod snapshot;
 mod table;
 
 pub use body::Body;
 pub use builder::ServiceBuilder;
 pub use clock::{Clock, SystemClock};
 pub use error::{InvalidQuery, MissingRange, ServiceError, Upstream};
+pub use gathered::GatheringError;
 pub use limits::Limits;
 pub use request::Request;
 pub use response::Response;
 
 use crate::Dataset;
 use crate::access::Directory;
+use crate::benchmarks::Privacy;
 use builder::FailureHook;
-use filled::Filled;
+use gathered::Worker;
+use snapshot::Snapshot;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A dataset and a directory, ready to answer; shared between threads freely.
 pub struct Service {
-    dataset: Arc<Dataset>,
+    snapshot: RwLock<Arc<Snapshot>>,
     directory: Arc<dyn Directory>,
     limits: Limits,
+    privacy: Privacy,
     clock: Box<dyn Clock>,
     on_failure: FailureHook,
-    filled: Filled,
+    worker: Worker,
 }
 
 impl Service {
@@ -79,10 +85,39 @@ impl Service {
         ServiceBuilder::new(dataset, directory)
     }
 
-    /// The data that it answers from.
+    /// The data that it answers from: that of requests that begin now.
     #[must_use]
-    pub fn dataset(&self) -> &Dataset {
-        &self.dataset
+    pub fn dataset(&self) -> Arc<Dataset> {
+        Arc::clone(&self.snapshot().dataset)
+    }
+
+    /// Answers from another dataset, such as a later version of the same. Requests that have begun see the one that they began with
+    /// to their end; all that was kept about it goes with the last of them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use trueup::service::Service;
+    ///
+    /// fn reopen(service: &Service, folder: &std::path::Path) -> Result<(), trueup::DatasetError> {
+    ///     service.replace_dataset(Arc::new(trueup::Dataset::open(folder)?));
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn replace_dataset(&self, dataset: Arc<Dataset>) {
+        if !Arc::ptr_eq(&self.dataset(), &dataset) {
+            let snapshot = Snapshot::new(dataset);
+            let replaced = {
+                let mut held = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+                std::mem::replace(&mut *held, snapshot)
+            };
+            // What is let go may be large: nobody waits for that.
+            drop(replaced);
+        }
+    }
+
+    /// What a request that begins now sees.
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Who may see what; changes count from the next request on.

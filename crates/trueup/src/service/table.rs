@@ -1,6 +1,7 @@
 //! Every error of the service: its status, its code and its words, in one table.
 
 use super::error::{InvalidQuery, MissingRange, ServiceError};
+use crate::benchmarks::{BenchmarkFault, Dimension};
 use crate::dictionary::{Kind, fields};
 use crate::query::Interval;
 
@@ -120,6 +121,16 @@ impl ServiceError {
                     ),
                 };
             }
+            Self::Benchmarks(fault) => (400, benchmarks_code(fault), fault.to_string()),
+            Self::BenchmarkExpression { dimension, expression } => (
+                400,
+                "not-benchmarkable",
+                format!(
+                    "benchmarks are filtered on one value of a dimension, but `{dimension}` was given the expression \
+                     `{expression}`; give the value itself, of any of {}",
+                    benchmark_dimensions().join(", ")
+                ),
+            ),
             Self::Unauthorized(_) => (
                 401,
                 "unauthorized",
@@ -164,6 +175,13 @@ impl ServiceError {
                 "upstream-failed",
                 "an upstream data service failed or gave an unreadable response; retry later".to_owned(),
             ),
+            Self::BenchmarksGathering { retry_after_seconds } => (
+                503,
+                "benchmarks-gathering",
+                format!(
+                    "the benchmarks of this month are still being gathered; retry in {retry_after_seconds} seconds"
+                ),
+            ),
             Self::Timeout(_) => (
                 504,
                 "timeout",
@@ -172,6 +190,20 @@ impl ServiceError {
         };
         Told { status, code: Some(code), words }
     }
+}
+
+const fn benchmarks_code(fault: &BenchmarkFault) -> &'static str {
+    match fault {
+        BenchmarkFault::MissingMetric => "missing-metric",
+        BenchmarkFault::InvalidMonth { .. } => "invalid-month",
+        BenchmarkFault::FutureMonth { .. } => "future-month",
+        // A field or a filter that benchmarks do not know, or not in that way.
+        _ => "not-benchmarkable",
+    }
+}
+
+fn benchmark_dimensions() -> [String; Dimension::ALL.len()] {
+    Dimension::ALL.map(|dimension| format!("`{dimension}`"))
 }
 
 fn metrics() -> impl Iterator<Item = &'static str> {

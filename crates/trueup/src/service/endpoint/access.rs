@@ -9,7 +9,11 @@ use crate::access::{Login, Reach};
 use crate::dictionary::{self, Field, FieldGroup, Format, Kind};
 use serde::{Serialize, Serializer};
 
-pub(in crate::service) fn answer(service: &Service, snapshot: &Snapshot, login: &Login) -> Result<Content, ServiceError> {
+pub(in crate::service) fn answer(
+    service: &Service,
+    snapshot: &Snapshot,
+    login: &Login,
+) -> Result<Content, ServiceError> {
     let reach = service.directory.reach(login)?;
     let fields = Fields { grading: is_graded(snapshot, &reach) };
     let listed = reach.organizations();

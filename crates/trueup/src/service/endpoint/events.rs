@@ -3,6 +3,7 @@
 use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError};
 use super::super::form::header_text;
+use super::super::snapshot::Snapshot;
 use super::super::{Service, parameters::Parameters};
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
@@ -76,31 +77,32 @@ impl Service {
     /// }
     /// ```
     pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
-        self.events_within(scope, query, &Interrupt::after(self.limits.deadline))
+        self.events_within(&self.snapshot(), scope, query, &Interrupt::after(self.limits.deadline))
     }
 
     fn events_within(
         &self,
+        snapshot: &Snapshot,
         scope: &Scope,
         query: &EventsQuery,
         interrupt: &Interrupt,
     ) -> Result<ResultTable, ServiceError> {
         let query = query.clone().accounts(scope.accounts());
-        let sub_ranges = self.dataset.explain(&query).map_err(ServiceError::query)?.sub_ranges.len();
+        let sub_ranges = snapshot.dataset.explain(&query).map_err(ServiceError::query)?.sub_ranges.len();
         let (accounts, limit) = (scope.len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
         let execution =
             Execution { max_rows: Some(self.limits.rows), interrupt: interrupt.clone(), ..Execution::default() };
-        self.dataset.run(&query, execution).map_err(ServiceError::query)
+        snapshot.dataset.run(&query, execution).map_err(ServiceError::query)
     }
 }
 
 fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
     let (query, names) = query(asked.parameters)?;
-    let table = service.events_within(&asked.scope, &query, asked.interrupt)?;
-    let unknown = service.unknown(&asked.scope, names, asked.interrupt)?;
+    let table = service.events_within(&asked.snapshot, &asked.scope, &query, asked.interrupt)?;
+    let unknown = asked.snapshot.unknown(&asked.scope, names, asked.interrupt)?;
     let unknown = unknown.iter().map(|name| header_text(name)).collect::<Vec<_>>().join(", ");
     let mut content = Content::new(Answer::Rows(table));
     if !unknown.is_empty() {

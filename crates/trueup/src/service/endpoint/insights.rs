@@ -4,6 +4,7 @@ use super::super::Service;
 use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError, Upstream};
 use super::super::parameters::Parameters;
+use super::super::snapshot::Snapshot;
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates, sections};
 use crate::Insight;
@@ -48,9 +49,18 @@ impl Service {
     /// # Errors
     /// More match than the limits allow, or the dataset fails.
     pub fn insights(&self, scope: &Scope, range: Option<DateRange>) -> Result<Vec<Insight>, ServiceError> {
+        self.insights_of(&self.snapshot(), scope, range)
+    }
+
+    fn insights_of(
+        &self,
+        snapshot: &Snapshot,
+        scope: &Scope,
+        range: Option<DateRange>,
+    ) -> Result<Vec<Insight>, ServiceError> {
         let limit = self.limits.documents;
         let accounts = Accounts::Only(scope.accounts().map(str::to_owned).collect());
-        let found = self.dataset.insights(&accounts, range, limit)?;
+        let found = snapshot.dataset.insights(&accounts, range, limit)?;
         if found.matched > limit {
             return Err(ServiceError::TooManyDocuments { matched: found.matched, limit });
         }
@@ -62,7 +72,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     let range = range(asked.parameters)?;
     let wanted: Vec<&str> = asked.parameters.list("fields").collect();
     let mut text = String::from("[");
-    for insight in service.insights(&asked.scope, range)? {
+    for insight in service.insights_of(&asked.snapshot, &asked.scope, range)? {
         if text.len() > 1 {
             text.push(',');
         }

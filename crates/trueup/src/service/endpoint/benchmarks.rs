@@ -1,0 +1,169 @@
+//! Anonymous figures of an industry for one month.
+
+use super::super::Service;
+use super::super::content::{Answer, Content};
+use super::super::error::{ServiceError, Upstream};
+use super::super::gathered::Patience;
+use super::super::parameters::Parameters;
+use super::super::snapshot::Snapshot;
+use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
+use super::{Asked, Endpoint, dates};
+use crate::access::{Reach, Scope};
+use crate::benchmarks::{self, BenchmarkFault, Dimension, Period, Question, Row, Selection};
+use crate::query::Filter;
+use crate::{Day, Interrupt, filter};
+use std::sync::Arc;
+
+pub(super) const ENDPOINT: Endpoint = Endpoint {
+    name: "benchmarks",
+    summary: "Anonymous figures of an industry for one month",
+    parameters: &[
+        Parameter::new(
+            "fields",
+            Takes::Names,
+            "Metrics with benchmarks, and dimensions to group by. Without it, every such metric.",
+            "bookRate,roasClosed,attributionChannel",
+        ),
+        Parameter::new(
+            "month",
+            Takes::Month,
+            "The month, as `YYYY-MM`, or `previous-mtd` for the month before up to the same day. Without it, the current month, \
+             which runs to today.",
+            "2025-01",
+        ),
+        ACCOUNT,
+        ACCOUNTS,
+    ],
+    filters: Filters::Dimensions(
+        "A filter on the dimension of its name, by equality with the one value given, which is taken as it is; an expression is \
+         refused.",
+    ),
+    fields: Some(|field| field.benchmark),
+    notes: "How the accounts in the industries of those asked for stand in one calendar month: for each segment the series \
+            benchmark (the pooled figure), then p10, p25, p50, p75 and p90 of the accounts. fields defaults to every metric \
+            listed here, month to the current month, to date; previous-mtd is the month before up to the same day. A parameter \
+            named as one of the dimensions listed here filters on one value. A figure that could tell of a single account is \
+            null, and a segment without any figure is left out. 503 while the figures of a month are still being gathered.",
+    answer,
+};
+
+/// The parameters that have one value.
+const SINGLE: [&str; 1] = ["month"];
+
+/// After how many seconds it is worth asking again for figures that were not there.
+const RETRY_AFTER_SECONDS: u32 = 2;
+
+impl Service {
+    /// The benchmarks of a period for the accounts in scope, whose industries are compared; no account out of `reach`, which is all
+    /// that the caller may see, can be told from the rows. By dimensions, byte by byte, then by series; none if there is nothing to
+    /// show.
+    ///
+    /// # Errors
+    /// The figures are not there in the time that the limits allow, or they could not be gathered.
+    ///
+    /// ```
+    /// use trueup::Day;
+    /// use trueup::access::Reach;
+    /// use trueup::benchmarks::{Metric, Period, Row, Selection, Series};
+    /// use trueup::service::Service;
+    ///
+    /// /// The book rate that half of the industry does not reach, if enough accounts stand behind it.
+    /// fn median(service: &Service, reach: &Reach, today: Day) -> Result<Option<f64>, Box<dyn std::error::Error>> {
+    ///     let period = Period::read(Some("2025-01"), today)?;
+    ///     let selection = Selection::new([Metric::BookRate], []);
+    ///     let rows = service.benchmarks(reach, reach.accounts(), &selection, period)?;
+    ///     Ok(rows.iter().find(|row| row.series == Series::P50).and_then(|row| row.metrics[0]))
+    /// }
+    /// ```
+    pub fn benchmarks(
+        &self,
+        reach: &Reach,
+        scope: &Scope,
+        selection: &Selection,
+        period: Period,
+    ) -> Result<Vec<Row>, ServiceError> {
+        let interrupt = Interrupt::after(self.limits.deadline);
+        self.benchmarks_within(&self.snapshot(), reach, scope, (period, selection), &interrupt)
+    }
+
+    /// How many times the figures of a month, or of a part of one, began to be gathered for benchmarks, of the dataset that the service
+    /// answers from now: once for each whole month that was asked for, unless a gathering failed.
+    #[must_use]
+    pub fn benchmark_gatherings(&self) -> u64 {
+        self.snapshot().gathered.begun()
+    }
+
+    fn benchmarks_within(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        reach: &Reach,
+        scope: &Scope,
+        (period, selection): (Period, &Selection),
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Row>, ServiceError> {
+        // Nobody has a customer in days that the dataset has no rows of.
+        if !snapshot.meets(period.range) {
+            return Ok(Vec::new());
+        }
+        let patience = Patience { wait: self.limits.benchmarks_wait, interrupt };
+        let figures = snapshot
+            .figures(period, &self.worker, &self.on_failure, &patience)
+            .ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?
+            .map_err(|error| ServiceError::Upstream(Upstream::Benchmarks(error)))?;
+        let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
+        Ok(figures.answer(&Question { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
+    }
+}
+
+fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
+    let (period, selection) = question(asked.parameters, service.clock.today())?;
+    let about = (period, &selection);
+    let rows = service.benchmarks_within(&asked.snapshot, asked.reach, &asked.scope, about, asked.interrupt)?;
+    let text = written(&selection, &rows).map_err(std::io::Error::from)?;
+    Ok(Content::new(Answer::Text(text)))
+}
+
+/// What the parameters ask, refused for the first fault in the order of the contract.
+fn question(parameters: &Parameters, today: Day) -> Result<(Period, Selection), ServiceError> {
+    let fields: Vec<&str> = parameters.list("fields").collect();
+    let named: Vec<&str> = ENDPOINT.parameters.iter().map(|parameter| parameter.name).collect();
+    let filters = parameters.others(&named);
+    let pairs: Vec<(&str, &str)> = filters.iter().map(|(name, value)| (&**name, &**value)).collect();
+    let read = benchmarks::read(&fields, &pairs, dates::given(parameters, "month"), today);
+    if !matches!(read, Err(BenchmarkFault::MissingMetric)) {
+        parameters.check(&SINGLE)?;
+    }
+    let read = read.map_err(ServiceError::Benchmarks)?;
+    for (name, value) in pairs {
+        if let Some(dimension) = Dimension::from_name(name).filter(|_| !is_literal(name, value)) {
+            return Err(ServiceError::BenchmarkExpression { dimension, expression: value.to_owned() });
+        }
+    }
+    Ok(read)
+}
+
+/// Whether the filter language takes the value of a parameter for the text itself, and not for an expression.
+fn is_literal(name: &str, value: &str) -> bool {
+    filter::from_parameter(name, value).is_ok_and(|filter| filter == Filter::equals(name, value))
+}
+
+/// The rows as one JSON array.
+fn written(selection: &Selection, rows: &[Row]) -> Result<String, serde_json::Error> {
+    let mut text = String::from("[");
+    for row in rows {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(&format!("{{\"series\":\"{}\",\"cohortAccounts\":{}", row.series, row.cohort_accounts));
+        for (dimension, value) in selection.dimensions().iter().zip(&row.dimensions) {
+            text.push_str(&format!(",\"{dimension}\":{}", serde_json::to_string(&**value)?));
+        }
+        for (metric, value) in selection.metrics().iter().zip(&row.metrics) {
+            let mut number = ryu_js::Buffer::new();
+            text.push_str(&format!(",\"{metric}\":{}", value.map_or("null", |value| number.format(value))));
+        }
+        text.push('}');
+    }
+    text.push(']');
+    Ok(text)
+}
