@@ -38,13 +38,17 @@ pub(super) fn of(endpoint: &Endpoint) -> Node {
 
 /// How much one request may ask for, unless the service was set up otherwise.
 fn limits(endpoint: &str) -> String {
-    let Limits { account_intervals, rows, documents, deadline, .. } = Limits::default();
+    let Limits { account_intervals, rows, documents, deadline, benchmarks_wait } = Limits::default();
     let seconds = deadline.as_secs();
     match endpoint {
         "events" => format!(
             " One sub-range has at most {ATTRIBUTION_WINDOW_DAYS} days. Unless the service is set up otherwise, accounts times \
              sub-ranges are at most {account_intervals}, rows before filters on metrics at most {rows}, and a request takes at \
              most {seconds} seconds."
+        ),
+        "benchmarks" => format!(
+            " Unless the service is set up otherwise, a request waits at most {} seconds for figures that are being gathered.",
+            benchmarks_wait.as_secs()
         ),
         "insights" => format!(" Unless the service is set up otherwise, at most {documents} documents may match."),
         _ => String::new(),

@@ -2,6 +2,7 @@
 
 use crate::access::OutOfReach;
 use crate::access::Refusal as Credentials;
+use crate::benchmarks::{BenchmarkFault, Dimension, Period};
 use crate::query::UnknownInterval;
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
@@ -21,6 +22,7 @@ pub(super) struct Refusal {
 }
 
 const EVENTS: &[&str] = &["events"];
+const BENCHMARKS: &[&str] = &["benchmarks"];
 const INSIGHTS: &[&str] = &["insights"];
 const RANGED: &[&str] = &["events", "insights"];
 const ACCESS: &[&str] = &["access"];
@@ -33,6 +35,7 @@ pub(super) fn refusals() -> Vec<Refusal> {
     let mut refusals = path_and_credentials();
     refusals.extend(parameters());
     refusals.extend(filters());
+    refusals.extend(benchmarks());
     refusals.extend(sizes());
     refusals.extend(execution());
     refusals
@@ -113,7 +116,7 @@ fn parameters() -> Vec<Refusal> {
             "invalid-query",
             ServiceError::InvalidQuery(repeated),
             ORGANIZATION,
-            "The query is not UTF-8 once decoded, or a parameter of one value is given twice with different ones.",
+            "A parameter that has one value is given twice with different ones.",
         ),
         refusal(
             "invalid-query-encoding",
@@ -161,6 +164,38 @@ fn filters() -> Vec<Refusal> {
     refused.into_iter().collect()
 }
 
+fn benchmarks() -> Vec<Refusal> {
+    let fault = ServiceError::Benchmarks;
+    let months = [
+        ("invalid-month", "January", "The month is none, or none that data can have."),
+        ("future-month", "2025-02", "The month has not begun."),
+    ];
+    let today = Day::from_number(20_119);
+    let refused = months.into_iter().filter_map(|(name, text, when)| {
+        Period::read(Some(text), today).err().map(|error| refusal(name, fault(error), BENCHMARKS, when))
+    });
+    let expression = ServiceError::BenchmarkExpression {
+        dimension: Dimension::CustomerStatus,
+        expression: r#"["ne", "New Customer"]"#.to_owned(),
+    };
+    let others = [
+        refusal("missing-metric", fault(BenchmarkFault::MissingMetric), BENCHMARKS, "None of the fields is a metric."),
+        refusal(
+            "not-benchmarkable",
+            fault(BenchmarkFault::Field { name: "leads".to_owned() }),
+            BENCHMARKS,
+            "A field has no benchmarks, or a filter is on something else than their dimensions.",
+        ),
+        refusal(
+            "not-benchmarkable-filter",
+            expression,
+            BENCHMARKS,
+            "A filter is an expression, where it has to be one value.",
+        ),
+    ];
+    refused.chain(others).collect()
+}
+
 fn sizes() -> Vec<Refusal> {
     let Limits { account_intervals, rows, documents, .. } = Limits::default();
     let year = 365;
@@ -194,6 +229,7 @@ fn sizes() -> Vec<Refusal> {
 
 fn execution() -> Vec<Refusal> {
     let failed = Upstream::Write(std::io::ErrorKind::Other.into());
+    let gathering = ServiceError::BenchmarksGathering { retry_after_seconds: 2 };
     vec![
         refusal(
             "upstream-failed",
@@ -201,6 +237,15 @@ fn execution() -> Vec<Refusal> {
             ALL,
             "The data are unreadable or damaged; the cause is told to the operator.",
         ),
+        Refusal {
+            header: Some(("Retry-After", "Whole seconds after which it is worth asking again.")),
+            ..refusal(
+                "benchmarks-gathering",
+                gathering,
+                BENCHMARKS,
+                "The figures of the month are still being gathered; retry shortly.",
+            )
+        },
         refusal(
             "timeout",
             ServiceError::Timeout(Interruption::Deadline),

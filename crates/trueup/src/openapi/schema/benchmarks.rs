@@ -3,8 +3,8 @@
 use super::super::node::{Node, object, texts};
 use super::super::one_of;
 use super::{definition, is_metric, list_of, meant, members};
+use crate::benchmarks::Series;
 use crate::dictionary;
-use trueup_core::benchmarks::Series;
 
 pub(super) fn schemas() -> Vec<(&'static str, Node)> {
     let series = one_of(Series::ALL.map(Series::name)).with(

@@ -1,0 +1,47 @@
+//! The goldens of the service, as far as documents are compared with them.
+
+use crate::at;
+use std::fs;
+
+/// One request and what is expected of its answer.
+pub(crate) struct Golden {
+    pub(crate) file: String,
+    /// The sentence that it shows.
+    pub(crate) title: String,
+    pub(crate) method: String,
+    /// Without the query.
+    pub(crate) path: String,
+    pub(crate) status: String,
+    /// As far as the body is looked at.
+    pub(crate) code: Option<String>,
+}
+
+pub(crate) fn all() -> Vec<Golden> {
+    let mut goldens = Vec::new();
+    for entry in fs::read_dir(at("crates/trueup/tests/service/testdata/goldens")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = format!("\n{}", fs::read_to_string(&path).unwrap());
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        goldens.extend(text.split("\n# ").skip(1).map(|case| golden(&file, case)));
+    }
+    goldens
+}
+
+fn golden(file: &str, case: &str) -> Golden {
+    let (title, rest) = case.split_once('\n').unwrap();
+    let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{file}: {title}"));
+    let (method, target) = head.lines().next().unwrap().split_once(' ').unwrap();
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
+    // A body that is looked at in part says its code in a line of its own.
+    let bodies = expected.lines().filter(|line| line.starts_with("= ") || line.starts_with("~ "));
+    let code =
+        bodies.filter_map(|line| line.split_once(r#""code":""#)).map(|(_, after)| after.split('"').next().unwrap());
+    Golden {
+        file: file.to_owned(),
+        title: title.to_owned(),
+        method: method.to_owned(),
+        path: path.strip_suffix('/').unwrap_or(path).to_owned(),
+        status: expected.lines().next().unwrap().to_owned(),
+        code: code.last().map(str::to_owned),
+    }
+}

@@ -1,0 +1,13 @@
+//! The documents of the service: what they say is what it does.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod goldens;
+mod openapi;
+
+use std::path::PathBuf;
+
+/// A path below the root of the repository.
+fn at(path: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", path].iter().collect()
+}

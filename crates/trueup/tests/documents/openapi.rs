@@ -1,0 +1,186 @@
+//! `docs/openapi.json` against the code, the rules of OpenAPI 3.1, and what the service answers.
+
+use crate::at;
+use crate::goldens::{Golden, all};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fs;
+
+fn document() -> Json {
+    serde_json::from_str(trueup::openapi::document()).unwrap()
+}
+
+/// Every value in a document, with the path to it.
+fn walk<'a>(value: &'a Json, path: &str, visit: &mut impl FnMut(&str, &'a Json)) {
+    visit(path, value);
+    match value {
+        Json::Array(list) => list.iter().enumerate().for_each(|(at, item)| walk(item, &format!("{path}/{at}"), visit)),
+        Json::Object(members) => members.iter().for_each(|(name, member)| {
+            walk(member, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), visit);
+        }),
+        _ => {}
+    }
+}
+
+/// The operations, by path.
+fn operations(document: &Json) -> Vec<(&str, &Json)> {
+    let paths = document["paths"].as_object().unwrap();
+    paths.iter().map(|(path, item)| (path.as_str(), &item["get"])).collect()
+}
+
+/// The parameters of a path and of its operation.
+fn parameters<'a>(document: &'a Json, path: &str) -> Vec<&'a Json> {
+    let item = &document["paths"][path];
+    [&item["parameters"], &item["get"]["parameters"]].into_iter().filter_map(Json::as_array).flatten().collect()
+}
+
+#[test]
+fn the_published_document_is_that_of_the_code() {
+    let path = at("docs/openapi.json");
+    if std::env::var_os("UPDATE_OPENAPI").is_some() {
+        fs::write(&path, trueup::openapi::document()).unwrap();
+    }
+    let published = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        published == trueup::openapi::document(),
+        "docs/openapi.json is not what the code describes; look at what changed, then renew it with\n\
+         UPDATE_OPENAPI=1 cargo test -p trueup --test documents"
+    );
+}
+
+#[test]
+fn references_resolve_and_every_component_is_referred_to() {
+    let document = document();
+    let mut referred = BTreeSet::new();
+    walk(&document, "", &mut |path, value| {
+        if let Some(reference) = value.get("$ref").and_then(Json::as_str) {
+            let pointer = reference.strip_prefix('#').unwrap_or_else(|| panic!("{path}: {reference}"));
+            assert!(document.pointer(pointer).is_some(), "{path}: {reference}");
+            referred.insert(pointer.to_owned());
+        }
+    });
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(referred.contains(&format!("/components/schemas/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn operations_are_as_the_rules_of_openapi_want_them() {
+    let document = document();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
+    let mut ids = BTreeSet::new();
+    for (path, operation) in operations(&document) {
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{path}");
+        let parameters = parameters(&document, path);
+        let names = |place: &str| -> Vec<&str> {
+            let there = parameters.iter().filter(|parameter| parameter["in"] == place);
+            there.map(|parameter| parameter["name"].as_str().unwrap()).collect()
+        };
+        let placeholders: Vec<&str> =
+            path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')).collect();
+        assert_eq!(names("path"), placeholders, "{path}");
+        let query = names("query");
+        assert_eq!(query.iter().collect::<BTreeSet<_>>().len(), query.len(), "{path}");
+        for parameter in &parameters {
+            let name = &parameter["name"];
+            // Exactly one of the two says what the value is; a path parameter is always required.
+            assert!(parameter["schema"].is_object() != parameter["content"].is_object(), "{path} {name}");
+            assert!(parameter["in"] != "path" || parameter["required"] == true, "{path} {name}");
+            assert!(!parameter["description"].as_str().unwrap().is_empty(), "{path} {name}");
+        }
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            assert!(status.len() == 3 && status.parse::<u16>().is_ok(), "{path} {status}");
+            assert!(!response["description"].as_str().unwrap().is_empty(), "{path} {status}");
+            assert!(response["content"]["application/json"]["schema"].is_object(), "{path} {status}");
+        }
+    }
+    let schemes = document["components"]["securitySchemes"].as_object().unwrap();
+    walk(&document, "", &mut |path, value| {
+        for requirement in value.get("security").and_then(Json::as_array).into_iter().flatten() {
+            assert!(requirement.as_object().unwrap().keys().all(|scheme| schemes.contains_key(scheme)), "{path}");
+        }
+    });
+}
+
+#[test]
+fn names_of_components_and_types_of_schemas_are_those_that_there_are() {
+    let document = document();
+    for (_, components) in document["components"].as_object().unwrap() {
+        for name in components.as_object().unwrap().keys() {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+            assert!(name.bytes().all(allowed), "{name}");
+        }
+    }
+    let types = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    walk(&document["components"]["schemas"], "", &mut |path, value| {
+        // Members of an object may be called `type` too; there it is a schema.
+        if let Some(found) = value.get("type").filter(|found| !found.is_object()) {
+            let names: Vec<&Json> = found.as_array().map_or_else(|| vec![found], |list| list.iter().collect());
+            assert!(names.iter().all(|name| types.contains(&name.as_str().unwrap())), "{path}");
+            assert!(found != "array" || value["items"].is_object() || path.contains("Filter"), "{path}");
+        }
+    });
+}
+
+/// The responses that the document has for what a golden asks.
+fn described<'a>(document: &'a Json, golden: &Golden) -> Option<&'a Json> {
+    let name = golden.path.rsplit('/').next().unwrap_or_default();
+    let segments = golden.path.split('/').count();
+    let path = match segments {
+        _ if golden.method != "GET" => return None,
+        2 if golden.path == "/api" => "/api".to_owned(),
+        4 => format!("/api/{{organization}}/{name}"),
+        _ => return None,
+    };
+    document["paths"].get(&path).map(|item| &item["get"]["responses"])
+}
+
+/// Whether a response has an example of that code, or of none.
+fn has_example(response: &Json, code: Option<&str>) -> bool {
+    let examples = response["content"]["application/json"]["examples"].as_object();
+    examples.is_some_and(|examples| {
+        examples.values().any(|example| example["value"].get("code").and_then(Json::as_str) == code)
+    })
+}
+
+#[test]
+fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
+    let document = document();
+    let mut wrong = Vec::new();
+    for golden in all() {
+        let code = golden.code.as_deref();
+        let response = match described(&document, &golden) {
+            Some(responses) => responses.get(&golden.status),
+            None => code.map(|code| &document["components"]["responses"][code]),
+        };
+        let known = match response {
+            Some(response) if golden.status == "200" => response["description"].is_string(),
+            // Not every golden looks at the code.
+            Some(response) => response.is_object() && (code.is_none() || has_example(response, code)),
+            // A request of another method whose golden looks at no code.
+            None => code.is_none() && golden.method != "GET",
+        };
+        if !known {
+            wrong.push(format!("{}: {}: {} {code:?}", golden.file, golden.title, golden.status));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The codes of the table of errors.
+fn codes() -> BTreeSet<String> {
+    let table = fs::read_to_string(at("crates/trueup/src/service/table.rs")).unwrap();
+    let quoted = table.split('"').skip(1).step_by(2);
+    let is_code =
+        |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    quoted.filter(is_code).map(str::to_owned).chain(["timeout".to_owned(), "unauthorized".to_owned()]).collect()
+}
+
+#[test]
+fn every_code_of_the_service_is_described() {
+    let document = document();
+    let listed = document["components"]["schemas"]["Error"]["properties"]["code"]["enum"].as_array().unwrap();
+    let listed: BTreeSet<String> = listed.iter().map(|code| code.as_str().unwrap().to_owned()).collect();
+    assert_eq!(listed, codes());
+}
