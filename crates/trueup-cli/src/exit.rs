@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use trueup::access;
 use trueup::filter::InvalidRequest;
 use trueup_core::QueryError;
 use trueup_ingest::IngestError;
@@ -123,6 +124,13 @@ impl From<trueup_core::Error> for Failure {
             trueup_core::Error::Unexpected { .. } => Self::fault(error),
             _ => Self::request(error),
         }
+    }
+}
+
+impl From<access::Error> for Failure {
+    /// What was asked of a directory, its file, or the machine beneath it is at fault.
+    fn from(error: access::Error) -> Self {
+        Self::request(error)
     }
 }
 

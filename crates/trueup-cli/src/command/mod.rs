@@ -1,14 +1,23 @@
 //! The commands, one file each.
 
+mod accounts;
 mod demo;
+mod directory;
 mod explain;
+mod get;
 mod ingest;
 mod inspect;
+mod keys;
+mod orgs;
 mod query;
+mod question;
+mod secret;
 mod selection;
+mod service;
 mod size;
 mod suggestion;
 mod threads;
+mod users;
 mod verify;
 
 use crate::exit::Failure;
@@ -22,6 +31,13 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
+    Get(get::Get),
+    #[command(subcommand)]
+    Users(users::Users),
+    #[command(subcommand)]
+    Orgs(orgs::Orgs),
+    #[command(subcommand)]
+    Keys(keys::Keys),
 }
 
 impl Command {
@@ -33,6 +49,10 @@ impl Command {
             Self::Explain(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Verify(command) => command.run(),
+            Self::Get(command) => command.run(),
+            Self::Users(command) => command.run(),
+            Self::Orgs(command) => command.run(),
+            Self::Keys(command) => command.run(),
         }
     }
 }

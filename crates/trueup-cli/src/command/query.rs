@@ -1,6 +1,7 @@
 //! `trueup query`: one question, one answer.
 
-use super::selection::{self, Selection};
+use super::question;
+use super::selection::Selection;
 use crate::exit::Failure;
 use crate::output::{self, Format, Sink};
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ Examples:
 ///
 /// There is one row for each combination of the dimensions' values, and one for each sub-range of the interval.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", selection::fields()))]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", question::fields()))]
 pub(crate) struct Query {
     #[command(flatten)]
     selection: Selection,
@@ -39,7 +40,7 @@ impl Query {
         };
         let dataset = self.selection.open()?;
         let answer = dataset.run(&self.selection.query(&dataset)?, self.selection.execution())?;
-        selection::warn_of_unknown(&answer, &dataset);
+        question::warn_of_unknown("", &answer, &dataset);
         output::write(&answer, format, &mut Sink::open(self.output.as_deref())?)
     }
 }

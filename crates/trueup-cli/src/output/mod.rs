@@ -2,6 +2,7 @@
 
 mod arrow;
 mod csv;
+mod listing;
 pub(crate) mod number;
 mod parquet;
 mod sink;
@@ -10,6 +11,7 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use listing::Listing;
 pub(crate) use sink::Sink;
 
 use crate::exit::Failure;

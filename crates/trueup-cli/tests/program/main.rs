@@ -3,6 +3,8 @@
 
 mod datasets;
 mod demo;
+mod directory;
+mod get;
 mod ingest;
 mod place;
 mod query;

@@ -63,7 +63,7 @@ impl Place {
     /// The program, in this folder, as if called from a shell.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
-        command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR");
+        command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
         command
     }
 
@@ -79,6 +79,39 @@ impl Place {
     pub(crate) fn query(&self, fields: &str, more: &[&str]) -> Run {
         let arguments: Vec<&str> = ["query", "ds", "--fields", fields].into_iter().chain(RANGE).collect();
         self.run(&[&arguments, more].concat())
+    }
+}
+
+impl Place {
+    /// A place with the dataset `ds` and its directory: `group` over `west`, which holds `acme`; `anna` is granted the group, and
+    /// `bert` the account `beta`. Gives a key of Anna's.
+    pub(crate) fn with_directory() -> (Self, String) {
+        let place = Self::with_dataset();
+        place.does(&["users", "add", "ds", "anna"]);
+        place.does(&["users", "add", "ds", "bert"]);
+        place.does(&["orgs", "add", "ds", "group"]);
+        place.does(&["orgs", "add", "ds", "west", "--under", "group"]);
+        place.does(&["orgs", "hold", "ds", "west", "acme"]);
+        place.does(&["users", "grant", "ds", "anna", "--org", "group"]);
+        place.does(&["users", "grant", "ds", "bert", "--account", "beta"]);
+        let key = place.key("anna");
+        (place, key)
+    }
+
+    /// A command that changes something, and says so on stderr alone; gives what it says.
+    #[track_caller]
+    pub(crate) fn does(&self, arguments: &[&str]) -> String {
+        let run = self.run(arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
+        run.stderr
+    }
+
+    /// A new key of a user.
+    #[track_caller]
+    pub(crate) fn key(&self, user: &str) -> String {
+        let run = self.run(&["keys", "create", "ds", user]);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stdout.trim_end().to_owned()
     }
 }
 

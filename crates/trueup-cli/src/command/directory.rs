@@ -1,0 +1,93 @@
+//! The directory of a dataset, as the commands that need one name it.
+
+use super::accounts;
+use crate::exit::Failure;
+use crate::notice;
+use clap::Args;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use trueup::access::{Directory, Settings, SqliteDirectory, UnixTime};
+use trueup_core::Dataset;
+use trueup_core::dataset::store;
+
+/// The file of the directory in the folder of its dataset.
+pub(super) const FILE: &str = "directory.sqlite";
+
+/// A dataset, and the directory that says who may see what of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Place {
+    /// The folder of the dataset
+    pub(super) dataset: PathBuf,
+
+    /// The file of the directory, if it is not `directory.sqlite` in the folder of the dataset
+    #[arg(long, value_name = "FILE")]
+    directory: Option<PathBuf>,
+}
+
+impl Place {
+    /// The file.
+    fn path(&self) -> PathBuf {
+        self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE))
+    }
+
+    /// Opens the directory, which must be there.
+    pub(super) fn open(&self, settings: Settings) -> Result<Arc<dyn Directory>, Failure> {
+        let path = self.path();
+        if !path.exists() {
+            self.check_dataset()?;
+            return Err(Failure::request(format!(
+                "there is no directory `{}` yet; `trueup users add` and `trueup orgs add` make it",
+                path.display()
+            )));
+        }
+        Ok(Arc::new(SqliteDirectory::open_existing(path, settings)?))
+    }
+
+    /// Opens the directory, or makes it.
+    pub(super) fn open_or_make(&self) -> Result<Arc<dyn Directory>, Failure> {
+        let path = self.path();
+        let is_new = !path.exists();
+        if is_new {
+            self.check_dataset()?;
+        }
+        let directory = SqliteDirectory::open(&path, Settings::default())?;
+        if is_new {
+            notice::note(format_args!("made the directory `{}`", path.display()));
+        }
+        Ok(Arc::new(directory))
+    }
+
+    /// A mistyped folder gets no directory of its own.
+    fn check_dataset(&self) -> Result<(), Failure> {
+        if self.directory.is_none() && store::versions(&self.dataset).map_err(Failure::request)?.is_empty() {
+            let path = self.dataset.display();
+            return Err(Failure::request(format!("`{path}` holds no dataset; `trueup ingest` makes one")));
+        }
+        Ok(())
+    }
+
+    /// Makes accounts known to the directory that are not yet; warns of those that the dataset does not have.
+    pub(super) fn admit(&self, directory: &dyn Directory, named: &[String]) -> Result<(), Failure> {
+        let known = directory.accounts()?;
+        let new: BTreeSet<&String> = named.iter().filter(|key| !known.contains(key)).collect();
+        let new: Vec<String> = new.into_iter().cloned().collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let dataset = Dataset::open(&self.dataset)?;
+        let (missing, _) = accounts::missing(&dataset, &new)?;
+        for key in &new {
+            directory.add_account(key)?;
+        }
+        for key in missing {
+            notice::warning(format_args!("the dataset `{}` has no account `{key}` (yet)", self.dataset.display()));
+        }
+        Ok(())
+    }
+}
+
+/// The present instant.
+pub(super) fn now() -> UnixTime {
+    std::time::SystemTime::now().into()
+}

@@ -1,0 +1,91 @@
+//! The service over a dataset and its directory, as `get` and `serve` put it together.
+
+use super::directory::Place;
+use crate::exit::Failure;
+use clap::Args;
+use std::sync::Arc;
+use std::time::Duration;
+use trueup::access::Settings;
+use trueup::service::{Limits, Service, ServiceError};
+use trueup_core::Dataset;
+
+/// A dataset, its directory, and how much a request may ask for.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Answering {
+    #[command(flatten)]
+    pub(super) place: Place,
+
+    /// Let a user send so many requests in a clock hour; by default 1000
+    #[arg(long, value_name = "REQUESTS", help_heading = "Limits")]
+    hourly_limit: Option<u32>,
+
+    /// Let an events request cover so many accounts times sub-ranges
+    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Limits::default().account_intervals)]
+    max_account_intervals: usize,
+
+    /// Let an events answer have so many rows, before conditions on metrics
+    #[arg(long, value_name = "ROWS", help_heading = "Limits", default_value_t = Limits::default().rows)]
+    max_rows: usize,
+
+    /// Let an insights answer have so many documents
+    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Limits::default().documents)]
+    max_documents: usize,
+
+    /// Let a query work for so many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds, default_value = DEADLINE)]
+    deadline: Duration,
+}
+
+/// The deadline of [`Limits::default`], as it is typed; a test says so.
+const DEADLINE: &str = "30";
+
+impl Answering {
+    /// The newest version of the dataset.
+    pub(super) fn open(&self) -> Result<Arc<Dataset>, Failure> {
+        Ok(Arc::new(Dataset::open(&self.place.dataset)?))
+    }
+
+    /// The service; `on_failure` is told of each request that is not answered.
+    pub(super) fn service(
+        &self,
+        dataset: Arc<Dataset>,
+        on_failure: impl Fn(&ServiceError) + Send + Sync + 'static,
+    ) -> Result<Service, Failure> {
+        let mut settings = Settings::default();
+        if let Some(requests) = self.hourly_limit {
+            settings = settings.hourly_limit(requests);
+        }
+        let directory = self.place.open(settings)?;
+        let limits = Limits {
+            account_intervals: self.max_account_intervals,
+            rows: self.max_rows,
+            documents: self.max_documents,
+            deadline: self.deadline,
+            ..Limits::default()
+        };
+        Ok(Service::builder(dataset, directory).limits(limits).on_failure(on_failure).build())
+    }
+}
+
+/// Reads a positive number of seconds, such as `30` or `0.5`.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEADLINE, Limits, seconds};
+    use std::time::Duration;
+
+    #[test]
+    fn seconds_are_positive() {
+        assert_eq!(seconds(DEADLINE), Ok(Limits::default().deadline));
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["", "0", "-1", "NaN", "inf", "1e30", "10s"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! `trueup users`, `orgs` and `keys`.
+
+use crate::place::Place;
+
+/// The list of a command, as CSV.
+fn list(place: &Place, arguments: &[&str]) -> String {
+    place.run(&[arguments, ["--format", "csv"].as_slice()].concat()).succeeded()
+}
+
+#[test]
+fn users_and_their_grants() {
+    let (place, _) = Place::with_directory();
+    let header = "user,active,keys,organizations,accounts\n";
+    assert_eq!(list(&place, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\nbert,true,0,,beta\n"));
+    let table = "\
+user  active  keys  organizations  accounts
+────────────────────────────────────────────
+anna  true       1  group          (none)
+bert  true       0  (none)         beta
+";
+    assert_eq!(place.run(&["users", "list", "ds"]).succeeded(), table);
+
+    place.does(&["users", "grant", "ds", "bert", "--org", "west", "--org", "group", "--account", "acme"]);
+    place.does(&["users", "disable", "ds", "bert"]);
+    let bert = |place: &Place| list(place, &["users", "list", "ds"]).lines().nth(2).unwrap().to_owned();
+    assert_eq!(bert(&place), "bert,false,0,\"group, west\",\"acme, beta\"");
+    place.does(&["users", "enable", "ds", "bert"]);
+    place.does(&["users", "revoke", "ds", "bert", "--org", "group", "--org", "west", "--account", "beta"]);
+    assert_eq!(bert(&place), "bert,true,0,,acme");
+    place.does(&["users", "remove", "ds", "bert"]);
+    assert_eq!(list(&place, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\n"));
+}
+
+#[test]
+fn the_tree_of_organizations() {
+    let (place, _) = Place::with_directory();
+    let header = "organization,under,umbrella,accounts\n";
+    place.does(&["orgs", "add", "ds", "platform", "--umbrella"]);
+    place.does(&["orgs", "move", "ds", "group", "--under", "platform"]);
+    assert_eq!(
+        list(&place, &["orgs", "list", "ds"]),
+        format!("{header}group,platform,false,0\nplatform,,true,0\nwest,group,false,1\n")
+    );
+    place.does(&["orgs", "move", "ds", "group", "--root"]);
+    place.does(&["orgs", "umbrella", "ds", "platform", "--off"]);
+    let said = place.does(&["orgs", "hold", "ds", "platform", "--all"]);
+    assert!(said.contains("holds 2 accounts more"), "{said}");
+    assert_eq!(
+        list(&place, &["orgs", "list", "ds"]),
+        format!("{header}group,,false,0\nplatform,,false,2\nwest,group,false,1\n")
+    );
+    let accounts = |place: &Place| list(place, &["orgs", "accounts", "ds"]);
+    assert_eq!(accounts(&place), "account,organizations\nacme,\"platform, west\"\nbeta,platform\n");
+    place.does(&["orgs", "release", "ds", "platform", "acme"]);
+    assert_eq!(accounts(&place), "account,organizations\nacme,west\nbeta,platform\n");
+    place.does(&["orgs", "forget", "ds", "beta"]);
+    assert_eq!(accounts(&place), "account,organizations\nacme,west\n");
+    assert!(list(&place, &["users", "list", "ds"]).ends_with("bert,true,0,,\n"));
+    assert!(place.run(&["orgs", "remove", "ds", "group"]).failed(1).contains("below it"));
+    place.does(&["orgs", "remove", "ds", "west"]);
+    place.does(&["orgs", "remove", "ds", "group"]);
+}
+
+#[test]
+fn keys_are_shown_once_and_revoked_at_once() {
+    let (place, first) = Place::with_directory();
+    let status = |key: &str| {
+        let run = place.command().args(["get", "ds", "/api"]).env("TRUEUP_KEY", key).output().unwrap();
+        String::from_utf8(run.stdout).unwrap()[9..12].to_owned()
+    };
+    assert!(first.starts_with("tu_") && first.len() == 46, "{first}");
+    assert_eq!(status(&first), "200");
+
+    // With one key its number goes without saying.
+    let run = place.run(&["keys", "rotate", "ds", "anna", "--prefix", "acme"]);
+    let second = run.stdout.trim_end().to_owned();
+    assert!(run.code == 0 && second.starts_with("acme_") && !run.stderr.contains(&second), "{run:?}");
+    assert_eq!((status(&first), status(&second)), ("401".to_owned(), "200".to_owned()));
+    let third = place.key("anna");
+    let message = place.run(&["keys", "rotate", "ds", "anna"]).failed(1);
+    assert!(message.contains("2, 3"), "{message}");
+    let keys = list(&place, &["keys", "list", "ds", "anna"]);
+    let keys: Vec<&str> = keys.lines().collect();
+    assert!(keys[0] == "key,created" && keys[1].starts_with("2,20") && keys[2].ends_with('Z'), "{keys:?}");
+    place.does(&["keys", "delete", "ds", "anna", "3"]);
+    assert_eq!((status(&second), status(&third)), ("200".to_owned(), "401".to_owned()));
+    place.does(&["users", "disable", "ds", "anna"]);
+    assert_eq!(status(&second), "401");
+    place.does(&["users", "enable", "ds", "anna"]);
+    assert_eq!(status(&second), "200");
+    place.does(&["keys", "delete", "ds", "anna", "--all"]);
+    assert_eq!(status(&second), "401");
+    assert_eq!(list(&place, &["keys", "list", "ds", "anna"]), "key,created\n");
+    assert!(place.run(&["keys", "rotate", "ds", "anna"]).failed(1).contains("no key"));
+
+    // None of them is kept anywhere.
+    for entry in place.path("ds").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = if path.is_file() { std::fs::read(path).unwrap() } else { Vec::new() };
+        for key in [&first, &second, &third] {
+            assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn keys_of_old_come_from_a_file() {
+    let (place, _) = Place::with_directory();
+    place.write("old.key", "org_0123\n");
+    let said = place.does(&["keys", "retire", "ds", "group", "--key-file", "old.key"]);
+    assert!(!said.contains("org_0123"), "{said}");
+    let message = place.run(&["keys", "retire", "ds", "group", "--key-file", "old.key"]).failed(1);
+    assert!(!message.contains("org_0123"), "{message}");
+    place.write("two.key", "org_1 org_2");
+    let message = place.run(&["keys", "retire", "ds", "group", "--key-file", "two.key"]).failed(1);
+    assert!(!message.contains("org_1"), "{message}");
+    place.write("none.key", "\n");
+    place.run(&["keys", "retire", "ds", "group", "--key-file", "none.key"]).failed(1);
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let (place, _) = Place::with_directory();
+    let cases: [(&[&str], &str); 14] = [
+        (&["users", "add", "ds", "anna"], "user `anna` is already there"),
+        (&["users", "remove", "ds", "cara"], "no user `cara`"),
+        (&["users", "disable", "ds", "cara"], "no user `cara`"),
+        (&["users", "grant", "ds", "cara", "--account", "new"], "no user `cara`"),
+        (&["users", "grant", "ds", "bert", "--org", "east", "--account", "new"], "no organization `east`"),
+        (&["users", "grant", "ds", "anna", "--org", "west", "--org", "group"], "already has the grant of organization"),
+        (&["users", "revoke", "ds", "anna", "--org", "group", "--org", "west"], "does not have the grant"),
+        (&["orgs", "add", "ds", "east", "--under", "north"], "no organization `north`"),
+        (&["orgs", "hold", "ds", "east", "new"], "no organization `east`"),
+        (&["orgs", "hold", "ds", "west", "new", "acme"], "already under organization `west`"),
+        (&["orgs", "release", "ds", "west", "acme", "beta"], "`beta` is not directly under"),
+        (&["orgs", "move", "ds", "group", "--under", "west"], "cannot stand under"),
+        (&["orgs", "forget", "ds", "acme", "new"], "no account `new`"),
+        (&["keys", "delete", "ds", "anna", "1", "7"], "no key 7"),
+    ];
+    let state =
+        || [["users", "list"], ["orgs", "list"], ["orgs", "accounts"]].map(|of| list(&place, &[of[0], of[1], "ds"]));
+    let before = state();
+    for (arguments, words) in cases {
+        let message = place.run(arguments).failed(1);
+        assert!(message.starts_with("error: ") && message.contains(words), "{message}");
+        assert_eq!(state(), before, "{arguments:?}");
+    }
+    for arguments in [
+        ["users", "grant", "ds", "anna"].as_slice(),
+        &["orgs", "move", "ds", "group"],
+        &["orgs", "hold", "ds", "group"],
+        &["keys", "delete", "ds", "anna"],
+        &["keys", "rotate", "ds", "anna", "one"],
+        &["keys", "create", "ds", "anna", "--prefix", "a b"],
+        &["users"],
+    ] {
+        place.run(arguments).failed(2);
+    }
+}
+
+#[test]
+fn accounts_without_data_are_warned_of() {
+    let (place, _) = Place::with_directory();
+    let said = place.does(&["orgs", "hold", "ds", "group", "gamma", "beta"]);
+    assert!(said.contains("warning: ") && said.contains("`gamma`") && !said.contains("`beta`"), "{said}");
+    let said = place.does(&["users", "grant", "ds", "bert", "--account", "delta"]);
+    assert!(said.contains("warning: ") && said.contains("`delta`"), "{said}");
+    // Known by now.
+    let said = place.does(&["users", "grant", "ds", "bert", "--account", "gamma"]);
+    assert!(!said.contains("warning"), "{said}");
+}
+
+#[test]
+fn the_file_is_made_at_first_use_and_beside_a_dataset_only() {
+    let place = Place::with_dataset();
+    for arguments in [["users", "list", "ds"].as_slice(), &["keys", "create", "ds", "anna"], &["get", "ds", "/api"]] {
+        let message = place.run(arguments).failed(1);
+        assert!(message.contains("`ds/directory.sqlite`") && message.contains("users add"), "{message}");
+    }
+    let said = place.does(&["users", "add", "ds", "anna"]);
+    assert!(said.starts_with("made the directory `ds/directory.sqlite`\n"), "{said}");
+    let said = place.does(&["users", "add", "ds", "anna", "--directory", "other.sqlite"]);
+    assert!(said.starts_with("made the directory `other.sqlite`\n") && place.path("other.sqlite").exists(), "{said}");
+    for arguments in [["users", "add", "nowhere", "anna"], ["orgs", "list", "nowhere", "--format=csv"]] {
+        assert!(place.run(&arguments).failed(1).contains("`nowhere` holds no dataset"));
+    }
+    assert!(!place.path("nowhere").exists());
+    place.write("notes.txt", "not a database, but long enough to be looked at as one");
+    let message = place.run(&["users", "add", "ds", "anna", "--directory", "notes.txt"]).failed(1);
+    assert!(message.contains("notes.txt"), "{message}");
+}
+
+/// The directory is no part of the dataset.
+#[test]
+fn ingest_verify_and_inspect_leave_it_alone() {
+    let (place, key) = Place::with_directory();
+    let before = std::fs::read(place.path("ds/directory.sqlite")).unwrap();
+    assert!(place.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
+    assert!(!place.run(&["inspect", "ds"]).succeeded().contains("directory"));
+    place.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
+    place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
+    assert_eq!(std::fs::read(place.path("ds/directory.sqlite")).unwrap(), before);
+    let get = ["get", "ds", "/api/west/events?fields=leads&start=2025-01-01&end=2025-03-31", "--body-only"];
+    let run = place.command().args(get).env("TRUEUP_KEY", key).output().unwrap();
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), r#"[{"leads":3}]"#);
+}
