@@ -2,8 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod compat;
 mod goldens;
+mod listed;
 mod openapi;
+#[path = "../service/platform.rs"]
+#[expect(dead_code, reason = "the tests of the service use all of it")]
+mod platform;
 
 use std::path::PathBuf;
 

@@ -184,3 +184,94 @@ fn every_code_of_the_service_is_described() {
     let listed: BTreeSet<String> = listed.iter().map(|code| code.as_str().unwrap().to_owned()).collect();
     assert_eq!(listed, codes());
 }
+
+#[test]
+fn there_are_four_operations_and_all_of_them_are_gets() {
+    let document = document();
+    let ids: Vec<&Json> = operations(&document).iter().map(|(_, operation)| &operation["operationId"]).collect();
+    assert_eq!(ids.len(), 4);
+    assert!(["access", "events", "benchmarks", "insights"].iter().all(|id| ids.iter().any(|found| found == id)));
+    for (path, item) in document["paths"].as_object().unwrap() {
+        assert!(item.as_object().unwrap().keys().all(|key| key == "get" || key == "parameters"), "{path}");
+    }
+}
+
+#[test]
+fn parameters_are_those_of_the_text_and_needed_where_it_says_so() {
+    let document = document();
+    let of = |endpoint: &str| -> Vec<(String, bool)> {
+        let path = format!("/api/{{organization}}/{endpoint}");
+        let query = parameters(&document, &path).into_iter().filter(|parameter| parameter["in"] == "query");
+        query.map(|found| (found["name"].as_str().unwrap().to_owned(), found["required"] == true)).collect()
+    };
+    let needed = |names: &[(&str, bool)]| -> Vec<(String, bool)> {
+        names.iter().map(|(name, needed)| ((*name).to_owned(), *needed)).collect()
+    };
+    // `filters` stands for the fields that are named as parameters.
+    assert_eq!(
+        of("events"),
+        needed(&[
+            ("fields", true),
+            ("start", true),
+            ("end", true),
+            ("account", false),
+            ("accounts", false),
+            ("interval", false),
+            ("filter", false),
+            ("filters", false),
+        ])
+    );
+    assert_eq!(
+        of("benchmarks"),
+        needed(&[("fields", false), ("month", false), ("account", false), ("accounts", false), ("filters", false)])
+    );
+    assert_eq!(
+        of("insights"),
+        needed(&[("account", false), ("accounts", false), ("start", false), ("end", false), ("fields", false)])
+    );
+    assert!(parameters(&document, "/api").is_empty());
+}
+
+#[test]
+fn the_sections_of_insight_documents_are_described() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    for name in ["account", "date", "insight"] {
+        assert!(schemas["Insight"]["properties"][name].is_object(), "{name}");
+    }
+    let sections = [
+        "account",
+        "period",
+        "generated_at",
+        "confidence",
+        "graded_calls",
+        "action_items",
+        "deep_insights",
+        "surprise_insights",
+        "main_themes",
+    ];
+    for name in sections {
+        assert!(schemas["InsightDocument"]["properties"][name].is_object(), "{name}");
+    }
+    assert!(schemas["InsightDocument"].get("required").is_none());
+    assert_eq!(schemas["InsightDocument"]["additionalProperties"], true);
+    for name in ["title", "summary", "action", "category", "priority", "impact"] {
+        assert!(schemas["ActionItem"]["properties"][name].is_object(), "{name}");
+    }
+}
+
+#[test]
+fn limits_are_those_of_the_text() {
+    let limits = trueup::service::Limits::default();
+    assert_eq!((trueup::ATTRIBUTION_WINDOW_DAYS, limits.documents), (90, 200));
+}
+
+#[test]
+fn every_code_of_the_service_is_shown_by_a_golden_or_by_a_test_of_what_fails() {
+    let goldens: BTreeSet<String> = all().into_iter().filter_map(|golden| golden.code).collect();
+    // What fails beneath the service has no golden, as it takes a damaged file or a deadline that is over.
+    let failures = fs::read_to_string(at("crates/trueup/tests/service/failures.rs")).unwrap();
+    let failing: BTreeSet<String> = codes().difference(&goldens).cloned().collect();
+    assert_eq!(failing.iter().map(String::as_str).collect::<Vec<_>>(), ["timeout", "upstream-failed"]);
+    assert!(failing.iter().all(|code| failures.contains(&format!("\"code\":\"{code}\""))));
+}

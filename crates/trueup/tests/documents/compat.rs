@@ -1,0 +1,85 @@
+//! The matrix of `docs/compat.md`: every test that it names is there, and every row names one.
+
+use crate::at;
+use crate::goldens::all;
+use std::collections::BTreeSet;
+use std::fs;
+
+/// The heading of the matrix.
+const HEADING: &str = "## API.md, sentence by sentence";
+
+/// A row that no test can show begins with this.
+const STATEMENT: &str = "statement";
+
+struct Row {
+    number: String,
+    shown: String,
+}
+
+fn rows() -> Vec<Row> {
+    let text = fs::read_to_string(at("docs/compat.md")).unwrap();
+    let (_, section) = text.split_once(HEADING).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        let [number, _, shown, _] = cells.as_slice() else { panic!("{line}") };
+        let is_number = number.starts_with(|first: char| first.is_ascii_digit());
+        is_number.then(|| Row { number: (*number).to_owned(), shown: (*shown).to_owned() })
+    });
+    rows.collect()
+}
+
+/// The texts in backticks, each with what follows it up to the next.
+fn quoted(cell: &str) -> Vec<(&str, &str)> {
+    let parts: Vec<&str> = cell.split('`').collect();
+    parts.chunks(2).skip(1).zip(parts.chunks(2)).map(|(after, before)| (before[1], after[0])).collect()
+}
+
+/// Whether a golden of the file has the text in its title.
+fn has_golden(goldens: &[(String, String)], file: &str, text: &str) -> bool {
+    goldens.iter().any(|(known, title)| known == file && title.contains(text))
+}
+
+/// Whether a file below `crates` has a test of the name.
+fn has_test(path: &str, name: &str) -> bool {
+    let Ok(text) = fs::read_to_string(at("crates").join(path)) else { return false };
+    let Some(at) = text.find(&format!("fn {name}(")) else { return false };
+    // Random cases stand in one `proptest!` after the other.
+    let before = text[..at].trim_end();
+    before.rfind("#[test]").is_some_and(|test| !before[test..].contains("\n}\n"))
+}
+
+#[test]
+fn every_row_names_tests_that_are_there() {
+    // Backticks and quotation marks of a title are left out in the matrix.
+    let goldens: Vec<_> = all().into_iter().map(|golden| (golden.file, golden.title.replace(['`', '"'], ""))).collect();
+    let mut wrong = Vec::new();
+    for row in rows() {
+        let mut named = 0;
+        for (reference, after) in quoted(&row.shown) {
+            let found = match reference.split_once("::") {
+                Some((path, name)) => has_test(path, name),
+                None => {
+                    let text = after.trim_start().strip_prefix('"').and_then(|text| text.split('"').next());
+                    text.is_some_and(|text| has_golden(&goldens, reference, text))
+                }
+            };
+            if !found {
+                wrong.push(format!("{}: {reference}{after}", row.number));
+            }
+            named += 1;
+        }
+        if named == 0 && !row.shown.starts_with(STATEMENT) {
+            wrong.push(format!("{}: shown by nothing", row.number));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rows_are_numbered_once_each() {
+    let rows = rows();
+    assert!(rows.len() > 150, "{}", rows.len());
+    let numbers: BTreeSet<&String> = rows.iter().map(|row| &row.number).collect();
+    assert_eq!(numbers.len(), rows.len());
+}
