@@ -3,11 +3,14 @@
 //! A file of `testdata/goldens` holds cases, each begun by a line `# ` with the sentence that it shows: the request's line and
 //! headers, an empty line, the status and the headers that matter (`!Name` for one that must be absent), and the body: `= ` and the
 //! whole body, `~ ` and a part of it, or `^ ` and
-//! what must not be in it, one to a line. `<name>` stands for a key.
+//! what must not be in it, one to a line. `<name>` stands for a key. Files named `limits...` are put to a service with small limits,
+//! `benchmarks...` to one with accounts to compare with, which `benchmarks_gathering` does not let anybody wait for.
 
+use crate::crowd::{crowd, crowded, crowded_with};
 use crate::platform::{Platform, Received, Rival, small};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 use trueup::access::Settings;
 use trueup::service::Request;
 
@@ -77,14 +80,19 @@ fn differences(expected: &str, response: &Received) -> Vec<String> {
 fn responses_are_those_of_the_documents() {
     let platform = Platform::new();
     let limited = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(small()));
+    let (crowded, hurried) = (crowded(), crowded_with(&crowd(), Duration::ZERO, |builder| builder));
     let cases = cases();
     assert!(cases.len() >= 150, "{}", cases.len());
     let mut wrong = Vec::new();
     for (name, case) in &cases {
         let (cited, rest) = case.split_once('\n').unwrap();
         let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{name}: {cited}"));
-        // Files named `limits...` are put to a service with small limits.
-        let platform = if name.starts_with("limits") { &limited } else { &platform };
+        let platform = match name.as_str() {
+            name if name.starts_with("limits") => &limited,
+            "benchmarks_gathering" => &hurried,
+            name if name.starts_with("benchmarks") => &crowded,
+            _ => &platform,
+        };
         let response = platform.ask(&request(platform, head));
         for difference in differences(expected, &response) {
             wrong.push(format!("{name}: {cited}\n  {difference}"));

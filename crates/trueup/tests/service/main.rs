@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod benchmarks;
+mod crowd;
 mod failures;
 mod goldens;
 mod malformed;

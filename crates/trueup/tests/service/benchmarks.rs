@@ -1,0 +1,256 @@
+//! Benchmarks as callers see them: gathered once, and of nobody who could be told from them.
+
+use crate::crowd::{PLUMBERS, crowd, crowded, crowded_with};
+use crate::platform::{NOW, Platform, Received, Rival};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup::Dataset;
+use trueup::access::{Grant, SecretKey};
+use trueup::benchmarks::{Metric, Period, Privacy, Selection, Series};
+use trueup::service::{Request, ServiceError};
+
+const NOVEMBER: &str = "/api/north/benchmarks?fields=bookRate&month=2024-11";
+
+fn body(received: &Received) -> String {
+    String::from_utf8(received.body.clone()).unwrap()
+}
+
+/// The answer once it is there.
+fn gathered(platform: &Platform, user: &str, path: &str) -> Received {
+    let begun = Instant::now();
+    loop {
+        let received = platform.get(user, path);
+        if received.status != 503 {
+            return received;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(300));
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_closed_month_is_gathered_once_for_all_who_ask_at_once_and_later() {
+    let platform = crowded();
+    let bodies = thread::scope(|scope| {
+        let ask = |number: usize| {
+            let (user, account) = [("anna", "north"), ("bert", "south")][number % 2];
+            let path = format!("/api/{account}/benchmarks?fields=bookRate&month=2024-11");
+            let platform = &platform;
+            scope.spawn(move || (0..5).map(|_| platform.get(user, &path)).map(|got| body(&got)).collect::<Vec<_>>())
+        };
+        let threads: Vec<_> = (0..8).map(ask).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(bodies.len(), 40);
+    assert!(bodies.iter().all(|body| *body == bodies[0] && body.contains("\"bookRate\":0.325}")), "{}", bodies[0]);
+    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    // Another segment, another scope: the same figures. Another month: others. A month without data: none.
+    platform.get("carl", "/api/solo/benchmarks?fields=matchRate,customerStatus&month=2024-11");
+    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    platform.get("anna", "/api/north/benchmarks?month=2024-10");
+    assert_eq!(platform.service.benchmark_gatherings(), 2);
+    for year in 1970..2023 {
+        assert_eq!(body(&platform.get("anna", &format!("/api/north/benchmarks?month={year}-06"))), "[]");
+    }
+    assert_eq!(platform.service.benchmark_gatherings(), 2);
+}
+
+#[test]
+fn the_current_month_is_gathered_once_a_day() {
+    let now = Arc::new(Mutex::new(NOW));
+    let clock = Arc::clone(&now);
+    let platform =
+        crowded_with(&crowd(), Duration::from_secs(600), |builder| builder.clock(move || *clock.lock().unwrap()));
+    let ask = || {
+        for path in ["/api/north/benchmarks", "/api/north/benchmarks?month=previous-mtd"] {
+            assert_eq!(platform.get("anna", path).status, 200);
+        }
+        platform.service.benchmark_gatherings()
+    };
+    assert_eq!((ask(), ask()), (2, 2));
+    *now.lock().unwrap() = NOW.plus_seconds(86_400);
+    assert_eq!((ask(), ask()), (4, 4));
+}
+
+#[test]
+fn whoever_does_not_wait_is_told_when_to_come_back() {
+    let platform = crowded_with(&crowd(), Duration::ZERO, |builder| builder);
+    let first = platform.get("anna", NOVEMBER);
+    assert_eq!(first.status, 503);
+    assert!(first.header("retry-after").unwrap().parse::<u32>().unwrap() > 0);
+    let received = gathered(&platform, "anna", NOVEMBER);
+    assert_eq!(received.status, 200);
+    assert_eq!(received.body, crowded().get("anna", NOVEMBER).body);
+    assert_eq!(platform.service.benchmark_gatherings(), 1);
+}
+
+#[test]
+fn a_caller_that_is_gone_waits_no_longer_and_the_gathering_goes_on() {
+    let platform = crowded();
+    let request =
+        Request { authorization: Some(platform.secret("<anna>")), accept_encoding: None, ..Request::get(NOVEMBER) };
+    request.interrupt.cancel();
+    assert_eq!(platform.ask(&request).status, 503);
+    assert_eq!(platform.get("anna", NOVEMBER).status, 200);
+    assert_eq!(platform.service.benchmark_gatherings(), 1);
+}
+
+fn parquet(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            parquet(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "parquet") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn a_gathering_that_fails_is_told_to_those_who_wait_and_the_next_tries_again() {
+    let logged: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hook = {
+        let logged = Arc::clone(&logged);
+        move |error: &ServiceError| {
+            logged.lock().unwrap().push(std::error::Error::source(error).unwrap().to_string());
+        }
+    };
+    let platform = crowded_with(&crowd(), Duration::from_secs(600), |builder| builder.on_failure(hook));
+    let mut files = Vec::new();
+    parquet(&platform.dataset(), &mut files);
+    let sound: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    for (file, bytes) in files.iter().zip(&sound) {
+        fs::write(file, vec![0xA5; bytes.len()]).unwrap();
+    }
+    let failed = platform.get("anna", NOVEMBER);
+    assert_eq!(failed.status, 502);
+    let told = body(&failed);
+    assert!(told.contains(r#""code":"upstream-failed""#) && !told.contains("parquet"), "{told}");
+    assert!(matches!(&logged.lock().unwrap()[..], [cause] if cause.contains(".parquet")));
+    for (file, bytes) in files.iter().zip(&sound) {
+        fs::write(file, bytes).unwrap();
+    }
+    assert_eq!(platform.get("anna", NOVEMBER).status, 200);
+    assert_eq!(platform.service.benchmark_gatherings(), 2);
+}
+
+#[test]
+fn requests_that_begin_after_a_dataset_was_replaced_see_the_new_one() {
+    let platform = Platform::new();
+    let other = crowded();
+    // The two plumbers of the small platform have nobody to be compared with.
+    assert_eq!(body(&platform.get("anna", NOVEMBER)), "[]");
+    let events = "/api/south/events?fields=leads,rivalColumn&start=2025-01-01&end=2025-03-31";
+    let before = platform.get("anna", events);
+    assert_eq!(before.header("trueup-unknown-fields"), Some("rivalColumn"));
+    let dataset = Arc::new(Dataset::open(other.dataset()).unwrap());
+    platform.service.replace_dataset(Arc::clone(&dataset));
+    assert!(Arc::ptr_eq(&platform.service.dataset(), &dataset));
+    assert_eq!(platform.service.benchmark_gatherings(), 0);
+    let shown = |platform: &Platform| body(&gathered(platform, "anna", NOVEMBER));
+    assert_eq!(shown(&platform), shown(&other));
+    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    // The same dataset once more is no other one: what is kept about it stays.
+    platform.service.replace_dataset(dataset);
+    assert_eq!(shown(&platform), shown(&other));
+    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.get("anna", events).body, before.body);
+}
+
+/// Has the directory give anna some of the plumbers.
+fn grant_plumbers(platform: &Platform, numbers: RangeInclusive<usize>) {
+    let directory = platform.service.directory();
+    for number in numbers {
+        let account = format!("pl{number:02}");
+        directory.add_account(&account).unwrap();
+        directory.grant("anna", &Grant::Account(account)).unwrap();
+    }
+}
+
+#[test]
+fn accounts_that_the_caller_reaches_are_not_among_those_who_hide_the_others() {
+    let platform = crowded();
+    grant_plumbers(&platform, 1..=2);
+    // Ten are left out of reach. In or out of the scope makes no difference.
+    assert!(body(&platform.get("anna", NOVEMBER)).contains("\"cohortAccounts\":12"));
+    grant_plumbers(&platform, 3..=3);
+    assert_eq!(body(&platform.get("anna", NOVEMBER)), "[]");
+    assert_eq!(body(&platform.get("anna", "/api/pl01/benchmarks?month=2024-11")), "[]");
+    // Others see what they saw.
+    assert!(body(&platform.get("bert", "/api/south/benchmarks?month=2024-11")).contains("\"cohortAccounts\":12"));
+}
+
+#[test]
+fn no_setting_shows_what_fewer_than_five_stand_behind() {
+    let path = "/api/rival-1/benchmarks?fields=bookRate&month=2024-11";
+    let shown = |accounts: usize, heating: usize| {
+        let mut crowd = crowd();
+        // The last of the nine heating engineers become painters.
+        for number in heating + 1..=9 {
+            let row = format!("h{number:02},Name of h{number:02},Heating");
+            crowd.accounts = crowd.accounts.replace(&row, &row.replace("Heating", "Painting"));
+        }
+        let privacy = Privacy::of_accounts(accounts);
+        let platform = crowded_with(&crowd, Duration::from_secs(600), |builder| builder.privacy(privacy));
+        body(&platform.get("rita", path)) != "[]"
+    };
+    assert!(!shown(10, 9) && shown(9, 9));
+    assert!(!shown(1, 4) && shown(1, 5) && !shown(0, 4));
+}
+
+#[test]
+fn no_answer_names_an_account_of_others() {
+    let platform = crowded();
+    for query in [
+        "",
+        "?month=2024-11",
+        "?month=2024-11&fields=bookRate,customerStatus,attributionCategory,attributionChannel,normalizedBusinessUnit",
+        "?month=2024-11&fields=bookRate,accountName",
+        "?month=2024-11&account=pl01",
+        "?month=2024-11&accountName=Name+of+pl02",
+        "?month=2024-11&attributionChannel=[%22or%22,%22Radio%22,%22Search%20Ads%22]",
+        "?month=2024-12",
+    ] {
+        let told = body(&platform.get("anna", &format!("/api/acme/benchmarks{query}")));
+        for number in 1..=PLUMBERS {
+            // What the caller sent itself may be repeated to it.
+            let named = format!("pl{number:02}");
+            assert!(query.contains(&named) || !told.contains(&named), "{query}: {told}");
+        }
+        assert!(!told.contains("Name of") && !told.contains("h01"), "{query}: {told}");
+    }
+}
+
+#[test]
+fn services_that_link_it_have_the_same_figures() {
+    let platform = crowded();
+    let directory = platform.service.directory();
+    let key = SecretKey::new(platform.secret("<anna>"));
+    let reach = directory.reach(&directory.authenticate(Some(&key)).unwrap().unwrap()).unwrap();
+    let period = Period::read(Some("2024-11"), "2025-04-15".parse().unwrap()).unwrap();
+    let selection = Selection::new([Metric::BookRate], []);
+    let scope = reach.resolve("north").unwrap();
+    let rows = platform.service.benchmarks(&reach, &scope, &selection, period).unwrap();
+    assert_eq!(rows.iter().map(|row| row.series).collect::<Vec<_>>(), Series::ALL);
+    assert_eq!(rows[0].metrics, [Some(0.325)]);
+    // A period that no month has is answered too, and little is kept of such.
+    for days in 1..=20 {
+        let range = trueup::query::DateRange {
+            end: trueup::Day::from_number(period.range.start.number() + days),
+            ..period.range
+        };
+        platform.service.benchmarks(&reach, &scope, &selection, Period { range, ..period }).unwrap();
+    }
+    assert_eq!(platform.service.benchmark_gatherings(), 21);
+}
+
+#[test]
+fn a_crowd_of_others_changes_nothing_but_benchmarks() {
+    let path = "/api/acme/events?fields=account,leads,spend&start=2024-11-01&end=2025-04-30&interval=month";
+    let alone = Platform::with(&Rival::default(), trueup::access::Settings::default(), |builder| builder);
+    assert_eq!(crowded().get("anna", path).body, alone.get("anna", path).body);
+}
