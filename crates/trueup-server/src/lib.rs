@@ -2,7 +2,7 @@
 //! what it answers. It adds nothing to status, body and headers but `X-Request-Id`, `Date` and how the body is framed.
 //!
 //! - A service with an asynchronous runtime calls [`serve`]; any other program makes a [`Server`].
-//! - `GET /health` is answered by the server itself, every other path by the facade.
+//! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
 //! - A query works in a thread of its own, [`Settings::max_requests_at_once`] of them at a time; it is cancelled when its caller goes
 //!   away. Large answers are made as they are sent, a chunk at a time, so a slow caller holds no thread.
 //! - Requests that are too large are answered 414 or 431; whoever does not send or does not take anything is disconnected.
@@ -18,6 +18,7 @@ mod ignored_body;
 mod log;
 mod refusal;
 mod request_id;
+mod request_line;
 mod routes;
 mod serve;
 mod server;

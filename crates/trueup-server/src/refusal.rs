@@ -72,8 +72,8 @@ impl Refusal {
 }
 
 /// A JSON text, not to be stored by anybody.
-pub(crate) fn json(text: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
+pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(text.into());
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

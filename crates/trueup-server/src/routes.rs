@@ -33,11 +33,19 @@ pub(crate) fn router(service: Arc<Service>, settings: &Settings) -> Router {
         body_limit: settings.max_ignored_body_bytes,
         body_time: settings.header_timeout,
     };
-    Router::new().route("/health", get(health).fallback(ask)).fallback(ask).with_state(facade)
+    Router::new()
+        .route("/health", get(health).fallback(ask))
+        .route("/openapi.json", get(openapi).fallback(ask))
+        .fallback(ask)
+        .with_state(facade)
 }
 
 async fn health() -> Response<Body> {
-    json(r#"{"status":"ok"}"#.to_owned())
+    json(r#"{"status":"ok"}"#)
+}
+
+async fn openapi() -> Response<Body> {
+    json(trueup::openapi::document())
 }
 
 /// Asks the facade, in a thread for blocking work.

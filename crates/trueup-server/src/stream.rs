@@ -1,7 +1,8 @@
-//! A connection that ends by itself when the other side does nothing.
+//! A connection that ends by itself when the other side does nothing, and that takes targets as they are sent.
 
 use crate::Settings;
 use crate::activity::Activity;
+use crate::request_line::RequestLine;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,6 +11,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
+/// As much as is read at once of what may be a target.
+const TARGET_PIECE: usize = 2_048;
+
 /// A TCP stream with the timeouts of [`Settings`]: those of reading hold while no request is answered, that of writing whenever there
 /// is something to write.
 pub(crate) struct Stream {
@@ -17,6 +21,9 @@ pub(crate) struct Stream {
     activity: Activity,
     timeouts: Timeouts,
     awaited: Awaited,
+    line: RequestLine,
+    /// Read and not passed on yet.
+    rewritten: Vec<u8>,
     /// Requests that had begun when `awaited` was last looked at.
     begun: u64,
     /// Runs while a read waits.
@@ -47,7 +54,32 @@ impl Stream {
             Timeouts { header: settings.header_timeout, idle: settings.idle_timeout, write: settings.write_timeout };
         // The time of the headers of the first request runs from here, not from the first read.
         let reading = Some(Box::pin(sleep(timeouts.header)));
-        Self { tcp, activity, timeouts, awaited: Awaited::Headers, begun: 0, reading, writing: None }
+        let (line, rewritten) = (RequestLine::new(), Vec::new());
+        Self { tcp, activity, timeouts, awaited: Awaited::Headers, line, rewritten, begun: 0, reading, writing: None }
+    }
+
+    /// Reads what there is, with its target made readable.
+    fn poll_bytes(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.rewritten.is_empty() {
+            if self.activity.is_answering() || !self.line.may_rewrite() {
+                let filled = buf.filled().len();
+                ready!(Pin::new(&mut self.tcp).poll_read(cx, buf))?;
+                let bytes = &buf.filled()[filled..];
+                if self.activity.is_answering() && !bytes.is_empty() {
+                    self.line.lose_track();
+                }
+                self.line.follow(bytes);
+                return Poll::Ready(Ok(()));
+            }
+            let mut piece = [0; TARGET_PIECE];
+            let mut piece = ReadBuf::new(&mut piece);
+            ready!(Pin::new(&mut self.tcp).poll_read(cx, &mut piece))?;
+            self.line.rewrite(piece.filled(), &mut self.rewritten);
+        }
+        let some = self.rewritten.len().min(buf.remaining());
+        buf.put_slice(&self.rewritten[..some]);
+        self.rewritten.drain(..some);
+        Poll::Ready(Ok(()))
     }
 
     /// Waits for bytes no longer than it may.
@@ -91,9 +123,10 @@ impl AsyncRead for Stream {
         let begun = self.activity.begun();
         if begun != self.begun {
             (self.begun, self.awaited, self.reading) = (begun, Awaited::Request, None);
+            self.line.next_request();
         }
         let filled = buf.filled().len();
-        if let Poll::Ready(read) = Pin::new(&mut self.tcp).poll_read(cx, buf) {
+        if let Poll::Ready(read) = self.poll_bytes(cx, buf) {
             let is_first_byte = self.awaited == Awaited::Request && buf.filled().len() > filled;
             if is_first_byte && !self.activity.is_answering() {
                 (self.awaited, self.reading) = (Awaited::Headers, None);

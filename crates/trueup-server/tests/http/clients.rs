@@ -1,0 +1,114 @@
+//! Requests as clients send them.
+
+use crate::client::{Answer, Client};
+use crate::running::Running;
+use crate::town::Town;
+use std::io::Read as _;
+use trueup_server::Settings;
+
+const RANGE: &str = "start=2025-01-01&end=2025-03-31";
+
+fn unpacked(answer: &Answer) -> Vec<u8> {
+    assert_eq!(answer.header("content-encoding"), Some("gzip"));
+    let mut body = Vec::new();
+    flate2::read::GzDecoder::new(&*answer.body).read_to_end(&mut body).unwrap();
+    body
+}
+
+#[test]
+fn one_question_in_many_spellings() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let spring = r#"[{"campaign":"Spring, Drain + Sale","leads":50}]"#;
+    let other = r#"[{"campaign":"Zoë's \"50%\" [Va] Drain|$99","leads":50}]"#;
+    let asked = [
+        // curl -G --data-urlencode, Python's requests, a browser's URLSearchParams, a browser's address bar.
+        ("events?fields=campaign%2Cleads&campaign=Spring%2C%20Drain%20%2B%20Sale", spring),
+        ("events?fields=campaign%2Cleads&campaign=Spring%2C+Drain+%2B+Sale", spring),
+        ("events?campaign=Spring%2c+Drain+%2b+Sale&fields=campaign,leads", spring),
+        ("events?fields=campaign,leads&campaign=Zo%C3%AB%27s+%2250%25%22+%5BVa%5D+Drain%7C%2499", other),
+        ("events?fields=campaign,leads&campaign=Zo\u{eb}'s+%2250%25%22+[Va]+Drain|$99", other),
+        // Python's json.dumps: a space after the comma, and \u for what is not ASCII.
+        (
+            "events?fields=campaign%2Cleads&campaign=%5B%22or%22%2C+%22Zo%5Cu00eb%27s+%5C%2250%25%5C%22+%5BVa%5D+Drain%7C%2499%22%5D",
+            other,
+        ),
+        ("events?fields=campaign,leads&campaign=%5B%22regex%22%2C%20%22SPRING%22%2C%20%22i%22%5D", spring),
+        ("events?fields=campaign,leads&filter=%7B%22campaign%22%3A+%5B%22regex%22%2C+%22%5ESpring%22%5D%7D", spring),
+        // curl -g: as it was typed.
+        ("events?fields=campaign,leads&campaign=[\"or\",\"Spring,+Drain+%2B+Sale\"]", spring),
+        ("events?fields=campaign,leads&filter={\"campaign\":[\"regex\",\"^Zo\\u00eb.*>?\"]}", other),
+        // A slash at the end, an empty parameter, parameters given twice.
+        ("events/?fields=campaign&fields=leads&campaign=Spring%2C+Drain+%2B+Sale", spring),
+        (
+            "events?fields=campaign,leads&account=east&account=west&campaign=nothing&campaign=Spring%2C+Drain+%2B+Sale&",
+            spring,
+        ),
+    ];
+    for (path, expected) in asked {
+        let path = format!("/api/waterworks/{path}&{RANGE}");
+        let month = client.get(&format!("{path}&interval=month"), &town.headers());
+        assert_eq!(month.status, 200, "{path}: {}", month.text());
+        let whole = client.get(&path, &town.headers());
+        assert_eq!((whole.status, whole.text()), (200, expected), "{path}");
+        let packed =
+            client.get(&path, &format!("Authorization: {}\r\nAccept-Encoding: gzip, deflate, br\r\n", town.key));
+        assert_eq!(unpacked(&packed), whole.body, "{path}");
+    }
+}
+
+#[test]
+fn a_small_answer_says_its_length() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let answer = client.get("/api", &town.headers());
+    assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()));
+    assert_eq!(answer.header("transfer-encoding"), None);
+}
+
+#[test]
+fn credentials_are_those_of_the_headers() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let status = |client: &mut Client, headers: &str| client.get("/api", headers).status;
+    assert_eq!(status(&mut client, ""), 401);
+    assert_eq!(status(&mut client, &format!("authorization: {}\r\n", town.key)), 200);
+    assert_eq!(status(&mut client, &format!("Cookie: a=b; session={}\r\n", town.session)), 200);
+    assert_eq!(status(&mut client, &format!("Cookie: a=b\r\nCookie: session={}\r\n", town.session)), 200);
+    // Which of two keys counts is nobody's to guess.
+    assert_eq!(status(&mut client, &format!("Authorization: {0}\r\nAuthorization: {0}\r\n", town.key)), 401);
+}
+
+#[test]
+fn health_and_description_are_outside_the_service() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let health = client.get("/health", "");
+    assert_eq!((health.status, health.text()), (200, r#"{"status":"ok"}"#));
+    let openapi = client.get("/openapi.json", "");
+    assert_eq!((openapi.status, openapi.text()), (200, trueup::openapi::document()));
+    for path in ["/healthy", "/health/x", "/", "//api", "/openapi"] {
+        let answer = client.get(path, "Accept-Encoding: identity\r\n");
+        assert!(answer.status == 404 && answer.text().contains(r#""code":"not-found""#), "{path}: {}", answer.text());
+    }
+    client.send("POST /health HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc");
+    let refused = client.answer().unwrap();
+    assert_eq!((refused.status, refused.header("allow")), (405, Some("GET")));
+    assert_eq!(client.get("/health", "").status, 200);
+}
+
+#[test]
+fn a_request_id_is_the_callers_or_a_new_one() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let id =
+        |client: &mut Client, headers: &str| client.get("/api", headers).header("x-request-id").unwrap().to_owned();
+    assert_eq!(id(&mut client, "X-Request-Id: 7f3a.b-c_d\r\n"), "7f3a.b-c_d");
+    let (first, second) = (id(&mut client, "X-Request-Id: a b\r\n"), id(&mut client, ""));
+    assert!(first != second && first.len() == 16 && second.len() == 16, "{first} {second}");
+}

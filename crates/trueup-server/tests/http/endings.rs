@@ -1,0 +1,65 @@
+//! How a server ends.
+
+use crate::client::Client;
+use crate::running::Running;
+use crate::town::{self, CUSTOMERS, Town};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup_server::Settings;
+
+#[test]
+fn what_runs_is_finished() {
+    let town = Town::with(Arc::new(town::dataset(5_000, 2_000)), |builder| builder);
+    let mut server = Running::new(&town.service, Settings::default());
+    let mut idle = Client::connect(server.address);
+    assert_eq!(idle.get("/health", "").status, 200);
+    // One answer is on its way, another is being made.
+    let mut sent = Client::connect(server.address);
+    sent.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    let head = sent.head().unwrap();
+    town.gate.close();
+    let mut made = Client::connect(server.address);
+    made.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    town.gate.wait_for(2);
+
+    server.stop();
+    assert!(idle.is_closed());
+    assert!(TcpStream::connect(server.address).is_err());
+    town.gate.open();
+    let expected = town.handle(CUSTOMERS).body.into_bytes().unwrap();
+    let mut body = Vec::new();
+    assert!(sent.body(&head, |bytes| body.extend_from_slice(bytes)));
+    assert!(body == expected);
+    assert!(made.answer().unwrap().body == expected);
+    assert!(sent.is_closed() && made.is_closed());
+    server.join();
+}
+
+#[test]
+fn what_does_not_finish_is_cut_off() {
+    let town = Town::new();
+    let settings = Settings { shutdown_grace: Duration::from_millis(200), ..Settings::default() };
+    let mut server = Running::new(&town.service, settings);
+    town.gate.close();
+    let mut client = Client::connect(server.address);
+    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    town.gate.wait_for(1);
+    let begun = Instant::now();
+    server.stop();
+    assert!(client.is_closed());
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+    town.gate.open();
+    server.join();
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn an_address_that_is_taken_is_an_error() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let second = trueup_server::Server::bind(server.address, Arc::clone(&town.service), Settings::default());
+    assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+    thread::sleep(Duration::from_millis(1));
+}

@@ -1,0 +1,95 @@
+//! The requests of the facade's goldens: over HTTP the answers are the same.
+
+use crate::client::{Answer, Client};
+use crate::platform::{Platform, Rival, small};
+use crate::running::Running;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use trueup::access::Settings as Keys;
+use trueup::service::{Request, Response, Service};
+use trueup_server::Settings;
+
+/// Headers that HTTP needs, and the one that the server adds.
+const OF_HTTP: [&str; 4] = ["content-length", "date", "transfer-encoding", "x-request-id"];
+
+/// Name of the file, sentence that is cited, line and headers of the request with their keys.
+struct Golden {
+    place: String,
+    head: String,
+}
+
+fn goldens(is_small: bool, platform: &Platform) -> Vec<Golden> {
+    let folder: PathBuf =
+        [env!("CARGO_MANIFEST_DIR"), "..", "trueup", "tests", "service", "testdata", "goldens"].iter().collect();
+    let mut goldens = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        // Benchmarks have a platform of their own.
+        if name.starts_with("limits") != is_small || name.starts_with("benchmarks") {
+            continue;
+        }
+        let text = format!("\n{}", fs::read_to_string(&path).unwrap());
+        for case in text.split("\n# ").skip(1) {
+            let (cited, rest) = case.split_once('\n').unwrap();
+            let (head, _) = rest.split_once("\n\n").unwrap();
+            goldens.push(Golden { place: format!("{name}: {cited}"), head: platform.secret(head) });
+        }
+    }
+    goldens
+}
+
+fn in_process(service: &Service, head: &str) -> Response {
+    let mut lines = head.lines();
+    let (method, path) = lines.next().unwrap().split_once(' ').unwrap();
+    let mut request = Request { method: method.to_owned(), ..Request::get(path) };
+    request.accept_encoding = Some("identity".to_owned());
+    for line in lines {
+        let (name, value) = line.split_once(": ").unwrap();
+        match name {
+            "Authorization" => request.authorization = Some(value.to_owned()),
+            "Cookie" => request.cookie = Some(value.to_owned()),
+            "Accept-Encoding" => request.accept_encoding = Some(value.to_owned()),
+            other => panic!("{other}"),
+        }
+    }
+    service.handle(&request)
+}
+
+fn over_http(client: &mut Client, head: &str) -> Answer {
+    let (line, headers) = head.split_once('\n').unwrap_or((head, ""));
+    let encoding = if headers.contains("Accept-Encoding") { "" } else { "Accept-Encoding: identity\r\n" };
+    let headers: String = headers.lines().map(|line| format!("{line}\r\n")).collect();
+    assert!(client.send(format!("{line} HTTP/1.1\r\nHost: localhost\r\n{encoding}{headers}\r\n")));
+    if line.starts_with("HEAD ") { client.head().unwrap() } else { client.answer().unwrap() }
+}
+
+fn compare(service: Arc<Service>, goldens: &[Golden]) -> usize {
+    let server = Running::new(&service, Settings::default());
+    let mut client = Client::connect(server.address);
+    for Golden { place, head } in goldens {
+        let expected = in_process(&service, head);
+        let found = over_http(&mut client, head);
+        assert_eq!(found.status, expected.status, "{place}");
+        for (name, value) in &expected.headers {
+            assert_eq!(found.header(name), Some(&**value), "{place}: {name}");
+        }
+        for (name, _) in &found.headers {
+            assert!(expected.header(name).is_some() || OF_HTTP.contains(&name.as_str()), "{place}: {name}");
+        }
+        let body = if head.starts_with("HEAD ") { Vec::new() } else { expected.body.into_bytes().unwrap() };
+        assert!(found.body == body, "{place}: {:?}", String::from_utf8_lossy(&found.body));
+    }
+    goldens.len()
+}
+
+#[test]
+fn answers_over_http_are_those_of_the_facade() {
+    let platform = Platform::new();
+    let usual = goldens(false, &platform);
+    let limited = Platform::with(&Rival::default(), Keys::default(), |builder| builder.limits(small()));
+    let small = goldens(true, &limited);
+    let compared = compare(Arc::new(platform.service), &usual) + compare(Arc::new(limited.service), &small);
+    assert!(compared >= 100, "{compared}");
+}

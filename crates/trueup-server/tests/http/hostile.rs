@@ -1,0 +1,237 @@
+//! What a server meets besides requests: others are answered all the while.
+
+use crate::client::Client;
+use crate::running::Running;
+use crate::town::{self, CUSTOMERS, Town};
+use std::sync::{Arc, LazyLock, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup::service::ServiceError;
+use trueup::{Dataset, Interruption};
+use trueup_server::Settings;
+
+/// An answer of about 20 MB: more than a socket holds for one who does not read.
+static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(10_000, 2_000)));
+
+fn short() -> Settings {
+    Settings {
+        header_timeout: Duration::from_millis(300),
+        idle_timeout: Duration::from_millis(600),
+        write_timeout: Duration::from_millis(400),
+        max_header_bytes: 4_096,
+        max_url_bytes: 2_048,
+        max_ignored_body_bytes: 1_000,
+        ..Settings::default()
+    }
+}
+
+fn is_answering(server: &Running) -> bool {
+    Client::connect(server.address).get("/health", "").status == 200
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let town = Town::new();
+    let server = Running::new(&town.service, short());
+    let malformed: [&[u8]; 12] = [
+        b"\r\n\r\nnonsense\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /api HTTP/9.9\r\n\r\n",
+        b"GET /a b c HTTP/1.1\r\n\r\n",
+        b"GET ?fields=leads HTTP/1.1\r\n\r\n",
+        b"G\x00T /api HTTP/1.1\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nno header\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nname : value\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nHost: h\r\nContent-Length: many\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, what\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a greeting of TLS, which is not spoken here \r\n\r\n",
+    ];
+    for bytes in malformed {
+        let mut client = Client::connect(server.address);
+        client.send(bytes);
+        let text = String::from_utf8_lossy(bytes);
+        assert_eq!(client.answer().map(|answer| answer.status), Some(400), "{text}");
+        assert!(client.is_closed(), "{text}");
+    }
+    assert!(is_answering(&server));
+}
+
+#[test]
+fn other_forms_of_a_target_are_answered_or_refused() {
+    let town = Town::new();
+    let server = Running::new(&town.service, short());
+    for (line, status) in [
+        ("GET http://elsewhere/health HTTP/1.1", 200),
+        ("GET /health HTTP/1.0", 200),
+        ("OPTIONS * HTTP/1.1", 405),
+        ("CONNECT elsewhere:443 HTTP/1.1", 405),
+        ("BREW /api HTTP/1.1", 405),
+        ("GET /../../etc/passwd HTTP/1.1", 404),
+        ("GET /%00 HTTP/1.1", 404),
+        ("GET api HTTP/1.1", 404),
+    ] {
+        let mut client = Client::connect(server.address);
+        client.send(format!("{line}\r\nHost: h\r\n\r\n"));
+        assert_eq!(client.answer().map(|answer| answer.status), Some(status), "{line}");
+    }
+}
+
+#[test]
+fn what_is_too_large_is_told_so() {
+    let town = Town::new();
+    let server = Running::new(&town.service, short());
+    let ask = |path: &str, headers: &str| Client::connect(server.address).get(path, headers);
+    let long = |bytes: usize| format!("/api?{}", "a".repeat(bytes - 5));
+    assert_eq!(ask(&long(2_048), "").status, 401);
+    let url = ask(&long(2_049), "");
+    assert!(url.status == 414 && url.text().contains("2048 bytes"), "{}", url.text());
+    assert_eq!(url.header("x-request-id").map(str::len), Some(16));
+    assert_eq!(ask("/api", &format!("A: {}\r\n", "a".repeat(4_000))).status, 401);
+    let headers = ask("/api", &format!("A: {}\r\n", "a".repeat(4_096)));
+    assert!(headers.status == 431 && headers.text().contains("4096 bytes"), "{}", headers.text());
+    let many = ask("/api", &"A: a\r\n".repeat(64));
+    assert!(many.status == 431 && many.text().contains("64"), "{}", many.text());
+    // Far beyond the limits nothing is read to its end.
+    for (path, headers) in [
+        (long(60_000), String::new()),
+        ("/api".to_owned(), "A: a\r\n".repeat(5_000)),
+        ("/api".to_owned(), format!("A: {}\r\n", "a".repeat(1 << 20))),
+    ] {
+        let mut client = Client::connect(server.address);
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{headers}\r\n"));
+        let status = client.answer().map(|answer| answer.status);
+        // The refusal may be lost when the connection closes before all was sent.
+        assert!(status.is_none_or(|status| status == 431), "{status:?}");
+        assert!(client.is_closed());
+    }
+    assert!(is_answering(&server));
+}
+
+#[test]
+fn whoever_sends_slowly_or_nothing_is_disconnected() {
+    let town = Town::new();
+    let server = Running::new(&town.service, short());
+    let begun = Instant::now();
+    let mut silent = Client::connect(server.address);
+    let mut half = Client::connect(server.address);
+    half.send("GET /api HTTP/1.1\r\nHost: h\r\n");
+    let mut idle = Client::connect(server.address);
+    assert_eq!(idle.get("/health", "").status, 200);
+    let mut second_half = Client::connect(server.address);
+    assert_eq!(second_half.get("/health", "").status, 200);
+    second_half.send("GET /api HTT");
+    let slow = thread::spawn({
+        let address = server.address;
+        move || {
+            let mut slow = Client::connect(address);
+            let sent = "GET /api HTTP/1.1\r\nHost: localhost\r\n".bytes().take_while(|byte| {
+                thread::sleep(Duration::from_millis(50));
+                slow.send([*byte])
+            });
+            (sent.count(), slow.is_closed())
+        }
+    });
+    assert!(silent.is_closed() && half.is_closed() && second_half.is_closed());
+    assert!(begun.elapsed() >= Duration::from_millis(300));
+    assert!(idle.is_closed());
+    assert!(begun.elapsed() >= Duration::from_millis(600) && begun.elapsed() < Duration::from_secs(5));
+    let (sent, is_closed) = slow.join().unwrap();
+    assert!(sent < 20 && is_closed, "{sent}");
+    assert!(is_answering(&server));
+}
+
+#[test]
+fn half_open_connections_do_not_keep_others_out_for_long() {
+    let town = Town::new();
+    let settings = Settings { max_connections: 4, ..short() };
+    let server = Running::new(&town.service, settings);
+    let half_open: Vec<_> = (0..8).map(|_| Client::connect(server.address)).collect();
+    assert!(is_answering(&server));
+    drop(half_open);
+}
+
+#[test]
+fn bodies_of_requests_are_passed_over_up_to_a_bound() {
+    let town = Town::new();
+    let server = Running::new(&town.service, short());
+    let mut client = Client::connect(server.address);
+    client.send(format!("GET /health HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n\r\n{}", "x".repeat(900)));
+    assert_eq!(client.answer().unwrap().status, 200);
+    client.send(format!("POST /api HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n\r\n{}", "x".repeat(900)));
+    assert_eq!(client.answer().unwrap().status, 405);
+    client.send("POST /api HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n".to_owned() + &"x".repeat(2_000));
+    assert_eq!(client.answer().unwrap().status, 405);
+    assert!(client.is_closed());
+    // A body that does not come.
+    let mut client = Client::connect(server.address);
+    client.send("GET /api HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n");
+    assert_eq!(client.answer().unwrap().status, 401);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
+    let town = Town::with(Arc::clone(&LARGE), |builder| builder);
+    let settings = Settings { max_requests_at_once: 1, ..short() };
+    let server = Running::new(&town.service, settings);
+    let mut slow = Client::connect(server.address);
+    slow.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    let head = slow.head().unwrap();
+    assert_eq!(head.status, 200);
+    let begun = Instant::now();
+    // One request at a time, and still there is room for others while this one is sent.
+    let mut other = Client::connect(server.address);
+    let mut read = 0;
+    while begun.elapsed() < Duration::from_millis(1_500) {
+        read += slow.bytes(1).len();
+        assert_eq!(other.get("/api", &town.headers()).status, 200);
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert!(read > 0);
+    // What had been sent before the connection was closed is there, and not the end.
+    assert!(!slow.body(&head, |_| ()));
+}
+
+#[test]
+fn a_query_ends_when_its_caller_goes_away() {
+    let (told, failures) = mpsc::sync_channel(8);
+    let town = Town::with(Arc::clone(&LARGE), |builder| {
+        builder.on_failure(move |error: &ServiceError| {
+            let is_canceled = matches!(error, ServiceError::Timeout(Interruption::Canceled));
+            assert!(told.send(is_canceled).is_ok());
+        })
+    });
+    let server = Running::new(&town.service, Settings::default());
+    town.gate.close();
+    let mut client = Client::connect(server.address);
+    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    town.gate.wait_for(1);
+    client.close();
+    // The server sees the end of the connection; then the query begins.
+    thread::sleep(Duration::from_millis(200));
+    town.gate.open();
+    assert_eq!(failures.recv_timeout(Duration::from_secs(10)), Ok(true));
+    // One whose caller stays is answered.
+    assert_eq!(
+        Client::connect(server.address)
+            .get("/api/waterworks/events?fields=leads&start=2025-01-01&end=2025-01-31", &town.headers())
+            .status,
+        200
+    );
+    assert!(failures.try_recv().is_err());
+}
+
+#[test]
+fn a_caller_may_go_away_in_the_middle_of_an_answer() {
+    let town = Town::with(Arc::clone(&LARGE), |builder| builder);
+    let server = Running::new(&town.service, Settings::default());
+    for _ in 0..3 {
+        let mut client = Client::connect(server.address);
+        client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+        assert_eq!(client.head().unwrap().status, 200);
+        assert!(!client.bytes(1_000).is_empty());
+        client.close();
+    }
+    assert!(is_answering(&server));
+}

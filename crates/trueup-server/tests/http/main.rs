@@ -1,0 +1,15 @@
+//! The server as callers meet it, over sockets.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod client;
+mod clients;
+mod endings;
+mod goldens;
+mod hostile;
+mod logs;
+#[expect(dead_code, reason = "the tests of the facade use more of it")]
+#[path = "../../../trueup/tests/service/platform.rs"]
+mod platform;
+mod running;
+mod town;
