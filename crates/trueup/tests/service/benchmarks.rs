@@ -254,3 +254,36 @@ fn a_crowd_of_others_changes_nothing_but_benchmarks() {
     let alone = Platform::with(&Rival::default(), trueup::access::Settings::default(), |builder| builder);
     assert_eq!(crowded().get("anna", path).body, alone.get("anna", path).body);
 }
+
+#[test]
+fn a_request_sees_one_dataset_from_start_to_end() {
+    let (platform, other) = (Platform::new(), crowded());
+    let datasets = [platform.service.dataset(), other.service.dataset()];
+    let asked = [
+        NOVEMBER,
+        "/api/north/benchmarks?fields=bookRate&month=2024-12",
+        "/api/south/events?fields=leads,spend,rivalColumn&start=2025-01-01&end=2025-03-31",
+        "/api",
+    ];
+    let expected = asked.map(|path| {
+        [&platform, &other].map(|platform| {
+            let answer = gathered(platform, "anna", path);
+            (answer.status, answer.body)
+        })
+    });
+    thread::scope(|scope| {
+        for (path, expected) in asked.iter().zip(&expected) {
+            let platform = &platform;
+            scope.spawn(move || {
+                for _ in 0..40 {
+                    let answer = gathered(platform, "anna", path);
+                    assert!(expected.contains(&(answer.status, answer.body)), "{path}");
+                }
+            });
+        }
+        for turn in 0..60 {
+            platform.service.replace_dataset(Arc::clone(&datasets[turn % 2]));
+            thread::sleep(Duration::from_millis(2));
+        }
+    });
+}

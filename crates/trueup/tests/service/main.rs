@@ -10,4 +10,5 @@ mod malformed;
 mod platform;
 mod tenants;
 mod threads;
+mod unknown;
 mod worked_example;
