@@ -98,7 +98,7 @@ impl Service {
     /// use std::sync::Arc;
     /// use trueup::service::Service;
     ///
-    /// fn reopen(service: &Service, folder: &std::path::Path) -> Result<(), trueup::DatasetError> {
+    /// fn reopen(service: &Service, folder: &std::path::Path) -> Result<(), trueup::Error> {
     ///     service.replace_dataset(Arc::new(trueup::Dataset::open(folder)?));
     ///     Ok(())
     /// }
