@@ -41,3 +41,8 @@ pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, Interrupt,
     Interruption, Measured, QueryError, ResultTable, Row, Texts, Value, Values, day, dictionary, money, query,
 };
+
+/// The examples of the page for callers.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/api.md")]
+mod page_for_callers {}

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod callers;
 mod compat;
 mod goldens;
 mod listed;

@@ -169,7 +169,7 @@ fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
 }
 
 /// The codes of the table of errors.
-fn codes() -> BTreeSet<String> {
+pub(crate) fn codes() -> BTreeSet<String> {
     let table = fs::read_to_string(at("crates/trueup/src/service/table.rs")).unwrap();
     let quoted = table.split('"').skip(1).step_by(2);
     let is_code =

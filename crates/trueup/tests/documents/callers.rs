@@ -1,0 +1,55 @@
+//! `docs/api.md`, as far as it repeats what the code says. Its blocks are run by a test of the command line.
+
+use crate::at;
+use crate::openapi::codes;
+use std::fs;
+use trueup::service::Limits;
+
+fn page() -> String {
+    fs::read_to_string(at("docs/api.md")).unwrap()
+}
+
+#[test]
+fn every_code_is_told_to_callers() {
+    let page = page();
+    let missing: Vec<String> = codes().into_iter().filter(|code| !page.contains(&format!("`{code}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_limits_of_the_page_are_those_of_the_code() {
+    let Limits { account_intervals, rows, documents, deadline, .. } = Limits::default();
+    let figures = [
+        ("one range, or one interval of it", format!("{} days", trueup::ATTRIBUTION_WINDOW_DAYS)),
+        ("accounts × intervals of an events request", thousands(account_intervals)),
+        ("rows of an events answer, before filters on metrics", thousands(rows)),
+        ("documents of an insights answer", thousands(documents)),
+        ("time that a request may take", format!("{} seconds", deadline.as_secs())),
+    ];
+    let page = page();
+    for (limit, figure) in figures {
+        assert!(page.contains(&format!("| {limit} | {figure} |")), "{limit}: {figure}");
+    }
+}
+
+#[test]
+fn the_fields_of_the_page_are_those_of_the_dictionary() {
+    let page = page();
+    let lists = page.split("fields=").skip(1).map(|after| after.split(['&', ' ', '\n', '"']).next().unwrap());
+    let mut looked_at = 0;
+    // Not those of the program in Python, which stand between quotation marks, nor the sections of insights.
+    for name in lists.filter(|list| !list.contains("action_items")).flat_map(|list| list.split(',')) {
+        let known = name.is_empty() || trueup::dictionary::field(name).is_some();
+        assert!(known, "{name}");
+        looked_at += usize::from(!name.is_empty());
+    }
+    assert!(looked_at > 15, "{looked_at}");
+}
+
+/// A number with a comma between thousands.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
+}
