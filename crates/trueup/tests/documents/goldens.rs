@@ -34,7 +34,7 @@ fn golden(file: &str, case: &str) -> Golden {
     let path = target.split_once('?').map_or(target, |(path, _)| path);
     // A body that is looked at in part says its code in a line of its own.
     let bodies = expected.lines().filter(|line| line.starts_with("= ") || line.starts_with("~ "));
-    let code =
+    let mut codes =
         bodies.filter_map(|line| line.split_once(r#""code":""#)).map(|(_, after)| after.split('"').next().unwrap());
     Golden {
         file: file.to_owned(),
@@ -42,6 +42,6 @@ fn golden(file: &str, case: &str) -> Golden {
         method: method.to_owned(),
         path: path.strip_suffix('/').unwrap_or(path).to_owned(),
         status: expected.lines().next().unwrap().to_owned(),
-        code: code.last().map(str::to_owned),
+        code: codes.next_back().map(str::to_owned),
     }
 }
