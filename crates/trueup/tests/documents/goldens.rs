@@ -14,6 +14,8 @@ pub(crate) struct Golden {
     pub(crate) status: String,
     /// As far as the body is looked at.
     pub(crate) code: Option<String>,
+    /// The body, if it is looked at whole.
+    pub(crate) body: Option<String>,
 }
 
 pub(crate) fn all() -> Vec<Golden> {
@@ -43,5 +45,6 @@ fn golden(file: &str, case: &str) -> Golden {
         path: path.strip_suffix('/').unwrap_or(path).to_owned(),
         status: expected.lines().next().unwrap().to_owned(),
         code: codes.next_back().map(str::to_owned),
+        body: expected.lines().find_map(|line| line.strip_prefix("= ")).map(str::to_owned),
     }
 }

@@ -10,6 +10,7 @@ mod openapi;
 #[path = "../service/platform.rs"]
 #[expect(dead_code, reason = "the tests of the service use all of it")]
 mod platform;
+mod schema;
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fs;
 
-fn document() -> Json {
+pub(crate) fn document() -> Json {
     serde_json::from_str(trueup::openapi::document()).unwrap()
 }
 
@@ -124,7 +124,7 @@ fn names_of_components_and_types_of_schemas_are_those_that_there_are() {
 }
 
 /// The responses that the document has for what a golden asks.
-fn described<'a>(document: &'a Json, golden: &Golden) -> Option<&'a Json> {
+pub(crate) fn described<'a>(document: &'a Json, golden: &Golden) -> Option<&'a Json> {
     let name = golden.path.rsplit('/').next().unwrap_or_default();
     let segments = golden.path.split('/').count();
     let path = match segments {
@@ -156,8 +156,11 @@ fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
         };
         let known = match response {
             Some(response) if golden.status == "200" => response["description"].is_string(),
-            // Not every golden looks at the code.
-            Some(response) => response.is_object() && (code.is_none() || has_example(response, code)),
+            Some(response) => {
+                // A golden that looks at a part of the body may leave the code out.
+                let unseen = code.is_none() && golden.body.is_none();
+                response.is_object() && (unseen || has_example(response, code))
+            }
             // A request of another method whose golden looks at no code.
             None => code.is_none() && golden.method != "GET",
         };

@@ -1,0 +1,138 @@
+//! Answers against the schemas that `docs/openapi.json` has for them.
+
+use crate::goldens::all;
+use crate::openapi::{described, document};
+use crate::platform::Platform;
+use serde_json::Value as Json;
+
+/// What of a value is not as the schema says; of JSON Schema as much as the document uses.
+fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Vec<String>) {
+    for (keyword, says) in schema.as_object().unwrap() {
+        match keyword.as_str() {
+            "$ref" => {
+                let pointer = says.as_str().unwrap().trim_start_matches('#');
+                faults(document, document.pointer(pointer).unwrap(), value, at, found);
+            }
+            "type" => {
+                let types: Vec<&Json> = says.as_array().map_or_else(|| vec![says], |list| list.iter().collect());
+                if !types.iter().any(|name| is_of(value, name.as_str().unwrap())) {
+                    found.push(format!("{at}: {value} is not of type {says}"));
+                }
+            }
+            "enum" if !says.as_array().unwrap().contains(value) => {
+                found.push(format!("{at}: {value} is not one of {says}"))
+            }
+            "required" => {
+                for name in says.as_array().unwrap() {
+                    if value.get(name.as_str().unwrap()).is_none() {
+                        found.push(format!("{at}: {name} is missing"));
+                    }
+                }
+            }
+            "properties" => {
+                for (name, member) in value.as_object().into_iter().flatten() {
+                    let place = format!("{at}/{name}");
+                    match (says.get(name), schema.get("additionalProperties")) {
+                        (Some(schema), _) => faults(document, schema, member, &place, found),
+                        (None, Some(Json::Bool(false))) => found.push(format!("{place} is unknown")),
+                        (None, Some(more @ Json::Object(_))) => faults(document, more, member, &place, found),
+                        _ => {}
+                    }
+                }
+            }
+            "additionalProperties" if schema.get("properties").is_none() => {
+                for (name, member) in value.as_object().into_iter().flatten() {
+                    faults(document, says, member, &format!("{at}/{name}"), found);
+                }
+            }
+            "items" => {
+                for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+                    faults(document, says, item, &format!("{at}/{place}"), found);
+                }
+            }
+            "enum" | "additionalProperties" | "description" | "format" | "pattern" | "default" => {}
+            other => panic!("{at}: {other}"),
+        }
+    }
+}
+
+fn is_of(value: &Json, name: &str) -> bool {
+    match name {
+        "array" => value.is_array(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "null" => value.is_null(),
+        "number" => value.is_number(),
+        "object" => value.is_object(),
+        "string" => value.is_string(),
+        other => panic!("{other}"),
+    }
+}
+
+fn is_as_described(document: &Json, response: &Json, body: &str, who: &str) {
+    let schema = &response["content"]["application/json"]["schema"];
+    let mut found = Vec::new();
+    faults(document, schema, &serde_json::from_str(body).unwrap(), "", &mut found);
+    assert!(found.is_empty(), "{who}: {}", found.join("\n"));
+}
+
+#[test]
+fn every_whole_answer_of_the_goldens_has_the_shape_that_is_described() {
+    let document = document();
+    let mut compared = 0;
+    for golden in all() {
+        let Some(body) = &golden.body else { continue };
+        let Some(responses) = described(&document, &golden) else { continue };
+        is_as_described(&document, &responses[&golden.status], body, &golden.title);
+        compared += 1;
+    }
+    assert!(compared > 60, "{compared}");
+}
+
+#[test]
+fn what_is_listed_has_the_shape_that_is_described() {
+    let document = document();
+    let platform = Platform::new();
+    for user in ["anna", "bert", "root"] {
+        let body = platform.get(user, "/api").body;
+        let response = &document["paths"]["/api"]["get"]["responses"]["200"];
+        is_as_described(&document, response, &String::from_utf8(body).unwrap(), user);
+    }
+}
+
+#[test]
+fn every_example_has_the_shape_that_is_described() {
+    let document = document();
+    let mut compared = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (status, response) in item["get"]["responses"].as_object().unwrap() {
+            let examples = response["content"]["application/json"]["examples"].as_object();
+            for (name, example) in examples.into_iter().flatten() {
+                is_as_described(&document, response, &example["value"].to_string(), &format!("{path} {status} {name}"));
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+#[test]
+fn what_has_another_shape_is_found() {
+    let document = document();
+    let wrong = [
+        ("EventsAnswer", r#"[{"leads":"1"}]"#),
+        ("EventsAnswer", r#"[{"campaign":null}]"#),
+        ("EventsAnswer", r#"{"leads":1}"#),
+        ("BenchmarksAnswer", r#"[{"series":"p11","cohortAccounts":1}]"#),
+        ("BenchmarksAnswer", r#"[{"series":"p10","cohortAccounts":1,"leads":1}]"#),
+        ("InsightsAnswer", r#"[{"account":"a","date":"2025-01-01"}]"#),
+        ("Error", r#"{"code":"timeout"}"#),
+        ("Error", r#"{"error":"","code":"no-such-code"}"#),
+    ];
+    for (name, body) in wrong {
+        let mut found = Vec::new();
+        let value = serde_json::from_str(body).unwrap();
+        faults(&document, &document["components"]["schemas"][name], &value, "", &mut found);
+        assert_eq!(found.len(), 1, "{name} {body}: {found:?}");
+    }
+}
