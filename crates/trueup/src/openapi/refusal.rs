@@ -17,8 +17,8 @@ pub(super) struct Refusal {
     pub(super) at: &'static [&'static str],
     /// When it is the answer.
     pub(super) when: &'static str,
-    /// A header that goes with it, and what it says.
-    pub(super) header: Option<(&'static str, &'static str)>,
+    /// A header that goes with it: its name, the type of its value, and what it says.
+    pub(super) header: Option<(&'static str, &'static str, &'static str)>,
 }
 
 const EVENTS: &[&str] = &["events"];
@@ -52,7 +52,7 @@ fn path_and_credentials() -> Vec<Refusal> {
     let out_of_reach = OutOfReach { account: text("elsewhere") };
     vec![
         Refusal {
-            header: Some(("Allow", "`GET`.")),
+            header: Some(("Allow", "string", "`GET`.")),
             ..refusal("method-not-allowed", method, NOWHERE, "The method is not GET.")
         },
         refusal(
@@ -74,7 +74,7 @@ fn path_and_credentials() -> Vec<Refusal> {
             "Neither a key nor a session is valid.",
         ),
         Refusal {
-            header: Some(("Retry-After", "Whole seconds until the hour has passed.")),
+            header: Some(("Retry-After", "integer", "Whole seconds until the hour has passed.")),
             ..refusal("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
         },
         refusal(
@@ -238,7 +238,7 @@ fn execution() -> Vec<Refusal> {
             "The data are unreadable or damaged; the cause is told to the operator.",
         ),
         Refusal {
-            header: Some(("Retry-After", "Whole seconds after which it is worth asking again.")),
+            header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
             ..refusal(
                 "benchmarks-gathering",
                 gathering,

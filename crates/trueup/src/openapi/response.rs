@@ -34,14 +34,14 @@ fn answered(operation: &'static str) -> Node {
         _ => ("InsightsAnswer", "The documents, by account, then date."),
     };
     let mut headers = vec![
-        ("Content-Encoding", header("`gzip`, unless the request rules it out.")),
-        ("Vary", header("`Accept-Encoding`.")),
-        ("Cache-Control", header("`no-store`.")),
+        ("Content-Encoding", header("string", "`gzip`, unless the request rules it out.")),
+        ("Vary", header("string", "`Accept-Encoding`.")),
+        ("Cache-Control", header("string", "`no-store`.")),
     ];
     if operation == "events" {
         let means = "Names among the fields and filters that neither the dictionary nor the data of the accounts know, \
                      separated by commas, percent-encoded where a header could not carry them. Absent if there is none.";
-        headers.push(("Trueup-Unknown-Fields", header(means)));
+        headers.push(("Trueup-Unknown-Fields", header("string", means)));
     }
     object([
         ("description", means.into()),
@@ -60,7 +60,7 @@ fn refused(refusals: &[Refusal]) -> Node {
     let described = if headers.is_empty() {
         described
     } else {
-        described.with("headers", object(headers.into_iter().map(|(name, means)| (name, header(means)))))
+        described.with("headers", object(headers.into_iter().map(|(name, kind, means)| (name, header(kind, means)))))
     };
     let examples = object(refusals.iter().map(|refusal| (refusal.name, example(refusal))));
     described.with(
@@ -78,8 +78,8 @@ fn example(refusal: &Refusal) -> Node {
     object([("summary", refusal.when.into()), ("value", body)])
 }
 
-fn header(means: &'static str) -> Node {
-    object([("description", means.into()), ("schema", object([("type", "string".into())]))])
+fn header(kind: &'static str, means: &'static str) -> Node {
+    object([("description", means.into()), ("schema", object([("type", kind.into())]))])
 }
 
 fn media(schema: Node) -> Node {
