@@ -11,7 +11,7 @@ use trueup_server::Settings;
 
 #[test]
 fn what_runs_is_finished() {
-    let town = Town::with(Arc::new(town::dataset(5_000, 2_000)), |builder| builder);
+    let town = Town::with(Arc::new(town::dataset(15_000)), |builder| builder);
     let mut server = Running::new(&town.service, Settings::default());
     let mut idle = Client::connect(server.address);
     assert_eq!(idle.get("/health", "").status, 200);

@@ -117,7 +117,7 @@ fn no_key_and_no_word_of_a_caller_is_logged() {
         format!("GET {key} HTTP/1.1\r\nAuthorization: {key}"),
         format!("GET /api HTTP/1.1\r\n{key} {key}"),
         format!("GET /api HTTP/1.1\r\nContent-Length: {key}"),
-        format!("{key}"),
+        key.clone(),
     ];
     for request in &requests {
         let mut client = Client::connect(server.address);
