@@ -37,6 +37,8 @@ pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
 
 fn record(info: &PanicHookInfo<'_>) {
     let mut place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    // What it said may hold data, which is not for logs. Without a log, as in all commands but `serve`, this says nothing.
+    tracing::debug!(place, "a panic");
     let calls = Backtrace::capture();
     if calls.status() == BacktraceStatus::Captured {
         place.push_str(&format!("\n{calls}"));

@@ -62,7 +62,9 @@ impl Get {
         let key = self.key()?;
         let cause: Arc<Mutex<Option<String>>> = Arc::default();
         let noted = cause.clone();
-        let service = self.answering.service(self.answering.open()?, move |error| {
+        // Nobody gathers on when this process has ended, so that asking again would be in vain.
+        let benchmarks_wait = self.answering.deadline;
+        let service = self.answering.service(self.answering.open()?, benchmarks_wait, move |error| {
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = error.source().map(ToString::to_string);
         })?;
         let response = service.handle(&Request {

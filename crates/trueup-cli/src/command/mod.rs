@@ -13,6 +13,7 @@ mod query;
 mod question;
 mod secret;
 mod selection;
+mod serve;
 mod service;
 mod size;
 mod suggestion;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
     Get(get::Get),
+    Serve(serve::Serve),
     #[command(subcommand)]
     Users(users::Users),
     #[command(subcommand)]
@@ -50,6 +52,7 @@ impl Command {
             Self::Inspect(command) => command.run(),
             Self::Verify(command) => command.run(),
             Self::Get(command) => command.run(),
+            Self::Serve(command) => command.run(),
             Self::Users(command) => command.run(),
             Self::Orgs(command) => command.run(),
             Self::Keys(command) => command.run(),

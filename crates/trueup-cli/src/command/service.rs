@@ -8,6 +8,7 @@ use std::time::Duration;
 use trueup::access::Settings;
 use trueup::service::{Limits, Service, ServiceError};
 use trueup_core::Dataset;
+use trueup_core::benchmarks::Privacy;
 
 /// A dataset, its directory, and how much a request may ask for.
 #[derive(Clone, Debug, Args)]
@@ -33,7 +34,11 @@ pub(crate) struct Answering {
 
     /// Let a query work for so many seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds, default_value = DEADLINE)]
-    deadline: Duration,
+    pub(super) deadline: Duration,
+
+    /// Show a benchmark only if so many accounts out of the caller's reach stand behind it; 5 or more, by default 10
+    #[arg(long, value_name = "COUNT", help_heading = "Limits", value_parser = benchmark_accounts)]
+    benchmark_accounts: Option<usize>,
 }
 
 /// The deadline of [`Limits::default`], as it is typed; a test says so.
@@ -45,10 +50,11 @@ impl Answering {
         Ok(Arc::new(Dataset::open(&self.place.dataset)?))
     }
 
-    /// The service; `on_failure` is told of each request that is not answered.
+    /// The service; a request for benchmarks waits so long for figures, and `on_failure` is told of each request that is not answered.
     pub(super) fn service(
         &self,
         dataset: Arc<Dataset>,
+        benchmarks_wait: Duration,
         on_failure: impl Fn(&ServiceError) + Send + Sync + 'static,
     ) -> Result<Service, Failure> {
         let mut settings = Settings::default();
@@ -61,9 +67,10 @@ impl Answering {
             rows: self.max_rows,
             documents: self.max_documents,
             deadline: self.deadline,
-            ..Limits::default()
+            benchmarks_wait,
         };
-        Ok(Service::builder(dataset, directory).limits(limits).on_failure(on_failure).build())
+        let privacy = self.benchmark_accounts.map_or_else(Privacy::default, Privacy::of_accounts);
+        Ok(Service::builder(dataset, directory).limits(limits).privacy(privacy).on_failure(on_failure).build())
     }
 }
 
@@ -75,9 +82,16 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
 }
 
+/// Reads a number of accounts that benchmarks may stand on.
+fn benchmark_accounts(text: &str) -> Result<usize, String> {
+    let fewest = Privacy::FEWEST_ACCOUNTS;
+    let count = text.parse().ok().filter(|count| *count >= fewest);
+    count.ok_or_else(|| format!("expected a whole number of accounts, {fewest} or more, but found `{text}`"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{DEADLINE, Limits, seconds};
+    use super::{DEADLINE, Limits, benchmark_accounts, seconds};
     use std::time::Duration;
 
     #[test]
@@ -86,6 +100,14 @@ mod tests {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         for text in ["", "0", "-1", "NaN", "inf", "1e30", "10s"] {
             assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn benchmarks_never_stand_on_few() {
+        assert_eq!(benchmark_accounts("5"), Ok(5));
+        for text in ["4", "0", "-1", "ten"] {
+            assert!(benchmark_accounts(text).is_err(), "{text}");
         }
     }
 }

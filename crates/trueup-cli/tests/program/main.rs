@@ -9,3 +9,4 @@ mod ingest;
 mod place;
 mod query;
 mod refusals;
+mod serve;

@@ -1,0 +1,85 @@
+//! `trueup serve`: the service over HTTP.
+
+mod log;
+mod versions;
+
+use super::service::{Answering, seconds};
+use crate::exit::Failure;
+use crate::notice;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing_subscriber::filter::Targets;
+use trueup::service::Limits;
+use trueup_server::{Server, Settings};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup serve my-data
+  trueup serve my-data --listen 0.0.0.0:80 --hourly-limit 5000 --log warn
+  curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
+
+Ctrl-C and SIGTERM end it once the requests that run are answered. GET /health says whether it runs, GET /openapi.json describes it.
+A version of the dataset that is ingested meanwhile is answered from a few seconds later; users, grants and keys count at once.";
+
+/// Answer requests over HTTP
+///
+/// Each request is a line of the log on stderr, without keys, paths or anything of customers.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    answering: Answering,
+
+    /// Listen at this address and port; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: String,
+
+    /// Log what is at least so important (error, warn, info, debug, trace, off), or for some parts only, such as
+    /// trueup_server=debug; by default what the variable RUST_LOG says, or info
+    #[arg(long, value_name = "LEVEL", value_parser = log::parse)]
+    log: Option<Targets>,
+
+    /// Look for a later version of the dataset every so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3")]
+    refresh: Duration,
+
+    /// Work on so many requests at once; others wait
+    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_requests_at_once)]
+    max_requests_at_once: usize,
+
+    /// Let benchmarks wait so many seconds for figures that are being gathered, before the answer is 503
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    benchmarks_wait: Option<Duration>,
+
+    /// When told to end, let what runs run on for so many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    shutdown_grace: Option<Duration>,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        log::begin(self.log)?;
+        let benchmarks_wait = self.benchmarks_wait.unwrap_or(Limits::default().benchmarks_wait);
+        let dataset = self.answering.open()?;
+        let service = self.answering.service(dataset, benchmarks_wait, trueup_server::log_failure)?;
+        let service = Arc::new(service);
+        let usual = Settings::default();
+        let settings = Settings {
+            max_requests_at_once: self.max_requests_at_once,
+            shutdown_grace: self.shutdown_grace.unwrap_or(usual.shutdown_grace),
+            ..usual
+        };
+        let listen = &self.listen;
+        let server = Server::bind(listen, service.clone(), settings)
+            .map_err(|error| Failure::request(format!("cannot listen at `{listen}`: {error}")))?;
+        let address = server.local_addr();
+        let _watch = versions::watch(service, self.answering.place.dataset, self.refresh).map_err(Failure::fault)?;
+        if !address.ip().is_loopback() {
+            notice::warning("keys and answers travel unencrypted; put a proxy with TLS in front, unless one is there");
+        }
+        notice::note(format_args!("listening on http://{address}; Ctrl-C ends it"));
+        server.run().map_err(Failure::fault)?;
+        notice::note("ended");
+        Ok(())
+    }
+}
