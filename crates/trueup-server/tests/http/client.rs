@@ -96,13 +96,17 @@ impl Client {
         bytes
     }
 
-    /// Whether the other side ends the connection, sending at most what it answers by itself.
+    /// Whether the other side ends the connection, whatever it sends before.
     pub(crate) fn is_closed(&mut self) -> bool {
+        self.rest().1
+    }
+
+    /// What is sent from here on, and whether the connection ended behind it.
+    pub(crate) fn rest(&mut self) -> (Vec<u8>, bool) {
         let mut rest = Vec::new();
-        match self.stream.read_to_end(&mut rest) {
-            Ok(_) => true,
-            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
-        }
+        let ended = self.stream.read_to_end(&mut rest);
+        let is_closed = ended.map_or_else(|error| error.kind() == std::io::ErrorKind::ConnectionReset, |_| true);
+        (rest, is_closed)
     }
 
     pub(crate) fn close(self) {

@@ -112,3 +112,28 @@ fn a_request_id_is_the_callers_or_a_new_one() {
     let (first, second) = (id(&mut client, "X-Request-Id: a b\r\n"), id(&mut client, ""));
     assert!(first != second && first.len() == 16 && second.len() == 16, "{first} {second}");
 }
+
+#[test]
+fn requests_sent_ahead_are_answered_in_order() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    let paths = ["/health", "/api", "/nowhere?a=b", "/api/waterworks/insights", "/health"];
+    let requests: String =
+        paths.iter().map(|path| format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())).collect();
+    client.send(requests);
+    let statuses: Vec<u16> = paths.iter().map(|_| client.answer().unwrap().status).collect();
+    assert_eq!(statuses, [200, 200, 404, 200, 200]);
+}
+
+#[test]
+fn head_has_no_body() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    for (path, status) in [("/health", 200), ("/api", 405)] {
+        client.send(format!("HEAD {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
+        assert_eq!(client.head().unwrap().status, status, "{path}");
+    }
+    assert_eq!(client.get("/health", "").status, 200);
+}

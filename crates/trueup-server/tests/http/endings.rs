@@ -61,5 +61,19 @@ fn an_address_that_is_taken_is_an_error() {
     let server = Running::new(&town.service, Settings::default());
     let second = trueup_server::Server::bind(server.address, Arc::clone(&town.service), Settings::default());
     assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
-    thread::sleep(Duration::from_millis(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_it() {
+    let town = Town::new();
+    let server = trueup_server::Server::bind("127.0.0.1:0", Arc::clone(&town.service), Settings::default()).unwrap();
+    let address = server.local_addr();
+    let thread = thread::spawn(move || server.run());
+    // Once it answers it hears signals too; no other server in this process does.
+    assert_eq!(Client::connect(address).get("/health", "").status, 200);
+    let process = std::process::id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    thread.join().unwrap().unwrap();
+    assert!(TcpStream::connect(address).is_err());
 }

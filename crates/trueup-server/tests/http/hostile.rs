@@ -143,6 +143,20 @@ fn whoever_sends_slowly_or_nothing_is_disconnected() {
 }
 
 #[test]
+fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
+    let town = Town::with(Arc::clone(&LARGE), |builder| builder);
+    let server = Running::new(&town.service, short());
+    let mut client = Client::connect(server.address);
+    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    // The end of the answer is still on its way when it has been made.
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(client.answer().unwrap().header("transfer-encoding"), Some("chunked"));
+    let begun = Instant::now();
+    assert!(client.is_closed());
+    assert!(begun.elapsed() >= Duration::from_millis(500) && begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
 fn half_open_connections_do_not_keep_others_out_for_long() {
     let town = Town::new();
     let settings = Settings { max_connections: 4, ..short() };
@@ -178,8 +192,7 @@ fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
     let server = Running::new(&town.service, settings);
     let mut slow = Client::connect(server.address);
     slow.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
-    let head = slow.head().unwrap();
-    assert_eq!(head.status, 200);
+    assert_eq!(slow.head().unwrap().status, 200);
     let begun = Instant::now();
     // One request at a time, and still there is room for others while this one is sent.
     let mut other = Client::connect(server.address);
@@ -191,7 +204,21 @@ fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
     }
     assert!(read > 0);
     // What had been sent before the connection was closed is there, and not the end.
-    assert!(!slow.body(&head, |_| ()));
+    let (rest, is_closed) = slow.rest();
+    assert!(is_closed && !rest.ends_with(b"\r\n0\r\n\r\n"), "{}", rest.len());
+}
+
+#[test]
+fn a_fault_of_ours_is_answered_and_hurts_nobody_else() {
+    let town =
+        Town::with(Arc::new(town::dataset(1)), |builder| builder.clock(|| panic!("a fault, made for this test")));
+    let server = Running::new(&town.service, Settings { max_requests_at_once: 1, ..short() });
+    let mut client = Client::connect(server.address);
+    for _ in 0..3 {
+        let answer = client.get("/api", &town.headers());
+        assert!(answer.status == 500 && answer.text().contains(r#""code":"internal-error""#), "{}", answer.text());
+        assert_eq!(client.get("/nowhere", "").status, 404);
+    }
 }
 
 #[test]
