@@ -5,7 +5,9 @@
 //! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
 //! - A query works in a thread of its own, [`Settings::max_requests_at_once`] of them at a time; it is cancelled when its caller goes
 //!   away. Large answers are made as they are sent, a chunk at a time, so a slow caller holds no thread.
-//! - Requests that are too large are answered 414 or 431; whoever does not send or does not take anything is disconnected.
+//! - Requests that are too large are answered 414 or 431; whoever does not send or does not take anything is disconnected. Bytes that are
+//!   no request at all are answered 400, and requests of more than twice what is allowed 431, with neither words nor an id.
+//! - A panic while a request is answered is a 500 with the code `internal-error`, and nobody else's business.
 //! - Each request is one line of [`tracing`]'s log, without keys, paths or queries; give [`log_failure`] to the service and the causes
 //!   of failures are logged too, next to the id of the request.
 

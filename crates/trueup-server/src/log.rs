@@ -17,6 +17,7 @@ pub(crate) struct RequestLog {
     method: &'static str,
     endpoint: &'static str,
     begun: Instant,
+    /// 0 until there is an answer: the caller went away before.
     status: u16,
     bytes: u64,
     /// Whether all of the answer was handed to the connection.

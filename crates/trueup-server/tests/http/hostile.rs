@@ -1,6 +1,7 @@
 //! What a server meets besides requests: others are answered all the while.
 
 use crate::client::Client;
+use crate::logs::Logged;
 use crate::running::Running;
 use crate::town::{self, CUSTOMERS, Town};
 use std::sync::{Arc, LazyLock, mpsc};
@@ -13,11 +14,14 @@ use trueup_server::Settings;
 /// An answer of about 20 MB: more than a socket holds for one who does not read.
 static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(25_000)));
 
+const HEADER: Duration = Duration::from_millis(600);
+const IDLE: Duration = Duration::from_millis(1_200);
+
 fn short() -> Settings {
     Settings {
-        header_timeout: Duration::from_millis(300),
-        idle_timeout: Duration::from_millis(600),
-        write_timeout: Duration::from_millis(400),
+        header_timeout: HEADER,
+        idle_timeout: IDLE,
+        write_timeout: Duration::from_millis(800),
         max_header_bytes: 4_096,
         max_url_bytes: 2_048,
         max_ignored_body_bytes: 1_000,
@@ -134,11 +138,11 @@ fn whoever_sends_slowly_or_nothing_is_disconnected() {
         }
     });
     assert!(silent.is_closed() && half.is_closed() && second_half.is_closed());
-    assert!(begun.elapsed() >= Duration::from_millis(300));
+    assert!(begun.elapsed() >= HEADER);
     assert!(idle.is_closed());
-    assert!(begun.elapsed() >= Duration::from_millis(600) && begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() >= IDLE && begun.elapsed() < Duration::from_secs(5));
     let (sent, is_closed) = slow.join().unwrap();
-    assert!(sent < 20 && is_closed, "{sent}");
+    assert!(sent < 30 && is_closed, "{sent}");
     assert!(is_answering(&server));
 }
 
@@ -153,7 +157,7 @@ fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
     assert_eq!(client.answer().unwrap().header("transfer-encoding"), Some("chunked"));
     let begun = Instant::now();
     assert!(client.is_closed());
-    assert!(begun.elapsed() >= Duration::from_millis(500) && begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() >= IDLE / 2 && begun.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
@@ -197,7 +201,7 @@ fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
     // One request at a time, and still there is room for others while this one is sent.
     let mut other = Client::connect(server.address);
     let mut read = 0;
-    while begun.elapsed() < Duration::from_millis(1_500) {
+    while begun.elapsed() < Duration::from_millis(2_500) {
         read += slow.bytes(1).len();
         assert_eq!(other.get("/api", &town.headers()).status, 200);
         thread::sleep(Duration::from_millis(100));
@@ -230,14 +234,15 @@ fn a_query_ends_when_its_caller_goes_away() {
             assert!(told.send(is_canceled).is_ok());
         })
     });
+    let logged = Logged::capture();
     let server = Running::new(&town.service, Settings::default());
     town.gate.close();
     let mut client = Client::connect(server.address);
-    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\nX-Request-Id: gone-1\r\n{}\r\n", town.headers()));
     town.gate.wait_for(1);
     client.close();
     // The server sees the end of the connection; then the query begins.
-    thread::sleep(Duration::from_millis(200));
+    assert!(logged.lines("gone-1", 1)[0].contains("status=0 bytes=0"));
     town.gate.open();
     assert_eq!(failures.recv_timeout(Duration::from_secs(10)), Ok(true));
     // One whose caller stays is answered.

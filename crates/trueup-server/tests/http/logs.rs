@@ -14,7 +14,7 @@ use trueup_server::Settings;
 
 /// All that is logged in this process, at every level.
 #[derive(Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Logged(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Logged {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -28,7 +28,7 @@ impl Write for Logged {
 }
 
 impl Logged {
-    fn capture() -> Self {
+    pub(crate) fn capture() -> Self {
         static LOGGED: OnceLock<Logged> = OnceLock::new();
         let start = || {
             let logged = Self::default();
@@ -48,7 +48,7 @@ impl Logged {
     }
 
     /// The lines that hold a text, once there are so many.
-    fn lines(&self, of: &str, least: usize) -> Vec<String> {
+    pub(crate) fn lines(&self, of: &str, least: usize) -> Vec<String> {
         let begun = Instant::now();
         loop {
             let text = self.text();

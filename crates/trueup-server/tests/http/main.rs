@@ -4,6 +4,8 @@
 
 mod client;
 mod clients;
+#[path = "../../../trueup/tests/service/crowd.rs"]
+mod crowd;
 mod endings;
 mod goldens;
 mod hostile;
