@@ -65,6 +65,16 @@ impl Failure {
         Self::request(format!("`{}`: {error}", path.display()))
     }
 
+    /// The same, told of what it befell: one query of many.
+    pub(crate) fn of(self, what: &str) -> Self {
+        Self { exit: self.exit, error: format!("{what}: {self}").into() }
+    }
+
+    /// The same of what stands in a file rather than on the command line.
+    pub(crate) fn into_request(self) -> Self {
+        Self { exit: Exit::Request, ..self }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod accounts;
+mod batch;
 mod demo;
 mod directory;
 mod explain;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Ingest(ingest::Ingest),
     Query(query::Query),
+    Batch(batch::Batch),
     Explain(explain::Explain),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
@@ -48,6 +50,7 @@ impl Command {
             Self::Demo(command) => command.run(),
             Self::Ingest(command) => command.run(),
             Self::Query(command) => command.run(),
+            Self::Batch(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Verify(command) => command.run(),

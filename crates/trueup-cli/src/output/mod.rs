@@ -66,6 +66,18 @@ impl Format {
         })
     }
 
+    /// The usual ending of the name of a file.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Table => "txt",
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+
     fn is_binary(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow)
     }

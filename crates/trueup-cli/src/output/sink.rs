@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Stdout or a file, buffered; remembers what went wrong, whatever a writer on top of it makes of the error.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Sink {
 enum Target {
     Stdout(BufWriter<Stdout>),
     File(BufWriter<File>),
+    /// A file under another name, which it loses when it is kept; otherwise it goes.
+    Staged(BufWriter<NamedTempFile>),
 }
 
 impl Sink {
@@ -33,11 +36,34 @@ impl Sink {
         Ok(Self { target: Target::File(BufWriter::new(file)), path: Some(path.to_owned()), failed: None })
     }
 
+    /// The file at `path`, which stays as it is until [`Sink::keep`].
+    pub(crate) fn staged(path: &Path) -> Result<Self, Failure> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".trueup-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            // As any other new file: what the user's mask leaves of it.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(folder).map_err(|error| Failure::path(folder, &error))?;
+        Ok(Self { target: Target::Staged(BufWriter::new(file)), path: Some(path.to_owned()), failed: None })
+    }
+
+    /// Puts a staged file, which has been written whole, in its place.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        let (Target::Staged(staged), Some(path)) = (self.target, &self.path) else { return Ok(()) };
+        let at_path = |error: &io::Error| Failure::path(path, error);
+        let file = staged.into_inner().map_err(|error| at_path(error.error()))?;
+        file.persist(path).map(drop).map_err(|error| at_path(&error.error))
+    }
+
     /// Whether a person reads along.
     pub(crate) fn is_terminal(&self) -> bool {
         match &self.target {
             Target::Stdout(out) => out.get_ref().is_terminal(),
-            Target::File(_) => false,
+            Target::File(_) | Target::Staged(_) => false,
         }
     }
 
@@ -56,6 +82,7 @@ impl Sink {
         match &mut self.target {
             Target::Stdout(out) => out,
             Target::File(out) => out,
+            Target::Staged(out) => out,
         }
     }
 

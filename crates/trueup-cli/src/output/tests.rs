@@ -126,6 +126,7 @@ fn endings_stand_for_formats() {
     assert_eq!(Format::of_file(Path::new("b")).unwrap(), Format::Table);
     assert!(Format::of_file(Path::new("b.xlsx")).is_err());
     for ending in ENDINGS.split([',', ' ']).filter(|word| word.starts_with('.')) {
-        assert!(Format::of(Path::new(&format!("b{ending}"))).is_some(), "{ending}");
+        let format = Format::of(Path::new(&format!("b{ending}"))).unwrap();
+        assert_eq!(Format::of(Path::new(&format!("b.{}", format.ending()))), Some(format));
     }
 }

@@ -3,6 +3,8 @@
 //! A block of `sh` or `python` has to succeed; a block of `json` after it is what it prints, byte for byte. The Rust of the page is
 //! compiled with the crate `trueup`.
 
+#![expect(clippy::panic, reason = "tests")]
+
 use crate::place::Place;
 use serde_json::Value as Json;
 use std::fs;

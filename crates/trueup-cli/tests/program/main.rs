@@ -1,6 +1,7 @@
 //! The built program, run as a user runs it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod batch;
 mod datasets;
 mod demo;
 mod directory;

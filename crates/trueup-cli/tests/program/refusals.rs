@@ -67,7 +67,9 @@ fn wrong_usage() {
         place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
     assert!(message.contains("`2025-13-01`"), "{message}");
     assert!(place.run(&["--help"]).succeeded().contains("Usage"));
-    for command in ["demo", "ingest", "query", "explain", "inspect", "verify"] {
+    for command in
+        ["demo", "ingest", "query", "batch", "explain", "inspect", "verify", "get", "serve", "users", "orgs", "keys"]
+    {
         assert!(place.run(&[command, "--help"]).succeeded().contains("Usage: trueup "), "{command}");
     }
     let help = place.run(&["ingest", "--help"]).succeeded();

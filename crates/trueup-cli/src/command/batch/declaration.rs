@@ -1,0 +1,105 @@
+//! What a file of jobs says, as it is written.
+
+use crate::exit::Failure;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use trueup_core::Dataset;
+
+/// A whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Declaration {
+    dataset: PathBuf,
+    as_of: Option<u64>,
+    #[serde(default)]
+    pub(super) defaults: Defaults,
+    #[serde(default)]
+    pub(super) query: Vec<DeclaredQuery>,
+}
+
+/// What holds for each query that does not say otherwise. A key that a query has takes the place of the one here; lists are not united.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Defaults {
+    pub(super) fields: Option<Texts>,
+    pub(super) start: Option<Date>,
+    pub(super) end: Option<Date>,
+    pub(super) interval: Option<String>,
+    pub(super) account: Option<Texts>,
+    pub(super) r#where: Option<Texts>,
+    pub(super) filter: Option<String>,
+    pub(super) format: Option<String>,
+    pub(super) allow_long_total: Option<bool>,
+}
+
+/// One query.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct DeclaredQuery {
+    pub(super) name: Option<String>,
+    pub(super) output: Option<String>,
+    pub(super) fields: Option<Texts>,
+    pub(super) start: Option<Date>,
+    pub(super) end: Option<Date>,
+    pub(super) interval: Option<String>,
+    pub(super) account: Option<Texts>,
+    pub(super) r#where: Option<Texts>,
+    pub(super) filter: Option<String>,
+    pub(super) format: Option<String>,
+    pub(super) allow_long_total: Option<bool>,
+}
+
+/// One text, or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a text or a list of texts")]
+pub(super) enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// A date as TOML has them, or as text.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a date such as 2025-01-31")]
+pub(super) enum Date {
+    Plain(toml::value::Datetime),
+    Text(String),
+}
+
+impl Declaration {
+    /// The dataset; a relative path begins at `folder`.
+    pub(super) fn open(&self, folder: &Path) -> Result<Dataset, Failure> {
+        let path = folder.join(&self.dataset);
+        Ok(match self.as_of {
+            Some(version) => Dataset::open_version(path, version)?,
+            None => Dataset::open(path)?,
+        })
+    }
+}
+
+impl DeclaredQuery {
+    /// What it is told by; it is the one of this number.
+    pub(super) fn label(&self, number: usize) -> String {
+        match self.name.as_ref().or(self.output.as_ref()) {
+            Some(name) => format!("query `{name}`"),
+            None => format!("query {number}"),
+        }
+    }
+}
+
+impl Texts {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+impl std::fmt::Display for Date {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Plain(date) => date.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
