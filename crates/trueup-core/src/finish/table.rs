@@ -183,6 +183,12 @@ impl ResultTable {
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields
     }
+
+    /// The same answer for someone to whom these names are unknown, and no others.
+    #[must_use]
+    pub fn with_unknown_fields(self, unknown_fields: Vec<String>) -> Self {
+        Self { unknown_fields, ..self }
+    }
 }
 
 /// One row of an answer.

@@ -90,6 +90,30 @@ impl EventsQuery {
         self
     }
 
+    /// The names in it, as they stand there: those of its fields, then those that its filter tests.
+    ///
+    /// ```
+    /// use trueup_core::query::{EventsQuery, Filter};
+    ///
+    /// let query = EventsQuery::new(["crew", "leads"], "2025-01-01".parse()?, "2025-01-31".parse()?).filter(Filter::equals("campaign", ""));
+    /// assert_eq!(query.names(), ["crew", "leads", "campaign"]);
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+        // Without recursion: nothing says yet how deep the filter is.
+        let mut open: Vec<&Filter> = self.filter.iter().collect();
+        while let Some(filter) = open.pop() {
+            match filter {
+                Filter::All(parts) | Filter::Any(parts) => open.extend(parts.iter().rev()),
+                Filter::Not(part) => open.push(part),
+                Filter::Field { name, .. } => names.push(name),
+            }
+        }
+        names
+    }
+
     /// Checks what a request is refused for before its filters are looked at, in this order: no field, no metric, a field that
     /// answers keep for themselves, a range that ends before it starts. A query does so too; a service that reads filters from
     /// text does it before.

@@ -5,7 +5,7 @@ use super::snapshot::Snapshot;
 use crate::access::Scope;
 use crate::query::{EventsQuery, Filter, Test};
 use crate::{Execution, Interrupt, Value, dictionary};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was found before: for a column of the dataset, whether an account fills it. A dataset never changes, so neither does what is
@@ -24,13 +24,14 @@ impl Snapshot {
     pub(super) fn unknown(
         &self,
         scope: &Scope,
-        names: Vec<String>,
+        names: &[&str],
         interrupt: &Interrupt,
     ) -> Result<Vec<String>, ServiceError> {
-        let mut unknown = Vec::new();
+        let mut unknown: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         for name in names {
-            if dictionary::field(&name).is_none() && !unknown.contains(&name) && !self.fills(scope, &name, interrupt)? {
-                unknown.push(name);
+            if dictionary::field(name).is_none() && seen.insert(*name) && !self.fills(scope, name, interrupt)? {
+                unknown.push((*name).to_owned());
             }
         }
         Ok(unknown)

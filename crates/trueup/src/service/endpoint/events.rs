@@ -9,7 +9,7 @@ use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
 use crate::access::Scope;
 use crate::filter::{NO_FILTERS, from_parameters};
-use crate::query::{EventsQuery, Filter, Interval};
+use crate::query::{EventsQuery, Interval};
 use crate::{Execution, Interrupt, ResultTable, dictionary};
 use std::borrow::Cow;
 
@@ -61,7 +61,9 @@ const SINGLE: [&str; 3] = ["start", "end", "interval"];
 
 impl Service {
     /// Answers a query over the accounts in scope; accounts that the query names itself do not count, for
-    /// [`Scope::narrow`] names fewer. The limits of the service hold.
+    /// [`Scope::narrow`] names fewer. The limits of the service hold. A name is among the answer's
+    /// [unknown fields](ResultTable::unknown_fields) unless the dictionary or an event in scope, of any day, has it: the columns of
+    /// others show nowhere.
     ///
     /// # Errors
     /// The query is at fault or too large, takes too long, or the dataset fails.
@@ -95,15 +97,16 @@ impl Service {
         }
         let execution =
             Execution { max_rows: Some(self.limits.rows), interrupt: interrupt.clone(), ..Execution::default() };
-        snapshot.dataset.run(&query, execution).map_err(ServiceError::query)
+        let table = snapshot.dataset.run(&query, execution).map_err(ServiceError::query)?;
+        let unknown = snapshot.unknown(scope, &query.names(), interrupt)?;
+        Ok(table.with_unknown_fields(unknown))
     }
 }
 
 fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let (query, names) = query(asked.parameters)?;
+    let query = query(asked.parameters)?;
     let table = service.events_within(&asked.snapshot, &asked.scope, &query, asked.interrupt)?;
-    let unknown = asked.snapshot.unknown(&asked.scope, names, asked.interrupt)?;
-    let unknown = unknown.iter().map(|name| header_text(name)).collect::<Vec<_>>().join(", ");
+    let unknown = table.unknown_fields().iter().map(|name| header_text(name)).collect::<Vec<_>>().join(", ");
     let mut content = Content::new(Answer::Rows(table));
     if !unknown.is_empty() {
         content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
@@ -111,8 +114,8 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     Ok(content)
 }
 
-/// The query that the parameters state and the names in it, refused for the first fault in the order of the contract.
-fn query(parameters: &Parameters) -> Result<(EventsQuery, Vec<String>), ServiceError> {
+/// The query that the parameters state, refused for the first fault in the order of the contract.
+fn query(parameters: &Parameters) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
@@ -132,20 +135,9 @@ fn query(parameters: &Parameters) -> Result<(EventsQuery, Vec<String>), ServiceE
         None => Interval::default(),
     };
     let range = dates::range(start, end)?;
-    let mut names: Vec<String> = fields.iter().map(|name| (*name).to_owned()).collect();
     let mut query = EventsQuery::new(fields, range.start, range.end).interval(interval);
     if let Some(filter) = from_parameters(&parameters.others(&NO_FILTERS)).map_err(ServiceError::InvalidFilter)? {
-        tested(&filter, &mut names);
         query = query.filter(filter);
     }
-    Ok((query, names))
-}
-
-/// Adds the names that a filter tests. It is no deeper than filters may be.
-fn tested(filter: &Filter, names: &mut Vec<String>) {
-    match filter {
-        Filter::All(parts) | Filter::Any(parts) => parts.iter().for_each(|part| tested(part, names)),
-        Filter::Not(part) => tested(part, names),
-        Filter::Field { name, .. } => names.push(name.clone()),
-    }
+    Ok(query)
 }

@@ -1,0 +1,257 @@
+//! Random directories and random data: what a user is answered is of the accounts in reach, of all of them, and of nothing else.
+
+use crate::tenants_data::{Data, data, event_counts, has_column, ingest, insights};
+use crate::tenants_world::{ACCOUNTS, Change, Listing, USERS, World, changes, segments};
+use proptest::prelude::*;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use trueup::access::{Directory, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
+use trueup::query::{EventsQuery, Filter, Test};
+use trueup::service::{Limits, Request, Service};
+
+const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
+const FEBRUARY: &str = "start=2025-02-01&end=2025-02-28";
+
+/// A service over random data with a random directory.
+struct Platform {
+    folder: tempfile::TempDir,
+    service: Service,
+    keys: BTreeMap<&'static str, String>,
+    world: World,
+}
+
+impl Platform {
+    fn new(data: &Data, changes: &[Change], in_file: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings::default().hourly_limit(u32::MAX);
+        let directory: Arc<dyn Directory> = if in_file {
+            Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap())
+        } else {
+            Arc::new(MemoryDirectory::new(settings))
+        };
+        let world = World::begin(&*directory);
+        let key = |user: &&'static str| (*user, directory.create_key(user, NOW).unwrap().secret.reveal().to_owned());
+        let keys = USERS.iter().map(key).collect();
+        // So small that some requests pass them: whether they do must not depend on others either.
+        let limits = Limits { account_intervals: 20, rows: ACCOUNTS.len() + 1, documents: 12, ..Limits::default() };
+        let service = Service::builder(ingest(folder.path(), data), directory).clock(|| NOW).limits(limits).build();
+        let mut platform = Self { folder, service, keys, world };
+        changes.iter().for_each(|change| platform.change(change));
+        platform
+    }
+
+    /// Changes the directory and the model, which agree on whether it can be done.
+    fn change(&mut self, change: &Change) {
+        let changed = change.put_to(self.service.directory());
+        assert_eq!(changed.is_ok(), self.world.change(change), "{change:?}: {changed:?}");
+    }
+
+    fn get(&self, user: &str, path: &str) -> Answer {
+        let request = Request {
+            authorization: Some(self.keys[user].clone()),
+            accept_encoding: Some("identity".to_owned()),
+            ..Request::get(path)
+        };
+        let response = self.service.handle(&request);
+        let headers = response.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let (status, body) = (response.status, response.body.into_bytes().unwrap());
+        Answer { path: path.to_owned(), status, headers, body: String::from_utf8(body).unwrap() }
+    }
+}
+
+/// All that a caller receives.
+#[derive(Clone, Debug, PartialEq)]
+struct Answer {
+    path: String,
+    status: u16,
+    headers: Vec<String>,
+    body: String,
+}
+
+impl Answer {
+    fn rows(&self) -> Vec<Json> {
+        assert_eq!(self.status, 200, "{self:?}");
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// Where the body begins to differ, in a few words.
+    fn difference(&self, other: &Self) -> String {
+        let same = self.body.bytes().zip(other.body.bytes()).take_while(|(a, b)| a == b).count();
+        let part = |answer: &Self| answer.body.chars().skip(same.saturating_sub(40)).take(120).collect::<String>();
+        format!("`{}` and `{}`", part(self), part(other))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|header| header.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+fn text(value: &Json) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// Whatever a user may ask, benchmarks aside: of each name that the directory may have, by it and by each account besides.
+fn paths() -> Vec<String> {
+    let own = ACCOUNTS.map(|account| format!("own_{account}")).join(",");
+    let mut paths = vec!["/api".to_owned()];
+    for segment in segments() {
+        paths.extend([
+            format!("/api/{segment}/events?fields=account,eventCount&{FEBRUARY}"),
+            format!("/api/{segment}/events?fields=date,leads,customers,spend,roasClosed,gradedConversions&interval=week&{FEBRUARY}"),
+            format!("/api/{segment}/events?fields=accountName,campaign,{own},noSuchField,eventCount,spend&{FEBRUARY}"),
+            format!("/api/{segment}/events?fields=eventCount,spend&own_a2=[%22notEmpty%22]&own_a3=x&{FEBRUARY}"),
+            format!("/api/{segment}/insights"),
+            format!("/api/{segment}/insights?{FEBRUARY}&fields=period"),
+        ]);
+        for account in ACCOUNTS {
+            paths.push(format!("/api/{segment}/events?fields=account,eventCount&{FEBRUARY}&account={account}"));
+        }
+    }
+    paths
+}
+
+/// The listing of `/api`.
+fn listing(answer: &Answer) -> Listing {
+    let access: Json = serde_json::from_str(&answer.body).unwrap();
+    let listed = access["organizations"].as_array().unwrap().iter();
+    listed
+        .map(|one| {
+            (text(&one["organization"]), one["accounts"].as_array().unwrap().iter().map(text).collect::<Vec<_>>())
+        })
+        .collect()
+}
+
+/// Every answer of a user is of the accounts that the definition says, and of all of them.
+fn is_as_defined(platform: &Platform, data: &Data, user: &'static str) {
+    let world = &platform.world;
+    assert_eq!(listing(&platform.get(user, "/api")), world.listing(user), "{user}");
+    let unknown = |path: &str| platform.get(user, &format!("/api/nowhere/{path}"));
+    for segment in segments() {
+        let events = format!("events?fields=account,eventCount&{FEBRUARY}");
+        let answer = platform.get(user, &format!("/api/{segment}/{events}"));
+        let Some(accounts) = world.asked(user, segment) else {
+            // In the words in which it is said of what does not exist.
+            let nowhere = unknown(&events);
+            assert_eq!(answer.status, 404, "{user} {segment}");
+            assert_eq!(answer.body.replace(segment, "nowhere"), nowhere.body);
+            assert_eq!(answer.headers, nowhere.headers);
+            continue;
+        };
+        let counted =
+            answer.rows().iter().map(|row| (text(&row["account"]), row["eventCount"].as_u64().unwrap())).collect();
+        let expected: BTreeMap<String, u64> =
+            event_counts(data).into_iter().filter(|(account, _)| accounts.contains(account)).collect();
+        assert_eq!((expected, user, segment), (counted, user, segment));
+
+        let published = platform.get(user, &format!("/api/{segment}/insights?{FEBRUARY}"));
+        let day = |row: &Json| (text(&row["account"]), text(&row["date"])[8..].parse().unwrap());
+        let published: BTreeSet<(String, u8)> = published.rows().iter().map(day).collect();
+        assert_eq!(published, insights(data).into_iter().filter(|(account, _)| accounts.contains(account)).collect());
+
+        let own: Vec<String> = ACCOUNTS.iter().map(|account| format!("own_{account}")).collect();
+        let answer = platform.get(user, &format!("/api/{segment}/events?fields={},leads&{FEBRUARY}", own.join(",")));
+        let fills = |account: &str| accounts.iter().any(|key| key == account) && has_column(data, account);
+        let unknown: Vec<String> = ACCOUNTS.iter().filter(|key| !fills(key)).map(|key| format!("own_{key}")).collect();
+        assert_eq!(answer.header("Trueup-Unknown-Fields").unwrap_or_default(), unknown.join(", "));
+        is_told_a_service_that_links_it(platform, user, segment, &unknown);
+
+        for account in ACCOUNTS {
+            let answer = platform.get(user, &format!("/api/{segment}/{events}&account={account}"));
+            let is_in = accounts.iter().any(|key| key == account);
+            assert_eq!(answer.status, if is_in { 200 } else { 404 }, "{user} {segment} {account}");
+        }
+    }
+}
+
+/// The typed call knows of the same columns.
+fn is_told_a_service_that_links_it(platform: &Platform, user: &str, segment: &str, unknown: &[String]) {
+    let directory = platform.service.directory();
+    let login = directory.login(user).unwrap().unwrap();
+    let scope = directory.reach(&login).unwrap().resolve(segment).unwrap();
+    let [start, end] = ["2025-02-01", "2025-02-28"].map(|day| day.parse().unwrap());
+    let own = ACCOUNTS.map(|account| format!("own_{account}"));
+    let named = EventsQuery::new(own.iter().map(String::as_str).chain(["leads"]), start, end);
+    let tested = Filter::All(own.iter().map(|name| Filter::field(name, Test::Empty)).collect());
+    // Accounts that the query names itself do not count.
+    let tested = EventsQuery::new(["leads"], start, end).filter(tested).accounts(ACCOUNTS);
+    for query in [named, tested] {
+        assert_eq!(platform.service.events(&scope, &query).unwrap().unknown_fields(), unknown);
+    }
+}
+
+/// No answer holds what only accounts out of reach have said.
+fn tells_nothing_of_others(platform: &Platform, user: &'static str) {
+    let reach = platform.world.reach(user);
+    for path in paths() {
+        let answer = platform.get(user, &path);
+        for account in ACCOUNTS.iter().filter(|account| !reach.contains(**account)) {
+            assert!(!answer.body.contains(&format!("secret-{account}")), "{user} {account} {path}");
+        }
+    }
+}
+
+/// Data of others, and changes that leave what the user sees of the directory as it is, change no byte.
+fn ignores_others(
+    platform: &Platform,
+    user: &'static str,
+    data: &Data,
+    others: &Data,
+    changed: (&[Change], &[Change]),
+) {
+    let reach = platform.world.reach(user);
+    let source = |account: &&'static str| if reach.contains(*account) { &data[*account] } else { &others[*account] };
+    let mixed: Data = ACCOUNTS.iter().map(|account| (*account, source(account).clone())).collect();
+    let (before, after) = changed;
+    let mut other = Platform::new(&mixed, before, false);
+    for change in after {
+        let mut tried = other.world.clone();
+        if tried.change(change) && tried.view(user) == platform.world.view(user) {
+            other.change(change);
+        }
+    }
+    for path in paths() {
+        let (answer, answered) = (platform.get(user, &path), other.get(user, &path));
+        // Not as a whole: an answer of `/api` is longer than anybody reads.
+        assert!(answer == answered, "{user} {path}: {} {:?}", answer.difference(&answered), answer.headers);
+    }
+}
+
+fn holds(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[Change], user: &'static str) {
+    let mut platform = Platform::new(data, before, in_file);
+    is_as_defined(&platform, data, user);
+    tells_nothing_of_others(&platform, user);
+    ignores_others(&platform, user, data, others, (before, after));
+    // The directory changes while the service stands: what was found before is not taken for what is.
+    after.iter().for_each(|change| platform.change(change));
+    USERS.iter().for_each(|user| is_as_defined(&platform, data, user));
+    tells_nothing_of_others(&platform, user);
+    drop(platform.folder);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_are_of_the_accounts_in_reach_and_of_nothing_else(
+        (data, others) in (data(), data()),
+        (before, after) in (changes(10..40), changes(0..16)),
+        user in prop::sample::select(USERS.to_vec()),
+    ) {
+        holds(false, &data, &others, &before, &after, user);
+    }
+}
+
+proptest! {
+    // Fewer: each of its changes is synced to disk.
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_a_directory_in_a_file_too(
+        (data, others) in (data(), data()),
+        (before, after) in (changes(10..40), changes(0..16)),
+        user in prop::sample::select(USERS.to_vec()),
+    ) {
+        holds(true, &data, &others, &before, &after, user);
+    }
+}

@@ -1,0 +1,215 @@
+//! Random directories, and what CONTRACT section 3 makes of them: every question answered from the definition, by walking up from
+//! an organization to its root, without anything of the directory's own.
+
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use trueup::access::{Directory, Error, Grant, Organization};
+
+/// Accounts, some of which organizations are named after.
+pub(crate) const ACCOUNTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
+pub(crate) const ORGANIZATIONS: [&str; 7] = ["o0", "o1", "o2", "o3", "o4", "a1", "a2"];
+pub(crate) const USERS: [&str; 3] = ["u0", "u1", "u2"];
+
+/// Something that is done to a directory.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Add(&'static str, Option<&'static str>, bool),
+    Remove(&'static str),
+    Move(&'static str, Option<&'static str>),
+    Umbrella(&'static str, bool),
+    Place(&'static str, &'static str),
+    Displace(&'static str, &'static str),
+    Grant(&'static str, Grant),
+    Withdraw(&'static str, Grant),
+    AddAccount(&'static str),
+    RemoveAccount(&'static str),
+}
+
+pub(crate) fn changes(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Change>> {
+    let organization = || prop::sample::select(ORGANIZATIONS.to_vec());
+    let account = || prop::sample::select(ACCOUNTS.to_vec());
+    let user = || prop::sample::select(USERS.to_vec());
+    let parent = || prop::option::of(organization());
+    let grant = || {
+        prop_oneof![
+            2 => organization().prop_map(|id| Grant::Organization(id.to_owned())),
+            1 => account().prop_map(|key| Grant::Account(key.to_owned())),
+        ]
+    };
+    let change = prop_oneof![
+        6 => (organization(), parent(), prop::bool::weighted(0.2)).prop_map(|(id, parent, umbrella)| Change::Add(id, parent, umbrella)),
+        1 => organization().prop_map(Change::Remove),
+        2 => (organization(), parent()).prop_map(|(id, parent)| Change::Move(id, parent)),
+        1 => (organization(), any::<bool>()).prop_map(|(id, umbrella)| Change::Umbrella(id, umbrella)),
+        8 => (account(), organization()).prop_map(|(account, id)| Change::Place(account, id)),
+        1 => (account(), organization()).prop_map(|(account, id)| Change::Displace(account, id)),
+        5 => (user(), grant()).prop_map(|(user, grant)| Change::Grant(user, grant)),
+        1 => (user(), grant()).prop_map(|(user, grant)| Change::Withdraw(user, grant)),
+        1 => account().prop_map(Change::AddAccount),
+        1 => account().prop_map(Change::RemoveAccount),
+    ];
+    prop::collection::vec(change, count)
+}
+
+impl Change {
+    pub(crate) fn put_to(&self, directory: &dyn Directory) -> Result<(), Error> {
+        match self {
+            Self::Add(id, parent, umbrella) => {
+                let parent = parent.map(str::to_owned);
+                directory.add_organization(&Organization { id: (*id).to_owned(), parent, umbrella: *umbrella })
+            }
+            Self::Remove(id) => directory.remove_organization(id),
+            Self::Move(id, parent) => directory.move_organization(id, *parent),
+            Self::Umbrella(id, umbrella) => directory.set_umbrella(id, *umbrella),
+            Self::Place(account, id) => directory.place_account(account, id),
+            Self::Displace(account, id) => directory.displace_account(account, id),
+            Self::Grant(user, grant) => directory.grant(user, grant),
+            Self::Withdraw(user, grant) => directory.withdraw(user, grant),
+            Self::AddAccount(account) => directory.add_account(account),
+            Self::RemoveAccount(account) => directory.remove_account(account),
+        }
+    }
+}
+
+/// What is listed: an id, and the accounts of it.
+pub(crate) type Listing = Vec<(String, Vec<String>)>;
+
+/// The directory as sets of facts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct World {
+    /// The parent, and whether it is an umbrella.
+    organizations: BTreeMap<&'static str, (Option<&'static str>, bool)>,
+    accounts: BTreeSet<&'static str>,
+    placements: BTreeSet<(&'static str, &'static str)>,
+    grants: BTreeSet<(&'static str, Grant)>,
+}
+
+impl World {
+    /// All users and accounts, and nothing between them.
+    pub(crate) fn begin(directory: &dyn Directory) -> Self {
+        USERS.iter().for_each(|user| directory.add_user(user).unwrap());
+        ACCOUNTS.iter().for_each(|account| directory.add_account(account).unwrap());
+        Self { accounts: ACCOUNTS.into(), ..Self::default() }
+    }
+
+    /// The organization and all above it.
+    fn path(&self, id: &'static str) -> Vec<&'static str> {
+        let mut path = vec![id];
+        while let Some(parent) = path.last().and_then(|last| self.organizations[last].0) {
+            path.push(parent);
+        }
+        path
+    }
+
+    fn knows(&self, id: &str) -> bool {
+        self.organizations.contains_key(id)
+    }
+
+    fn knows_grant(&self, grant: &Grant) -> bool {
+        match grant {
+            Grant::Organization(id) => self.knows(id),
+            Grant::Account(key) => self.accounts.contains(key.as_str()),
+        }
+    }
+
+    /// Whether the change can be made; if so, it is.
+    pub(crate) fn change(&mut self, change: &Change) -> bool {
+        match change.clone() {
+            Change::Add(id, parent, umbrella) => {
+                let can = !self.knows(id) && parent.is_none_or(|parent| self.knows(parent));
+                can && self.organizations.insert(id, (parent, umbrella)).is_none()
+            }
+            Change::Remove(id) => {
+                let can = self.knows(id) && self.organizations.values().all(|(parent, _)| *parent != Some(id));
+                if can {
+                    self.organizations.remove(id);
+                    self.placements.retain(|(_, organization)| *organization != id);
+                    self.grants.retain(|(_, grant)| *grant != Grant::Organization(id.to_owned()));
+                }
+                can
+            }
+            Change::Move(id, parent) => {
+                let stands = |parent| self.knows(parent) && !self.path(parent).contains(&id);
+                let can = self.knows(id) && parent.is_none_or(stands);
+                if can {
+                    self.organizations.get_mut(id).unwrap().0 = parent;
+                }
+                can
+            }
+            Change::Umbrella(id, umbrella) => self.organizations.get_mut(id).map(|node| node.1 = umbrella).is_some(),
+            Change::Place(account, id) => {
+                self.accounts.contains(account) && self.knows(id) && self.placements.insert((account, id))
+            }
+            Change::Displace(account, id) => self.placements.remove(&(account, id)),
+            Change::Grant(user, grant) => self.knows_grant(&grant) && self.grants.insert((user, grant)),
+            Change::Withdraw(user, grant) => self.grants.remove(&(user, grant)),
+            Change::AddAccount(account) => self.accounts.insert(account),
+            Change::RemoveAccount(account) => {
+                self.placements.retain(|(placed, _)| *placed != account);
+                self.grants.retain(|(_, grant)| *grant != Grant::Account(account.to_owned()));
+                self.accounts.remove(account)
+            }
+        }
+    }
+
+    fn is_granted(&self, user: &'static str, id: &'static str) -> bool {
+        let granted = |id: &&str| self.grants.contains(&(user, Grant::Organization((*id).to_owned())));
+        self.path(id).iter().any(granted)
+    }
+
+    /// The accounts at and below an organization.
+    fn held(&self, id: &str) -> Vec<String> {
+        let below = self.placements.iter().filter(|(_, organization)| self.path(organization).contains(&id));
+        below.map(|(account, _)| (*account).to_owned()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The accounts that a user reaches.
+    pub(crate) fn reach(&self, user: &'static str) -> BTreeSet<String> {
+        let direct = |account: &str| self.grants.contains(&(user, Grant::Account(account.to_owned())));
+        let placed =
+            |account: &str| self.placements.iter().any(|(placed, id)| *placed == account && self.is_granted(user, id));
+        let reached = self.accounts.iter().filter(|account| direct(account) || placed(account));
+        reached.map(|account| (*account).to_owned()).collect()
+    }
+
+    fn shown(&self, user: &'static str) -> Vec<&'static str> {
+        let nodes = self.organizations.iter().filter(|(id, (_, umbrella))| !umbrella && self.is_granted(user, id));
+        nodes.map(|(id, _)| *id).collect()
+    }
+
+    /// What `/api` lists for a user.
+    pub(crate) fn listing(&self, user: &'static str) -> Listing {
+        let reach: Vec<String> = self.reach(user).into_iter().collect();
+        if let [only] = reach.as_slice() {
+            return vec![(only.clone(), vec![only.clone()])];
+        }
+        let mut listing: Listing = self.shown(user).into_iter().map(|id| (id.to_owned(), self.held(id))).collect();
+        let alone = |account: &String| !listing.iter().any(|(_, accounts)| accounts.contains(account));
+        let alone: Listing =
+            reach.iter().filter(|account| alone(account)).map(|key| (key.clone(), vec![key.clone()])).collect();
+        listing.extend(alone);
+        listing.sort_by(|a, b| a.0.cmp(&b.0));
+        listing
+    }
+
+    /// The accounts that a segment of a path asks for; `None` if it is answered 404.
+    pub(crate) fn asked(&self, user: &'static str, segment: &str) -> Option<Vec<String>> {
+        let reach = self.reach(user);
+        let alone = || reach.contains(segment).then(|| vec![segment.to_owned()]);
+        if reach.len() == 1 && reach.contains(segment) {
+            return alone();
+        }
+        let shown = self.shown(user).into_iter().find(|id| *id == segment);
+        shown.map_or_else(alone, |id| Some(self.held(id)))
+    }
+
+    /// All that a user can learn of the directory.
+    pub(crate) fn view(&self, user: &'static str) -> (Listing, Vec<Option<Vec<String>>>) {
+        (self.listing(user), segments().map(|segment| self.asked(user, segment)).collect())
+    }
+}
+
+/// Every name that a directory may have, and one that none has.
+pub(crate) fn segments() -> impl Iterator<Item = &'static str> {
+    ORGANIZATIONS.into_iter().chain(["a0", "a3", "a4", "nowhere"])
+}
