@@ -2,8 +2,9 @@
 
 use crate::client::{Answer, Client};
 use crate::running::Running;
-use crate::town::Town;
+use crate::town::{self, CUSTOMERS, Town};
 use std::io::Read as _;
+use std::sync::Arc;
 use trueup_server::Settings;
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
@@ -66,6 +67,15 @@ fn a_small_answer_says_its_length() {
     let answer = client.get("/api", &town.headers());
     assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()));
     assert_eq!(answer.header("transfer-encoding"), None);
+}
+
+#[test]
+fn a_large_answer_is_packed_as_it_is_sent() {
+    let town = Town::with(Arc::new(town::dataset(20_000)), |builder| builder);
+    let server = Running::new(&town.service, Settings::default());
+    let packed = Client::connect(server.address).get(CUSTOMERS, &format!("Authorization: {}\r\n", town.key));
+    assert_eq!(packed.header("transfer-encoding"), Some("chunked"));
+    assert!(unpacked(&packed) == town.handle(CUSTOMERS).body.into_bytes().unwrap());
 }
 
 #[test]

@@ -213,6 +213,23 @@ fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
 }
 
 #[test]
+fn so_many_requests_are_worked_on_at_once_and_the_others_wait() {
+    let town = Town::new();
+    let server = Running::new(&town.service, Settings { max_requests_at_once: 2, ..Settings::default() });
+    town.gate.close();
+    let mut clients: Vec<Client> = (0..5).map(|_| Client::connect(server.address)).collect();
+    for client in &mut clients {
+        client.send(format!("GET /api HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    }
+    town.gate.wait_for(2);
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(town.gate.come(), 2);
+    assert!(is_answering(&server));
+    town.gate.open();
+    assert!(clients.iter_mut().all(|client| client.answer().unwrap().status == 200));
+}
+
+#[test]
 fn a_fault_of_ours_is_answered_and_hurts_nobody_else() {
     let town =
         Town::with(Arc::new(town::dataset(1)), |builder| builder.clock(|| panic!("a fault, made for this test")));

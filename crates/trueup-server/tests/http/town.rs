@@ -45,6 +45,11 @@ impl Gate {
         self.changed.notify_all();
     }
 
+    /// How many have come.
+    pub(crate) fn come(&self) -> usize {
+        self.state.lock().unwrap().1
+    }
+
     /// Returns once so many have come.
     pub(crate) fn wait_for(&self, requests: usize) {
         drop(self.changed.wait_while(self.state.lock().unwrap(), |(_, come)| *come < requests).unwrap());
