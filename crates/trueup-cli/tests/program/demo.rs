@@ -1,6 +1,7 @@
 //! `trueup demo`
 
 use crate::place::{Place, Run};
+use crate::serve::Running;
 use std::process::Command;
 
 fn demo(place: &Place, more: &[&str]) -> Run {
@@ -20,23 +21,82 @@ fn it_reports_and_what_it_says_to_try_works() {
     // Nothing is left beside the dataset.
     let names: Vec<_> = place.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["my demo"]);
+    assert!(place.run(&["verify", "my demo"]).succeeded().contains("is whole"));
 
     let again = demo(&place, &[]);
-    assert_eq!((again.code, &again.stdout), (0, &first.stdout));
-    assert!(again.stderr.contains("already"), "{again:?}");
+    assert!(again.code == 0 && again.stderr.contains("already"), "{again:?}");
+    // Keys are shown once, so that the user gets another.
+    let keyless = |run: &Run| run.stdout.replace(&key(run), "KEY");
+    assert_eq!(keyless(&again), keyless(&first));
+    assert_ne!(key(&again), key(&first));
 
     let program = env!("CARGO_BIN_EXE_trueup");
-    let commands: Vec<&str> = first
-        .stdout
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with(program) && line.contains("'my demo'"))
-        .collect();
-    assert_eq!(commands.len(), 6, "{}", first.stdout);
-    for command in commands {
-        let run = Command::new("sh").args(["-c", command]).current_dir(place.path("")).output().unwrap();
-        assert!(run.status.success() && run.stderr.is_empty() && !run.stdout.is_empty(), "{command}: {run:?}");
+    let (key, text) = (key(&again), again.stdout);
+    let commands: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| line.starts_with(program) && line.contains("'my demo'")).collect();
+    assert_eq!(commands.len(), 10, "{text}");
+    let shell = |command: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(place.path("")).env("TRUEUP_KEY", &key);
+        shell
+    };
+    for command in commands.iter().filter(|command| !command.contains(" serve ")) {
+        let run = shell(command).output().unwrap();
+        // A demo that is made says so.
+        let is_silent = run.stderr.is_empty() || command.contains(" demo ");
+        assert!(run.status.success() && is_silent && !run.stdout.is_empty(), "{command}: {run:?}");
     }
+    let serve = commands.iter().find(|command| command.contains(" serve ")).unwrap();
+    let server = Running::start(shell(&format!("exec {serve} --listen 127.0.0.1:0")));
+    let curl = text.lines().find(|line| line.contains("curl")).unwrap();
+    let path = curl.split("http://127.0.0.1:8080").nth(1).unwrap().trim_end_matches('\'');
+    let (head, body) = server.get(path, &key);
+    assert!(head.starts_with("HTTP/1.1 200 ") && body.contains("\"account\":") && curl.contains(&key), "{head} {body}");
+    assert_eq!(server.end("-TERM").0.code(), Some(0));
+}
+
+/// The key that a demo prints.
+fn key(run: &Run) -> String {
+    let mut words = run.stdout.split("export TRUEUP_KEY=");
+    words.nth(1).unwrap().lines().next().unwrap().to_owned()
+}
+
+/// With accounts enough there are benchmarks to ask for, and figures to see.
+#[test]
+fn a_larger_demo_has_benchmarks() {
+    let place = Place::new();
+    let run = place.run(&["demo", "large", "--events", "40000", "--accounts", "40"]);
+    let line = run.stdout.lines().find(|line| line.contains("/benchmarks?")).unwrap_or_default();
+    let path = line.split('\'').nth(1).unwrap();
+    let get =
+        place.command().args(["get", "large", path, "--body-only"]).env("TRUEUP_KEY", key(&run)).output().unwrap();
+    let body = String::from_utf8(get.stdout).unwrap();
+    assert!(get.status.success() && body.contains(r#""series":"p50""#), "{body}");
+}
+
+#[test]
+fn the_user_of_a_demo_sees_a_part_of_it() {
+    let place = Place::new();
+    let run = place.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
+    let access = |key: &str| {
+        let get = place.command().args(["get", "ds", "/api", "--body-only"]).env("TRUEUP_KEY", key).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&get.stdout).unwrap()
+    };
+    let seen = access(&key(&run));
+    let held: Vec<(&str, usize)> = seen["organizations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| (node["organization"].as_str().unwrap(), node["accounts"].as_array().unwrap().len()))
+        .collect();
+    assert_eq!(held, [("demo-group", 6), ("demo-group-east", 3), ("demo-group-west", 3)]);
+    // A demo of which the user is gone is reported on without a key; one whose directory is gone gets a new one.
+    place.does(&["users", "remove", "ds", "demo@example.com"]);
+    let again = place.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
+    assert!(again.code == 0 && !again.stdout.contains("TRUEUP_KEY"), "{again:?}");
+    std::fs::remove_file(place.path("ds/directory.sqlite")).unwrap();
+    let again = place.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
+    assert_eq!(access(&key(&again)), seen);
 }
 
 #[test]

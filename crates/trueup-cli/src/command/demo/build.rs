@@ -1,6 +1,6 @@
-//! The demo dataset, from generated rows through the same ingest as any other data.
+//! The demo dataset, from generated rows through the same ingest as any other data, and its directory.
 
-use super::place;
+use super::{access, place};
 use crate::exit::Failure;
 use crate::progress::{self, Stages};
 use arrow_array::RecordBatch;
@@ -9,6 +9,7 @@ use parquet::arrow::ArrowWriter;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use trueup_core::Dataset;
 use trueup_ingest::Ingest;
 use trueup_testkit::demo::{Generator, Settings};
 
@@ -38,6 +39,7 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     stages.finish();
     // A row that the ingest refuses is this program's own fault here, whatever the error says.
     ingested.map_err(Failure::fault)?;
+    access::make(&made, &Dataset::open(&made)?)?;
     match fs::remove_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::path(dir, &error)),
         _ => {}

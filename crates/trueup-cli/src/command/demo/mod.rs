@@ -1,5 +1,7 @@
 //! `trueup demo`: a synthetic dataset, a first report on it, and what to try next.
 
+mod access;
+mod benchmark;
 mod build;
 mod next;
 mod place;
@@ -13,9 +15,10 @@ use trueup_core::query::DateRange;
 use trueup_core::{ATTRIBUTION_WINDOW_DAYS, Dataset, Day};
 use trueup_testkit::demo::Settings;
 
-/// Make a synthetic demo dataset, report on it, and say what to try next
+/// Make a synthetic demo dataset with its directory, report on it, and say what to try next
 ///
-/// The same seed, events and accounts make the same dataset on every machine. A demo that is there already is reported on again.
+/// The same seed, events and accounts make the same dataset on every machine. A demo that is there already is reported on again, and
+/// its user gets a new key.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
     /// The folder of the dataset; by default `trueup-demo` in cargo's target folder, or else in the current one
@@ -47,10 +50,11 @@ impl Demo {
             notice::note(format_args!("made the demo dataset `{}`", dir.display()));
         }
         let dataset = Dataset::open(&dir)?;
+        let calls = next::Calls::of(&dataset, &dir, end)?;
         let window = window(end);
         let mut sink = Sink::stdout();
         let written = report::write(&dataset, window, &mut sink)
-            .and_then(|()| next::write(&dataset, &dir, window, &mut sink).map_err(Failure::fault));
+            .and_then(|()| next::write(&dataset, &dir, window, &calls, &mut sink).map_err(Failure::fault));
         sink.finish(written)
     }
 }

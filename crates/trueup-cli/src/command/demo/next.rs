@@ -1,12 +1,37 @@
 //! What to try after the report: commands that work as they stand.
 
+use super::access::{self, GROUP, USER};
+use super::benchmark::{self, Comparison, METRICS};
+use crate::exit::Failure;
 use std::io::{self, Write};
 use std::path::Path;
-use trueup_core::Dataset;
+use trueup::access::SecretKey;
 use trueup_core::query::DateRange;
+use trueup_core::{Dataset, Day};
+
+/// What to ask of the service.
+pub(super) struct Calls {
+    /// The key of the demo's user; `None` if the user has been removed.
+    key: Option<SecretKey>,
+    comparison: Option<Comparison>,
+}
+
+impl Calls {
+    /// A new key for the user of the demo, and what it can be used for.
+    pub(super) fn of(dataset: &Dataset, dir: &Path, end: Day) -> Result<Self, Failure> {
+        let key = access::key(dir, dataset)?;
+        Ok(Self { key, comparison: benchmark::comparison(dataset, dir, end)? })
+    }
+}
 
 /// Writes commands on the dataset `dir`.
-pub(super) fn write(dataset: &Dataset, dir: &Path, window: DateRange, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    dataset: &Dataset,
+    dir: &Path,
+    window: DateRange,
+    calls: &Calls,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let program = program();
     let dir = quoted(&dir.display().to_string());
     let range = format!("--start {} --end {}", window.start, window.end);
@@ -45,7 +70,46 @@ pub(super) fn write(dataset: &Dataset, dir: &Path, window: DateRange, out: &mut 
         }
         writeln!(out, "  {program} {command}")?;
     }
-    Ok(())
+    match &calls.key {
+        Some(key) => write_calls(&program, &dir, key.reveal(), window, calls.comparison.as_ref(), out),
+        None => Ok(()),
+    }
+}
+
+/// Writes requests to the service, in this process and over HTTP.
+fn write_calls(
+    program: &str,
+    dir: &str,
+    key: &str,
+    window: DateRange,
+    comparison: Option<&Comparison>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let events = format!(
+        "/api/{GROUP}/events?fields=account,leads,bookRate,roasClosed&start={}&end={}",
+        window.start, window.end
+    );
+    writeln!(
+        out,
+        "\n  # The service shows each user what they may see; this is a key of {USER}, who sees half a dozen accounts"
+    )?;
+    writeln!(out, "  export TRUEUP_KEY={key}")?;
+    writeln!(out, "  {program} get {dir} /api")?;
+    writeln!(out, "  {program} get {dir} '{events}'")?;
+    match comparison {
+        Some(Comparison { account, month }) => {
+            writeln!(out, "\n  # How one of them stands in its industry")?;
+            let metrics = METRICS.join(",");
+            writeln!(out, "  {program} get {dir} '/api/{account}/benchmarks?month={month}&fields={metrics}'")?;
+        }
+        None => {
+            writeln!(out, "\n  # Benchmarks never stand on few accounts of others, so that they need a larger demo")?;
+            writeln!(out, "  {program} demo {dir}-40 --accounts 40")?;
+        }
+    }
+    writeln!(out, "\n  # The same over HTTP, until Ctrl-C; ask from another terminal")?;
+    writeln!(out, "  {program} serve {dir}")?;
+    writeln!(out, "  curl --compressed -H 'Authorization: {key}' 'http://127.0.0.1:8080{events}'")
 }
 
 /// How this program was called.
