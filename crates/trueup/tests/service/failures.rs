@@ -38,7 +38,7 @@ fn a_deadline_that_passed_is_a_timeout() {
 }
 
 /// Overwrites the middle of every file below a folder that ends so.
-fn damage(folder: &Path, end: &str) {
+pub(crate) fn damage(folder: &Path, end: &str) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

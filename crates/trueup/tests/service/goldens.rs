@@ -4,19 +4,24 @@
 //! headers, an empty line, the status and the headers that matter (`!Name` for one that must be absent), and the body: `= ` and the
 //! whole body, `~ ` and a part of it, or `^ ` and
 //! what must not be in it, one to a line. `<name>` stands for a key. Files named `limits...` are put to a service with small limits,
-//! `benchmarks...` to one with accounts to compare with, which `benchmarks_gathering` does not let anybody wait for.
+//! `benchmarks...` to one with accounts to compare with, which `benchmarks_gathering` does not let anybody wait for. Those of
+//! `testdata/failing` are put to a service whose files are `damaged`, or whose deadline is always `overdue`.
 
 use crate::crowd::{crowd, crowded, crowded_with};
+use crate::failures::damage;
 use crate::platform::{Platform, Received, Rival, small};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 use trueup::access::Settings;
-use trueup::service::Request;
+use trueup::service::{Limits, Request};
 
-fn cases() -> Vec<(String, String)> {
-    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "service", "testdata", "goldens"].iter().collect();
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+pub(crate) fn cases() -> Vec<(String, String)> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for folder in ["goldens", "failing"] {
+        let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "service", "testdata", folder].iter().collect();
+        paths.extend(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    }
     paths.sort();
     let mut cases = Vec::new();
     for path in paths {
@@ -81,6 +86,12 @@ fn responses_are_those_of_the_documents() {
     let platform = Platform::new();
     let limited = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(small()));
     let (crowded, hurried) = (crowded(), crowded_with(&crowd(), Duration::ZERO, |builder| builder));
+    let damaged = Platform::new();
+    for end in [".parquet", ".ndjson"] {
+        damage(&damaged.dataset(), end);
+    }
+    let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
+    let overdue = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
     let cases = cases();
     assert!(cases.len() >= 150, "{}", cases.len());
     let mut wrong = Vec::new();
@@ -90,6 +101,8 @@ fn responses_are_those_of_the_documents() {
         let platform = match name.as_str() {
             name if name.starts_with("limits") => &limited,
             "benchmarks_gathering" => &hurried,
+            "damaged" => &damaged,
+            "overdue" => &overdue,
             name if name.starts_with("benchmarks") => &crowded,
             _ => &platform,
         };

@@ -7,6 +7,8 @@ mod crowd;
 mod failures;
 mod goldens;
 mod malformed;
+mod order;
+mod order_table;
 mod platform;
 mod tenants;
 mod tenants_data;

@@ -1,0 +1,224 @@
+//! Of several faults the one that the contract names first is told: for every two and three that one request can have, and for any
+//! number of them.
+
+use crate::failures::damage;
+use crate::goldens::cases;
+use crate::order_table::{BENCHMARKS, EVENTS, Fault, INSIGHTS, Place, TOLD};
+use crate::platform::{NOW, Platform, Received, Rival};
+use proptest::prelude::*;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+use trueup::access::{Grant, Settings};
+use trueup::service::{Limits, Request};
+
+/// Services by what is at [`Place::Execution`] and [`Place::Size`].
+type Platforms = BTreeMap<(&'static str, &'static str), Arc<Platform>>;
+
+static PLATFORMS: LazyLock<Mutex<Platforms>> = LazyLock::new(Mutex::default);
+static ASKERS: AtomicUsize = AtomicUsize::new(0);
+
+/// A request, place by place.
+#[derive(Debug, Default)]
+struct Draft(BTreeMap<Place, &'static str>);
+
+impl Draft {
+    /// Adds a fault, if it finds its places free.
+    fn add(&mut self, fault: &Fault) -> bool {
+        let is_free = fault.sets.iter().all(|(place, _)| !self.0.contains_key(place));
+        if is_free {
+            self.0.extend(fault.sets.iter().copied());
+        }
+        is_free
+    }
+
+    fn at(&self, place: Place, usual: &'static str) -> &'static str {
+        self.0.get(&place).copied().unwrap_or(usual)
+    }
+
+    /// The service, whose limits and files are as the draft says.
+    fn platform(&self) -> Arc<Platform> {
+        let (execution, size) = (self.at(Place::Execution, ""), self.at(Place::Size, ""));
+        let make = || {
+            let usual = Limits { benchmarks_wait: Duration::from_secs(600), ..Limits::default() };
+            let limits = Limits {
+                rows: if execution == "rows" { 1 } else { usual.rows },
+                documents: if execution == "documents" { 2 } else { usual.documents },
+                deadline: if execution == "deadline" { Duration::ZERO } else { usual.deadline },
+                account_intervals: if size == "small" { 2 } else { usual.account_intervals },
+                ..usual
+            };
+            let platform = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
+            if execution == "damaged" {
+                damage(&platform.dataset(), ".parquet");
+                damage(&platform.dataset(), ".ndjson");
+            }
+            Arc::new(platform)
+        };
+        Arc::clone(PLATFORMS.lock().unwrap().entry((execution, size)).or_insert_with(make))
+    }
+
+    fn query(&self, endpoint: &str) -> String {
+        let mut parts = Vec::new();
+        let mut put = |name: &str, value: &str| {
+            if !value.is_empty() {
+                parts.push(format!("{name}={value}"));
+            }
+        };
+        if endpoint != "insights" {
+            let metric = if endpoint == "events" { "leads" } else { "bookRate" };
+            let fields = [self.at(Place::Dimension, ""), self.at(Place::Metric, metric), self.at(Place::Reserved, "")];
+            put("fields", &fields.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(","));
+        }
+        if endpoint == "benchmarks" {
+            put("month", self.at(Place::Month, "2025-01"));
+        } else {
+            put("start", self.at(Place::Start, "2025-01-01"));
+            put("end", self.at(Place::End, "2025-03-31"));
+            put("interval", self.at(Place::Interval, ""));
+        }
+        put("account", self.at(Place::Account, ""));
+        let stray = [Place::Again, Place::Stray, Place::Filter, Place::Expression].map(|place| self.at(place, ""));
+        parts.extend(stray.into_iter().filter(|part| !part.is_empty()).map(str::to_owned));
+        parts.join("&")
+    }
+
+    /// Asks as a user of their own, so that nobody's hour is used up by accident.
+    fn ask(&self, endpoint: &'static str) -> Received {
+        let platform = self.platform();
+        let directory = platform.service.directory();
+        let user = format!("asker-{}", ASKERS.fetch_add(1, Ordering::Relaxed));
+        directory.add_user(&user).unwrap();
+        directory.grant(&user, &Grant::Organization("acme".to_owned())).unwrap();
+        let key = directory.create_key(&user, NOW).unwrap();
+        if self.0.contains_key(&Place::Hour) {
+            let login = directory.login(&user).unwrap().unwrap();
+            for _ in 0..1_000 {
+                directory.count(&login, NOW).unwrap();
+            }
+        }
+        directory.set_active(&user, !self.0.contains_key(&Place::Key)).unwrap();
+        let (organization, name) = (self.at(Place::Organization, "acme"), self.at(Place::Endpoint, endpoint));
+        platform.ask(&Request {
+            method: self.at(Place::Method, "GET").to_owned(),
+            authorization: Some(key.secret.reveal().to_owned()),
+            accept_encoding: Some("identity".to_owned()),
+            ..Request::get(format!("/api/{organization}/{name}?{}", self.query(endpoint)))
+        })
+    }
+}
+
+/// Whether the answer tells of the fault.
+fn tells_of(fault: &Fault, received: &Received) -> bool {
+    let body: Json = serde_json::from_slice(&received.body).unwrap();
+    received.status == fault.status
+        && body["error"].is_string()
+        && body.get("code").map(|code| code.as_str().unwrap()) == fault.code
+}
+
+/// Asks with these faults, given in the order of the contract; `None` if one request cannot have them all.
+fn wrong(endpoint: &'static str, faults: &[&Fault]) -> Option<Option<String>> {
+    let mut draft = Draft::default();
+    if !faults.iter().all(|fault| draft.add(fault)) {
+        return None;
+    }
+    let received = draft.ask(endpoint);
+    let names: Vec<&str> = faults.iter().map(|fault| fault.name).collect();
+    let told = || format!("{endpoint} {names:?}: {} {}", received.status, String::from_utf8_lossy(&received.body));
+    Some((!tells_of(faults[0], &received)).then(told))
+}
+
+/// Asks with each fault, each two, and each three; returns how many requests that were.
+fn the_first_is_told(endpoint: &'static str, faults: &[Fault]) -> usize {
+    assert_eq!(Draft::default().ask(endpoint).status, 200, "{endpoint}");
+    let mut told = Vec::new();
+    for (first, one) in faults.iter().enumerate() {
+        told.extend(wrong(endpoint, &[one]));
+        for (second, two) in faults.iter().enumerate().skip(first + 1) {
+            told.extend(wrong(endpoint, &[one, two]));
+            told.extend(faults.iter().skip(second + 1).filter_map(|three| wrong(endpoint, &[one, two, three])));
+        }
+    }
+    let asked = told.len();
+    let wrong: Vec<String> = told.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{} of {asked}\n{}", wrong.len(), wrong.join("\n"));
+    asked
+}
+
+#[test]
+fn of_two_or_three_faults_of_events_the_first_is_told() {
+    let asked = the_first_is_told("events", &EVENTS);
+    assert!(asked > 1_000, "{asked}");
+}
+
+#[test]
+fn of_two_or_three_faults_of_insights_the_first_is_told() {
+    let asked = the_first_is_told("insights", &INSIGHTS);
+    assert!(asked > 200, "{asked}");
+}
+
+#[test]
+fn of_two_or_three_faults_of_benchmarks_the_first_is_told() {
+    let asked = the_first_is_told("benchmarks", &BENCHMARKS);
+    assert!(asked > 300, "{asked}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_any_number_of_faults_the_first_is_told(order in Just((0..EVENTS.len()).collect::<Vec<_>>()).prop_shuffle()) {
+        let mut draft = Draft::default();
+        let first = order.iter().copied().filter(|fault| draft.add(&EVENTS[*fault])).min().unwrap();
+        // That of the method hides all others.
+        for hidden in first..EVENTS.len() {
+            let mut draft = Draft::default();
+            let kept = order.iter().copied().filter(|fault| *fault >= hidden && draft.add(&EVENTS[*fault]));
+            let first = kept.min().unwrap();
+            let received = draft.ask("events");
+            prop_assert!(tells_of(&EVENTS[first], &received), "{draft:?}: {}", String::from_utf8_lossy(&received.body));
+        }
+    }
+}
+
+#[test]
+fn every_status_and_code_of_the_contract_has_a_golden() {
+    let (mut seen, mut others) = (BTreeSet::new(), Vec::new());
+    for (file, case) in cases() {
+        let expected = case.split_once("\n\n").map_or("", |(_, expected)| expected);
+        let status: u16 = expected.lines().next().and_then(|line| line.parse().ok()).unwrap();
+        let bodies: Vec<&str> = expected.lines().filter(|line| line.starts_with(['=', '~'])).collect();
+        let has = |words: &str| bodies.iter().any(|line| line.contains(words));
+        let is_told = |(known, told): &&(u16, &str)| {
+            // Where the body has no code, the golden says so.
+            let no_code =
+                || expected.lines().any(|line| line == "^ code" || line == "^ \"code\"" || line.starts_with("= "));
+            *known == status
+                && (has(&format!("\"code\":\"{told}\""))
+                    || (told.contains(' ') && has(told) && no_code())
+                    || status == 200)
+        };
+        match TOLD.iter().find(is_told) {
+            Some(told) => _ = seen.insert(*told),
+            // Looked at in another respect: headers, other words of the message.
+            None => others.push(format!("{file}: {status}")),
+        }
+    }
+    let missing: Vec<_> = TOLD.iter().filter(|told| !seen.contains(*told)).collect();
+    assert!(missing.is_empty(), "{missing:?}; {others:?}");
+}
+
+#[test]
+fn the_table_of_faults_has_every_code_but_that_of_waiting() {
+    let listed: BTreeSet<&str> = [&EVENTS[..], &INSIGHTS, &BENCHMARKS]
+        .iter()
+        .flat_map(|faults| faults.iter())
+        .filter_map(|fault| fault.code)
+        .collect();
+    let told: BTreeSet<&str> =
+        TOLD.iter().map(|(_, told)| *told).filter(|told| !told.is_empty() && !told.contains(' ')).collect();
+    assert_eq!(told.difference(&listed).collect::<Vec<_>>(), [&"benchmarks-gathering"]);
+    assert!(listed.is_subset(&told));
+}
