@@ -19,6 +19,7 @@ const MORE: &str = "\
 New here? `trueup demo` makes a dataset to play with and shows what to ask of it. With data of your own:
   trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
   trueup query my-data --fields attributionChannel,leads,bookRate --start 2025-01-01 --end 2025-03-31
+To answer others over HTTP, add `users`, say with `orgs` what they may see, make `keys`, and `serve`.
 
 `trueup COMMAND --help` says everything about a command. Results go to stdout, everything else to stderr.
 Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault.";
