@@ -4,7 +4,6 @@
 mod tests;
 
 use crate::dataset::Dataset;
-use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::plan::{Origin, Plan};
 use crate::query::DateRange;
 use crate::run::{kept, milliseconds};
@@ -29,6 +28,8 @@ pub struct Explanation {
     pub spend_parts_kept: usize,
     /// Row groups of spend that are ruled out or not needed.
     pub spend_parts_skipped: usize,
+    /// Bytes that the columns take in the files, of the row groups that are read; 0 in memory.
+    pub stored_bytes: u64,
     /// What rows are grouped by, each with where its values come from.
     pub groups: Vec<String>,
     /// Whether a filter is held against events.
@@ -62,13 +63,13 @@ pub struct Measured {
 impl Explanation {
     /// Explains what `plan` reads of `dataset`, with or without pruning.
     pub(crate) fn new(plan: &Plan, dataset: &Dataset, pruning: bool) -> Self {
-        let mut columns: Vec<String> = ["account", CUSTOMER_COLUMN, "type", "date"].map(str::to_owned).to_vec();
-        columns.extend(plan.projection.totals.then(|| "total".to_owned()));
-        columns.extend(plan.projection.date_times.then(|| "dateTime".to_owned()));
-        columns.extend(plan.projection.texts.iter().cloned());
-        let spend_columns = if plan.needs_spend { plan.spend_projection.columns() } else { Vec::new() };
-        let events = kept(dataset.events(), plan, pruning).len();
-        let spend = if plan.needs_spend { kept(dataset.spend(), plan, pruning).len() } else { 0 };
+        let columns = plan.projection.columns(true).into_iter().map(str::to_owned).collect();
+        let spend_columns = if plan.needs_spend { plan.spend_projection.columns(true) } else { Vec::new() };
+        let events = kept(dataset.events(), plan, pruning);
+        let spend = if plan.needs_spend { kept(dataset.spend(), plan, pruning) } else { Vec::new() };
+        let event_bytes: u64 = events.iter().map(|part| part.stored_bytes(&plan.projection)).sum();
+        let spend_bytes: u64 = spend.iter().map(|part| part.stored_bytes(&plan.spend_projection)).sum();
+        let (events, spend) = (events.len(), spend.len());
         let origin = |origin| match origin {
             Origin::Computed(_) => "computed",
             Origin::Stored => "stored",
@@ -82,6 +83,7 @@ impl Explanation {
             event_parts_skipped: dataset.events().len() - events,
             spend_parts_kept: spend,
             spend_parts_skipped: dataset.spend().len() - spend,
+            stored_bytes: event_bytes + spend_bytes,
             groups: plan.dimensions.iter().map(|d| format!("{} ({})", d.name, origin(d.origin))).collect(),
             filters_events: plan.row_condition.is_some(),
             filters_rows: plan.having.is_some(),

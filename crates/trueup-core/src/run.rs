@@ -1,6 +1,6 @@
 //! A query from plan to answer: prune, read, aggregate in parallel, merge in order, finish.
 
-use crate::aggregate::{Context, Merged, aggregate_events, aggregate_spend};
+use crate::aggregate::{Aggregation, Context, Merged, aggregate_spend};
 use crate::dataset::{Dataset, Part, Pruning};
 use crate::error::{Error, QueryError};
 use crate::execution::Execution;
@@ -8,8 +8,9 @@ use crate::explain::{Explanation, Measured};
 use crate::finish::{self, ResultTable};
 use crate::plan::Plan;
 use crate::query::EventsQuery;
+use crate::scan::{SpendSplit, Split};
 use rayon::prelude::*;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 impl Dataset {
@@ -73,21 +74,18 @@ impl Dataset {
         let context = Context::new(plan, self.accounts());
         let events = kept(self.events(), plan, execution.pruning);
         let spend = if plan.needs_spend { kept(self.spend(), plan, execution.pruning) } else { Vec::new() };
-        let merged = Mutex::new(Merged::new(plan, &context.layout));
-        events.par_iter().try_for_each(|part| {
-            execution.interrupt.check()?;
-            let partial = aggregate_events(&context, &*part.read(&plan.projection)?, &execution.interrupt)?;
-            let mut merged = locked(&merged);
-            merged.add(&partial);
-            check_rows(&merged, execution)
-        })?;
-        spend.par_iter().try_for_each(|part| {
-            execution.interrupt.check()?;
-            let partial = aggregate_spend(&context, &*part.read(&plan.spend_projection)?);
-            locked(&merged).add_spend(&partial);
-            Ok::<_, Error>(())
-        })?;
-        let merged = merged.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let next = AtomicUsize::new(0);
+        let worker = |_| {
+            // Where one thread fails the others need not go on.
+            let fail = |_: &Error| next.store(events.len() + spend.len(), Ordering::Relaxed);
+            self.work(&context, execution, &events, &spend, &next).inspect_err(fail)
+        };
+        let workers = rayon::current_num_threads().min(events.len() + spend.len()).max(1);
+        let merged = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(|mut merged, other| {
+            merged.absorb(&other);
+            check_rows(&merged, execution).map(|()| merged)
+        });
+        let merged = merged.unwrap_or_else(|| Ok(Merged::new(plan, &context.layout)))?;
         let aggregated = begun.elapsed();
         let kept_rows = merged.rows;
         let groups = merged.groups.len();
@@ -105,6 +103,31 @@ impl Dataset {
         };
         Ok((table, measured))
     }
+
+    /// What one thread does: it takes part after part until `next` is beyond the last.
+    fn work(
+        &self,
+        context: &Context<'_>,
+        execution: &Execution,
+        events: &[&Part<Split>],
+        spend: &[&Part<SpendSplit>],
+        next: &AtomicUsize,
+    ) -> Result<Merged, Error> {
+        let plan = context.plan;
+        let mut aggregation = Aggregation::new(context);
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            execution.interrupt.check()?;
+            if let Some(part) = events.get(at) {
+                aggregation.add(&*part.read(&plan.projection)?, &execution.interrupt)?;
+                check_rows(&aggregation.merged, execution)?;
+            } else if let Some(part) = spend.get(at - events.len()) {
+                aggregation.merged.add_spend(&aggregate_spend(context, &*part.read(&plan.spend_projection)?));
+            } else {
+                return Ok(aggregation.merged);
+            }
+        }
+    }
 }
 
 fn check_rows(merged: &Merged, execution: &Execution) -> Result<(), Error> {
@@ -112,11 +135,6 @@ fn check_rows(merged: &Merged, execution: &Execution) -> Result<(), Error> {
         Some(limit) if merged.groups.len() > limit => Err(QueryError::TooManyRows { limit }.into()),
         _ => Ok(()),
     }
-}
-
-/// What has been merged so far. A panic while merging ends the query, so that nobody answers from a state that is half merged.
-fn locked<'a>(merged: &'a Mutex<Merged>) -> MutexGuard<'a, Merged> {
-    merged.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The parts that a query reads, in order.

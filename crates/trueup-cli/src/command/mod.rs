@@ -2,6 +2,7 @@
 
 mod accounts;
 mod batch;
+mod bench;
 mod demo;
 mod directory;
 mod explain;
@@ -27,6 +28,7 @@ use crate::exit::Failure;
 /// What the program is asked to do; each command says itself what it is for.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    Bench(bench::Bench),
     Demo(demo::Demo),
     Ingest(ingest::Ingest),
     Query(query::Query),
@@ -47,6 +49,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Bench(command) => command.run(),
             Self::Demo(command) => command.run(),
             Self::Ingest(command) => command.run(),
             Self::Query(command) => command.run(),

@@ -61,9 +61,24 @@ impl Calendar {
         }
     }
 
+    /// The number of the range's first day.
+    pub(crate) const fn start(&self) -> u16 {
+        self.start
+    }
+
+    /// How many days the range has.
+    pub(crate) fn days(&self) -> usize {
+        self.sub_ranges.len()
+    }
+
     /// The number of the sub-range that holds a day of the range.
     pub(crate) fn sub_range(&self, day: u16) -> u32 {
         self.sub_ranges[self.offset(day)]
+    }
+
+    /// The number of the sub-range that holds the day so many days after the range's start.
+    pub(crate) fn sub_range_at(&self, offset: u16) -> u32 {
+        self.sub_ranges[usize::from(offset)]
     }
 
     /// How many days after the range's start a day of the range is.

@@ -1,20 +1,18 @@
-//! A dimension's values of enriched rows, as codes.
+//! A dimension's values, as codes.
 
 use super::Context;
 use super::calendar::DayTable;
-use super::enrich::Enriched;
-use super::history::History;
-use super::state::fact;
+use super::units::Units;
 use crate::Day;
-use crate::dictionary::{Computed, Measure};
+use crate::dictionary::Computed;
 use crate::model::{Stage, format_date_time};
 use crate::plan::{DimensionRef, Origin};
-use crate::scan::{Dictionary, NO_VALUE, Split, TextColumn, stage};
+use crate::scan::{Dictionary, Histories, NO_VALUE, Split, TextColumn, stage};
 use hashbrown::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Codes of one dimension in one split. Only accounts may have one name under several codes.
+/// Codes of one dimension in one split; each has a text, and only accounts may have one name under several codes.
 #[derive(Debug)]
 pub(crate) struct Coder<'a> {
     split: &'a Split,
@@ -121,39 +119,28 @@ impl<'a> Coder<'a> {
         }
     }
 
-    /// The texts by code, once all rows have been read.
-    pub(crate) fn into_texts(self) -> Dictionary {
-        match self.values {
-            Values::FirstDay(_, growing) => growing.texts.into(),
-            Values::DateTime(growing) => growing.texts.into(),
-            _ => self.texts,
-        }
-    }
-
-    /// The number of codes, if it is known before rows are read.
-    pub(crate) fn radix(&self) -> Option<u32> {
+    /// Whether all rows of a segment have the same value.
+    pub(crate) fn is_per_segment(&self) -> bool {
         match &self.values {
-            Values::FirstDay(..) | Values::DateTime(_) => None,
-            _ => u32::try_from(self.texts.len()).ok(),
+            Values::Empty | Values::Account | Values::State | Values::OpportunityBooked | Values::FirstDay(..) => true,
+            Values::Text(column) | Values::Graded(column, _) => column.is_per_customer(),
+            Values::Day(..) | Values::Stage | Values::IsLast | Values::DateTime(_) => false,
         }
     }
 
-    /// Writes the codes of `rows` to `codes`.
-    pub(crate) fn fill(&mut self, rows: &Enriched, codes: &mut Vec<u32>) {
+    /// Writes the codes of units to `codes`.
+    pub(crate) fn fill(&mut self, units: &Units<'_>, codes: &mut Vec<u32>) {
         let split = self.split;
-        let events = rows.events.iter().map(|event| *event as usize);
+        let events = units.events.iter().map(|event| *event as usize);
         codes.clear();
         match &mut self.values {
-            Values::Empty => codes.resize(rows.len(), 0),
-            Values::Account => {
-                let accounts = split.runs.accounts();
-                codes.extend(rows.customers.iter().map(|customer| accounts[*customer as usize]));
-            }
-            Values::Text(column) => column.gather(&rows.customers, &rows.events, codes),
+            Values::Empty => codes.resize(units.len(), 0),
+            Values::Account => split.runs.accounts().gather(units.customers, codes),
+            Values::Text(column) => column.gather(units.customers, units.events, codes),
             Values::Graded(column, graded) => {
-                column.gather(&rows.customers, &rows.events, codes);
-                for (code, customer) in codes.iter_mut().zip(&rows.customers) {
-                    if !graded[split.runs.accounts()[*customer as usize] as usize] {
+                column.gather(units.customers, units.events, codes);
+                for (code, customer) in codes.iter_mut().zip(units.customers) {
+                    if !graded[split.runs.accounts().get(*customer as usize) as usize] {
                         *code = 0;
                     }
                 }
@@ -161,33 +148,44 @@ impl<'a> Coder<'a> {
             Values::Day(context, table) => {
                 codes.extend(events.map(|event| table.codes[context.calendar.offset(split.days[event])]));
             }
-            Values::State => codes.extend(rows.states.iter().map(|state| u32::from(*state))),
-            Values::Stage => codes.extend(events.map(|event| u32::from(split.stages[event]))),
+            Values::State => codes.extend(units.segments().map(|segment| u32::from(segment.state))),
+            Values::Stage => {
+                let histories = split.histories.events();
+                codes.extend(events.map(|event| u32::from(Histories::stage(histories[event]))));
+            }
             Values::IsLast => {
-                codes.extend(rows.facts.iter().map(|facts| u32::from(facts & fact(Measure::Customers) != 0)));
+                // Units are rows: the dimension differs inside a segment.
+                let rows = (0_u32..).zip(units.segments());
+                codes.extend(rows.map(|(row, segment)| u32::from(segment.state_row == row)));
             }
             Values::OpportunityBooked => {
-                by_customer(rows, codes, |customer| u32::from(History::of(split, customer).ever(stage::BOOKED)));
+                let met = split.histories.met();
+                let booked = |customer: &u32| u32::from(met[*customer as usize] >> stage::BOOKED & 1);
+                codes.extend(units.customers.iter().map(booked));
             }
-            Values::FirstDay(stage, growing) => by_customer(rows, codes, |customer| {
+            Values::FirstDay(stage, growing) => by_customer(units, codes, |customer| {
+                let history = split.runs.events(customer);
                 let event = match stage {
-                    None => Some(split.runs.events(customer).start),
-                    Some(stage) => History::of(split, customer).first(*stage),
+                    None => Some(history.start),
+                    Some(stage) => split.histories.first(history, *stage),
                 };
                 growing.code(event.map(|event| split.days[event]), |day| Day::from_number(day).to_string())
             }),
-            Values::DateTime(growing) => codes.extend(events.map(|event| {
-                let micros = Some(split.date_times[event]).filter(|micros| *micros != NO_VALUE);
-                growing.code(micros, |micros| format_date_time(micros).unwrap_or_default())
-            })),
+            Values::DateTime(growing) => {
+                let times = split.date_times.as_deref().unwrap_or_default();
+                codes.extend(events.map(|event| {
+                    let micros = times.get(event).copied().filter(|micros| *micros != NO_VALUE);
+                    growing.code(micros, |micros| format_date_time(micros).unwrap_or_default())
+                }));
+            }
         }
     }
 }
 
 /// Codes that are the same on every row of a customer, found once for each.
-fn by_customer(rows: &Enriched, codes: &mut Vec<u32>, mut code: impl FnMut(usize) -> u32) {
+fn by_customer(units: &Units<'_>, codes: &mut Vec<u32>, mut code: impl FnMut(usize) -> u32) {
     let mut last = None;
-    codes.extend(rows.customers.iter().map(|customer| match last {
+    codes.extend(units.customers.iter().map(|customer| match last {
         Some((known, found)) if known == *customer => found,
         _ => {
             let found = code(*customer as usize);

@@ -1,192 +1,313 @@
-//! The events of one split to partial state.
+//! Events to state per group, split after split.
 
 use super::Context;
 use super::coder::Coder;
-use super::enrich::{Enriched, Enricher};
-use super::groups::Groups;
+use super::facts::{STATE_BANK, grade, lanes, row_facts, state_bit, state_facts};
 use super::mask::{BoundTest, Truth};
-use super::state::{State, fact};
+use super::merge::{Merged, Translation};
+use super::rows::Rows;
+use super::units::{Grain, Heads, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
-use crate::plan::{AGENT_COLUMN, Condition};
-use crate::scan::{Dictionary, NO_VALUE, Split, stage};
+use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
+use crate::scan::{Histories, Split, TextColumn, stage};
 
 /// Customers are read until so many rows have gathered.
-const CHUNK_ROWS: usize = 4_096;
+const CHUNK_ROWS: usize = 1_024;
 
-/// State of one split's groups; a group's key is the sub-range and a code per dimension.
+/// Aggregates splits; what has been gathered is in [`Aggregation::merged`].
 #[derive(Debug)]
-pub(crate) struct Partial {
-    pub(crate) groups: Groups,
-    pub(crate) state: State,
-    /// Per dimension, its texts by code.
-    pub(crate) texts: Vec<Dictionary>,
-    /// The agents by code.
-    pub(crate) agents: Dictionary,
-    /// Rows that passed the filter.
-    pub(crate) rows: u64,
+pub(crate) struct Aggregation<'a> {
+    context: &'a Context<'a>,
+    pub(crate) merged: Merged,
+    total_place: Option<usize>,
+    /// By the code of a state, where its revenue is held; `None` if no revenue is asked for.
+    revenue_places: Option<[usize; stage::COUNT]>,
+    /// Per slot, the segment that was counted last; segments are counted from 1 over all splits.
+    counted: Vec<u64>,
+    segments: u64,
+    rows: Rows,
+    heads: Heads,
+    buffers: Buffers,
 }
 
-/// Aggregates a split, unless it is interrupted.
-pub(crate) fn aggregate_events(
-    context: &Context<'_>,
-    split: &Split,
-    interrupt: &Interrupt,
-) -> Result<Partial, Interruption> {
-    let mut aggregation = Aggregation::new(context, split);
-    let mut enricher = Enricher::new(context, split);
-    let mut rows = Enriched::default();
-    for customer in 0..split.runs.len() {
-        enricher.push(customer, &mut rows);
-        if rows.len() >= CHUNK_ROWS {
-            interrupt.check()?;
-            aggregation.add(&rows);
-            rows.clear();
+/// What is filled anew for each chunk.
+#[derive(Debug, Default)]
+struct Buffers {
+    /// Codes per dimension, of units.
+    codes: Vec<Vec<u32>>,
+    sub_ranges: Vec<u32>,
+    /// Units that pass the filter.
+    kept: Vec<u32>,
+    /// The slots of kept units.
+    kept_slots: Vec<u32>,
+    unit_slots: Vec<u32>,
+    row_slots: Vec<u32>,
+    facts: Vec<u16>,
+}
+
+/// What a query is in one split.
+struct Bound<'a> {
+    split: &'a Split,
+    grain: Grain,
+    coders: Vec<Coder<'a>>,
+    translations: Vec<Translation>,
+    condition: Option<Condition<BoundTest<'a>>>,
+    /// The column of grades, the facts of a conversion by the code of its grade, and which accounts are graded, by their code.
+    grades: Option<(&'a TextColumn, Vec<u16>, Vec<bool>)>,
+    /// The column of customer statuses, and by code whether it is matched.
+    statuses: Option<(&'a TextColumn, Vec<bool>)>,
+    agents: Option<(&'a TextColumn, Translation)>,
+}
+
+impl<'a> Bound<'a> {
+    fn new(context: &'a Context<'a>, split: &'a Split) -> Self {
+        let layout = &context.layout;
+        let keys = split.runs.account_keys();
+        let dimensions = context.plan.dimensions.iter();
+        let coders: Vec<_> = dimensions.map(|dimension| Coder::new(context, split, dimension)).collect();
+        let condition = context.condition.as_ref();
+        let condition = condition.map(|condition| condition.map(&mut |test| BoundTest::new(context, split, test)));
+        let is_per_segment = coders.iter().all(Coder::is_per_segment)
+            && condition.iter().flat_map(Condition::leaves).all(BoundTest::is_per_segment);
+        let graded = [
+            Measure::GradedConversions,
+            Measure::BookedConversions,
+            Measure::BookableUnbookedConversions,
+            Measure::UnbookableConversions,
+        ];
+        let grades = split.text(LABEL_COLUMN).filter(|_| graded.into_iter().any(|measure| layout.has(measure)));
+        let matched = [Measure::MatchedCustomers, Measure::UnmatchedCustomers];
+        let statuses = split.text(STATUS_COLUMN).filter(|_| matched.into_iter().any(|measure| layout.has(measure)));
+        let is_matched = |status: &str| !matches!(status, "" | "Unmatched");
+        Self {
+            split,
+            grain: if is_per_segment { Grain::Segment } else { Grain::Row },
+            translations: coders.iter().map(|_| Translation::default()).collect(),
+            coders,
+            condition,
+            grades: grades.map(|column| {
+                (column, column.dictionary().iter().map(|label| grade(label)).collect(), context.graded(keys))
+            }),
+            statuses: statuses
+                .map(|column| (column, column.dictionary().iter().map(|status| is_matched(status)).collect())),
+            agents: split.text(AGENT_COLUMN).filter(|_| layout.agents).map(|column| (column, Translation::default())),
         }
     }
-    aggregation.add(&rows);
-    Ok(aggregation.finish())
-}
-
-/// Stands for the group of a row that did not pass the filter.
-const NO_GROUP: u32 = u32::MAX;
-
-struct Aggregation<'a> {
-    split: &'a Split,
-    condition: Option<Condition<BoundTest<'a>>>,
-    coders: Vec<Coder<'a>>,
-    /// Codes of a chunk, per dimension.
-    codes: Vec<Vec<u32>>,
-    /// The groups of a chunk's rows.
-    numbers: Vec<u32>,
-    groups: Groups,
-    state: State,
-    /// Per group, the segment that was counted last; kept where distinct customers are counted.
-    last_segment: Option<Vec<u32>>,
-    total_place: Option<usize>,
-    /// By the code of a state, where its revenue is held.
-    revenue_places: [Option<usize>; stage::COUNT],
-    agents: bool,
-    rows: u64,
 }
 
 impl<'a> Aggregation<'a> {
-    fn new(context: &'a Context<'a>, split: &'a Split) -> Self {
-        let plan = context.plan;
+    pub(crate) fn new(context: &'a Context<'a>) -> Self {
         let layout = &context.layout;
-        let coders: Vec<_> = plan.dimensions.iter().map(|dimension| Coder::new(context, split, dimension)).collect();
-        let radices: Vec<_> =
-            std::iter::once(u32::try_from(plan.sub_ranges.len()).ok()).chain(coders.iter().map(Coder::radix)).collect();
-        let mut revenue_places = [None; stage::COUNT];
-        revenue_places[usize::from(stage::ESTIMATED)] = layout.money_place(Measure::EstimatedRevenue);
-        revenue_places[usize::from(stage::SOLD)] = layout.money_place(Measure::SoldRevenue);
-        revenue_places[usize::from(stage::CLOSED)] = layout.money_place(Measure::ClosedRevenue);
+        let merged = Merged::new(context.plan, layout);
+        let place = |measure| layout.money_place(measure);
+        let revenues = [Measure::EstimatedRevenue, Measure::SoldRevenue, Measure::ClosedRevenue].map(place);
+        let revenue_places = revenues.iter().any(Option::is_some).then(|| {
+            let mut places = [merged.state.no_money_place(); stage::COUNT];
+            for (state, place) in [stage::ESTIMATED, stage::SOLD, stage::CLOSED].into_iter().zip(revenues) {
+                places[usize::from(state)] = place.unwrap_or(places[usize::from(state)]);
+            }
+            places
+        });
         Self {
-            split,
-            condition: context
-                .condition
-                .as_ref()
-                .map(|condition| condition.map(&mut |test| BoundTest::new(context, split, test))),
-            codes: vec![Vec::new(); coders.len()],
-            coders,
-            numbers: Vec::new(),
-            groups: Groups::new(&radices),
-            state: State::new(layout),
-            last_segment: layout.counts.contains(&Measure::Opportunities).then(Vec::new),
-            total_place: layout.money_place(Measure::Total),
+            context,
+            total_place: place(Measure::Total),
             revenue_places,
-            agents: layout.agents,
-            rows: 0,
+            counted: Vec::new(),
+            segments: 0,
+            rows: Rows::default(),
+            heads: Heads::default(),
+            buffers: Buffers { codes: vec![Vec::new(); context.plan.dimensions.len()], ..Buffers::default() },
+            merged,
         }
     }
 
-    fn add(&mut self, rows: &Enriched) {
-        for (coder, codes) in self.coders.iter_mut().zip(&mut self.codes) {
-            coder.fill(rows, codes);
-        }
-        let kept = self.kept(rows);
-        self.group(rows, kept.as_deref());
-        self.count(rows);
-        self.add_states(rows);
-    }
-
-    /// Which rows pass the filter, if there is one.
-    fn kept(&mut self, rows: &Enriched) -> Option<Vec<Truth>> {
-        let split = self.split;
-        let mut codes = Vec::new();
-        let test = &mut |test: &mut BoundTest<'_>, truths: &mut Vec<Truth>| test.fill(split, rows, &mut codes, truths);
-        self.condition.as_mut().map(|condition| condition.evaluate(rows.len(), test))
-    }
-
-    /// Finds the group of each row.
-    fn group(&mut self, rows: &Enriched, kept: Option<&[Truth]>) {
-        let mut key = vec![0; self.coders.len() + 1];
-        self.numbers.clear();
-        for at in 0..rows.len() {
-            if kept.is_some_and(|kept| kept[at] != Truth::True) {
-                self.numbers.push(NO_GROUP);
+    /// Adds a split's events, unless it is interrupted.
+    pub(crate) fn add(&mut self, split: &Split, interrupt: &Interrupt) -> Result<(), Interruption> {
+        let context = self.context;
+        let mut bound = Bound::new(context, split);
+        let selected = context.selected(split.runs.account_keys());
+        let (start, end) = (context.plan.range.start.number(), context.plan.range.end.number());
+        for block in split.runs.blocks() {
+            if !selected[block.account as usize] || block.last_day < start || block.first_day > end {
                 continue;
             }
-            key[0] = rows.sub_ranges[at];
-            for (code, codes) in key[1..].iter_mut().zip(&self.codes) {
-                *code = codes[at];
+            self.rows.push(split, block, &context.calendar);
+            if self.rows.len() >= CHUNK_ROWS {
+                interrupt.check()?;
+                self.add_rows(&mut bound);
             }
-            self.numbers.push(self.groups.number(&key));
         }
-        self.state.grow(self.groups.len());
-        if let Some(last_segment) = &mut self.last_segment {
-            last_segment.resize(self.groups.len(), 0);
-        }
+        self.add_rows(&mut bound);
+        Ok(())
     }
 
-    fn count(&mut self, rows: &Enriched) {
-        for (at, group) in self.numbers.iter().enumerate().filter(|(_, group)| **group != NO_GROUP) {
-            let group = *group as usize;
-            let mut facts = rows.facts[at];
-            if let Some(last_segment) = &mut self.last_segment {
-                // A customer's rows of a sub-range come one after the other: it is new in the group if it was not counted last.
-                let segment = rows.segments[at];
-                if std::mem::replace(&mut last_segment[group], segment) != segment {
-                    facts |= fact(Measure::Opportunities);
+    /// Adds the rows that have gathered, and clears them.
+    fn add_rows(&mut self, bound: &mut Bound<'_>) {
+        if self.rows.len() == 0 {
+            return;
+        }
+        let totals = bound.split.totals.as_deref().filter(|_| self.revenue_places.is_some());
+        self.rows.find_segments(&self.context.calendar, totals);
+        self.group(bound);
+        self.count_rows(bound);
+        self.count_states(bound);
+        self.segments += self.rows.found.all.len() as u64;
+        self.rows.clear();
+    }
+
+    /// Finds the slot of each unit and of each row; 0 if it does not pass the filter.
+    fn group(&mut self, bound: &mut Bound<'_>) {
+        let Self { rows, heads, buffers, merged, .. } = self;
+        let units = Units::new(bound.grain, rows, heads);
+        let Buffers { codes, sub_ranges, kept, kept_slots, unit_slots, row_slots, .. } = buffers;
+        let is_filtered = bound.condition.is_some();
+        if let Some(condition) = &mut bound.condition {
+            let mut of_test = Vec::new();
+            let split = bound.split;
+            let truths = condition.evaluate(units.len(), &mut |test, truths: &mut Vec<Truth>| {
+                test.fill(split, &units, &mut of_test, truths)
+            });
+            kept.clear();
+            kept.extend((0_u32..).zip(&truths).filter(|(_, truth)| **truth == Truth::True).map(|(unit, _)| unit));
+        }
+        let keep = |values: &mut Vec<u32>| {
+            if is_filtered {
+                for (to, unit) in kept.iter().enumerate() {
+                    values[to] = values[*unit as usize];
+                }
+                values.truncate(kept.len());
+            }
+        };
+        sub_ranges.clear();
+        sub_ranges.extend(units.segments().map(|segment| segment.sub_range));
+        keep(sub_ranges);
+        for (place, coder) in bound.coders.iter_mut().enumerate() {
+            let codes = &mut codes[place];
+            coder.fill(&units, codes);
+            keep(codes);
+            let texts = &mut merged.texts[place];
+            bound.translations[place].apply(codes, coder.texts(), texts);
+            merged.groups.expect(place + 1, texts.texts().len());
+        }
+        let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
+        let slots = if is_filtered { &mut *kept_slots } else { &mut *unit_slots };
+        merged.groups.slots(&columns, columns[0].len(), slots);
+        merged.state.grow(merged.groups.len());
+        if is_filtered {
+            unit_slots.clear();
+            unit_slots.resize(units.len(), 0);
+            kept.iter().zip(&*kept_slots).for_each(|(unit, slot)| unit_slots[*unit as usize] = *slot);
+        }
+        row_slots.clear();
+        match bound.grain {
+            Grain::Row => row_slots.extend_from_slice(unit_slots),
+            Grain::Segment => row_slots.extend(rows.segments.iter().map(|segment| unit_slots[*segment as usize])),
+        }
+        let dropped = if is_filtered { row_slots.iter().filter(|slot| **slot == 0).count() } else { 0 };
+        merged.rows += (rows.len() - dropped) as u64;
+    }
+
+    fn count_rows(&mut self, bound: &Bound<'_>) {
+        let Self { rows, buffers, merged, .. } = self;
+        let Buffers { row_slots, facts, .. } = buffers;
+        let state = &mut merged.state;
+        state.expect_rows(rows.len());
+        if state.has_bank(0) || state.has_bank(1) {
+            let met = bound.split.histories.met();
+            facts.clear();
+            let events = rows.histories.iter().zip(&rows.customers);
+            facts.extend(events.map(|(history, customer)| row_facts(*history, met[*customer as usize])));
+            if let Some((column, of_grade, graded)) = &bound.grades {
+                let accounts = bound.split.runs.accounts();
+                for (row, facts) in facts.iter_mut().enumerate() {
+                    let customer = rows.customers[row] as usize;
+                    if Histories::stage(rows.histories[row]) == stage::LEAD_ORIGINATED
+                        && graded[accounts.get(customer) as usize]
+                    {
+                        *facts |= of_grade[column.code(customer, rows.events[row] as usize) as usize];
+                    }
                 }
             }
-            self.state.count(group, facts);
-            if let Some(place) = self.total_place {
-                let total = self.split.totals[rows.events[at] as usize];
-                self.state.add_money(group, place, if total == NO_VALUE { 0 } else { i128::from(total) });
+            let of_rows = || row_slots.iter().copied().zip(facts.iter().map(|facts| facts.to_le_bytes()));
+            state.count(0, of_rows().map(|(slot, [low, _])| (slot, lanes(low))));
+            state.count(1, of_rows().map(|(slot, [_, high])| (slot, lanes(high))));
+        }
+        if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
+            for (slot, event) in row_slots.iter().zip(&rows.events) {
+                state.add_money(*slot, place, totals.get(*event as usize).map_or(0, i128::from));
             }
-            self.rows += 1;
         }
     }
 
-    /// Adds what only state rows carry.
-    fn add_states(&mut self, rows: &Enriched) {
-        let agents = if self.agents { self.split.text(AGENT_COLUMN) } else { None };
-        for state_row in &rows.state_rows {
-            let at = state_row.at;
-            let group = self.numbers[at];
-            if group == NO_GROUP {
-                continue;
+    /// Counts what only state rows carry, and distinct customers.
+    fn count_states(&mut self, bound: &mut Bound<'_>) {
+        let Self { rows, buffers, merged, counted, .. } = self;
+        let (segments, row_slots) = (&rows.found.all, &buffers.row_slots);
+        let (layout, state) = (&self.context.layout, &mut merged.state);
+        let state_slot = |row: u32| row_slots[row as usize];
+        if state.has_bank(STATE_BANK) {
+            let per_segment = bound.grain == Grain::Segment;
+            let opportunity = state_bit(Measure::Opportunities, true);
+            let canceled_after = layout.has(Measure::CanceledAfterBooking);
+            let facts = segments.iter().zip(1..).map(|(segment, next)| {
+                let end = segments.get::<usize>(next).map_or(rows.len(), |next| next.first as usize);
+                let mut facts = state_facts(segment.state, segment.met) | if per_segment { opportunity } else { 0 };
+                if let Some((column, matched)) = &bound.statuses {
+                    let row = segment.state_row as usize;
+                    let is_matched =
+                        matched[column.code(rows.customers[row] as usize, rows.events[row] as usize) as usize];
+                    facts |= state_bit(Measure::MatchedCustomers, is_matched)
+                        | state_bit(Measure::UnmatchedCustomers, !is_matched);
+                } else {
+                    facts |= state_bit(Measure::UnmatchedCustomers, true);
+                }
+                if canceled_after {
+                    let canceled = is_canceled_after_booking(bound.split, rows, segment.first as usize..end);
+                    facts |= state_bit(Measure::CanceledAfterBooking, canceled);
+                }
+                (state_slot(segment.state_row), lanes(facts))
+            });
+            state.count(STATE_BANK, facts);
+            if !per_segment && layout.has(Measure::Opportunities) {
+                counted.resize(merged.groups.len() + 1, 0);
+                let first = self.segments + 1;
+                let is_new = row_slots.iter().zip(&rows.segments).map(|(slot, segment)| {
+                    // A customer's rows of a sub-range come one after the other: it is new in the group if it was not counted last.
+                    let segment = first + u64::from(*segment);
+                    let is_new = std::mem::replace(&mut counted[*slot as usize], segment) != segment;
+                    (*slot, lanes(if is_new { opportunity } else { 0 }))
+                });
+                state.count(STATE_BANK, is_new);
             }
-            if let Some(place) = self.revenue_places[usize::from(rows.states[at])] {
-                self.state.add_money(group as usize, place, state_row.revenue);
+        }
+        if let Some(places) = &self.revenue_places {
+            for (segment, revenue) in segments.iter().zip(&rows.found.revenues) {
+                state.add_money(state_slot(segment.state_row), places[usize::from(segment.state)], *revenue);
             }
-            if let Some(column) = agents {
-                let code = column.code(rows.customers[at] as usize, rows.events[at] as usize);
-                if code != 0 {
-                    self.state.agents.insert((group, code));
+        }
+        if let Some((column, translation)) = &mut bound.agents {
+            for segment in segments {
+                let (row, slot) = (segment.state_row as usize, state_slot(segment.state_row));
+                let code = column.code(rows.customers[row] as usize, rows.events[row] as usize);
+                if slot != 0 && code != 0 {
+                    let agent = translation.code(code, column.dictionary(), &mut merged.agents);
+                    state.agents.insert((slot - 1, agent));
                 }
             }
         }
     }
+}
 
-    fn finish(self) -> Partial {
-        Partial {
-            groups: self.groups,
-            state: self.state,
-            texts: self.coders.into_iter().map(Coder::into_texts).collect(),
-            agents: self.split.text(AGENT_COLUMN).map(|column| column.dictionary().clone()).unwrap_or_default(),
-            rows: self.rows,
-        }
+/// Whether the customer of a segment has a canceled event, in its whole history, after its first booked one of the segment's rows.
+fn is_canceled_after_booking(split: &Split, rows: &Rows, mut segment: std::ops::Range<usize>) -> bool {
+    let Some(booked) = segment.find(|row| Histories::stage(rows.histories[*row]) == stage::BOOKED) else {
+        return false;
+    };
+    let customer = rows.customers[booked] as usize;
+    if split.histories.met()[customer] >> stage::CANCELED & 1 == 0 {
+        return false;
     }
+    let later = rows.events[booked] as usize..split.runs.events(customer).end;
+    split.histories.first(later, stage::CANCELED).is_some()
 }

@@ -11,39 +11,31 @@ pub(crate) struct Groups {
     /// The codes of all combinations, one after the other.
     keys: Vec<u32>,
     len: u32,
+    /// How many values each code can have; a power of two beside the first.
+    radices: Vec<u32>,
     index: Index,
 }
 
-/// How a combination finds its number.
+/// How a combination finds its slot, which is one more than its number.
 #[derive(Debug)]
 enum Index {
-    /// By position, where few combinations are possible: `numbers[position]` is one more than the number, or 0.
-    Dense { radices: Vec<u32>, numbers: Vec<u32> },
+    /// By position, where few combinations are possible; 0 is none.
+    Dense(Vec<u32>),
     /// By hash.
-    Hashed { hasher: DefaultHashBuilder, numbers: HashTable<u32> },
+    Hashed(DefaultHashBuilder, HashTable<u32>),
 }
 
 /// The most combinations that are looked up by position.
-const DENSE_LIMIT: u64 = 1 << 16;
+const DENSE_LIMIT: u64 = 1 << 18;
 
 impl Groups {
-    /// Groups of combinations of `width` codes, of any size.
-    pub(crate) fn hashed(width: usize) -> Self {
-        let index = Index::Hashed { hasher: DefaultHashBuilder::default(), numbers: HashTable::new() };
-        Self { width, keys: Vec::new(), len: 0, index }
-    }
-
-    /// Groups of combinations of codes, each below its radix, if that is known.
-    pub(crate) fn new(radices: &[Option<u32>]) -> Self {
-        let possible = radices.iter().try_fold(1_u64, |product, radix| product.checked_mul(u64::from((*radix)?)));
-        let known: Option<Vec<u32>> = radices.iter().copied().collect();
-        let mut groups = Self::hashed(radices.len());
-        if let (Some(possible), Some(radices)) = (possible, known)
-            && let Ok(size) = usize::try_from(possible)
-            && possible <= DENSE_LIMIT
-        {
-            groups.index = Index::Dense { radices, numbers: vec![0; size] };
-        }
+    /// Groups of combinations of a code below `first_radix` and so many others.
+    pub(crate) fn new(first_radix: usize, others: usize) -> Self {
+        let mut radices = vec![1; others + 1];
+        // There are no more sub-ranges than days.
+        radices[0] = u32::try_from(first_radix).unwrap_or(u32::MAX);
+        let mut groups = Self { width: others + 1, keys: Vec::new(), len: 0, radices, index: Index::Dense(Vec::new()) };
+        groups.build_index();
         groups
     }
 
@@ -57,42 +49,119 @@ impl Groups {
         &self.keys[number * self.width..(number + 1) * self.width]
     }
 
-    /// The number of a combination, if it has been met.
-    pub(crate) fn find(&self, key: &[u32]) -> Option<u32> {
-        match &self.index {
-            Index::Dense { radices, numbers } => numbers[position(radices, key)].checked_sub(1),
-            Index::Hashed { hasher, numbers } => {
-                numbers.find(hasher.hash_one(key), |number| self.key(*number as usize) == key).copied()
+    /// Makes sure that the code at `place`, which is not the first, can have so many values.
+    pub(crate) fn expect(&mut self, place: usize, values: usize) {
+        // There are fewer codes than 2^32.
+        let values = u32::try_from(values).unwrap_or(u32::MAX);
+        if self.radices[place] < values {
+            self.radices[place] = values.checked_next_power_of_two().unwrap_or(u32::MAX);
+            if matches!(self.index, Index::Dense(_)) {
+                self.build_index();
             }
         }
     }
 
-    /// The number of a combination, given now if it is new.
-    pub(crate) fn number(&mut self, key: &[u32]) -> u32 {
+    fn build_index(&mut self) {
+        let possible = self.radices.iter().try_fold(1_u64, |product, radix| product.checked_mul(u64::from(*radix)));
+        let size = possible.filter(|possible| *possible <= DENSE_LIMIT).and_then(|size| usize::try_from(size).ok());
+        let keys = (1..).zip(self.keys.chunks_exact(self.width));
+        self.index = match size {
+            Some(size) => {
+                let mut slots = vec![0; size];
+                for (slot, key) in keys {
+                    slots[position(&self.radices, key)] = slot;
+                }
+                Index::Dense(slots)
+            }
+            None => {
+                let hasher = DefaultHashBuilder::default();
+                let mut slots = HashTable::with_capacity(self.len());
+                for (slot, key) in keys {
+                    let hash = |slot: &u32| hasher.hash_one(of(&self.keys, self.width, *slot));
+                    slots.insert_unique(hasher.hash_one(key), slot, hash);
+                }
+                Index::Hashed(hasher, slots)
+            }
+        };
+    }
+
+    /// The number of a combination, if it has been met.
+    pub(crate) fn find(&self, key: &[u32]) -> Option<u32> {
+        if key.iter().zip(&self.radices).any(|(code, radix)| code >= radix) {
+            return None;
+        }
+        match &self.index {
+            Index::Dense(slots) => slots[position(&self.radices, key)].checked_sub(1),
+            Index::Hashed(hasher, slots) => {
+                let slot = slots.find(hasher.hash_one(key), |slot| of(&self.keys, self.width, *slot) == key);
+                slot.map(|slot| slot - 1)
+            }
+        }
+    }
+
+    /// The slot of a combination, each code of which is below what was [expected](Self::expect); given now if it is new.
+    pub(crate) fn slot(&mut self, key: &[u32]) -> u32 {
         let (keys, width) = (&mut self.keys, self.width);
         match &mut self.index {
-            Index::Dense { radices, numbers } => {
-                let slot = &mut numbers[position(radices, key)];
+            Index::Dense(slots) => {
+                let slot = &mut slots[position(&self.radices, key)];
                 if *slot == 0 {
                     self.len += 1;
                     *slot = self.len;
                     keys.extend_from_slice(key);
                 }
-                *slot - 1
+                *slot
             }
-            Index::Hashed { hasher, numbers } => {
-                let of = |number: &u32| &keys[*number as usize * width..(*number as usize + 1) * width];
+            Index::Hashed(hasher, slots) => {
                 let hash = hasher.hash_one(key);
-                if let Some(number) = numbers.find(hash, |number| of(number) == key) {
-                    return *number;
+                if let Some(slot) = slots.find(hash, |slot| of(keys, width, *slot) == key) {
+                    return *slot;
                 }
                 // Keys alone would take 16 GiB before the number of groups could overflow.
-                let number = self.len;
-                numbers.insert_unique(hash, number, |number| hasher.hash_one(of(number)));
-                keys.extend_from_slice(key);
                 self.len += 1;
-                number
+                slots.insert_unique(hash, self.len, |slot| hasher.hash_one(of(keys, width, *slot)));
+                keys.extend_from_slice(key);
+                self.len
             }
+        }
+    }
+
+    /// Writes the slots of combinations to `slots`: `codes` are columns, of which a row has the code of each.
+    pub(crate) fn slots(&mut self, codes: &[&[u32]], rows: usize, slots: &mut Vec<u32>) {
+        slots.clear();
+        if let Index::Dense(_) = self.index {
+            // The positions first, column by column.
+            slots.resize(rows, 0);
+            for (column, radix) in codes.iter().zip(&self.radices) {
+                for (position, code) in slots.iter_mut().zip(*column) {
+                    *position = *position * radix + code;
+                }
+            }
+            let Index::Dense(known) = &mut self.index else { return };
+            for (row, slot) in slots.iter_mut().enumerate() {
+                let known = &mut known[*slot as usize];
+                if *known == 0 {
+                    self.len += 1;
+                    *known = self.len;
+                    self.keys.extend(codes.iter().map(|column| column[row]));
+                }
+                *slot = *known;
+            }
+            return;
+        }
+        let mut key = vec![0; self.width];
+        let mut last = None;
+        for row in 0..rows {
+            let is_last = last.is_some() && key.iter().zip(codes).all(|(code, column)| *code == column[row]);
+            let slot = match last {
+                Some(slot) if is_last => slot,
+                _ => {
+                    key.iter_mut().zip(codes).for_each(|(code, column)| *code = column[row]);
+                    self.slot(&key)
+                }
+            };
+            last = Some(slot);
+            slots.push(slot);
         }
     }
 }
@@ -101,26 +170,54 @@ fn position(radices: &[u32], key: &[u32]) -> usize {
     radices.iter().zip(key).fold(0, |position, (radix, code)| position * *radix as usize + *code as usize)
 }
 
+fn of(keys: &[u32], width: usize, slot: u32) -> &[u32] {
+    let number = slot as usize - 1;
+    &keys[number * width..(number + 1) * width]
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Groups;
+    use super::{Groups, Index};
 
     #[test]
-    fn dense_and_hashed_groups_agree() {
-        let mut dense = Groups::new(&[Some(4), Some(7)]);
-        let mut hashed = Groups::new(&[Some(4), None]);
-        for step in 0..100_u32 {
-            let key = [step * 5 % 4, step * 3 % 7];
-            assert_eq!(dense.number(&key), hashed.number(&key));
-            assert_eq!(dense.find(&key), hashed.find(&key));
+    fn groups_keep_their_slots_as_they_grow() {
+        let mut groups = Groups::new(4, 2);
+        let mut known = std::collections::HashMap::new();
+        for step in 0..3_000_u32 {
+            // The codes grow until positions no longer do.
+            let key = [step % 4, step * 5 % (1 + step / 3), step * 3 % (1 + step / 2)];
+            groups.expect(1, key[1] as usize + 1);
+            groups.expect(2, key[2] as usize + 1);
+            let next = u32::try_from(known.len()).unwrap_or(0) + 1;
+            assert_eq!(groups.slot(&key), *known.entry(key).or_insert(next));
         }
-        assert_eq!(dense.len(), 28);
-        assert_eq!(dense.key(1), hashed.key(1));
+        assert!(matches!(groups.index, Index::Hashed(..)));
+        assert_eq!(groups.len(), known.len());
+        for (key, slot) in known {
+            assert_eq!(groups.find(&key), Some(slot - 1));
+            assert_eq!(groups.key(slot as usize - 1), key);
+        }
+        assert_eq!(groups.find(&[0, u32::MAX, 0]), None);
     }
 
     #[test]
-    fn no_codes_make_one_group() {
-        let mut groups = Groups::new(&[]);
-        assert_eq!((groups.number(&[]), groups.number(&[]), groups.len()), (0, 0, 1));
+    fn columns_and_rows_agree() {
+        for radix in [8, 1 << 20] {
+            let (mut by_column, mut by_row) = (Groups::new(8, 1), Groups::new(8, 1));
+            by_column.expect(1, radix);
+            by_row.expect(1, radix);
+            let first: Vec<u32> = (0..500).map(|row| row / 7 % 8).collect();
+            let second: Vec<u32> = (0..500).map(|row| row / 3 % 5).collect();
+            let mut slots = Vec::new();
+            by_column.slots(&[&first, &second], 500, &mut slots);
+            let each: Vec<u32> = first.iter().zip(&second).map(|(a, b)| by_row.slot(&[*a, *b])).collect();
+            assert_eq!(slots, each);
+        }
+    }
+
+    #[test]
+    fn a_range_alone_makes_a_group_of_each_part() {
+        let mut groups = Groups::new(2, 0);
+        assert_eq!((groups.slot(&[1]), groups.slot(&[0]), groups.slot(&[1]), groups.len()), (1, 2, 1, 2));
     }
 }

@@ -3,11 +3,11 @@
 use super::Context;
 use super::coder::Coder;
 use super::condition::FieldTest;
-use super::enrich::Enriched;
+use super::units::Units;
 use crate::money;
 use crate::plan::Condition;
 use crate::query::{NumberTest, TextTest};
-use crate::scan::{NO_VALUE, Split};
+use crate::scan::Split;
 use std::sync::Arc;
 
 /// Whether a condition holds: `and` is the least of its parts, `or` the greatest.
@@ -107,18 +107,25 @@ impl<'a> BoundTest<'a> {
         }
     }
 
-    /// Appends the truth for each row.
-    pub(crate) fn fill(&mut self, split: &Split, rows: &Enriched, codes: &mut Vec<u32>, truths: &mut Vec<Truth>) {
+    /// Appends the truth for each unit.
+    pub(crate) fn fill(&mut self, split: &Split, units: &Units<'_>, codes: &mut Vec<u32>, truths: &mut Vec<Truth>) {
         match self {
             Self::Dimension(coder, test) => {
-                coder.fill(rows, codes);
+                coder.fill(units, codes);
                 test.fill(codes, coder.texts(), truths);
             }
-            Self::Total(test) => truths.extend(rows.events.iter().map(|event| {
-                let total = split.totals[*event as usize];
-                let units = (total != NO_VALUE).then(|| money::to_f64(i128::from(total)));
-                Truth::from(test.holds(units))
+            Self::Total(test) => truths.extend(units.events.iter().map(|event| {
+                let total = split.totals.as_ref().and_then(|totals| totals.get(*event as usize));
+                Truth::from(test.holds(total.map(|micros| money::to_f64(i128::from(micros)))))
             })),
+        }
+    }
+
+    /// Whether all rows of a segment have the same truth.
+    pub(crate) fn is_per_segment(&self) -> bool {
+        match self {
+            Self::Dimension(coder, _) => coder.is_per_segment(),
+            Self::Total(_) => false,
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Partial states of splits to one, under codes that all splits share.
+//! The state of all groups, under codes that all splits share, and the merging of what several threads have gathered.
 
-use super::events::Partial;
 use super::groups::Groups;
 use super::spend::{SpendPartial, SpendSums};
 use super::state::{MeasureLayout, State};
@@ -18,7 +17,8 @@ pub(crate) struct Merged {
     /// Events that lay in the range and passed the filter.
     pub(crate) rows: u64,
     spend: SpendTotals,
-    agents: Interner,
+    /// Distinct agents.
+    pub(crate) agents: Interner,
 }
 
 /// Spend of all groups met so far; a group's key is the sub-range and a shared code per dimension that spend carries.
@@ -28,6 +28,20 @@ struct SpendTotals {
     sums: Vec<SpendSums>,
     /// Which dimensions of the query spend carries, by place.
     carried: Vec<usize>,
+}
+
+impl SpendTotals {
+    /// Adds to the group of a key; `texts` are those of all dimensions of the query.
+    fn add(&mut self, key: &[u32], sums: &SpendSums, texts: &[Interner]) {
+        for (at, place) in self.carried.iter().enumerate() {
+            self.groups.expect(at + 1, texts[*place].texts().len());
+        }
+        let group = self.groups.slot(key) as usize - 1;
+        if group == self.sums.len() {
+            self.sums.push(SpendSums::default());
+        }
+        self.sums[group].add(sums);
+    }
 }
 
 /// Distinct texts, each under one code.
@@ -55,19 +69,32 @@ impl Interner {
     }
 }
 
-/// Shared codes of one split's codes, found when first met.
-struct Translation<'a> {
-    texts: &'a [Arc<str>],
-    shared: HashMap<u32, u32>,
-}
+/// Shared codes of the codes of one split, found when first met.
+#[derive(Debug, Default)]
+pub(crate) struct Translation(Vec<u32>);
 
-impl<'a> Translation<'a> {
-    fn new(texts: &'a [Arc<str>]) -> Self {
-        Self { texts, shared: HashMap::new() }
+/// Not met yet; there are fewer codes than this.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Translation {
+    /// The shared code of a code of `texts`.
+    pub(crate) fn code(&mut self, code: u32, texts: &[Arc<str>], interner: &mut Interner) -> u32 {
+        let at = code as usize;
+        match self.0.get(at) {
+            Some(shared) if *shared != UNKNOWN => *shared,
+            _ => {
+                self.0.resize(self.0.len().max(texts.len()), UNKNOWN);
+                self.0[at] = interner.code(&texts[at]);
+                self.0[at]
+            }
+        }
     }
 
-    fn code(&mut self, code: u32, interner: &mut Interner) -> u32 {
-        *self.shared.entry(code).or_insert_with(|| interner.code(&self.texts[code as usize]))
+    /// Puts shared codes in place of codes of `texts`.
+    pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &[Arc<str>], interner: &mut Interner) {
+        for code in codes {
+            *code = self.code(*code, texts, interner);
+        }
     }
 }
 
@@ -76,63 +103,80 @@ impl Merged {
         let carried: Vec<_> =
             (0..plan.dimensions.len()).filter(|place| plan.dimensions[*place].spend.is_some()).collect();
         Self {
-            groups: Groups::hashed(plan.dimensions.len() + 1),
+            groups: Groups::new(plan.sub_ranges.len(), plan.dimensions.len()),
             state: State::new(layout),
             texts: plan.dimensions.iter().map(|_| Interner::default()).collect(),
-            spend: SpendTotals { groups: Groups::hashed(carried.len() + 1), sums: Vec::new(), carried },
+            spend: SpendTotals { groups: Groups::new(plan.sub_ranges.len(), carried.len()), sums: Vec::new(), carried },
             agents: Interner::default(),
             rows: 0,
         }
     }
 
-    /// Adds a split's groups.
-    pub(crate) fn add(&mut self, partial: &Partial) {
-        let mut translations: Vec<_> = partial.texts.iter().map(|texts| Translation::new(texts)).collect();
+    /// Adds what another thread has gathered.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        let mut translations: Vec<_> = other.texts.iter().map(|_| Translation::default()).collect();
+        let mut slots = Vec::with_capacity(other.groups.len());
         let mut key = vec![0; translations.len() + 1];
-        let numbers: Vec<u32> = (0..partial.groups.len())
-            .map(|from| {
-                let (sub_range, codes) = partial.groups.key(from).split_at(1);
-                key[..1].copy_from_slice(sub_range);
-                let dimensions = codes.iter().zip(translations.iter_mut().zip(&mut self.texts));
-                for (shared, (code, (split, texts))) in key[1..].iter_mut().zip(dimensions) {
-                    *shared = split.code(*code, texts);
-                }
-                self.groups.number(&key)
-            })
-            .collect();
+        for from in 0..other.groups.len() {
+            let (sub_range, codes) = other.groups.key(from).split_at(1);
+            key[..1].copy_from_slice(sub_range);
+            for (place, code) in codes.iter().enumerate() {
+                key[place + 1] = self.shared(place, *code, other.texts[place].texts(), &mut translations[place]);
+            }
+            slots.push(self.groups.slot(&key));
+        }
         self.state.grow(self.groups.len());
-        for (from, group) in numbers.iter().enumerate() {
-            self.state.merge(*group as usize, &partial.state, from);
+        for (from, slot) in slots.iter().enumerate() {
+            self.state.merge(*slot as usize - 1, &other.state, from);
         }
-        let mut agents = Translation::new(&partial.agents);
-        for (from, agent) in &partial.state.agents {
-            self.state.agents.insert((numbers[*from as usize], agents.code(*agent, &mut self.agents)));
+        let mut agents = Translation::default();
+        for (from, agent) in &other.state.agents {
+            let agent = agents.code(*agent, other.agents.texts(), &mut self.agents);
+            self.state.agents.insert((slots[*from as usize] - 1, agent));
         }
-        self.rows += partial.rows;
+        self.rows += other.rows;
+        self.absorb_spend(other, &mut translations);
+    }
+
+    fn absorb_spend(&mut self, other: &Self, translations: &mut [Translation]) {
+        let carried = &other.spend.carried;
+        let mut key = vec![0; carried.len() + 1];
+        for (from, sums) in other.spend.sums.iter().enumerate() {
+            let (sub_range, codes) = other.spend.groups.key(from).split_at(1);
+            key[..1].copy_from_slice(sub_range);
+            for (at, (place, code)) in carried.iter().zip(codes).enumerate() {
+                key[at + 1] = self.shared(*place, *code, other.texts[*place].texts(), &mut translations[*place]);
+            }
+            self.spend.add(&key, sums, &self.texts);
+        }
+    }
+
+    /// The shared code of a code of `texts`, which are a dimension's.
+    fn shared(&mut self, place: usize, code: u32, texts: &[Arc<str>], translation: &mut Translation) -> u32 {
+        let interner = &mut self.texts[place];
+        let shared = translation.code(code, texts, interner);
+        self.groups.expect(place + 1, interner.texts().len());
+        shared
     }
 
     /// Adds a split's spend.
     pub(crate) fn add_spend(&mut self, partial: &SpendPartial) {
-        let mut translations: Vec<_> = partial.texts.iter().map(|texts| Translation::new(texts)).collect();
+        let mut translations: Vec<_> = partial.texts.iter().map(|_| Translation::default()).collect();
         let mut key = vec![0; translations.len() + 1];
         for (from, sums) in partial.sums.iter().enumerate() {
             let (sub_range, codes) = partial.groups.key(from).split_at(1);
             key[..1].copy_from_slice(sub_range);
-            let dimensions = codes.iter().zip(translations.iter_mut().zip(&self.spend.carried));
-            for (shared, (code, (split, place))) in key[1..].iter_mut().zip(dimensions) {
-                *shared = split.code(*code, &mut self.texts[*place]);
+            for (at, code) in codes.iter().enumerate() {
+                let place = self.spend.carried[at];
+                key[at + 1] = self.shared(place, *code, &partial.texts[at], &mut translations[at]);
             }
-            let group = self.spend.groups.number(&key) as usize;
-            if group == self.spend.sums.len() {
-                self.spend.sums.push(SpendSums::default());
-            }
-            self.spend.sums[group].add(sums);
+            self.spend.add(&key, sums, &self.texts);
         }
     }
 
     /// Makes sure that the groups hold `key`, without rows if it is new.
     pub(crate) fn ensure(&mut self, key: &[u32]) {
-        self.groups.number(key);
+        self.groups.slot(key);
         self.state.grow(self.groups.len());
     }
 
@@ -144,6 +188,9 @@ impl Merged {
         }
         let empty: Arc<str> = Arc::from("");
         let blank: Vec<u32> = self.texts.iter_mut().map(|texts| texts.code(&empty)).collect();
+        for (place, texts) in self.texts.iter().enumerate() {
+            self.groups.expect(place + 1, texts.texts().len());
+        }
         for number in (0..alone.len()).filter(|number| alone[*number]) {
             let (sub_range, codes) = self.spend.groups.key(number).split_at(1);
             let mut key = [sub_range, &blank].concat();

@@ -1,22 +1,24 @@
 //! Columns to state per group, customer by customer, and the merging of such states.
 //!
-//! A split is read in chunks of whole customers: `enrich` finds each customer's state in each sub-range, `coder` turns dimensions to
-//! codes, `mask` holds the filter against the rows, `groups` numbers the combinations, `state` adds up; `merge` joins the splits.
+//! A split is read in chunks of whole customers: `rows` finds each customer's state in each sub-range, `coder` turns dimensions to codes,
+//! `mask` holds the filter against rows or, where they do not differ inside a segment, against segments (`units`), `groups` numbers the
+//! combinations, `facts` says what a row counts for, `state` adds up; `merge` joins what several threads have gathered.
 
 mod calendar;
 mod coder;
 mod condition;
-mod enrich;
 mod events;
+mod facts;
 mod groups;
-mod history;
 mod mask;
 mod merge;
+mod rows;
 mod spend;
 mod state;
+mod units;
 
 pub(crate) use calendar::Calendar;
-pub(crate) use events::aggregate_events;
+pub(crate) use events::Aggregation;
 pub(crate) use mask::Truth;
 pub(crate) use merge::Merged;
 pub(crate) use spend::{SpendSums, aggregate_spend};

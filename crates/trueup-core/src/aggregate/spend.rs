@@ -5,7 +5,7 @@ use super::condition::FieldTest;
 use super::groups::Groups;
 use super::mask::{CodeTest, Truth};
 use crate::dictionary::SpendColumn;
-use crate::scan::{CodedTexts, Dictionary, SpendSplit};
+use crate::scan::{Amounts, CodedTexts, Dictionary, SpendSplit};
 use std::sync::Arc;
 
 /// What spend rows add up to.
@@ -47,56 +47,65 @@ pub(crate) struct SpendPartial {
 
 /// Aggregates a split of the spend table.
 pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> SpendPartial {
-    let rows = rows_in_range(context, split);
-    let kept = kept(context, split, &rows);
+    let mut rows = rows_in_range(context, split);
+    keep(context, split, &mut rows);
     let columns = context.plan.dimensions.iter().filter_map(|dimension| dimension.spend);
     let coded: Vec<CodedTexts> = columns.map(|column| codes(context, split, column, &rows)).collect();
-    let mut groups = Groups::hashed(coded.len() + 1);
-    let mut sums: Vec<SpendSums> = Vec::new();
-    let mut key = vec![0; coded.len() + 1];
-    for (at, row) in rows.iter().enumerate().filter(|(at, _)| kept[*at]) {
-        key[0] = context.calendar.sub_range(split.days[*row]);
-        for (code, (codes, _)) in key[1..].iter_mut().zip(&coded) {
-            *code = codes[at];
-        }
-        let group = groups.number(&key) as usize;
-        if group == sums.len() {
-            sums.push(SpendSums::default());
-        }
-        sums[group].add(&split.sums(*row));
+    let mut groups = Groups::new(context.plan.sub_ranges.len(), coded.len());
+    for (place, (_, texts)) in coded.iter().enumerate() {
+        groups.expect(place + 1, texts.len());
     }
+    let sub_ranges: Vec<u32> = rows.iter().map(|row| context.calendar.sub_range(split.days[*row as usize])).collect();
+    let keys: Vec<&[u32]> =
+        std::iter::once(&sub_ranges).chain(coded.iter().map(|(codes, _)| codes)).map(Vec::as_slice).collect();
+    let mut slots = Vec::new();
+    groups.slots(&keys, rows.len(), &mut slots);
+    let mut sums = vec![SpendSums::default(); groups.len()];
+    split.add(&rows, &slots, &mut sums);
     SpendPartial { groups, sums, texts: coded.into_iter().map(|(_, texts)| texts).collect() }
 }
 
 impl SpendSplit {
-    fn sums(&self, row: usize) -> SpendSums {
-        // A column that was not asked for is empty.
-        let amount = |column: &[i64]| column.get(row).copied().map_or(0, i128::from);
-        let count = |column: &[u64]| column.get(row).copied().map_or(0, i128::from);
-        let (ad_spend, management_fee) = (amount(&self.ad_spend), amount(&self.management_fee));
-        let [.., (campaigns, _)] = &self.texts;
-        let has_campaign = campaigns.get(row).is_some_and(|code| *code != 0);
-        SpendSums {
-            ad_spend,
-            management_fee,
-            campaign_spend: if has_campaign { ad_spend + management_fee } else { 0 },
-            clicks: count(&self.clicks),
-            impressions: count(&self.impressions),
+    /// Adds rows to the sums of their groups, column by column; a column that was not asked for adds nothing.
+    fn add(&self, rows: &[u32], slots: &[u32], sums: &mut [SpendSums]) {
+        let mut add = |value: &dyn Fn(usize) -> i128, sum: fn(&mut SpendSums) -> &mut i128| {
+            for (row, slot) in rows.iter().zip(slots) {
+                *sum(&mut sums[*slot as usize - 1]) += value(*row as usize);
+            }
+        };
+        let amount = |amounts: &Amounts, row| amounts.get(row).map_or(0, i128::from);
+        for (amounts, sum) in [
+            (&self.ad_spend, (|sums| &mut sums.ad_spend) as fn(&mut SpendSums) -> &mut i128),
+            (&self.management_fee, |sums| &mut sums.management_fee),
+        ] {
+            let Some(amounts) = amounts else { continue };
+            add(&|row| amount(amounts, row), sum);
+            if let [.., Some(campaigns)] = &self.texts {
+                let of_campaign = |row| if campaigns.codes.get(row) == 0 { 0 } else { amount(amounts, row) };
+                add(&of_campaign, |sums| &mut sums.campaign_spend);
+            }
+        }
+        if let Some(clicks) = &self.clicks {
+            add(&|row| i128::from(clicks[row]), |sums| &mut sums.clicks);
+        }
+        if let Some(impressions) = &self.impressions {
+            add(&|row| i128::from(impressions[row]), |sums| &mut sums.impressions);
         }
     }
 }
 
-fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<usize> {
-    let (codes, keys) = &split.accounts;
-    let selected = context.selected(keys);
+fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<u32> {
+    let selected = context.selected(&split.accounts.texts);
     let range = context.plan.range;
     let days = range.start.number()..=range.end.number();
-    (0..split.days.len()).filter(|row| days.contains(&split.days[*row]) && selected[codes[*row] as usize]).collect()
+    let is_kept = |row: usize, day: u16| days.contains(&day) && selected[split.accounts.codes.get(row) as usize];
+    let rows = (0_u32..).zip(&*split.days);
+    rows.filter(|(row, day)| is_kept(*row as usize, **day)).map(|(row, _)| row).collect()
 }
 
-/// Which rows are not certainly outside the filter.
-fn kept(context: &Context<'_>, split: &SpendSplit, rows: &[usize]) -> Vec<bool> {
-    let Some(condition) = &context.condition else { return vec![true; rows.len()] };
+/// Keeps the rows that are not certainly outside the filter.
+fn keep(context: &Context<'_>, split: &SpendSplit, rows: &mut Vec<u32>) {
+    let Some(condition) = &context.condition else { return };
     let mut bound = condition.map(&mut |test| match test {
         FieldTest::Dimension(dimension, test) => {
             dimension.spend.map(|column| (codes(context, split, column, rows), CodeTest::new(test)))
@@ -107,28 +116,30 @@ fn kept(context: &Context<'_>, split: &SpendSplit, rows: &[usize]) -> Vec<bool> 
         Some(((codes, texts), test)) => test.fill(codes, texts, truths),
         None => truths.resize(rows.len(), Truth::Unknown),
     });
-    truths.into_iter().map(|truth| truth != Truth::False).collect()
+    let mut truths = truths.into_iter();
+    rows.retain(|_| truths.next() != Some(Truth::False));
 }
 
 /// The codes of `rows` in a column, and its texts.
-fn codes(context: &Context<'_>, split: &SpendSplit, column: SpendColumn, rows: &[usize]) -> CodedTexts {
-    let pick = |codes: &[u32], texts: &Dictionary| (rows.iter().map(|row| codes[*row]).collect(), texts.clone());
+fn codes(context: &Context<'_>, split: &SpendSplit, column: SpendColumn, rows: &[u32]) -> CodedTexts {
     let [category, channel, campaign] = &split.texts;
-    let (codes, texts) = match column {
-        SpendColumn::Account | SpendColumn::AccountName => &split.accounts,
-        SpendColumn::AttributionCategory => category,
-        SpendColumn::AttributionChannel => channel,
-        SpendColumn::Campaign => campaign,
+    let coded = match column {
+        SpendColumn::Account | SpendColumn::AccountName => Some(&split.accounts),
+        SpendColumn::AttributionCategory => category.as_ref(),
+        SpendColumn::AttributionChannel => channel.as_ref(),
+        SpendColumn::Campaign => campaign.as_ref(),
         SpendColumn::Date | SpendColumn::Week | SpendColumn::Month => {
             let Some(table) = context.calendar.spend_table(column) else {
                 return (vec![0; rows.len()], [Arc::from("")].into());
             };
-            let code = |row: &usize| table.codes[context.calendar.offset(split.days[*row])];
+            let code = |row: &u32| table.codes[context.calendar.offset(split.days[*row as usize])];
             return (rows.iter().map(code).collect(), table.texts.clone());
         }
     };
-    match column {
-        SpendColumn::AccountName => pick(codes, &context.account_names(texts)),
-        _ => pick(codes, texts),
-    }
+    let Some(coded) = coded else { return (vec![0; rows.len()], [Arc::from("")].into()) };
+    let mut codes = Vec::with_capacity(rows.len());
+    coded.codes.gather(rows, &mut codes);
+    let texts =
+        if column == SpendColumn::AccountName { context.account_names(&coded.texts) } else { coded.texts.clone() };
+    (codes, texts)
 }

@@ -1,18 +1,16 @@
 //! State per group: columns indexed by the group's number.
 
+use super::facts::{BANKS, LANES, Lanes, lane};
 use crate::dictionary::{Measure, MeasureKind};
 use hashbrown::HashSet;
-
-/// Facts of a row, one bit each; a count of rows is the number of rows with its bit.
-pub(crate) type Facts = u32;
 
 /// Which measures a query gathers from events, and where each is held.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MeasureLayout {
     /// Counts of rows and state rows.
-    pub(crate) counts: Vec<Measure>,
+    counts: Vec<Measure>,
     /// Sums of money.
-    pub(crate) money: Vec<Measure>,
+    money: Vec<Measure>,
     /// Whether distinct agents are gathered.
     pub(crate) agents: bool,
 }
@@ -36,81 +34,155 @@ impl MeasureLayout {
         self.money.iter().position(|held| *held == measure)
     }
 
-    /// Where a count is held, if it is gathered.
-    pub(crate) fn count_place(&self, measure: Measure) -> Option<usize> {
-        self.counts.iter().position(|held| *held == measure)
+    /// Whether a count or a sum is gathered.
+    pub(crate) fn has(&self, measure: Measure) -> bool {
+        self.counts.contains(&measure) || self.money.contains(&measure)
     }
 
-    /// Whether any of `measures` is gathered.
-    pub(crate) fn needs(&self, measures: &[Measure]) -> bool {
-        measures.iter().any(|measure| self.counts.contains(measure) || self.money.contains(measure))
+    /// Whether a count of a bank is gathered.
+    pub(crate) fn has_bank(&self, bank: usize) -> bool {
+        self.counts.iter().any(|measure| lane(*measure) / LANES == bank)
     }
 }
 
-// Every measure that counts rows has a bit; the last of them is the last that stands before the sums of money.
-const _: () = assert!((Measure::CanceledAfterBooking as u32) < Facts::BITS);
-
-/// The bit of a measure that counts rows.
-pub(crate) const fn fact(measure: Measure) -> Facts {
-    1 << measure as u32
-}
-
-/// What has been gathered per group.
-#[derive(Debug, Default)]
+/// What has been gathered per group. A slot is one more than the number of its group: the slot 0 takes what is of no group.
+#[derive(Debug)]
 pub(crate) struct State {
-    counts: Vec<u64>,
+    /// Counts by slot, of the banks of which any count is gathered.
+    banks: [Option<Vec<Lanes>>; BANKS],
+    /// What the counts would have overflowed with, by slot; empty as long as they have not.
+    carried: [Vec<[u64; LANES]>; BANKS],
+    /// Rows that have been counted since anything was carried.
+    counted: u32,
     money: Vec<i128>,
+    /// The sums of money of a slot, and one that takes what is not gathered.
+    money_width: usize,
     /// Group and code of an agent.
     pub(crate) agents: HashSet<(u32, u32)>,
-    /// Shift of each count's fact.
-    shifts: Vec<u32>,
-    money_width: usize,
 }
 
 impl State {
     pub(crate) fn new(layout: &MeasureLayout) -> Self {
-        Self {
-            shifts: layout.counts.iter().map(|measure| *measure as u32).collect(),
-            money_width: layout.money.len(),
-            ..Self::default()
-        }
+        let mut state = Self {
+            banks: std::array::from_fn(|bank| layout.has_bank(bank).then(Vec::new)),
+            carried: Default::default(),
+            counted: 0,
+            money: Vec::new(),
+            money_width: if layout.money.is_empty() { 0 } else { layout.money.len() + 1 },
+            agents: HashSet::new(),
+        };
+        state.grow(0);
+        state
     }
 
     /// Makes room for groups below `groups`.
     pub(crate) fn grow(&mut self, groups: usize) {
-        self.counts.resize(groups * self.shifts.len(), 0);
-        self.money.resize(groups * self.money_width, 0);
+        let slots = groups + 1;
+        for bank in self.banks.iter_mut().flatten() {
+            bank.resize(slots, [0; LANES]);
+        }
+        self.money.resize(slots * self.money_width, 0);
     }
 
-    /// Counts one row.
-    pub(crate) fn count(&mut self, group: usize, facts: Facts) {
-        let width = self.shifts.len();
-        for (count, shift) in self.counts[group * width..(group + 1) * width].iter_mut().zip(&self.shifts) {
-            *count += u64::from(facts >> shift & 1);
+    /// Makes sure that so many rows can be counted.
+    pub(crate) fn expect_rows(&mut self, rows: usize) {
+        let expected = u32::try_from(rows).ok().and_then(|rows| self.counted.checked_add(rows));
+        self.counted = expected.unwrap_or_else(|| {
+            self.carry();
+            u32::try_from(rows).unwrap_or(u32::MAX)
+        });
+    }
+
+    fn carry(&mut self) {
+        for (bank, carried) in self.banks.iter_mut().zip(&mut self.carried) {
+            let Some(bank) = bank else { continue };
+            carried.resize(bank.len(), [0; LANES]);
+            for (count, carried) in bank.iter_mut().flatten().zip(carried.iter_mut().flatten()) {
+                *carried += u64::from(std::mem::take(count));
+            }
         }
     }
 
+    /// Whether a count of a bank is gathered.
+    pub(crate) const fn has_bank(&self, bank: usize) -> bool {
+        self.banks[bank].is_some()
+    }
+
+    /// Adds to the counts of a bank: for each slot, the lanes of a row's facts.
+    pub(crate) fn count(&mut self, bank: usize, rows: impl Iterator<Item = (u32, &'static Lanes)>) {
+        let Some(bank) = &mut self.banks[bank] else { return };
+        for (slot, lanes) in rows {
+            let counts = &mut bank[slot as usize];
+            for (count, lane) in counts.iter_mut().zip(lanes) {
+                *count += lane;
+            }
+        }
+    }
+
+    /// Where money goes that is not gathered.
+    pub(crate) const fn no_money_place(&self) -> usize {
+        self.money_width.saturating_sub(1)
+    }
+
     /// Adds money to the sum at `place` of the layout.
-    pub(crate) fn add_money(&mut self, group: usize, place: usize, micros: i128) {
-        self.money[group * self.money_width + place] += micros;
+    pub(crate) fn add_money(&mut self, slot: u32, place: usize, micros: i128) {
+        self.money[slot as usize * self.money_width + place] += micros;
     }
 
     /// Adds another state's group to one of this; agents apart.
     pub(crate) fn merge(&mut self, group: usize, other: &Self, from: usize) {
-        let (width, money_width) = (self.shifts.len(), self.money_width);
-        let into = &mut self.counts[group * width..(group + 1) * width];
-        into.iter_mut().zip(&other.counts[from * width..]).for_each(|(into, count)| *into += count);
-        let into = &mut self.money[group * money_width..(group + 1) * money_width];
-        into.iter_mut().zip(&other.money[from * money_width..]).for_each(|(into, sum)| *into += sum);
+        let (slot, other_slot) = (group + 1, from + 1);
+        for (place, bank) in self.banks.iter().enumerate().filter(|(_, bank)| bank.is_some()) {
+            // Sums of two threads may be larger than what one of them may count.
+            self.carried[place].resize(bank.as_ref().map_or(0, Vec::len), [0; LANES]);
+            for lane in 0..LANES {
+                self.carried[place][slot][lane] += other.held(place, other_slot, lane);
+            }
+        }
+        let width = self.money_width;
+        let into = &mut self.money[slot * width..(slot + 1) * width];
+        into.iter_mut().zip(&other.money[other_slot * width..]).for_each(|(into, sum)| *into += sum);
     }
 
-    /// The count at `place` of the layout.
-    pub(crate) fn count_at(&self, group: usize, place: usize) -> u64 {
-        self.counts[group * self.shifts.len() + place]
+    /// The count of a measure that counts rows or state rows; 0 if it is not gathered.
+    pub(crate) fn count_of(&self, group: usize, measure: Measure) -> u64 {
+        let lane = lane(measure);
+        self.held(lane / LANES, group + 1, lane % LANES)
+    }
+
+    fn held(&self, bank: usize, slot: usize, lane: usize) -> u64 {
+        let counted = self.banks[bank].as_ref().and_then(|bank| bank.get(slot)).map_or(0, |lanes| lanes[lane]);
+        u64::from(counted) + self.carried[bank].get(slot).map_or(0, |lanes| lanes[lane])
     }
 
     /// The sum at `place` of the layout.
     pub(crate) fn money_at(&self, group: usize, place: usize) -> i128 {
-        self.money[group * self.money_width + place]
+        self.money[(group + 1) * self.money_width + place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::facts::{fact, lanes};
+
+    #[test]
+    fn counts_go_beyond_what_a_lane_holds() {
+        let mut state = State::new(&MeasureLayout::new(&[Measure::Leads]));
+        state.grow(1);
+        state.expect_rows(u32::MAX as usize);
+        if let Some(bank) = &mut state.banks[0] {
+            bank[1][lane(Measure::Leads)] = u32::MAX;
+        }
+        state.expect_rows(1);
+        let [byte, ..] = fact(Measure::Leads).to_le_bytes();
+        state.count(0, std::iter::once((1, lanes(byte))));
+        assert_eq!(state.count_of(0, Measure::Leads), 1 << 32);
+        let mut sum = State::new(&MeasureLayout::new(&[Measure::Leads]));
+        sum.grow(1);
+        sum.merge(0, &state, 0);
+        sum.merge(0, &state, 0);
+        assert_eq!(sum.count_of(0, Measure::Leads), 2 << 32);
+        assert_eq!(sum.count_of(0, Measure::Customers), 0);
     }
 }

@@ -5,7 +5,6 @@ use super::blocks::Blocks;
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
 use super::reader::reading;
 use crate::error::DatasetError;
-use crate::plan::Projection;
 use crate::scan::ColumnFault;
 use arrow_array::RecordBatch;
 use arrow_array::RecordBatchReader;
@@ -28,15 +27,6 @@ pub(super) struct TableFile {
     metadata: ArrowReaderMetadata,
     /// Of each row group.
     rows: Vec<u64>,
-}
-
-/// The event columns of a projection, with those that every query reads.
-pub(super) fn event_columns(projection: &Projection) -> Vec<&str> {
-    let mut columns = vec![CUSTOMER_COLUMN, "account", "type", "date"];
-    columns.extend(projection.totals.then_some("total"));
-    columns.extend(projection.date_times.then_some("dateTime"));
-    columns.extend(projection.texts.iter().map(String::as_str));
-    columns
 }
 
 impl TableFile {
@@ -91,6 +81,13 @@ impl TableFile {
             }
         }
         bounds
+    }
+
+    /// The bytes that the named columns of a row group take.
+    pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> u64 {
+        let chunks = self.metadata.metadata().row_group(row_group).columns().iter();
+        let named = chunks.filter(|chunk| columns.contains(&chunk.column_path().string().as_str()));
+        named.map(|chunk| chunk.byte_range().1).sum()
     }
 
     /// The named columns of a row group; names that the file does not have are left out.

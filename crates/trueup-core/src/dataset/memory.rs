@@ -1,9 +1,10 @@
 //! A dataset in memory, from tables in canonical form.
 
+use super::cache::ColumnCache;
 use super::file::open_file;
 use super::manifest::CUSTOMER_COLUMN;
 use super::open::read_plain;
-use super::{Bounds, Dataset, Part, Source};
+use super::{Bounds, Dataset, Part};
 use crate::error::Error;
 use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::plan::{Projection, SpendProjection};
@@ -69,6 +70,7 @@ impl Dataset {
             events: event_parts(&events, &columns, tables.part_rows.max(1))?,
             spend: spend_parts(&sorted_spend(&tables.spend)?)?,
             columns,
+            cache: Arc::new(ColumnCache::new(0)),
         })
     }
 }
@@ -112,7 +114,7 @@ fn event_parts(
             let rows = as_dictionaries(&batch.slice(from, to - from)).map_err(TableFault::from)?;
             let split = Split::decode(&rows, &projection).map_err(unexpected)?;
             let bounds = bounds(&split.days);
-            parts.push(part(rows.num_rows(), bounds, split));
+            parts.push(Part::in_memory(rows.num_rows(), bounds, split));
             from = to;
         }
     }
@@ -123,11 +125,7 @@ fn spend_parts(batch: &RecordBatch) -> Result<Vec<Part<SpendSplit>>, Error> {
     let rows = as_dictionaries(batch).map_err(TableFault::from)?;
     let split = SpendSplit::decode(&rows, &SpendProjection::all()).map_err(unexpected)?;
     let bounds = bounds(&split.days);
-    Ok(vec![part(batch.num_rows(), bounds, split)])
-}
-
-fn part<T>(rows: usize, bounds: Bounds, split: T) -> Part<T> {
-    Part { rows: rows as u64, bounds, source: Source::Memory(Arc::new(split)) }
+    Ok(vec![Part::in_memory(batch.num_rows(), bounds, split)])
 }
 
 fn bounds(days: &[u16]) -> Bounds {

@@ -1,11 +1,13 @@
 //! Files, their manifest and statistics; pruning, and the splits that a query reads.
 
 mod blocks;
+mod cache;
 mod file;
 mod insights;
 pub mod manifest;
 mod memory;
 mod open;
+mod part;
 mod prune;
 mod reader;
 pub mod store;
@@ -16,6 +18,7 @@ pub use insights::{Insight, Insights};
 pub use memory::Tables;
 pub use verify::Verification;
 
+pub(crate) use part::Part;
 pub(crate) use prune::Pruning;
 
 use crate::Day;
@@ -24,7 +27,7 @@ use crate::model::Accounts;
 use crate::plan::{Projection, SpendProjection};
 use crate::query::DateRange;
 use crate::scan::{SpendSplit, Split};
-use file::TableFile;
+use cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
 use std::collections::BTreeSet;
@@ -40,14 +43,7 @@ pub struct Dataset {
     events: Vec<Part<Split>>,
     spend: Vec<Part<SpendSplit>>,
     insights: Vec<InsightFile>,
-}
-
-/// A part of a table that is read and aggregated on its own: of events, whole customers.
-#[derive(Debug)]
-pub(crate) struct Part<T> {
-    pub(crate) rows: u64,
-    pub(crate) bounds: Bounds,
-    source: Source<T>,
+    cache: Arc<ColumnCache>,
 }
 
 /// What statistics say of a part's rows; `None` where they say nothing.
@@ -57,38 +53,6 @@ pub(crate) struct Bounds {
     pub(crate) accounts: Option<(Vec<u8>, Vec<u8>)>,
     /// The earliest and the latest day.
     pub(crate) days: Option<(i32, i32)>,
-}
-
-#[derive(Debug)]
-enum Source<T> {
-    Memory(Arc<T>),
-    RowGroup(Arc<TableFile>, usize),
-}
-
-impl Part<Split> {
-    /// The columns of `projection`, at least.
-    pub(crate) fn read(&self, projection: &Projection) -> Result<Arc<Split>, DatasetError> {
-        match &self.source {
-            Source::Memory(split) => Ok(split.clone()),
-            Source::RowGroup(file, row_group) => {
-                let batch = file.read(*row_group, &file::event_columns(projection))?;
-                Split::decode(&batch, projection).map(Arc::new).map_err(|fault| file.damaged(*row_group, fault))
-            }
-        }
-    }
-}
-
-impl Part<SpendSplit> {
-    /// The columns of `projection`, at least.
-    pub(crate) fn read(&self, projection: &SpendProjection) -> Result<Arc<SpendSplit>, DatasetError> {
-        match &self.source {
-            Source::Memory(split) => Ok(split.clone()),
-            Source::RowGroup(file, row_group) => {
-                let batch = file.read(*row_group, &projection.columns())?;
-                SpendSplit::decode(&batch, projection).map(Arc::new).map_err(|fault| file.damaged(*row_group, fault))
-            }
-        }
-    }
 }
 
 impl Dataset {
@@ -116,9 +80,8 @@ impl Dataset {
         }
         for part in &self.spend {
             let split = part.read(&SpendProjection::default())?;
-            let (codes, texts) = &split.accounts;
-            let met: BTreeSet<u32> = codes.iter().copied().collect();
-            keys.extend(met.into_iter().map(|code| texts[code as usize].to_string()));
+            let met: BTreeSet<u32> = (0..split.days.len()).map(|row| split.accounts.codes.get(row)).collect();
+            keys.extend(met.into_iter().map(|code| split.accounts.texts[code as usize].to_string()));
         }
         Ok(keys)
     }

@@ -1,11 +1,13 @@
 //! A dataset from its folder.
 
+use super::cache::ColumnCache;
 use super::file::{TableFile, open_sized, open_whole};
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
+use super::part::Columns;
 use super::reader::reading;
 use super::store::{self, StoreError};
-use super::{Dataset, Part, Source};
+use super::{Dataset, Part};
 use crate::error::{DatasetError, Error};
 use crate::model::Accounts;
 use arrow_array::RecordBatch;
@@ -16,6 +18,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The bytes that decoded columns may take unless it is set.
+const COLUMN_BUDGET: usize = 1 << 30;
 
 impl Dataset {
     /// Opens the newest state of the dataset in a folder.
@@ -52,13 +57,17 @@ impl Dataset {
         }
         let insights = manifest.insights.iter();
         let insights = insights.map(|file| InsightFile { folder: folder.to_owned(), file: file.clone() }).collect();
+        let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
+        let event_parts = parts(&events, &cache, 0);
+        let spend_parts = parts(&spend, &cache, event_parts.len());
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
         Ok(Self {
             accounts,
             columns,
-            events: events.iter().flat_map(parts).collect(),
-            spend: spend.iter().flat_map(parts).collect(),
+            events: event_parts,
+            spend: spend_parts,
             insights,
+            cache,
             manifest: Some(manifest),
         })
     }
@@ -78,13 +87,13 @@ fn open_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, 
     files.par_iter().map(|file| TableFile::open(folder, file).map(Arc::new)).collect()
 }
 
-fn parts<T>(file: &Arc<TableFile>) -> Vec<Part<T>> {
-    let part = |row_group| Part {
-        rows: file.rows(row_group),
-        bounds: file.bounds(row_group),
-        source: Source::RowGroup(file.clone(), row_group),
-    };
-    (0..file.row_groups()).map(part).collect()
+/// The parts of a table's files, numbered from `first`.
+fn parts<T: Columns>(files: &[Arc<TableFile>], cache: &Arc<ColumnCache>, first: usize) -> Vec<Part<T>> {
+    let mut parts = Vec::new();
+    for file in files {
+        parts.extend(Part::of_file(file, cache, first + parts.len()));
+    }
+    parts
 }
 
 /// The accounts of a file, whose rows must be as many as the manifest says.

@@ -16,8 +16,6 @@ pub enum Measure {
     ClosedLeads,
     /// Leads whose customer has a booked event anywhere in its history.
     BookedLeads,
-    /// Distinct customers of the rows.
-    Opportunities,
     /// Conversions with a grade.
     GradedConversions,
     /// Conversions graded as booked.
@@ -53,6 +51,8 @@ pub enum Measure {
     CanceledCustomers,
     /// State rows whose customer has a canceled event later than its earliest booked event of the sub-range.
     CanceledAfterBooking,
+    /// Distinct customers of the rows.
+    Opportunities,
     // Sums of money.
     /// Sum of `total` over rows.
     Total,

@@ -20,7 +20,7 @@ pub(super) struct Finished<'a> {
 /// Where a measure is held.
 #[derive(Clone, Copy)]
 enum Place {
-    Count(usize),
+    Count(Measure),
     Money(usize),
     Agents,
     Spend(fn(&SpendSums) -> i128),
@@ -107,7 +107,7 @@ impl<'a> Finished<'a> {
     fn total(&self, sum: &Sum, group: usize) -> i128 {
         let state = &self.merged.state;
         let measure = |place: &Place| match place {
-            Place::Count(place) => i128::from(state.count_at(group, *place)),
+            Place::Count(measure) => i128::from(state.count_of(group, *measure)),
             Place::Money(place) => state.money_at(group, *place),
             Place::Agents => self.agents[group],
             Place::Spend(sum) => sum(&self.spend[group]),
@@ -142,10 +142,9 @@ impl<'a> Finished<'a> {
             Measure::Clicks => Place::Spend(|sums| sums.clicks),
             Measure::Impressions => Place::Spend(|sums| sums.impressions),
             Measure::OpportunityAgents => Place::Agents,
-            _ => match (layout.count_place(measure), layout.money_place(measure)) {
-                (Some(place), _) => Place::Count(place),
-                (None, Some(place)) => Place::Money(place),
-                (None, None) => Place::Nowhere,
+            _ => match measure.kind() {
+                MeasureKind::Rows | MeasureKind::StateRows => Place::Count(measure),
+                _ => layout.money_place(measure).map_or(Place::Nowhere, Place::Money),
             },
         }
     }

@@ -1,6 +1,7 @@
 //! The event columns that a query reads.
 
 use super::{DimensionRef, Origin, RowTest};
+use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::dictionary::{Computed, Measure};
 use std::collections::BTreeSet;
 
@@ -23,6 +24,16 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
+    /// The names of the columns, with those that every query reads if they are wanted.
+    pub(crate) fn columns(&self, with_basic: bool) -> Vec<&str> {
+        const BASIC: [&str; 4] = ["account", CUSTOMER_COLUMN, "type", "date"];
+        let mut columns = if with_basic { BASIC.to_vec() } else { Vec::new() };
+        columns.extend(self.totals.then_some("total"));
+        columns.extend(self.date_times.then_some("dateTime"));
+        columns.extend(self.texts.iter().map(String::as_str));
+        columns
+    }
+
     pub(super) fn add_dimension(&mut self, dimension: &DimensionRef) {
         match dimension.origin {
             Origin::Stored | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {

@@ -46,9 +46,16 @@ impl SpendProjection {
         self.0.contains(column)
     }
 
-    /// Every column that is read.
-    pub(crate) fn columns(&self) -> Vec<&'static str> {
-        ["account", "date"].into_iter().chain(self.0.iter().copied()).collect()
+    /// This without the columns named.
+    pub(crate) fn without(&self, columns: impl Iterator<Item = &'static str>) -> Self {
+        let columns: BTreeSet<&str> = columns.collect();
+        Self(self.0.difference(&columns).copied().collect())
+    }
+
+    /// The names of the columns, with those that every query reads if they are wanted.
+    pub(crate) fn columns(&self, with_basic: bool) -> Vec<&'static str> {
+        let basic: &[&str] = if with_basic { &["account", "date"] } else { &[] };
+        basic.iter().copied().chain(self.0.iter().copied()).collect()
     }
 }
 
@@ -83,6 +90,6 @@ mod tests {
         assert_eq!(columns(&[Measure::CampaignSpend], &[], &[]), ["adSpend", "campaign", "managementFee"]);
         // Whether spend alone gets a row hangs on every amount.
         assert_eq!(columns(&[Measure::AdSpend], &["zip"], &[]), ["adSpend", "clicks", "impressions", "managementFee"]);
-        assert_eq!(SpendProjection::all().columns().len(), 9);
+        assert_eq!(SpendProjection::all().columns(true).len(), 9);
     }
 }

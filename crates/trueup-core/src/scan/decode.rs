@@ -1,6 +1,6 @@
 //! Record batches of a split to its narrow columns.
 
-use super::{CodedTexts, ColumnFault, NO_VALUE, Runs, Split, TextColumn, text};
+use super::{Amounts, CodedTexts, ColumnFault, Histories, NO_VALUE, Runs, Split, TextColumn, text};
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::Stage;
 use crate::plan::Projection;
@@ -14,7 +14,6 @@ const WRONG_TYPE: &str = "the type is not that of the layout";
 impl Split {
     /// Decodes the columns of `projection` from a batch that holds whole customers in order.
     pub(crate) fn decode(batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
-        let rows = u32::try_from(batch.num_rows()).map_err(|_| ColumnFault::new(CUSTOMER_COLUMN, "too many rows"))?;
         let customers = column(batch, CUSTOMER_COLUMN)?;
         let customers =
             customers.as_primitive_opt::<Int32Type>().ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, WRONG_TYPE))?;
@@ -24,23 +23,27 @@ impl Split {
         let customers = customers.values();
         let (accounts, account_keys) = accounts(batch)?;
         check_customers(customers, &accounts)?;
-        let runs = Runs::new(rows, account_keys, |row| customers[row] != customers[row - 1], |row| accounts[row]);
         let days = days(column(batch, "date")?)?;
-        check_order(&runs, &days)?;
-        let stages = stages(column(batch, "type")?)?;
-        let mut split = Self { runs: Arc::new(runs), days: days.into(), stages: stages.into(), ..Self::default() };
+        let runs = Runs::new(&days, account_keys, |row| customers[row] != customers[row - 1], |row| accounts[row])?;
+        let histories = Histories::new(stages(column(batch, "type")?)?, &runs);
+        let split = Self { runs: Arc::new(runs), days: days.into(), histories: Arc::new(histories), ..Self::default() };
+        split.with(batch, projection)
+    }
+
+    /// This and the columns of `projection` beside it, from a batch of the same rows.
+    pub(crate) fn with(mut self, batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
         if projection.totals {
-            split.totals = totals("total", column(batch, "total")?)?.into();
+            self.totals = Some(Arc::new(Amounts::new(totals("total", column(batch, "total")?)?)));
         }
         if projection.date_times {
-            split.date_times = date_times(column(batch, "dateTime")?)?.into();
+            self.date_times = Some(date_times(column(batch, "dateTime")?)?.into());
         }
         for name in &projection.texts {
-            if let Some(array) = batch.column_by_name(name) {
-                split.texts.insert(name.clone(), Arc::new(TextColumn::decode(name, array, &split.runs)?));
-            }
+            let array = batch.column_by_name(name);
+            let decoded = array.map(|array| TextColumn::decode(name, array, &self.runs).map(Arc::new)).transpose()?;
+            self.texts.insert(name.clone(), decoded);
         }
-        Ok(split)
+        Ok(self)
     }
 }
 
@@ -79,12 +82,6 @@ pub(super) fn days(array: &ArrayRef) -> Result<Vec<u16>, ColumnFault> {
         .iter()
         .map(|day| u16::try_from(*day).map_err(|_| ColumnFault::new("date", "a date is out of range")))
         .collect()
-}
-
-/// A customer's events must not go back in time: the sub-ranges of a customer are found as consecutive events.
-fn check_order(runs: &Runs, days: &[u16]) -> Result<(), ColumnFault> {
-    let sorted = (0..runs.len()).all(|customer| days[runs.events(customer)].is_sorted());
-    if sorted { Ok(()) } else { Err(ColumnFault::new("date", "a customer's events are not in order")) }
 }
 
 fn stages(array: &ArrayRef) -> Result<Vec<u8>, ColumnFault> {

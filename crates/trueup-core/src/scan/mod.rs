@@ -1,16 +1,23 @@
 //! A split's columns, decoded to narrow types.
 
+mod amounts;
+mod codes;
 mod decode;
 mod fault;
+mod history;
 mod runs;
 mod spend;
 mod text;
 
+pub(crate) use amounts::{Amounts, NO_MULTIPLE};
+pub(crate) use codes::Codes;
 pub(crate) use fault::ColumnFault;
-pub(crate) use runs::Runs;
+pub(crate) use history::{Histories, stage};
+pub(crate) use runs::{Block, Runs};
 pub(crate) use spend::SpendSplit;
 pub(crate) use text::{CodedTexts, Dictionary, TextColumn};
 
+use crate::plan::Projection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,36 +29,39 @@ pub(crate) struct Split {
     pub(crate) runs: Arc<Runs>,
     /// Per event, its day; never falls inside a customer.
     pub(crate) days: Arc<[u16]>,
-    /// Per event, the code of its stage.
-    pub(crate) stages: Arc<[u8]>,
-    /// Per event, its amount in millionths, or [`NO_VALUE`]; empty if not asked for.
-    pub(crate) totals: Arc<[i64]>,
-    /// Per event, microseconds since 1970 in UTC, or [`NO_VALUE`]; empty if not asked for.
-    pub(crate) date_times: Arc<[i64]>,
-    /// Text columns by name, those that were asked for.
-    pub(crate) texts: BTreeMap<String, Arc<TextColumn>>,
+    /// The stages of events and customers.
+    pub(crate) histories: Arc<Histories>,
+    /// Per event, its amount; `None` if not asked for.
+    pub(crate) totals: Option<Arc<Amounts>>,
+    /// Per event, microseconds since 1970 in UTC, or [`NO_VALUE`]; `None` if not asked for.
+    pub(crate) date_times: Option<Arc<[i64]>>,
+    /// Text columns by name, those that were asked for; `None` where the file has none of the name.
+    pub(crate) texts: BTreeMap<String, Option<Arc<TextColumn>>>,
 }
 
 impl Split {
     /// The text column of that name, if it was asked for and the file has it.
     pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
-        self.texts.get(name).map(|column| &**column)
+        self.texts.get(name)?.as_deref()
+    }
+
+    /// What of `projection` is not decoded.
+    pub(crate) fn missing(&self, projection: &Projection) -> Projection {
+        Projection {
+            texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),
+            totals: projection.totals && self.totals.is_none(),
+            date_times: projection.date_times && self.date_times.is_none(),
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
+        let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
+        let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
+        self.runs.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
     }
 }
 
 /// Stands for null in a column of whole numbers; no amount and no point in time that the tables accept is this far out.
 pub(crate) const NO_VALUE: i64 = i64::MIN;
-
-/// Codes of the funnel's stages.
-pub(crate) mod stage {
-    use crate::model::Stage;
-
-    pub(crate) const LEAD_ORIGINATED: u8 = Stage::LeadOriginated.code();
-    pub(crate) const BOOKED: u8 = Stage::Booked.code();
-    pub(crate) const ESTIMATED: u8 = Stage::Estimated.code();
-    pub(crate) const SOLD: u8 = Stage::Sold.code();
-    pub(crate) const CLOSED: u8 = Stage::Closed.code();
-    pub(crate) const CANCELED: u8 = Stage::Canceled.code();
-    /// How many stages there are; codes are below.
-    pub(crate) const COUNT: usize = Stage::ALL.len();
-}

@@ -1,6 +1,6 @@
 //! Text columns as codes into a dictionary.
 
-use super::{ColumnFault, Runs};
+use super::{Codes, ColumnFault, Runs};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, DictionaryArray};
@@ -20,42 +20,6 @@ pub(crate) struct TextColumn {
     /// One code per customer rather than per event: the column never varies inside a customer of the split.
     per_customer: bool,
     dictionary: Dictionary,
-}
-
-/// Codes, as narrow as the dictionary allows.
-#[derive(Clone, Debug)]
-pub(crate) enum Codes {
-    Byte(Vec<u8>),
-    Short(Vec<u16>),
-    Word(Vec<u32>),
-}
-
-impl Codes {
-    fn new(codes: Vec<u32>, cardinality: usize) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "every code is below the cardinality")]
-        match cardinality {
-            0..=0x100 => Self::Byte(codes.into_iter().map(|code| code as u8).collect()),
-            0x101..=0x1_0000 => Self::Short(codes.into_iter().map(|code| code as u16).collect()),
-            _ => Self::Word(codes),
-        }
-    }
-
-    fn get(&self, at: usize) -> u32 {
-        match self {
-            Self::Byte(codes) => u32::from(codes[at]),
-            Self::Short(codes) => u32::from(codes[at]),
-            Self::Word(codes) => codes[at],
-        }
-    }
-
-    /// Appends the codes at `places`.
-    fn gather(&self, places: &[u32], into: &mut Vec<u32>) {
-        match self {
-            Self::Byte(codes) => into.extend(places.iter().map(|at| u32::from(codes[*at as usize]))),
-            Self::Short(codes) => into.extend(places.iter().map(|at| u32::from(codes[*at as usize]))),
-            Self::Word(codes) => into.extend(places.iter().map(|at| codes[*at as usize])),
-        }
-    }
 }
 
 impl TextColumn {
@@ -78,6 +42,18 @@ impl TextColumn {
     /// Appends the codes of events, whose customers stand beside them.
     pub(crate) fn gather(&self, customers: &[u32], events: &[u32], into: &mut Vec<u32>) {
         self.codes.gather(if self.per_customer { customers } else { events }, into);
+    }
+
+    /// Whether a customer's events all have the same text.
+    pub(crate) const fn is_per_customer(&self) -> bool {
+        self.per_customer
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        // Beside its bytes a text has a pointer, a length and two counters.
+        let texts: usize = self.dictionary.iter().map(|text| text.len() + 32).sum();
+        self.codes.bytes() + texts
     }
 
     /// The texts by code.

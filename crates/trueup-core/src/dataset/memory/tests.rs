@@ -23,7 +23,7 @@ fn a_part_holds_its_own_texts_alone() {
     for part in &dataset.events {
         let split = part.read(&Projection::default()).unwrap();
         // The empty text has a code of its own.
-        assert_eq!((part.rows, split.texts["eventId"].dictionary().len()), (10, 11));
+        assert_eq!((part.rows, split.text("eventId").unwrap().dictionary().len()), (10, 11));
     }
 }
 

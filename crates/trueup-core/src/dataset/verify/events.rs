@@ -2,7 +2,7 @@
 
 use super::Fault;
 use crate::dataset::Bounds;
-use crate::dataset::file::{TableFile, event_columns};
+use crate::dataset::file::TableFile;
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::OPPORTUNITY_ID;
 use crate::plan::Projection;
@@ -44,7 +44,7 @@ impl Customers {
         let projection = Projection { texts, totals: true, date_times: true };
         let mut last = None;
         for row_group in 0..file.row_groups() {
-            let batch = file.read(row_group, &event_columns(&projection))?;
+            let batch = file.read(row_group, &projection.columns(true))?;
             let damaged = |fault| file.damaged(row_group, fault);
             let split = Split::decode(&batch, &projection).map_err(damaged)?;
             file.bounds(row_group).check(&split).map_err(damaged)?;
@@ -79,7 +79,7 @@ impl Customers {
         for run in 0..split.runs.len() {
             let rows = split.runs.events(run);
             let first = rows.start;
-            let account = &*split.runs.account_keys()[split.runs.accounts()[run] as usize];
+            let account = &*split.runs.account_keys()[split.runs.accounts().get(run) as usize];
             let Some(opportunity_id) = id(first).filter(|id| !id.is_empty()) else {
                 return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));
             };

@@ -1,0 +1,195 @@
+//! Parts of a table, read column by column.
+
+use super::cache::ColumnCache;
+use super::file::TableFile;
+use super::{Bounds, Dataset};
+use crate::error::DatasetError;
+use crate::plan::{Projection, SpendProjection};
+use crate::scan::{ColumnFault, SpendSplit, Split};
+use arrow_array::RecordBatch;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A part of a table that is read and aggregated on its own: of events, whole customers.
+#[derive(Debug)]
+pub(crate) struct Part<T> {
+    pub(crate) rows: u64,
+    pub(crate) bounds: Bounds,
+    source: Source<T>,
+}
+
+#[derive(Debug)]
+enum Source<T> {
+    Memory(Arc<T>),
+    RowGroup(RowGroup),
+}
+
+/// A row group of a file, and where its columns are held once they are decoded.
+#[derive(Debug)]
+struct RowGroup {
+    file: Arc<TableFile>,
+    number: usize,
+    cache: Arc<ColumnCache>,
+    /// The number of the part among those of all tables.
+    part: usize,
+    /// Held while columns are decoded, so that queries that need the same ones decode them once.
+    decoding: Mutex<()>,
+}
+
+/// Decoded columns of a part.
+pub(crate) trait Columns: Clone + Send + Sync + 'static {
+    type Projection: Default + PartialEq;
+
+    /// What of `projection` is not decoded.
+    fn missing(&self, projection: &Self::Projection) -> Self::Projection;
+
+    /// The columns of `projection` by name, with those that are always decoded if nothing is yet.
+    fn names(projection: &Self::Projection, is_first: bool) -> Vec<&str>;
+
+    fn decode(batch: &RecordBatch, projection: &Self::Projection) -> Result<Self, ColumnFault>;
+
+    /// These and further columns of the same rows.
+    fn with(self, batch: &RecordBatch, projection: &Self::Projection) -> Result<Self, ColumnFault>;
+
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+impl<T: Columns> Part<T> {
+    /// A part in memory.
+    pub(super) fn in_memory(rows: usize, bounds: Bounds, columns: T) -> Self {
+        Self { rows: rows as u64, bounds, source: Source::Memory(Arc::new(columns)) }
+    }
+
+    /// The row groups of a file; the first of them is the part `first` of all tables.
+    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, first: usize) -> Vec<Self> {
+        let part = |number| Self {
+            rows: file.rows(number),
+            bounds: file.bounds(number),
+            source: Source::RowGroup(RowGroup {
+                file: file.clone(),
+                number,
+                cache: cache.clone(),
+                part: first + number,
+                decoding: Mutex::new(()),
+            }),
+        };
+        (0..file.row_groups()).map(part).collect()
+    }
+
+    /// The columns of `projection`, at least.
+    pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
+        match &self.source {
+            Source::Memory(columns) => Ok(columns.clone()),
+            Source::RowGroup(row_group) => row_group.read(projection),
+        }
+    }
+
+    /// The bytes that the columns of `projection` take in the file.
+    pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> u64 {
+        match &self.source {
+            Source::Memory(_) => 0,
+            Source::RowGroup(row_group) => row_group.file.column_bytes(row_group.number, &T::names(projection, true)),
+        }
+    }
+}
+
+impl RowGroup {
+    fn read<T: Columns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
+        let is_whole = |columns: &Arc<T>| columns.missing(projection) == T::Projection::default();
+        if let Some(held) = self.cache.get(self.part).filter(is_whole) {
+            return Ok(held);
+        }
+        // What is held is whole at any time, whatever became of the thread that held the lock.
+        let _decoding = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
+        let held: Option<Arc<T>> = self.cache.get(self.part);
+        let columns = match held {
+            Some(held) if is_whole(&held) => return Ok(held),
+            Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held))),
+            None => self.decode(projection, None),
+        };
+        let columns = Arc::new(columns?);
+        self.cache.put(self.part, columns.clone(), columns.bytes());
+        Ok(columns)
+    }
+
+    fn decode<T: Columns>(&self, projection: &T::Projection, held: Option<T>) -> Result<T, DatasetError> {
+        let batch = self.file.read(self.number, &T::names(projection, held.is_none()))?;
+        let columns = match held {
+            Some(held) => held.with(&batch, projection),
+            None => T::decode(&batch, projection),
+        };
+        columns.map_err(|fault| self.file.damaged(self.number, fault))
+    }
+}
+
+impl Columns for Split {
+    type Projection = Projection;
+
+    fn missing(&self, projection: &Projection) -> Projection {
+        Self::missing(self, projection)
+    }
+
+    fn names(projection: &Projection, is_first: bool) -> Vec<&str> {
+        projection.columns(is_first)
+    }
+
+    fn decode(batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
+        Self::decode(batch, projection)
+    }
+
+    fn with(self, batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
+        Self::with(self, batch, projection)
+    }
+
+    fn bytes(&self) -> usize {
+        Self::bytes(self)
+    }
+}
+
+impl Columns for SpendSplit {
+    type Projection = SpendProjection;
+
+    fn missing(&self, projection: &SpendProjection) -> SpendProjection {
+        Self::missing(self, projection)
+    }
+
+    fn names(projection: &SpendProjection, is_first: bool) -> Vec<&str> {
+        projection.columns(is_first)
+    }
+
+    fn decode(batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+        Self::decode(batch, projection)
+    }
+
+    fn with(self, batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+        Self::with(self, batch, projection)
+    }
+
+    fn bytes(&self) -> usize {
+        Self::bytes(self)
+    }
+}
+
+impl Dataset {
+    /// The bytes that decoded columns may take together, 1 GiB unless it is set; what was read longest ago is dropped first. They are held
+    /// so that the next query need not decode them again, and 0 holds none. A dataset in memory is not under it.
+    ///
+    /// ```
+    /// # use trueup_core::dataset::{Dataset, Tables};
+    /// # let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let dataset = dataset.with_column_budget(256 << 20);
+    /// assert_eq!(dataset.held_column_bytes(), 0);
+    /// # Ok::<(), trueup_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_column_budget(self, bytes: usize) -> Self {
+        self.cache.set_budget(bytes);
+        self
+    }
+
+    /// The bytes that decoded columns take, texts included.
+    #[must_use]
+    pub fn held_column_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+}

@@ -1,0 +1,92 @@
+//! Amounts of money, as narrow as they allow.
+
+use super::NO_VALUE;
+
+/// An amount per event, or none.
+#[derive(Clone, Debug)]
+pub(crate) enum Amounts {
+    /// Multiples of a unit, in millionths; [`NO_MULTIPLE`] is none.
+    Narrow { unit: i64, multiples: Vec<i32> },
+    /// Millionths; [`NO_VALUE`] is none.
+    Wide(Vec<i64>),
+}
+
+/// Stands for null among multiples.
+pub(crate) const NO_MULTIPLE: i32 = i32::MIN;
+
+/// Amounts are multiples of these, in millionths, where they allow: whole units, hundredths.
+const UNITS: [i64; 2] = [1_000_000, 10_000];
+
+impl Amounts {
+    /// Holds amounts in millionths, or [`NO_VALUE`].
+    pub(super) fn new(micros: Vec<i64>) -> Self {
+        let narrow = UNITS.into_iter().find_map(|unit| Some((unit, multiples(&micros, unit)?)));
+        narrow.map_or(Self::Wide(micros), |(unit, multiples)| Self::Narrow { unit, multiples })
+    }
+
+    /// The amount of an event in millionths.
+    pub(crate) fn get(&self, event: usize) -> Option<i64> {
+        match self {
+            Self::Narrow { unit, multiples } => Some(multiples[event])
+                .filter(|multiple| *multiple != NO_MULTIPLE)
+                .map(|multiple| i64::from(multiple) * unit),
+            Self::Wide(micros) => Some(micros[event]).filter(|micros| *micros != NO_VALUE),
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Narrow { multiples, .. } => size_of_val(&**multiples),
+            Self::Wide(micros) => size_of_val(&**micros),
+        }
+    }
+}
+
+impl Default for Amounts {
+    fn default() -> Self {
+        Self::Wide(Vec::new())
+    }
+}
+
+/// The amounts in units, if they all are multiples that are small enough.
+fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
+    let multiple = |micros: &i64| match *micros {
+        NO_VALUE => Some(NO_MULTIPLE),
+        micros if micros % unit == 0 => i32::try_from(micros / unit).ok().filter(|multiple| *multiple != NO_MULTIPLE),
+        _ => None,
+    };
+    micros.iter().map(multiple).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_goes_in_comes_out(
+            amounts in prop::collection::vec(
+                prop_oneof![
+                    Just(NO_VALUE),
+                    (-2_147_483_700_i64..2_147_483_700).prop_map(|units| units * 1_000_000),
+                    (-2_147_483_700_i64..2_147_483_700).prop_map(|cents| cents * 10_000),
+                    -5_i64..5,
+                ],
+                0..4,
+            ),
+        ) {
+            let held = Amounts::new(amounts.clone());
+            for (event, amount) in amounts.into_iter().enumerate() {
+                prop_assert_eq!(held.get(event).unwrap_or(NO_VALUE), amount);
+            }
+        }
+    }
+
+    #[test]
+    fn cents_take_four_bytes() {
+        assert_eq!(Amounts::new(vec![1_230_000, NO_VALUE, -40_000]).bytes(), 12);
+        assert_eq!(Amounts::new(vec![1_230_001, NO_VALUE]).bytes(), 16);
+    }
+}
