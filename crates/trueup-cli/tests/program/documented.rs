@@ -126,14 +126,8 @@ fn the_page_for_callers_works_as_it_stands() {
         match language.as_str() {
             "sh" if text.starts_with("trueup demo ") => {
                 let report = reader.prints("sh", text);
-                let key = report.split_whitespace().find_map(|word| word.find("tu_").map(|at| &word[at..]));
-                let letters =
-                    |part: &str| part.chars().take_while(|part| part.is_alphanumeric() || *part == '_').collect();
-                reader.variables.push(("TRUEUP_KEY", letters(key.unwrap())));
-                let access: Json =
-                    serde_json::from_str(&reader.prints("sh", "trueup get trueup-demo /api --body-only")).unwrap();
-                let organization = access["organizations"][0]["organization"].as_str().unwrap();
-                reader.variables.push(("TRUEUP_ORG", organization.to_owned()));
+                let key = report.lines().find_map(|line| line.trim().strip_prefix("export TRUEUP_KEY="));
+                reader.variables.push(("TRUEUP_KEY", key.unwrap().to_owned()));
             }
             "sh" if text.starts_with("trueup serve ") => serving = Some(reader.serve(text.trim_end())),
             "sh" if text.starts_with("curl ") => {

@@ -5,6 +5,7 @@ mod batch;
 mod datasets;
 mod demo;
 mod directory;
+mod documented;
 mod get;
 mod ingest;
 mod place;

@@ -22,7 +22,7 @@ pub(super) fn begin(asked: Option<Targets>) -> Result<(), Failure> {
 
 /// Reads a level, or levels of parts. A word that is neither would be taken for a part of which everything is logged.
 pub(super) fn parse(text: &str) -> Result<Targets, String> {
-    let is_clear = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
+    let is_clear = |part: &str| part.contains('=') || !part.is_empty() && part.parse::<LevelFilter>().is_ok();
     text.split(',').all(is_clear).then(|| text.parse().ok()).flatten().ok_or_else(|| {
         format!(
             "expected a level such as `info`, or levels of parts such as `warn,trueup_server=debug`, but found `{text}`"
