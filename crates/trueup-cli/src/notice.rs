@@ -1,6 +1,7 @@
 //! What is said beside the results, on stderr; in colour on a terminal, unless `NO_COLOR` is set.
 
 use crate::exit::Exit;
+use crate::output::table::printable;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -11,12 +12,12 @@ pub(crate) fn error(message: &str) {
 
 /// Says what the reader should know although it stops nothing.
 pub(crate) fn warning(message: impl Display) {
-    say(format_args!("\u{1b}[1;33mwarning:\u{1b}[0m {message}"));
+    say(format_args!("\u{1b}[1;33mwarning:\u{1b}[0m {}", printable(&message.to_string())));
 }
 
 /// Says what has been done.
 pub(crate) fn note(message: impl Display) {
-    say(format_args!("{message}"));
+    say(format_args!("{}", printable(&message.to_string())));
 }
 
 /// Says what the argument parser has to say: help and version on stdout, wrong usage on stderr.

@@ -67,7 +67,7 @@ impl Place {
         Ok(())
     }
 
-    /// Makes accounts known to the directory that are not yet; warns of those that the dataset does not have.
+    /// Makes accounts known to the directory that are not yet, all or none; warns of those that the dataset does not have.
     pub(super) fn admit(&self, directory: &dyn Directory, named: &[String]) -> Result<(), Failure> {
         let known = directory.accounts()?;
         let new: BTreeSet<&String> = named.iter().filter(|key| !known.contains(key)).collect();
@@ -77,8 +77,13 @@ impl Place {
         }
         let dataset = Dataset::open(&self.dataset)?;
         let (missing, _) = accounts::missing(&dataset, &new)?;
-        for key in &new {
-            directory.add_account(key)?;
+        for (added, key) in new.iter().enumerate() {
+            if let Err(refused) = directory.add_account(key) {
+                for key in new.iter().take(added) {
+                    directory.remove_account(key)?;
+                }
+                return Err(refused.into());
+            }
         }
         for key in missing {
             notice::warning(format_args!("the dataset `{}` has no account `{key}` (yet)", self.dataset.display()));

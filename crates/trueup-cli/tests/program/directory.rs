@@ -121,7 +121,7 @@ fn keys_of_old_come_from_a_file() {
 #[test]
 fn what_is_not_there_is_told() {
     let (place, _) = Place::with_directory();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 17] = [
         (&["users", "add", "ds", "anna"], "user `anna` is already there"),
         (&["users", "remove", "ds", "cara"], "no user `cara`"),
         (&["users", "disable", "ds", "cara"], "no user `cara`"),
@@ -136,6 +136,9 @@ fn what_is_not_there_is_told() {
         (&["orgs", "move", "ds", "group", "--under", "west"], "cannot stand under"),
         (&["orgs", "forget", "ds", "acme", "new"], "no account `new`"),
         (&["keys", "delete", "ds", "anna", "1", "7"], "no key 7"),
+        (&["orgs", "hold", "ds", "west", "new", "x,y"], "cannot contain `,`"),
+        (&["orgs", "add", "ds", "a/b"], "cannot contain `/`"),
+        (&["users", "add", "ds", ""], "empty"),
     ];
     let state =
         || [["users", "list"], ["orgs", "list"], ["orgs", "accounts"]].map(|of| list(&place, &[of[0], of[1], "ds"]));
@@ -156,6 +159,16 @@ fn what_is_not_there_is_told() {
     ] {
         place.run(arguments).failed(2);
     }
+}
+
+/// A name may hold anything; it must not steer the terminal.
+#[test]
+fn names_are_defused() {
+    let (place, _) = Place::with_directory();
+    assert_eq!(place.does(&["users", "add", "ds", "a\u{1b}[2Jb"]), "added user `a\u{fffd}[2Jb`\n");
+    assert!(place.run(&["users", "list", "ds"]).succeeded().contains("a\u{fffd}[2Jb"));
+    let said = place.does(&["orgs", "hold", "ds", "west", "c\u{7}d"]);
+    assert!(said.contains("`c\u{fffd}d`") && !said.contains('\u{7}'), "{said}");
 }
 
 #[test]
