@@ -137,10 +137,10 @@ fn the_page_for_callers_works_as_it_stands() {
                         Some(shown) => assert_eq!(answer, shown, "{text}"),
                         None => {
                             let answer: Json = serde_json::from_str(&answer).unwrap();
-                            assert!(answer.is_array() || answer.get("error").is_none(), "{text}\n{answer}");
-                            asked += 1;
+                            assert!(answer.get("error").is_none(), "{text}\n{answer}");
                         }
                     }
+                    asked += 1;
                 }
             }
             "sh" => drop(reader.prints("sh", &format!("set -e\n{text}"))),
