@@ -112,6 +112,27 @@ fn a_later_version_and_other_grants_count_while_it_runs() {
     assert_eq!(log.matches("cannot be opened").count(), 1, "{log}");
 }
 
+/// It begins with the number of the one before.
+#[test]
+fn a_dataset_that_is_made_anew_counts() {
+    let (place, key) = Place::with_directory();
+    std::fs::rename(place.path("ds/directory.sqlite"), place.path("elsewhere.sqlite")).unwrap();
+    let server = Running::of(&place, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
+    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
+    // What began before must be known as current first.
+    std::thread::sleep(Duration::from_millis(300));
+    place.write("anew.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
+    place.run(&["ingest", "anew.csv", "--into", "anew"]).succeeded();
+    std::fs::remove_dir_all(place.path("ds")).unwrap();
+    std::fs::rename(place.path("anew"), place.path("ds")).unwrap();
+    let begun = Instant::now();
+    while server.get(EVENTS, &key).1 != r#"[{"leads":1}]"# {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the other dataset is not answered from");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(server.end("-TERM").0.code(), Some(0));
+}
+
 #[test]
 fn limits_and_the_log_are_set() {
     let (place, key) = Place::with_directory();

@@ -1,19 +1,22 @@
 //! Later versions of the dataset, while the service runs.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use trueup::service::Service;
 use trueup_core::Dataset;
-use trueup_core::dataset::store;
+use trueup_core::dataset::store::{self, StoreError};
 
 /// Looks for later versions until it is dropped.
 pub(super) struct Watch {
     _stop: Sender<()>,
 }
+
+/// A version, and when its manifest was written: a dataset that is made anew begins with the same numbers.
+type Stamp = (u64, Option<SystemTime>);
 
 /// Looks every so often whether the folder of the dataset holds another version than the service answers from, and lets it answer from
 /// that. A version that cannot be opened is logged once, and tried again.
@@ -21,8 +24,9 @@ pub(super) fn watch(service: Arc<Service>, folder: PathBuf, every: Duration) -> 
     let (stop, stopped) = mpsc::channel();
     thread::Builder::new().name("trueup-versions".to_owned()).spawn(move || {
         let mut told = None;
+        let mut current = None;
         while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            match refresh(&service, &folder) {
+            match refresh(&service, &folder, &mut current) {
                 Ok(None) => told = None,
                 Ok(Some(version)) => {
                     told = None;
@@ -42,15 +46,29 @@ pub(super) fn watch(service: Arc<Service>, folder: PathBuf, every: Duration) -> 
     Ok(Watch { _stop: stop })
 }
 
-/// Lets the service answer from the latest version, whose number is given if that is another than before.
-fn refresh(service: &Service, folder: &PathBuf) -> Result<Option<u64>, String> {
+/// Lets the service answer from the latest version, whose number is given if that is not what was `current`.
+fn refresh(service: &Service, folder: &Path, current: &mut Option<Stamp>) -> Result<Option<u64>, String> {
     let version = |dataset: &Dataset| dataset.manifest().map(|manifest| manifest.version);
-    let latest = store::versions(folder).map_err(|error| error.to_string())?.last().copied();
-    if latest == version(&service.dataset()) {
+    let latest = latest(folder).map_err(|error| error.to_string())?;
+    // At first only the version is known that the service began with.
+    let is_current = match current {
+        Some(_) => latest == *current,
+        None => latest.map(|(version, _)| version) == version(&service.dataset()),
+    };
+    if is_current {
+        *current = latest;
         return Ok(None);
     }
     let dataset = Arc::new(Dataset::open(folder).map_err(|error| error.to_string())?);
     let opened = version(&dataset);
     service.replace_dataset(dataset);
+    *current = latest;
     Ok(opened)
+}
+
+fn latest(folder: &Path) -> Result<Option<Stamp>, StoreError> {
+    let Some(version) = store::versions(folder)?.last().copied() else { return Ok(None) };
+    // Where a file system keeps no times, the number alone has to tell.
+    let written = folder.join(store::file_name(version)).metadata().and_then(|manifest| manifest.modified()).ok();
+    Ok(Some((version, written)))
 }
