@@ -20,11 +20,13 @@ pub(crate) struct Golden {
 
 pub(crate) fn all() -> Vec<Golden> {
     let mut goldens = Vec::new();
-    for entry in fs::read_dir(at("crates/trueup/tests/service/testdata/goldens")).unwrap() {
-        let path = entry.unwrap().path();
-        let text = format!("\n{}", fs::read_to_string(&path).unwrap());
-        let file = path.file_name().unwrap().to_string_lossy().into_owned();
-        goldens.extend(text.split("\n# ").skip(1).map(|case| golden(&file, case)));
+    for folder in ["goldens", "failing"] {
+        for entry in fs::read_dir(at("crates/trueup/tests/service/testdata").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let text = format!("\n{}", fs::read_to_string(&path).unwrap());
+            let file = path.file_name().unwrap().to_string_lossy().into_owned();
+            goldens.extend(text.split("\n# ").skip(1).map(|case| golden(&file, case)));
+        }
     }
     goldens
 }
