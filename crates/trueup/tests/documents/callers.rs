@@ -17,6 +17,22 @@ fn every_code_is_told_to_callers() {
 }
 
 #[test]
+fn what_the_server_answers_by_itself_is_told_too() {
+    let server = fs::read_to_string(at("crates/trueup-server/src/refusal.rs")).unwrap();
+    let quoted = server.split('"').skip(1).step_by(2);
+    let is_code =
+        |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let (page, mut looked_at) = (page(), 0);
+    for code in quoted.filter(is_code).filter(|text| *text != "no-store") {
+        assert!(page.contains(&format!("`{code}`")), "{code}");
+        looked_at += 1;
+    }
+    assert!(looked_at >= 3, "{looked_at}");
+    let settings = fs::read_to_string(at("crates/trueup-server/src/settings.rs")).unwrap();
+    assert!(settings.contains("max_url_bytes: 32 * 1024") && page.contains("| path and query of a request | 32 KiB |"));
+}
+
+#[test]
 fn the_limits_of_the_page_are_those_of_the_code() {
     let Limits { account_intervals, rows, documents, deadline, .. } = Limits::default();
     let figures = [
