@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod candidates;
+mod hidden;
 mod open;
 mod processes;
+mod rotation;
 
 use std::path::Path;
 use trueup_access::{Settings, SqliteDirectory, UnixTime};

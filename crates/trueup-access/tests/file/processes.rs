@@ -10,7 +10,7 @@ use trueup_access::{Keys as _, Requests as _, Users as _};
 /// Tells the second process which file to open; without it, there is nothing to do.
 const FILE: &str = "TRUEUP_ACCESS_TEST_FILE";
 
-/// The second process: answers `key ...` and `count USER N` on its standard output.
+/// The second process: answers `key ...`, `count USER N` and `rotate USER NUMBER` on its standard output.
 #[test]
 #[ignore = "started by the other tests of this file, as a second process"]
 fn second_process() {
@@ -30,19 +30,23 @@ fn second_process() {
                 let allowed = |_: &u32| directory.count(&login, NOW).unwrap() == Hourly::Allowed;
                 println!("> {}", (0..requests.parse().unwrap()).filter(allowed).count());
             }
+            ["rotate", user, id] => {
+                let new = directory.rotate_key(user, id.parse().unwrap(), NOW).unwrap();
+                println!("> {} {}", new.id, new.secret.reveal());
+            }
             _ => panic!("{line}"),
         }
     }
 }
 
-struct Second {
+pub(crate) struct Second {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Second {
-    fn start(path: &Path) -> Self {
+    pub(crate) fn start(path: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "processes::second_process", "--ignored", "--nocapture", "--test-threads=1"])
             .env(FILE, path)
@@ -71,12 +75,12 @@ impl Second {
         }
     }
 
-    fn ask(&mut self, line: &str) -> String {
+    pub(crate) fn ask(&mut self, line: &str) -> String {
         self.send(line);
         self.answer()
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         drop(self.stdin);
         assert!(self.child.wait().unwrap().success());
     }

@@ -1,0 +1,124 @@
+//! A key is found by the first bytes of its hash and told by all of them, in constant time: rows that are found and are of another
+//! key let nobody in. That the comparison is the one of `subtle` and the only one is looked up in the source.
+
+use super::{NOW, open};
+use rusqlite::Connection;
+use std::fs;
+use std::path::{Path, PathBuf};
+use trueup_access::{Keys as _, Organization, Organizations as _, Refusal, Requests as _, SecretKey, Users as _};
+
+/// Flips one bit of every hash that is stored; the first eight bytes and what they lead to stay.
+fn flip(path: &Path, byte: usize, bit: u8) {
+    let connection = Connection::open(path).unwrap();
+    for table in ["user_keys", "organization_keys", "sessions"] {
+        let select = format!("SELECT id, hash FROM {table}");
+        let mut statement = connection.prepare(&select).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))).unwrap();
+        for (id, mut hash) in rows.map(Result::unwrap).collect::<Vec<_>>() {
+            hash[byte] ^= 1 << bit;
+            let update = format!("UPDATE {table} SET hash = ?2 WHERE id = ?1");
+            assert_eq!(connection.execute(&update, (id, hash)).unwrap(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_candidate_that_differs_in_any_bit_of_its_hash_lets_nobody_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("directory.sqlite");
+    let directory = open(&path);
+    directory.add_user("u").unwrap();
+    directory.add_organization(&Organization::new("o")).unwrap();
+    let key = directory.create_key("u", NOW).unwrap().secret;
+    let token = directory.open_session("u", NOW, NOW.plus_seconds(60)).unwrap();
+    let retired = SecretKey::new("org_of_old");
+    directory.retire_organization_key("o", &retired).unwrap();
+    let known = || {
+        let organization = Refusal::OrganizationKey { organization: "o".into() };
+        [
+            directory.authenticate(Some(&key)).unwrap().is_ok(),
+            directory.session(Some(&token), NOW).unwrap().is_ok(),
+            directory.authenticate(Some(&retired)).unwrap() == Err(organization),
+        ]
+    };
+    assert_eq!(known(), [true; 3]);
+    // The bytes that lead to the row too: they are compared again with the rest.
+    for byte in 0..32 {
+        let bit = u8::try_from(byte % 8).unwrap();
+        flip(&path, byte, bit);
+        assert_eq!(known(), [false; 3], "byte {byte}");
+        assert_eq!(directory.authenticate(Some(&key)).unwrap(), Err(Refusal::Unknown));
+        flip(&path, byte, bit);
+        assert_eq!(known(), [true; 3], "byte {byte}");
+    }
+}
+
+#[test]
+fn the_right_one_is_found_among_candidates() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("directory.sqlite");
+    let directory = open(&path);
+    let secrets: Vec<SecretKey> = ["u", "v", "w"]
+        .map(|user| {
+            directory.add_user(user).unwrap();
+            directory.create_key(user, NOW).unwrap().secret
+        })
+        .into();
+    for (user, secret) in ["u", "v", "w"].iter().zip(&secrets) {
+        // All rows are led to by what leads to this one's.
+        let all = "UPDATE user_keys SET locator = (SELECT locator FROM user_keys WHERE user = ?1)";
+        let own = "SELECT locator FROM user_keys WHERE user = ?1";
+        let connection = Connection::open(&path).unwrap();
+        let before: Vec<(i64, i64)> = {
+            let mut statement = connection.prepare("SELECT id, locator FROM user_keys").unwrap();
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        assert!(connection.query_row(own, [user], |row| row.get::<_, i64>(0)).is_ok());
+        assert_eq!(connection.execute(all, [user]).unwrap(), 3);
+        assert_eq!(directory.authenticate(Some(secret)).unwrap().unwrap().user(), *user);
+        for (id, locator) in before {
+            connection.execute("UPDATE user_keys SET locator = ?2 WHERE id = ?1", (id, locator)).unwrap();
+        }
+    }
+}
+
+fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.file_name().is_some_and(|name| name != "tests.rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+}
+
+#[test]
+fn hashes_are_compared_in_one_place_and_keys_in_none() {
+    let mut files = Vec::new();
+    sources(&[env!("CARGO_MANIFEST_DIR"), "src"].iter().collect::<PathBuf>(), &mut files);
+    let of = |name: &str| {
+        let found = files.iter().find(|(path, _)| path.ends_with(name));
+        found.map(|(_, text)| text.as_str()).unwrap()
+    };
+    let hash = of("secret/hash.rs");
+    assert_eq!(hash.matches("ct_eq").count(), 1);
+    // Nothing else can compare them: neither type has an equality or an order.
+    for (name, text) in [("KeyHash", hash), ("SecretKey", of("secret/mod.rs"))] {
+        let at = text.find(&format!("pub(crate) struct {name}(")).or_else(|| text.find(&format!("pub struct {name}(")));
+        let before = text[..at.unwrap()].trim_end().lines().next_back().unwrap();
+        assert!(before == "#[derive(Clone, Copy)]" || before == "#[derive(Clone)]", "{name}: {before}");
+    }
+    for (path, text) in &files {
+        // No database compares a hash, and no code the text of a key.
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+            let line = line.to_lowercase();
+            assert!(!line.contains("where hash") && !line.contains("and hash"), "{}: {line}", path.display());
+            assert!(!line.contains("reveal() =="), "{}: {line}", path.display());
+            let compares = line.contains("for keyhash") || line.contains("for secretkey");
+            assert!(!(compares && (line.contains("partialeq") || line.contains("ord for"))), "{}", path.display());
+        }
+    }
+}
