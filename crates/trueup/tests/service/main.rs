@@ -6,6 +6,8 @@ mod benchmarks;
 mod crowd;
 mod failures;
 mod goldens;
+mod keys;
+mod keys_hidden;
 mod malformed;
 mod order;
 mod order_table;

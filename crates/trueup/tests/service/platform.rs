@@ -61,12 +61,26 @@ impl Platform {
         settings: Settings,
         build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
     ) -> Self {
+        Self::over(Arc::new(MemoryDirectory::new(settings)), rival, build)
+    }
+
+    /// With a directory that is empty yet.
+    pub(crate) fn over(
+        directory: Arc<dyn Directory>,
+        rival: &Rival,
+        build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let dataset = dataset(folder.path(), rival);
-        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings));
         let keys = people(&*directory);
         let service = Service::builder(Arc::new(dataset), directory).clock(|| NOW);
         Self { folder, service: build(service).build(), keys }
+    }
+
+    /// A second service with the same dataset, over a directory that has the same people.
+    pub(crate) fn beside(&self, directory: Arc<dyn Directory>) -> Self {
+        let service = Service::builder(self.service.dataset(), directory).clock(|| NOW).build();
+        Self { folder: tempfile::tempdir().unwrap(), service, keys: self.keys.clone() }
     }
 
     /// The folder of the dataset.

@@ -1,0 +1,157 @@
+//! Keys under load: rotated while eight threads ask, and counted by the hour.
+
+use crate::platform::{NOW, Platform, Received, Rival};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup::access::{Directory, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
+use trueup::service::Request;
+
+const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
+const THREADS: usize = 8;
+
+fn ask(platform: &Platform, key: &str) -> Received {
+    platform.ask(&Request {
+        authorization: Some(key.to_owned()),
+        accept_encoding: Some("identity".to_owned()),
+        ..Request::get(EVENTS)
+    })
+}
+
+/// Rotates anna's key `rounds` times through `rotating`, while threads ask all `platforms` with the old key and the new.
+fn rotated_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds: usize) {
+    let mut id = rotating.keys("anna").unwrap()[0].id;
+    let begun = Instant::now();
+    let keys = RwLock::new(vec![platforms[0].secret("<anna>")]);
+    // Keys before this index had been rotated out when it was stored: the call had returned.
+    let dead = AtomicUsize::new(0);
+    let (done, answered, refused) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            let (keys, dead, done, answered, refused) = (&keys, &dead, &done, &answered, &refused);
+            let platform = platforms[number % platforms.len()];
+            scope.spawn(move || {
+                while !done.load(Ordering::SeqCst) {
+                    let known_dead = dead.load(Ordering::SeqCst);
+                    let index = known_dead.saturating_sub(number % 2);
+                    let Some(key) = keys.read().unwrap().get(index).cloned() else { continue };
+                    let response = ask(platform, &key);
+                    assert!(matches!(response.status, 200 | 401), "{}", response.status);
+                    if response.status == 200 {
+                        assert!(index >= known_dead, "key {index} of {known_dead} dead ones was answered");
+                        assert_eq!(response.body, br#"[{"leads":11}]"#);
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    } else {
+                        // The one that lives may be rotated out while it is asked with; none before.
+                        assert!(index < rounds, "the last key was refused");
+                        refused.fetch_add(usize::from(index < known_dead), Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        for round in 1..=rounds {
+            let new = rotating.rotate_key("anna", id, NOW).unwrap();
+            id = new.id;
+            keys.write().unwrap().push(new.secret.reveal().to_owned());
+            dead.store(round, Ordering::SeqCst);
+            // Some requests between two rotations, or the threads would see but the last.
+            let before = answered.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed);
+            while answered.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed) < before + THREADS {
+                if begun.elapsed() > Duration::from_secs(120) {
+                    done.store(true, Ordering::SeqCst);
+                    panic!("the threads do not ask on");
+                }
+                thread::yield_now();
+            }
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    let [answered, refused] = [answered, refused].map(AtomicUsize::into_inner);
+    assert!(answered > rounds && refused > rounds, "{answered} answered, {refused} refused");
+    for (index, key) in keys.into_inner().unwrap().iter().enumerate() {
+        for platform in platforms {
+            assert_eq!(ask(platform, key).status, if index == rounds { 200 } else { 401 }, "{index}");
+        }
+    }
+}
+
+fn in_file(folder: &Path) -> Arc<SqliteDirectory> {
+    let settings = Settings::default().hourly_limit(u32::MAX);
+    Arc::new(SqliteDirectory::open(folder.join("directory.sqlite"), settings).unwrap())
+}
+
+#[test]
+fn no_request_that_begins_after_a_rotation_is_answered_with_the_old_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = in_file(folder.path());
+    let platform = Platform::over(directory.clone(), &Rival::default(), |builder| builder);
+    rotated_under_load(&[&platform], &*directory, 40);
+}
+
+#[test]
+fn nor_if_the_key_is_rotated_by_other_connections_to_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let platform = Platform::over(in_file(folder.path()), &Rival::default(), |builder| builder);
+    // A second service, and a third party that rotates: each has connections of its own.
+    let other = platform.beside(in_file(folder.path()));
+    rotated_under_load(&[&platform, &other], &*in_file(folder.path()), 40);
+}
+
+#[test]
+fn nor_with_a_directory_in_memory() {
+    let directory = Arc::new(MemoryDirectory::new(Settings::default().hourly_limit(u32::MAX)));
+    let platform = Platform::over(directory.clone(), &Rival::default(), |builder| builder);
+    rotated_under_load(&[&platform], &*directory, 40);
+}
+
+/// The full clock hour in which users of the platform have not asked yet.
+const HOUR: UnixTime = UnixTime::from_seconds(1_744_722_000);
+const LIMIT: u32 = 100;
+
+/// What 8 x 80 requests are answered: how many 200 and 429, and each `Retry-After` that was told.
+fn counted(platform: &Platform) -> (usize, usize, Vec<String>) {
+    let key = platform.secret("<anna>");
+    let responses: Vec<Received> = thread::scope(|scope| {
+        let ask = |_| scope.spawn(|| (0..80).map(|_| ask(platform, &key)).collect::<Vec<_>>());
+        let threads: Vec<_> = (0..THREADS).map(ask).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let of = |status: u16| responses.iter().filter(|response| response.status == status).count();
+    let mut after: Vec<String> =
+        responses.iter().filter_map(|response| response.header("Retry-After").map(str::to_owned)).collect();
+    after.sort();
+    after.dedup();
+    (of(200), of(429), after)
+}
+
+fn the_hour_is_exact(directory: Arc<dyn Directory>) {
+    assert_eq!(HOUR.seconds() % 3_600, 0);
+    // Each request reads the clock once; from the request of this number on, the next hour has begun.
+    let (read, turn) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(i64::MAX)));
+    let clock = {
+        let (read, turn) = (read.clone(), turn.clone());
+        move || {
+            let number = read.fetch_add(1, Ordering::SeqCst);
+            HOUR.plus_seconds(if number < turn.load(Ordering::SeqCst) { 3_599 } else { 3_600 })
+        }
+    };
+    let platform = Platform::over(directory, &Rival::default(), |builder| builder.clock(clock));
+    let limit = LIMIT as usize;
+    assert_eq!(counted(&platform), (limit, 640 - limit, vec!["1".to_owned()]));
+    assert_eq!(counted(&platform), (0, 640, vec!["1".to_owned()]));
+    // The hour passes in the middle of the next ones: those before it are refused, and then there are as many as an hour has.
+    turn.store(read.load(Ordering::SeqCst) + 320, Ordering::SeqCst);
+    assert_eq!(counted(&platform), (limit, 640 - limit, vec!["1".to_owned(), "3600".to_owned()]));
+    assert_eq!(counted(&platform), (0, 640, vec!["3600".to_owned()]));
+    assert_eq!(read.load(Ordering::SeqCst), 4 * 640);
+}
+
+#[test]
+fn the_hourly_limit_is_exact_under_eight_threads_and_resets_on_the_hour() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings::default().hourly_limit(LIMIT);
+    the_hour_is_exact(Arc::new(MemoryDirectory::new(settings.clone())));
+    the_hour_is_exact(Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap()));
+}
