@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueup::access::{Directory, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
-use trueup::query::{EventsQuery, Filter, Test};
+use trueup::query::{DateRange, EventsQuery, Filter, Interval, Test};
 use trueup::service::{Limits, Request, Service};
 
 const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
@@ -180,13 +180,37 @@ fn is_told_a_service_that_links_it(platform: &Platform, user: &str, segment: &st
     }
 }
 
+/// What the typed calls answer, whole: texts that no row has are looked at too.
+fn typed(platform: &Platform, user: &str) -> Vec<String> {
+    let directory = platform.service.directory();
+    let reach = directory.reach(&directory.login(user).unwrap().unwrap()).unwrap();
+    let [start, end] = ["2025-02-01", "2025-02-28"].map(|day| day.parse().unwrap());
+    let own = ACCOUNTS.map(|account| format!("own_{account}"));
+    let mut answers = Vec::new();
+    for scope in segments().filter_map(|segment| reach.resolve(segment)).chain([reach.accounts().clone()]) {
+        for fields in [vec!["accountName", "campaign", "crew", "spend"], own.iter().map(String::as_str).collect()] {
+            let query = EventsQuery::new(fields.into_iter().chain(["leads"]), start, end).interval(Interval::Week);
+            answers.push(format!("{:?}", platform.service.events(&scope, &query)));
+        }
+        let range = DateRange { start, end };
+        answers.push(format!("{:?}", platform.service.insights(&scope, Some(range))));
+    }
+    answers
+}
+
 /// No answer holds what only accounts out of reach have said.
 fn tells_nothing_of_others(platform: &Platform, user: &'static str) {
     let reach = platform.world.reach(user);
+    let others = || ACCOUNTS.iter().filter(|account| !reach.contains(**account));
     for path in paths() {
         let answer = platform.get(user, &path);
-        for account in ACCOUNTS.iter().filter(|account| !reach.contains(**account)) {
+        for account in others() {
             assert!(!answer.body.contains(&format!("secret-{account}")), "{user} {account} {path}");
+        }
+    }
+    for answer in typed(platform, user) {
+        for account in others() {
+            assert!(!answer.contains(&format!("secret-{account}")), "{user} {account}: {answer:.2000}");
         }
     }
 }
@@ -215,6 +239,7 @@ fn ignores_others(
         // Not as a whole: an answer of `/api` is longer than anybody reads.
         assert!(answer == answered, "{user} {path}: {} {:?}", answer.difference(&answered), answer.headers);
     }
+    assert_eq!(typed(platform, user), typed(&other, user));
 }
 
 fn holds(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[Change], user: &'static str) {
