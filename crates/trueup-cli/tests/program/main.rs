@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod batch;
+mod bench;
 mod datasets;
 mod demo;
 mod directory;

@@ -1,27 +1,41 @@
 //! `trueup bench`: how fast a dataset answers.
 
+mod figures;
+mod report;
+mod requests;
+mod subject;
 mod suite;
 
 use super::threads;
 use crate::exit::Failure;
-use crate::output::Sink;
-use std::io::Write;
+use crate::notice;
+use figures::{Effort, Figures};
+use report::{Format, Writer};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use trueup_core::{Dataset, Execution};
+use subject::Subject;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup bench my-data
+  trueup bench my-data --query channel --query date --repeat 25 --threads 1
+  trueup bench my-data --callers 8 --format json
+  printf 'channel cold\\nchannel hot\\n' | trueup bench my-data --on-request";
 
 /// Time a suite of questions on a dataset
 ///
-/// Each is asked of the dataset as it has just been opened, and then again and again; the medians are told.
+/// The suite asks for the last 90 days of the data, its last year or all of it, by the dimensions that every dataset has.
+/// `cold` is the time that a question takes when it is the first after the dataset was opened, opening included; `hot` is the
+/// median when it is asked again. Files that the system has not read before are read from the disk, so the first run of all is slower.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
     /// The folder of the dataset
     dataset: PathBuf,
 
     /// Ask each question so many times
-    #[arg(long, value_name = "COUNT", default_value_t = 9)]
-    repeat: usize,
+    #[arg(long, value_name = "COUNT", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
 
     /// Ask only the question of this name; repeat it for several
     #[arg(long = "query", value_name = "NAME")]
@@ -30,41 +44,47 @@ pub(crate) struct Bench {
     /// Work with so many threads; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
     threads: Option<NonZeroUsize>,
+
+    /// Also let so many callers ask at once, and compare what they get answered in a second with what one gets
+    ///
+    /// Callers share the threads of the process, one per core, as in a service; with `--threads` each has so many of its own.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    callers: u16,
+
+    /// How the figures are written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Measure one thing at a time, as lines on stdin ask for it
+    ///
+    /// A line is the name of a question, a space, and one of: `hot`, `cold` (one time, in milliseconds; a question that is asked
+    /// hot for the first time decodes its columns), `answer` (the rows, as `trueup query --format json` has them), `question`
+    /// (fields, range, interval, accounts, conditions). Each is answered by one line of JSON, before the next is read.
+    #[arg(long, conflicts_with_all = ["repeat", "callers", "format", "queries"])]
+    on_request: bool,
 }
 
 impl Bench {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let dataset = Dataset::open(&self.dataset)?;
-        let mut sink = Sink::stdout();
-        let execution = Execution { threads: self.threads, ..Execution::default() };
-        for case in suite::cases(&dataset)? {
-            if !self.queries.is_empty() && !self.queries.iter().any(|name| name == case.name) {
-                continue;
-            }
-            let cold = {
-                let begun = Instant::now();
-                Dataset::open(&self.dataset)?.run(&case.query, execution.clone())?;
-                begun.elapsed()
-            };
-            let mut rows = dataset.run(&case.query, execution.clone())?.len();
-            let mut times = Vec::new();
-            for _ in 0..self.repeat {
-                let begun = Instant::now();
-                rows = dataset.run(&case.query, execution.clone())?.len();
-                times.push(begun.elapsed());
-            }
-            times.sort_unstable();
-            let ms = |time: Duration| time.as_secs_f64() * 1e3;
-            writeln!(
-                sink,
-                "{:24} {rows:8} rows  cold {:9.2} ms  hot {:9.3} ms (least {:9.3})",
-                case.name,
-                ms(cold),
-                ms(times[times.len() / 2]),
-                ms(times[0])
-            )
-            .map_err(Failure::fault)?;
+        let subject = Subject::open(&self.dataset, self.threads)?;
+        let mut cases = suite::cases(&subject.dataset)?;
+        if self.on_request {
+            return requests::answer(&cases, &subject, std::io::stdin().lock());
         }
-        sink.finish(Ok(()))
+        for name in &self.queries {
+            requests::named(&cases, name)?;
+        }
+        if !self.queries.is_empty() {
+            cases.retain(|case| self.queries.iter().any(|name| name == case.name));
+        }
+        if cases.is_empty() {
+            notice::warning("the dataset is empty, so there is nothing to ask");
+        }
+        let effort = Effort { repeat: self.repeat, callers: self.callers.into() };
+        let mut writer = Writer::new(&subject, self.format);
+        for case in &cases {
+            writer.add(Figures::of(case, &subject, effort)?)?;
+        }
+        writer.finish()
     }
 }

@@ -1,0 +1,96 @@
+//! `trueup bench`: what it measures, not how fast it is.
+
+use crate::place::Place;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::Stdio;
+
+/// A dataset of the demo's data.
+fn demo() -> Place {
+    let place = Place::new();
+    let run = place.run(&["demo", "demo", "--events", "3000", "--accounts", "4"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    place
+}
+
+fn names(queries: &Json) -> Vec<&str> {
+    queries.as_array().unwrap().iter().map(|query| query["name"].as_str().unwrap()).collect()
+}
+
+/// The lines that are written for the lines that are read.
+fn requested(place: &Place, lines: &str) -> (i32, Vec<Json>, String) {
+    let mut command = place.command();
+    command.args(["bench", "demo", "--on-request"]);
+    let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    program.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = program.wait_with_output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let lines = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (output.status.code().unwrap(), lines, String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn every_question_is_answered_and_measured() {
+    let place = demo();
+    let report = place.run(&["bench", "demo", "--repeat", "1", "--callers", "2", "--format", "json"]).succeeded();
+    let report: Json = serde_json::from_str(&report).unwrap();
+    let names = names(&report["queries"]);
+    assert!(names.len() >= 12, "{names:?}");
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+    for query in report["queries"].as_array().unwrap() {
+        for positive in ["rows", "coldMilliseconds", "hotMilliseconds", "eventsPerSecond", "bytesRead", "gain"] {
+            assert!(query[positive].as_f64().unwrap() > 0.0, "{positive}: {query}");
+        }
+        assert_eq!(query["callers"], 2);
+        assert!(query["rowGroupsKept"].as_u64().unwrap() > 0, "{query}");
+    }
+    assert!(report["events"].as_u64().unwrap() > 1000);
+    assert!(report["heldBytesPerEvent"].as_f64().unwrap() > 0.0);
+
+    let table = place.run(&["bench", "demo", "--repeat", "2", "--query", "channel", "--threads", "1"]).succeeded();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("query ") && lines[1].starts_with("channel "), "{table}");
+    assert_eq!(lines.len(), 4, "{table}");
+    assert!(lines[3].contains("asked with 1 thread;") && lines[3].contains("bytes an event"), "{table}");
+}
+
+#[test]
+fn one_thing_at_a_time() {
+    let place = demo();
+    let (code, lines, stderr) =
+        requested(&place, "channel question\nchannel hot\n\nchannel cold\nchannel answer\none-account question\n");
+    assert_eq!((code, stderr.as_str(), lines.len()), (0, "", 5));
+    let [question, hot, cold, answer, one] = &lines[..] else { unreachable!() };
+    let text = |name: &str| question[name].as_str().unwrap();
+    let fields: Vec<&str> = question["fields"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert_eq!((fields[0], text("interval")), ("attributionChannel", "total"));
+    let rows = answer["rows"].as_array().unwrap();
+    for timed in [hot, cold] {
+        assert_eq!(timed["rows"], rows.len());
+        assert!(timed["milliseconds"].as_f64().unwrap() > 0.0);
+    }
+    let range = ["--start", text("start"), "--end", text("end"), "--format", "json"];
+    let fields = fields.join(",");
+    let query = [&["query", "demo", "--fields", &fields][..], &range].concat();
+    assert_eq!(serde_json::from_str::<Json>(&place.run(&query).succeeded()).unwrap(), answer["rows"]);
+    assert_eq!(one["accounts"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_measured() {
+    let place = demo();
+    let message = place.run(&["bench", "demo", "--query", "chanel"]).failed(1);
+    assert!(message.contains("`chanel`") && message.contains("channel-day"), "{message}");
+    place.run(&["bench", "demo", "--repeat", "0"]).failed(2);
+    place.run(&["bench", "demo", "--on-request", "--repeat", "3"]).failed(2);
+    let (code, lines, stderr) = requested(&place, "channel hot\nchannel warm\n");
+    assert_eq!((code, lines.len()), (1, 1));
+    assert!(stderr.contains("`channel warm`"), "{stderr}");
+
+    place.write("none.csv", "account,opportunityId,type,date\n");
+    place.run(&["ingest", "none.csv", "--into", "none"]).succeeded();
+    let run = place.run(&["bench", "none"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.contains("the dataset is empty"), "{run:?}");
+}
