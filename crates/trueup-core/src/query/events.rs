@@ -90,6 +90,12 @@ impl EventsQuery {
         self
     }
 
+    /// The sub-ranges that it is computed for, in order; none if the range ends before it starts.
+    #[must_use]
+    pub fn sub_ranges(&self) -> Vec<DateRange> {
+        self.range.split(self.interval)
+    }
+
     /// The names in it, as they stand there: those of its fields, then those that its filter tests.
     ///
     /// ```

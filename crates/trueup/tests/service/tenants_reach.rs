@@ -255,7 +255,7 @@ fn holds(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn answers_are_of_the_accounts_in_reach_and_of_nothing_else(

@@ -90,9 +90,10 @@ impl Service {
         interrupt: &Interrupt,
     ) -> Result<ResultTable, ServiceError> {
         let query = query.clone().accounts(scope.accounts());
-        let sub_ranges = snapshot.dataset.explain(&query).map_err(ServiceError::query)?.sub_ranges.len();
-        let (accounts, limit) = (scope.len(), self.limits.account_intervals);
+        let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
+            // A query that is at fault besides is told of that.
+            snapshot.dataset.explain(&query).map_err(ServiceError::query)?;
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
         let execution =
