@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes in a block; the last one of a file may be shorter.
-const BLOCK: u64 = 1 << 16;
+pub(super) const BLOCK: u64 = 1 << 16;
 
 /// The CRC-32s of a file's blocks, gathered while it is written.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,12 @@
 //! Published insight documents, read when they are asked for.
 
 use super::Dataset;
-use super::file::open_whole;
+use super::blocks::{BLOCK, Blocks};
+use super::file::open_sized;
 use super::manifest::DataFile;
-use crate::Day;
-use crate::error::DatasetError;
+use crate::error::{DatasetError, Error};
 use crate::query::{Accounts, DateRange};
+use crate::{Day, Interrupt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -55,17 +56,20 @@ impl Dataset {
     /// `limit` match, they are counted only.
     ///
     /// # Errors
-    /// A file does not read.
+    /// A file does not read, or the interrupt ends it.
     pub fn insights(
         &self,
         accounts: &Accounts,
         range: Option<DateRange>,
         limit: usize,
-    ) -> Result<Insights, DatasetError> {
+        interrupt: &Interrupt,
+    ) -> Result<Insights, Error> {
+        let go_on = || interrupt.check().map_err(Error::from);
+        go_on()?;
         let mut found = Insights::default();
         for InsightFile { folder, file } in &self.insights {
             let mut latest: Option<Insight> = None;
-            each(folder, file, |insight| {
+            lines(folder, file, go_on, |insight| {
                 if !accounts.contains(&insight.account) {
                     return Ok(());
                 }
@@ -105,14 +109,33 @@ impl Insights {
 pub(super) fn each(
     folder: &Path,
     file: &DataFile,
-    mut take: impl FnMut(Insight) -> Result<(), String>,
+    take: impl FnMut(Insight) -> Result<(), String>,
 ) -> Result<(), DatasetError> {
-    let path = folder.join(&file.path);
+    lines(folder, file, || Ok(()), take)
+}
+
+/// Hands over each document of a file, in order, as long as it may go on; every byte must be as it was written.
+fn lines<E: From<DatasetError>>(
+    folder: &Path,
+    promised: &DataFile,
+    go_on: impl Fn() -> Result<(), E>,
+    mut take: impl FnMut(Insight) -> Result<(), String>,
+) -> Result<(), E> {
+    let path = folder.join(&promised.path);
     let failed = |source| DatasetError::Io { path: path.clone(), source };
-    let mut lines = BufReader::new(open_whole(folder, file)?);
+    let file = open_sized(folder, promised)?;
+    let blocks = Blocks::new(&path, promised)?;
+    let mut checked = 0;
+    while checked < promised.size {
+        go_on()?;
+        blocks.check(&file, checked..checked + BLOCK)?;
+        checked += BLOCK;
+    }
+    let mut lines = BufReader::new(file);
     let mut line = Vec::new();
     let mut number = 0;
     while lines.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+        go_on()?;
         number += 1;
         parse(&line).and_then(&mut take).map_err(|fault| DatasetError::Insight {
             path: path.clone(),
@@ -121,8 +144,8 @@ pub(super) fn each(
         })?;
         line.clear();
     }
-    if number != file.rows {
-        return Err(DatasetError::Length { path, unit: "lines", found: number, promised: file.rows });
+    if number != promised.rows {
+        return Err(DatasetError::Length { path, unit: "lines", found: number, promised: promised.rows }.into());
     }
     Ok(())
 }

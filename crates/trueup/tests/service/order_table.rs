@@ -60,6 +60,8 @@ const REVERSED: Fault =
 const TWICE: Fault = fault("start twice", 400, "invalid-query", &[(Place::Again, "start=2025-01-02")]);
 const DAMAGED: Fault = fault("damaged", 502, "upstream-failed", &[(Place::Execution, "damaged")]);
 
+const DEADLINE: Fault = fault("deadline", 504, "timeout", &[(Place::Execution, "deadline")]);
+
 /// The faults of a request for events, in the order of the contract.
 pub(crate) const EVENTS: [Fault; 21] = [
     METHOD,
@@ -87,11 +89,11 @@ pub(crate) const EVENTS: [Fault; 21] = [
     fault("intervals", 400, "too-many-intervals", &[(Place::Size, "small")]),
     fault("rows", 400, "too-many-rows", &[(Place::Dimension, "date"), (Place::Execution, "rows")]),
     DAMAGED,
-    fault("deadline", 504, "timeout", &[(Place::Execution, "deadline")]),
+    DEADLINE,
 ];
 
 /// Those of a request for insights.
-pub(crate) const INSIGHTS: [Fault; 13] = [
+pub(crate) const INSIGHTS: [Fault; 14] = [
     METHOD,
     PATH,
     KEY,
@@ -105,6 +107,7 @@ pub(crate) const INSIGHTS: [Fault; 13] = [
     REVERSED,
     Fault { name: "documents", status: 400, code: None, sets: &[(Place::Execution, "documents")] },
     DAMAGED,
+    DEADLINE,
 ];
 
 /// Those of a request for benchmarks.

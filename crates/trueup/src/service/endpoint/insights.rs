@@ -7,9 +7,9 @@ use super::super::parameters::Parameters;
 use super::super::snapshot::Snapshot;
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates, sections};
-use crate::Insight;
 use crate::access::Scope;
 use crate::query::{Accounts, DateRange};
+use crate::{Insight, Interrupt};
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "insights",
@@ -47,9 +47,9 @@ impl Service {
     /// account; by account, then date.
     ///
     /// # Errors
-    /// More match than the limits allow, or the dataset fails.
+    /// More match than the limits allow, it takes too long, or the dataset fails.
     pub fn insights(&self, scope: &Scope, range: Option<DateRange>) -> Result<Vec<Insight>, ServiceError> {
-        self.insights_of(&self.snapshot(), scope, range)
+        self.insights_of(&self.snapshot(), scope, range, &Interrupt::after(self.limits.deadline))
     }
 
     fn insights_of(
@@ -57,10 +57,11 @@ impl Service {
         snapshot: &Snapshot,
         scope: &Scope,
         range: Option<DateRange>,
+        interrupt: &Interrupt,
     ) -> Result<Vec<Insight>, ServiceError> {
         let limit = self.limits.documents;
         let accounts = Accounts::Only(scope.accounts().map(str::to_owned).collect());
-        let found = snapshot.dataset.insights(&accounts, range, limit)?;
+        let found = snapshot.dataset.insights(&accounts, range, limit, interrupt).map_err(ServiceError::query)?;
         if found.matched > limit {
             return Err(ServiceError::TooManyDocuments { matched: found.matched, limit });
         }
@@ -72,7 +73,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     let range = range(asked.parameters)?;
     let wanted: Vec<&str> = asked.parameters.list("fields").collect();
     let mut text = String::from("[");
-    for insight in service.insights_of(&asked.snapshot, &asked.scope, range)? {
+    for insight in service.insights_of(&asked.snapshot, &asked.scope, range, asked.interrupt)? {
         if text.len() > 1 {
             text.push(',');
         }
