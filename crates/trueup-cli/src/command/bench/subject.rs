@@ -71,7 +71,7 @@ impl Subject {
     fn answered(&self, query: &EventsQuery, pools: &[&ThreadPool], repeat: u32) -> Result<f64, Failure> {
         let ask = |pool: &ThreadPool| {
             (0..repeat).try_for_each(|_| {
-                pool.install(|| self.dataset.run(query, Execution::default())).map(|answer| drop(answer))
+                pool.install(|| self.dataset.run(query, Execution::default())).map(drop)
             })
         };
         let begun = Instant::now();
