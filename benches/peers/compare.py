@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Compares trueup with DuckDB, Polars, DataFusion and chDB on one dataset: see README.md beside it."""
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+import venv
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PEERS = ["duckdb", "polars", "datafusion", "chdb"]
+TEMPERATURES = ["hot", "cold", "precomputed"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=1_000_000, help="make a dataset of about so many events")
+    parser.add_argument("--accounts", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=2024)
+    parser.add_argument("--dataset", help="use this dataset, instead of making one")
+    parser.add_argument("--program", help="use this program, instead of building one")
+    parser.add_argument("--work", default=os.path.join(ROOT, "target", "peers"), help="where all that is made is kept")
+    parser.add_argument("--peers", type=lambda text: text.split(","), default=PEERS)
+    parser.add_argument("--query", action="append", help="ask only this question; repeat it for several")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=TEMPERATURES, help="of hot, cold, precomputed")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--json", help="write all figures here too")
+    return parser.parse_args()
+
+
+def inside(work):
+    """Runs this script in a virtual environment with the peers, which it makes if need be."""
+    folder = os.path.join(work, "venv")
+    python = os.path.join(folder, "bin", "python")
+    if os.path.realpath(sys.prefix) == os.path.realpath(folder):
+        return
+    requirements = os.path.join(HERE, "requirements.txt")
+    stamp = os.path.join(folder, "requirements.txt")
+    wanted = open(requirements).read()
+    if not os.path.exists(stamp) or open(stamp).read() != wanted:
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
+        with open(stamp, "w") as file:
+            file.write(wanted)
+    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
+
+
+def built():
+    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "trueup-cli"], cwd=ROOT, check=True)
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
+    return os.path.join(target, "release", "trueup")
+
+
+def made(program, options):
+    """The dataset: our generator's data, ingested."""
+    folder = os.path.join(options.work, f"data-{options.events}-{options.accounts}-{options.seed}")
+    if not os.path.exists(folder):
+        counts = ["--events", str(options.events), "--accounts", str(options.accounts), "--seed", str(options.seed)]
+        subprocess.run([program, "demo", folder, *counts], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+class Process:
+    """A program that answers a line by a line."""
+
+    def __init__(self, command, environment=None):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=HERE
+        )
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise EOFError(f"ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+
+class Trueup:
+    def __init__(self, program, dataset, threads):
+        command = [program, "bench", dataset, "--on-request", "--threads", str(threads)]
+        self.process = Process(command)
+
+    def ask(self, name, what):
+        return self.process.ask(f"{name} {what}")
+
+    def time(self, name, temperature):
+        return self.ask(name, "cold" if temperature == "cold" else "hot")["milliseconds"]
+
+
+class Peer:
+    def __init__(self, name, command):
+        self.name, self.command, self.failures = name, command, {}
+        self.start()
+
+    def start(self):
+        self.process = Process(self.command)
+        hello = self.process.read()
+        self.version, self.formulations = hello["version"], hello["formulations"]
+        say(f"{self.name} {self.version}: tables loaded in {hello['seconds']:.1f} s")
+
+    def ask(self, question, temperature, formulation, rows=False):
+        request = {"question": question, "temperature": temperature, "formulation": formulation, "rows": rows}
+        try:
+            return self.process.ask(json.dumps(request))
+        except (EOFError, BrokenPipeError) as error:
+            say(f"{self.name} is started again: {error}")
+            self.start()
+            return {"failed": f"the process {error}"}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def differences(question, expected, found):
+    """How a peer's rows differ from trueup's; empty if they do not."""
+    import measures
+
+    shown = (["start"] if question.is_split else []) + question.dimensions
+    by_key = {}
+    for key, gathered in found:
+        if tuple(key) in by_key:
+            return [f"{key} twice"]
+        by_key[tuple(key)] = gathered
+    wrong = []
+    for row in expected:
+        gathered = by_key.pop(tuple(row[name] for name in shown), None)
+        if gathered is None:
+            wrong.append(f"no row for {row}")
+            continue
+        for name in question.metrics:
+            value = measures.value(name, gathered)
+            if value != row[name]:
+                wrong.append(f"{name}: {value!r} instead of {row[name]!r} for {[row[name] for name in shown]}")
+    empty = ("rows", "adSpend", "managementFee", "clicks", "impressions")
+    for key, gathered in by_key.items():
+        # Spend of 0 that no event stands beside has no row.
+        if not question.needs_spend or any(gathered[name] for name in empty):
+            wrong.append(f"a row too many: {key} {gathered}")
+    return wrong
+
+
+def chosen(trueup, peers, questions, temperatures):
+    """Checks every answer of every peer in every formulation, and gives the faster formulation of each."""
+    import measures
+
+    best, wrong = {}, 0
+    for described in questions:
+        question = measures.Question(described)
+        expected = trueup.ask(question.name, "answer")["rows"]
+        described["rows"] = len(expected)
+        for peer in peers:
+            for temperature in temperatures:
+                formulations = peer.formulations if temperature != "precomputed" else peer.formulations[:1]
+                for formulation in formulations:
+                    answer = peer.ask(described, temperature, formulation, rows=True)
+                    what = (question.name, peer.name, temperature)
+                    if "failed" in answer:
+                        say(f"{' '.join(what)} {formulation}: {answer['failed']}")
+                        peer.failures[what] = answer["failed"]
+                        continue
+                    found = differences(question, expected, answer["rows"])
+                    for line in found[:3]:
+                        say(f"{' '.join(what)} {formulation}: {line}")
+                    if found:
+                        wrong += 1
+                        peer.failures[what] = "another answer"
+                        continue
+                    # Not the first: it may warm what later ones find warm.
+                    time = min(peer.ask(described, temperature, formulation)["milliseconds"], answer["milliseconds"])
+                    if what not in best or time < best[what][0]:
+                        best[what] = (time, formulation)
+                if what in best:
+                    say(f"{' '.join(what)}: equal, {best[what][1]}, {best[what][0]:.1f} ms")
+    return best, wrong
+
+
+def timed(trueup, peers, questions, temperatures, best, rounds):
+    """Medians of interleaved timings: trueup, a peer, trueup, the next peer, and so on."""
+    figures = []
+    for described in questions:
+        name = described["name"]
+        for temperature in temperatures:
+            able = [peer for peer in peers if (name, peer.name, temperature) in best]
+            ours, theirs = [], {peer.name: [] for peer in able}
+            trueup.time(name, temperature)
+            for _ in range(rounds):
+                for peer in able:
+                    ours.append(trueup.time(name, temperature))
+                    formulation = best[name, peer.name, temperature][1]
+                    theirs[peer.name].append(peer.ask(described, temperature, formulation).get("milliseconds", math.inf))
+            if not ours:
+                continue
+            medians = {peer: statistics.median(times) for peer, times in theirs.items()}
+            figures.append(
+                {
+                    "query": name,
+                    "rows": described["rows"],
+                    "temperature": temperature,
+                    "trueup": statistics.median(ours),
+                    "peers": medians,
+                    "formulations": {peer: best[name, peer, temperature][1] for peer in medians},
+                    "best": min(medians, key=medians.get),
+                    "ratio": min(medians.values()) / statistics.median(ours),
+                }
+            )
+            say(f"{name} {temperature}: {figures[-1]['trueup']:.2f} ms, {medians}, {figures[-1]['ratio']:.1f}x")
+    return figures
+
+
+def report(figures, peers, temperatures):
+    """Tables in Markdown."""
+    lines = []
+    for temperature in temperatures:
+        shown = [figure for figure in figures if figure["temperature"] == temperature]
+        if not shown:
+            continue
+        names = [peer.name for peer in peers]
+        lines += ["", f"**{temperature}** (medians in ms)", ""]
+        lines.append("| query | rows | trueup | " + " | ".join(names) + " | best peer / trueup |")
+        lines.append("|---|---:|---:|" + "---:|" * len(names) + "---:|")
+        for figure in shown:
+            cells = []
+            for peer in peers:
+                time = figure["peers"].get(peer.name)
+                failed = peer.failures.get((figure["query"], peer.name, temperature), "-")
+                cells.append(f"{time:,.1f}" if time is not None else failed)
+            ours = figure["trueup"]
+            lines.append(
+                f"| {figure['query']} | {figure['rows']:,} | {ours:,.3g} | {' | '.join(cells)} | {figure['ratio']:,.1f} |"
+                if ours < 100
+                else f"| {figure['query']} | {figure['rows']:,} | {ours:,.0f} | {' | '.join(cells)} | {figure['ratio']:,.1f} |"
+            )
+        ratios = [figure["ratio"] for figure in shown]
+        worst = min(shown, key=lambda figure: figure["ratio"])
+        mean = math.exp(statistics.mean(map(math.log, ratios)))
+        lines.append("")
+        lines.append(f"Geometric mean {mean:.1f}x, worst {worst['ratio']:.1f}x ({worst['query']}, {worst['best']}).")
+    return "\n".join(lines)
+
+
+def machine(options, events):
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.processor())
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return f"{events:,} events, seed {options.seed}; {model}, {os.cpu_count()} cores, {options.threads} threads; trueup at {commit}"
+
+
+def main():
+    options = arguments()
+    options.work = os.path.abspath(options.work)
+    inside(options.work)
+    import tables
+
+    program = os.path.abspath(options.program) if options.program else built()
+    dataset = os.path.abspath(options.dataset) if options.dataset else made(program, options)
+    folder = os.path.join(options.work, "tables-" + os.path.basename(dataset))
+    begun = time.time()
+    tables.write(dataset, folder)
+    say(f"tables for the peers made in {time.time() - begun:.0f} s")
+    trueup = Trueup(program, dataset, options.threads)
+    names = json.loads(subprocess.run([program, "bench", dataset, "--repeat", "1", "--format", "json"], check=True, capture_output=True).stdout)
+    questions = [trueup.ask(query["name"], "question") for query in names["queries"]]
+    if options.query:
+        questions = [question for question in questions if question["name"] in options.query]
+    command = lambda peer: [sys.executable, os.path.join(HERE, "worker.py"), peer, dataset, folder, str(options.threads)]
+    peers = [Peer(name, command(name)) for name in options.peers]
+    best, wrong = chosen(trueup, peers, questions, options.only)
+    figures = timed(trueup, peers, questions, options.only, best, options.rounds)
+    print(machine(options, names["events"]))
+    print("peers: " + ", ".join(f"{peer.name} {peer.version}" for peer in peers))
+    print(report(figures, peers, options.only))
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(figures, file, indent=1)
+    if wrong:
+        sys.exit(f"{wrong} answers differ from trueup's")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The tables that peers hold in memory, made of the dataset's files once, and what of them can be computed before a range is known."""
+
+import glob
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+STAGES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]
+
+# Fields of the suite that are stored as one of few texts; `opportunityId` alone is not.
+FEW = [
+    "account", "attributionCategory", "attributionChannel", "campaign", "conversionDetailedLabel", "customerStatus",
+    "normalizedBusinessUnit", "opportunityAgent", "technician",
+]  # fmt: skip
+
+# A day after all others.
+NEVER = 65_536
+
+
+def files(dataset, table):
+    """The files of a table, in order, as the dataset's newest manifest names them."""
+    manifest = max(glob.glob(os.path.join(dataset, "manifest-*.json")))
+    with open(manifest) as file:
+        named = json.dumps(json.load(file))
+    paths = sorted(glob.glob(os.path.join(dataset, table, "*.parquet")))
+    kept = [path for path in paths if os.path.basename(path) in named]
+    assert kept, f"no files of {table}"
+    return kept
+
+
+def numbered(dataset):
+    """For each file of events its path, and what to add to the numbers of its customers and of its rows, which count from 1."""
+    customers = rows = 0
+    for path in files(dataset, "events"):
+        yield path, customers, rows + 1
+        metadata = pq.ParquetFile(path).metadata
+        rows += metadata.num_rows
+        numbers = pq.read_table(path, columns=["trueup.customer"]).column(0)
+        customers += pc.max(numbers).as_py() + 1
+
+
+def micros(amounts):
+    """Decimals with six digits after the point, in millionths."""
+    narrow = amounts.combine_chunks().cast(pa.decimal128(19, 6))
+    # A decimal of 128 bits is its low half, as all amounts fit one.
+    halves = np.frombuffer(narrow.buffers()[1], np.int64)[2 * narrow.offset : 2 * (narrow.offset + len(narrow))]
+    return pa.array(halves[::2], mask=np.asarray(narrow.is_null()))
+
+
+def events(dataset):
+    """The events, narrow, with the number of the customer and of the row, and what does not depend on the range."""
+    parts = []
+    for path, customer_offset, row_offset in numbered(dataset):
+        table = pq.read_table(path, columns=["trueup.customer", "type", "date", "total", "opportunityId", *FEW])
+        k = np.asarray(table.column("trueup.customer")).astype(np.int32) + np.int32(customer_offset)
+        stage = pc.index_in(table.column("type"), pa.array(STAGES)).combine_chunks()
+        columns = {
+            "k": pa.array(k),
+            "ord": pa.array(np.arange(row_offset, row_offset + table.num_rows, dtype=np.int32)),
+            "stage": stage.cast(pa.int8()),
+            "date": table.column("date"),
+            "total": micros(table.column("total")),
+            "opportunityId": table.column("opportunityId"),
+        }
+        for name in FEW:
+            columns[name] = table.column(name)
+        parts.append(pa.table(columns))
+    table = pa.concat_tables(parts).combine_chunks()
+    for name in FEW:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).dictionary_encode().combine_chunks())
+    for name, column in precomputed(table).items():
+        table = table.append_column(name, column)
+    return table
+
+
+def precomputed(table):
+    """`first`: the event is its customer's first. `first_of_stage`: the first of its stage. `met`: a bit for each stage that the
+    customer ever meets. `last_cancel`: the number of its last cancellation, 0 without one. `next_cancel`: the day of the next
+    cancellation after the event."""
+    k, order, stage = (np.asarray(table.column(name)) for name in ("k", "ord", "stage"))
+    days = np.asarray(table.column("date").cast(pa.int32()))
+    first = np.concatenate([[True], k[1:] != k[:-1]])
+    starts = np.flatnonzero(first)
+    lengths = np.diff(np.append(starts, len(k)))
+    met = np.repeat(np.bitwise_or.reduceat((1 << stage.astype(np.int64)).astype(np.uint8), starts), lengths)
+    last_cancel = np.repeat(np.maximum.reduceat(np.where(stage == 5, order, 0), starts), lengths)
+    first_of_stage = np.zeros(len(k), bool)
+    for number in range(6):
+        at = np.flatnonzero(stage == number)
+        if len(at):
+            first_of_stage[at[np.concatenate([[True], k[at][1:] != k[at][:-1]])]] = True
+    canceled = np.flatnonzero(stage == 5)
+    next_cancel = np.full(len(k), NEVER, np.int32)
+    if len(canceled):
+        place = np.searchsorted(canceled, np.arange(len(k)), side="right")
+        follows = canceled[np.minimum(place, len(canceled) - 1)]
+        is_own = (place < len(canceled)) & (k[follows] == k)
+        next_cancel[is_own] = days[follows[is_own]]
+    return {
+        "first": pa.array(first),
+        "first_of_stage": pa.array(first_of_stage),
+        "met": pa.array(met.astype(np.int8)),
+        "last_cancel": pa.array(last_cancel.astype(np.int32)),
+        "next_cancel": pa.array(next_cancel).cast(pa.date32()),
+    }
+
+
+def spend(dataset):
+    """The rows of spend, money in millionths."""
+    parts = [pq.read_table(path) for path in files(dataset, "spend")]
+    table = pa.concat_tables(parts).combine_chunks()
+    for name in ("adSpend", "managementFee"):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, micros(table.column(name)))
+    for name in ("account", "attributionCategory", "attributionChannel", "campaign"):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).dictionary_encode().combine_chunks())
+    return table
+
+
+def accounts(dataset):
+    return pa.concat_tables([pq.read_table(path) for path in files(dataset, "accounts")])
+
+
+def write(dataset, folder):
+    """Writes the tables as Arrow files, unless they are there."""
+    os.makedirs(folder, exist_ok=True)
+    for name, make in (("events", events), ("spend", spend), ("accounts", accounts)):
+        path = os.path.join(folder, name + ".arrow")
+        if not os.path.exists(path):
+            table = make(dataset)
+            with pa.OSFile(path + ".part", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+            os.rename(path + ".part", path)
+
+
+def read(folder, name):
+    with pa.memory_map(os.path.join(folder, name + ".arrow")) as file:
+        return pa.ipc.open_file(file).read_all()

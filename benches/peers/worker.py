@@ -1,0 +1,55 @@
+"""One peer in a process of its own: it answers lines of JSON on stdin by lines of JSON on stdout."""
+
+import importlib
+import json
+import sys
+import time
+import traceback
+
+import pyarrow as pa
+from measures import Question
+from statements import STATES
+
+
+def rows(result, question):
+    """The rows of an answer: dimensions to measures, as the comparison takes them."""
+    for row in result.to_pylist() if isinstance(result, pa.Table) else result:
+        key = []
+        if question.is_split:
+            sub = row["sub"]
+            sub = sub.decode() if isinstance(sub, bytes) else str(sub)
+            key.append(max(sub[:10], question.start))
+        for name in question.dimensions:
+            value = row[name]
+            if name == "adjustedType":
+                value = STATES[value]
+            key.append(value.decode() if isinstance(value, bytes) else "" if value is None else str(value))
+        yield [key, {name: int(row[name] or 0) for name in question.measures}]
+
+
+def main(module, dataset, folder, threads):
+    Peer = importlib.import_module("peer_" + module).Peer
+    begun = time.perf_counter()
+    peer = Peer(dataset, folder, int(threads))
+    seconds = time.perf_counter() - begun
+    answer = {"version": Peer.version, "formulations": list(Peer.FORMULATIONS), "seconds": seconds}
+    print(json.dumps(answer), flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        question = Question(request["question"])
+        try:
+            begun = time.perf_counter()
+            result = peer.run(question, request["temperature"], request["formulation"])
+            answer = {"milliseconds": (time.perf_counter() - begun) * 1e3}
+            if request.get("rows"):
+                answer["rows"] = list(rows(result, question))
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            traceback.print_exc(limit=-1)
+            answer = {"failed": f"{type(error).__name__}: {error}".split("\n")[0][:300]}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
