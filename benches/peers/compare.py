@@ -105,7 +105,8 @@ class Peer:
         self.start()
 
     def start(self):
-        self.process = Process(self.command)
+        # Polars takes the number of its threads from the environment.
+        self.process = Process(self.command, os.environ | {"POLARS_MAX_THREADS": self.command[-1]})
         hello = self.process.read()
         self.version, self.formulations = hello["version"], hello["formulations"]
         say(f"{self.name} {self.version}: tables loaded in {hello['seconds']:.1f} s")

@@ -38,8 +38,7 @@ def numbered(dataset):
     customers = rows = 0
     for path in files(dataset, "events"):
         yield path, customers, rows + 1
-        metadata = pq.ParquetFile(path).metadata
-        rows += metadata.num_rows
+        rows += pq.ParquetFile(path).metadata.num_rows
         numbers = pq.read_table(path, columns=["trueup.customer"]).column(0)
         customers += pc.max(numbers).as_py() + 1
 
