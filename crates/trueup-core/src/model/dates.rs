@@ -5,7 +5,8 @@ use super::columns::{DATE, DATE_TIME};
 use super::fault::{Reason, RowFaults};
 use super::instant::{format_date_time, local_date};
 use crate::Day;
-use arrow_array::{Date32Array, StringArray, TimestampMicrosecondArray};
+use arrow_array::iterator::ArrayIter;
+use arrow_array::{ArrayAccessor, Date32Array, TimestampMicrosecondArray};
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 use hashbrown::HashMap;
@@ -35,15 +36,20 @@ pub(super) struct Dates {
 
 impl Dates {
     /// The date of every row; null for those with a fault.
-    pub(super) fn resolve(&self, accounts: &StringArray, zones: &Zones, faults: &mut RowFaults) -> Date32Array {
+    pub(super) fn resolve<'a>(
+        &self,
+        accounts: impl ArrayAccessor<Item = &'a str>,
+        zones: &Zones,
+        faults: &mut RowFaults,
+    ) -> Date32Array {
         let mut last = ("", zones.of_account(""));
-        let resolve = |(row, account): (usize, Option<&str>)| {
+        let resolve = |(row, account): (usize, Option<&'a str>)| {
             // A date that is refused reads as none; that is not to be blamed on the row again.
             let account = account.filter(|_| !faults.has(row))?;
             let day = self.days.as_ref().and_then(|days| days[row]);
             let instant = self.instants.as_ref().and_then(|instants| instants[row]);
             if account != last.0 {
-                last = (account_key(accounts, row), zones.of_account(account));
+                last = (account, zones.of_account(account));
             }
             match decide(day, instant, last.1) {
                 Ok(day) => Some(i32::from(day.number())),
@@ -58,17 +64,13 @@ impl Dates {
                 }
             }
         };
-        accounts.iter().enumerate().map(resolve).collect()
+        ArrayIter::new(accounts).enumerate().map(resolve).collect()
     }
 
     /// The stored column `dateTime` of as many rows.
     pub(super) fn into_date_times(self, rows: usize) -> TimestampMicrosecondArray {
         self.instants.map_or_else(|| TimestampMicrosecondArray::new_null(rows), Into::into).with_timezone("UTC")
     }
-}
-
-fn account_key(accounts: &StringArray, row: usize) -> &str {
-    accounts.value(row)
 }
 
 fn shown(instant: i64) -> String {

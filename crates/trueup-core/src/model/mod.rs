@@ -7,6 +7,7 @@ mod columns;
 mod concat;
 mod count;
 mod dates;
+mod events;
 mod fault;
 mod grouping;
 mod instant;
@@ -26,11 +27,12 @@ pub use columns::{
     stored_event_schema,
 };
 pub use concat::concat_events;
+pub use events::EventKeys;
 pub use fault::{Fault, Reason, SchemaFault, TableFault};
 pub use instant::format_date_time;
 pub use latest::keep_latest;
 pub use normalize::{EventNormalizer, Normalized};
-pub use order::{Sorted, sort_events};
+pub use order::{Order, Sorted, order_events, sort_events};
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
 pub use stage::Stage;
 

@@ -9,11 +9,16 @@ use super::columns::{
 };
 use super::dates::{Dates, Zones};
 use super::fault::{Fault, Reason, RowFaults, SchemaFault};
-use super::keys::{read_accounts, read_ids};
+use super::keys::{check_accounts, is_sound, read_ids, refuse_empty};
 use super::render::Cells;
 use super::stage::Stage;
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::iterator::ArrayIter;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayAccessor, ArrayRef, BooleanArray, RecordBatch, StringArray, TypedDictionaryArray, new_null_array,
+};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use std::sync::Arc;
 
@@ -71,6 +76,7 @@ pub struct EventNormalizer {
     extra: Vec<usize>,
     ignored: Vec<String>,
     zones: Zones,
+    keeps_codes: bool,
 }
 
 impl EventNormalizer {
@@ -112,7 +118,26 @@ impl EventNormalizer {
             extra: extra.into_iter().map(|(_, at)| at).collect(),
             ignored,
             zones: Zones::of(accounts),
+            keeps_codes: false,
         })
+    }
+
+    /// Leaves texts that are given as dictionaries with keys of 32 bits as they are, in the columns `account`, `type` and the
+    /// dimensions: batches have that type there, and all else is as before. A dictionary may then hold texts that no row has.
+    #[must_use]
+    pub fn keeping_codes(mut self) -> Self {
+        self.keeps_codes = true;
+        let codes = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let origins =
+            [(0, self.account), (2, self.stage)].into_iter().chain((LEADING.len()..).zip(self.extra.iter().copied()));
+        let mut fields: Vec<FieldRef> = self.stored.fields().iter().cloned().collect();
+        for (at, origin) in origins {
+            if *self.given.field(origin).data_type() == codes {
+                fields[at] = Arc::new(fields[at].as_ref().clone().with_data_type(codes.clone()));
+            }
+        }
+        self.stored = Arc::new(Schema::new(fields));
+        self
     }
 
     /// The columns that are not taken, because their names are those of computed fields or metrics, in the order given.
@@ -135,22 +160,30 @@ impl EventNormalizer {
         check_same(&self.given, batch)?;
         let cells = |at: usize| Cells::new(self.given.field(at).name(), batch.column(at));
         let mut faults = RowFaults::default();
-        let accounts = read_accounts(&cells(self.account)?, &mut faults)?;
+        let accounts = self.texts(batch, self.account, &mut faults)?;
+        refuse_empty(&accounts, ACCOUNT, &mut faults);
+        match coded(&accounts) {
+            Some(keys) if keys.values().iter().flatten().all(is_sound) => {}
+            Some(keys) => check_accounts(keys, ACCOUNT, &mut faults),
+            None => check_accounts(accounts.as_string::<i32>(), ACCOUNT, &mut faults),
+        }
         let opportunities = read_ids(&cells(self.opportunity_id)?, &mut faults)?;
-        let stages = cells(self.stage)?.texts(&mut faults)?;
-        for (row, stage) in stages.iter().enumerate() {
-            if stage.and_then(Stage::from_name).is_none() {
-                faults.add(row, TYPE, stage.unwrap_or_default(), Reason::Stage);
-            }
+        let stages = self.texts(batch, self.stage, &mut faults)?;
+        match coded(&stages) {
+            Some(names) => check_stages(names, &mut faults),
+            None => check_stages(stages.as_string::<i32>(), &mut faults),
         }
         let dates = Dates {
             days: self.date.map(|at| read_days(&cells(at)?, &mut faults)).transpose()?,
             instants: self.date_time.map(|at| read_instants(&cells(at)?, &mut faults)).transpose()?,
         };
-        let date = dates.resolve(&accounts, &self.zones, &mut faults);
+        let date = match coded(&accounts) {
+            Some(keys) => dates.resolve(keys, &self.zones, &mut faults),
+            None => dates.resolve(accounts.as_string::<i32>(), &self.zones, &mut faults),
+        };
         let date_time = dates.into_date_times(batch.num_rows());
         let mut columns: Vec<ArrayRef> =
-            vec![Arc::new(accounts), Arc::new(opportunities), Arc::new(stages), Arc::new(date), Arc::new(date_time)];
+            vec![accounts, Arc::new(opportunities), stages, Arc::new(date), Arc::new(date_time)];
         let absent = |at: usize| new_null_array(self.stored.field(at).data_type(), batch.num_rows());
         columns.push(match self.event_id {
             Some(at) => Arc::new(cells(at)?.texts(&mut faults)?),
@@ -161,9 +194,38 @@ impl EventNormalizer {
             None => absent(columns.len()),
         });
         for at in &self.extra {
-            columns.push(Arc::new(cells(*at)?.texts(&mut faults)?));
+            columns.push(self.texts(batch, *at, &mut faults)?);
         }
         Normalized::new(self.stored.clone(), columns, faults)
+    }
+
+    /// The texts of a column: as keys into distinct ones, if it is given so and that is wanted.
+    fn texts(&self, batch: &RecordBatch, at: usize, faults: &mut RowFaults) -> Result<ArrayRef, ArrowError> {
+        if self.keeps_codes
+            && let Some(coded) = Cells::coded(batch.column(at))
+        {
+            return Ok(Arc::new(coded));
+        }
+        Ok(Arc::new(Cells::new(self.given.field(at).name(), batch.column(at))?.texts(faults)?))
+    }
+}
+
+/// The texts behind the keys of a column, if it has such.
+fn coded(column: &ArrayRef) -> Option<TypedDictionaryArray<'_, Int32Type, StringArray>> {
+    column.as_dictionary_opt::<Int32Type>()?.downcast_dict()
+}
+
+fn check_stages<'a>(names: impl ArrayAccessor<Item = &'a str>, faults: &mut RowFaults) {
+    let mut last = "";
+    for (row, name) in ArrayIter::new(names).enumerate() {
+        let name = name.unwrap_or_default();
+        if name != last || name.is_empty() {
+            if Stage::from_name(name).is_none() {
+                faults.add(row, TYPE, name, Reason::Stage);
+                continue;
+            }
+            last = name;
+        }
     }
 }
 

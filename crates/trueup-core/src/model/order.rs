@@ -1,5 +1,6 @@
 //! The order of events: customers by account and start, and inside a customer its history.
 
+use super::events::EventKeys;
 use super::grouping::Grouping;
 use super::normalize::too_many_rows;
 use super::stage::Stage;
@@ -21,6 +22,15 @@ pub struct Sorted {
     pub customers: Vec<u32>,
 }
 
+/// Which events come after which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The rows, as numbers among the keys.
+    pub rows: Vec<u32>,
+    /// Customer `i` has `rows[customers[i]..customers[i + 1]]`; one number more than there are customers.
+    pub customers: Vec<u32>,
+}
+
 /// Sorts stored events. The result does not depend on the order in which they are given.
 ///
 /// A customer's own order is that by date; `dateTime` (absent: before all others of its date for lead-originated, after them for
@@ -29,17 +39,42 @@ pub struct Sorted {
 /// # Errors
 /// The batch is not in stored form, or is too large.
 pub fn sort_events(batch: &RecordBatch) -> Result<Sorted, ArrowError> {
-    let len = u32::try_from(batch.num_rows()).map_err(|_| too_many_rows(batch.num_rows()))?;
     let events = StoredEvents::of(batch)?;
-    let histories = Histories { stages: stages(events.stage)?, events };
-    let (order, customers) = histories.sorted(len);
-    if order.iter().zip(0..).all(|(row, at)| *row == at) {
-        return Ok(Sorted { batch: batch.clone(), customers });
+    let keys = EventKeys {
+        accounts: account_ranks(events.account)?,
+        opportunity_ids: texts(events.opportunity_id),
+        stages: stages(events.stage)?,
+        dates: events.date.values().to_vec(),
+        date_times: events.date_time.iter().collect(),
+        event_ids: texts(events.event_id),
+    };
+    let total = |row: usize| events.total.is_valid(row).then(|| events.total.value(row));
+    let order = order_events(&keys, &|one, other| {
+        let compare = |column: &&StringArray| text(column, one).cmp(text(column, other));
+        total(one)
+            .cmp(&total(other))
+            .then_with(|| events.extra.iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+    })?;
+    if order.rows.iter().zip(0..).all(|(row, at)| *row == at) {
+        return Ok(Sorted { batch: batch.clone(), customers: order.customers });
     }
-    let order = UInt32Array::from(order);
+    let rows = UInt32Array::from(order.rows);
     let columns: Result<Vec<ArrayRef>, _> =
-        batch.columns().par_iter().map(|column| take(column, &order, None)).collect();
-    Ok(Sorted { batch: RecordBatch::try_new(batch.schema(), columns?)?, customers })
+        batch.columns().par_iter().map(|column| take(column, &rows, None)).collect();
+    Ok(Sorted { batch: RecordBatch::try_new(batch.schema(), columns?)?, customers: order.customers })
+}
+
+/// Puts events in the order of a dataset, as [`sort_events`] does. `compare_rest` compares, of two rows, the totals and then the other
+/// columns by name, absent first; it is asked only where the keys do not decide.
+///
+/// # Errors
+/// There are too many rows.
+pub fn order_events(
+    keys: &EventKeys<'_>,
+    compare_rest: &dyn Fn(usize, usize) -> Ordering,
+) -> Result<Order, ArrowError> {
+    let len = u32::try_from(keys.len()).map_err(|_| too_many_rows(keys.len()))?;
+    Ok(Histories { keys, compare_rest }.sorted(len))
 }
 
 fn stages(names: &StringArray) -> Result<Vec<Stage>, ArrowError> {
@@ -50,9 +85,25 @@ fn stages(names: &StringArray) -> Result<Vec<Stage>, ArrowError> {
     names.iter().map(|name| stage(name.unwrap_or_default())).collect()
 }
 
+/// For each row the place of its account among all accounts.
+fn account_ranks(keys: &StringArray) -> Result<Vec<u32>, ArrowError> {
+    let len = u32::try_from(keys.len()).map_err(|_| too_many_rows(keys.len()))?;
+    let hasher = DefaultHashBuilder::default();
+    let groups =
+        Grouping::of(len, |row| hasher.hash_one(keys.value(row)), |one, other| keys.value(one) == keys.value(other));
+    let mut by_key: Vec<(&str, usize)> =
+        groups.first_row.iter().map(|row| keys.value(*row as usize)).zip(0..).collect();
+    by_key.sort_unstable();
+    let mut ranks = vec![0_u32; by_key.len()];
+    for ((_, group), rank) in by_key.into_iter().zip(0..) {
+        ranks[group] = rank;
+    }
+    Ok(groups.of_row.into_iter().map(|group| ranks[group as usize]).collect())
+}
+
 struct Histories<'a> {
-    stages: Vec<Stage>,
-    events: StoredEvents<'a>,
+    keys: &'a EventKeys<'a>,
+    compare_rest: &'a dyn Fn(usize, usize) -> Ordering,
 }
 
 /// What orders customers, and the number of their group.
@@ -65,14 +116,13 @@ struct Customer<'a> {
 
 impl Histories<'_> {
     /// All rows in order, and where each customer begins.
-    fn sorted(&self, len: u32) -> (Vec<u32>, Vec<u32>) {
-        let accounts = self.account_ranks(len);
-        let opportunities = self.events.opportunity_id;
+    fn sorted(&self, len: u32) -> Order {
+        let (accounts, opportunities) = (&self.keys.accounts, &self.keys.opportunity_ids);
         let hasher = DefaultHashBuilder::default();
         let groups = Grouping::of(
             len,
-            |row| hasher.hash_one((accounts[row], opportunities.value(row))),
-            |one, other| accounts[one] == accounts[other] && opportunities.value(one) == opportunities.value(other),
+            |row| hasher.hash_one((accounts[row], opportunities[row])),
+            |one, other| accounts[one] == accounts[other] && opportunities[one] == opportunities[other],
         );
         let rows = groups.rows();
         let mut customers: Vec<Customer<'_>> = (0_u32..)
@@ -80,52 +130,33 @@ impl Histories<'_> {
             .map(|(group, first)| Customer {
                 account: accounts[*first as usize],
                 start: self.start(rows.of_group(group)),
-                opportunity_id: opportunities.value(*first as usize),
+                opportunity_id: opportunities[*first as usize],
                 group,
             })
             .collect();
-        customers.par_sort_unstable_by(|one, other| {
+        customers.sort_unstable_by(|one, other| {
             let key = |customer: &Customer<'_>| (customer.account, customer.start);
             key(one).cmp(&key(other)).then_with(|| one.opportunity_id.cmp(other.opportunity_id))
         });
-        let mut order = Vec::with_capacity(len as usize);
-        let mut starts = Vec::with_capacity(customers.len() + 1);
+        let mut order =
+            Order { rows: Vec::with_capacity(len as usize), customers: Vec::with_capacity(customers.len() + 1) };
         let mut start = 0;
         let mut history = Vec::new();
         for customer in &customers {
-            starts.push(start);
+            order.customers.push(start);
             self.sort_history(rows.of_group(customer.group), &mut history);
             for (_, row) in &history {
-                order.push(*row);
+                order.rows.push(*row);
                 start += 1;
             }
         }
-        starts.push(start);
-        (order, starts)
-    }
-
-    /// For each row the place of its account among all accounts.
-    fn account_ranks(&self, len: u32) -> Vec<u32> {
-        let keys = self.events.account;
-        let hasher = DefaultHashBuilder::default();
-        let groups = Grouping::of(
-            len,
-            |row| hasher.hash_one(keys.value(row)),
-            |one, other| keys.value(one) == keys.value(other),
-        );
-        let mut by_key: Vec<(&str, usize)> =
-            groups.first_row.iter().map(|row| keys.value(*row as usize)).zip(0..).collect();
-        by_key.sort_unstable();
-        let mut ranks = vec![0_u32; by_key.len()];
-        for ((_, group), rank) in by_key.into_iter().zip(0..) {
-            ranks[group] = rank;
-        }
-        groups.of_row.into_iter().map(|group| ranks[group as usize]).collect()
+        order.customers.push(start);
+        order
     }
 
     /// The earliest date of some rows.
     fn start(&self, rows: &[u32]) -> i32 {
-        rows.iter().map(|row| self.events.date.value(*row as usize)).min().unwrap_or_default()
+        rows.iter().map(|row| self.keys.dates[*row as usize]).min().unwrap_or_default()
     }
 
     /// The rows of one customer in its own order, into `history`.
@@ -141,26 +172,27 @@ impl Histories<'_> {
     }
 
     fn moment(&self, row: usize) -> Moment {
-        let (times, stage) = (self.events.date_time, self.stages[row]);
-        let time = match times.is_valid(row) {
-            true => Time::At(times.value(row)),
-            false if stage == Stage::LeadOriginated => Time::BeforeAll,
-            false => Time::AfterAll,
+        let stage = self.keys.stages[row];
+        let time = match self.keys.date_times[row] {
+            Some(micros) => Time::At(micros),
+            None if stage == Stage::LeadOriginated => Time::BeforeAll,
+            None => Time::AfterAll,
         };
-        (self.events.date.value(row), time, stage)
+        (self.keys.dates[row], time, stage)
     }
 
     /// What decides between events of one moment.
     fn compare_rest(&self, one: usize, other: usize) -> Ordering {
-        let total = |row| self.events.total.is_valid(row).then(|| self.events.total.value(row));
-        let texts = |column: &StringArray| text(column, one).cmp(text(column, other));
-        texts(self.events.event_id).then_with(|| total(one).cmp(&total(other))).then_with(|| {
-            self.events.extra.iter().map(|column| texts(column)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-        })
+        let ids = &self.keys.event_ids;
+        ids[one].cmp(ids[other]).then_with(|| (self.compare_rest)(one, other))
     }
 }
 
-/// The text of a row; empty if absent, which orders before all others.
+/// The texts of a column; empty if absent, which orders before all others.
+pub(super) fn texts(column: &StringArray) -> Vec<&str> {
+    column.iter().map(Option::unwrap_or_default).collect()
+}
+
 fn text(column: &StringArray, row: usize) -> &str {
     if column.is_valid(row) { column.value(row) } else { "" }
 }

@@ -10,7 +10,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, StringArray};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrow_select::nullif::nullif;
 use chrono::DateTime;
@@ -30,6 +30,19 @@ impl<'a> Cells<'a> {
         let plain = plain_type(values.data_type());
         let values = if *values.data_type() == plain { values.clone() } else { arrow_cast::cast(values, &plain)? };
         Ok(Self { column, values })
+    }
+
+    /// The texts of all rows as keys into distinct ones, if that is how they are given; null and the empty text have no key.
+    pub(super) fn coded(values: &ArrayRef) -> Option<DictionaryArray<Int32Type>> {
+        let coded = values.as_dictionary_opt::<Int32Type>()?;
+        let texts = coded.values().as_string_opt::<i32>()?;
+        let blank: Vec<bool> = texts.iter().map(|text| text.is_none_or(str::is_empty)).collect();
+        if !blank.contains(&true) {
+            return Some(coded.clone());
+        }
+        let filled = |key: &i32| !usize::try_from(*key).is_ok_and(|key| blank.get(key) == Some(&true));
+        let keys: Int32Array = coded.keys().iter().map(|key| key.filter(filled)).collect();
+        DictionaryArray::try_new(keys, coded.values().clone()).ok()
     }
 
     /// The text of a row's value; empty for a null.
