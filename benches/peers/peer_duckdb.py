@@ -8,7 +8,7 @@ STAGE = "CASE type " + " ".join(f"WHEN '{name}' THEN {stage}" for stage, name in
 
 
 class Peer:
-    FORMULATIONS = ("semi", "full")
+    FORMULATIONS = {"hot": ("semi", "full"), "cold": ("semi", "full"), "precomputed": ("semi",)}
     version = duckdb.__version__
 
     def __init__(self, dataset, folder, threads):
@@ -55,7 +55,7 @@ class Peer:
     def run(self, question, temperature, formulation):
         text = self.text(question, temperature, formulation)
         if temperature != "cold":
-            return self.connection.execute(text).to_arrow_table()
+            return self.connection.sql(text).to_arrow_table()
         with self.connect() as connection:
             connection.execute(
                 f"""CREATE VIEW events AS SELECT (file_index::BIGINT << 32) | "trueup.customer" AS k,
@@ -65,4 +65,4 @@ class Peer:
             for name in ("spend", "accounts"):
                 paths = tables.files(self.dataset, name)
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({paths})")
-            return connection.execute(text).to_arrow_table()
+            return connection.sql(text).to_arrow_table()

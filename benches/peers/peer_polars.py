@@ -18,7 +18,9 @@ col = pl.col
 
 
 class Peer:
-    FORMULATIONS = ("semi memory", "semi streaming", "full memory", "full streaming")
+    FORMULATIONS = dict.fromkeys(("hot", "cold"), ("semi memory", "semi streaming", "full memory", "full streaming")) | {
+        "precomputed": ("semi memory", "semi streaming")
+    }
     version = pl.__version__
 
     def __init__(self, dataset, folder, threads):
@@ -77,7 +79,8 @@ class Answer:
 
     def frame(self):
         q = self.q
-        keys = ["k", "sub"] if q.is_split else ["k"]
+        # Rows come in the order of customers and days, so that sub-ranges of customers are runs of rows, and numbered in order.
+        keys = ["run"] if q.is_split else ["k"]
         names = {"k", "ord", "stage"} | set(q.dimensions) - {"adjustedType"} | {field for field, _ in q.conditions}
         if self.measures & {"matchedCustomers", "unmatchedCustomers"}:
             names.add("customerStatus")
@@ -93,7 +96,12 @@ class Answer:
         if self.precomputed:
             names |= {"first", "first_of_stage", "met", "last_cancel"}
             more.append(self.rank().alias("rank"))
-        e = self.table("events").filter(self.in_range()).with_columns(more).select(*sorted(names), *(["sub"] if q.is_split else []), *(["rank"] if self.precomputed else []))
+        e = self.table("events").filter(self.in_range()).with_columns(more)
+        if q.is_split:
+            begins = (col("k") != col("k").shift()) | (col("sub") != col("sub").shift())
+            e = e.with_columns(run=begins.fill_null(True).cum_sum().set_sorted())
+            names |= {"run", "sub"}
+        e = e.select(sorted(names | ({"rank"} if self.precomputed else set())))
         r = e
         if self.needs_state:
             t = (self.states_precomputed if self.precomputed else self.states)(e, keys)
@@ -122,7 +130,11 @@ class Answer:
     def with_spend(self, grouped):
         dims = self.q.dimensions
         p = self.table("spend").filter(self.in_range())
-        spends = [self.micros(SPENDS[name]).alias(name) if name not in COUNTS else SPENDS[name].alias(name) for name in self.q.measures if name in SPENDS]
+        spends = [
+            (SPENDS[name] if name in COUNTS else self.micros(SPENDS[name])).alias(name)
+            for name in self.q.measures
+            if name in SPENDS
+        ]
         p = p.group_by(dims).agg(spends) if dims else p.select(spends)
         text = [col(name).cast(pl.String).fill_null("") for name in dims]
         grouped, p = grouped.with_columns(text), p.with_columns(text)
@@ -147,8 +159,7 @@ class Answer:
         columns = {"f": order.min(), "f1": first(1), "f2": first(2), "f3": first(3), "f4": last(4)}
         if "canceledAfterBooking" in self.measures:
             columns["lc"] = last(5)
-        names = {name: expression for name, expression in columns.items()}
-        return grouped_by_stage(self.of_history(e), ["k"], names)
+        return self.of_history(e).group_by("k").agg(**columns)
 
     def states(self, e, keys):
         order, stage = col("ord"), col("stage")
@@ -157,7 +168,7 @@ class Answer:
             columns["closed"] = pl.when(stage == 4).then(col("total")).sum()
         if "canceledAfterBooking" in self.measures:
             columns["b1"] = pl.when(stage == 1).then(order).min()
-        s = grouped_by_stage(e, keys, columns)
+        s = e.group_by(keys).agg(**columns)
         state, state_ord = pl.when(col("m4") > 0).then(4), pl.when(col("m4") > 0).then(col("m4"))
         for number in (3, 2, 1, 0):
             live = col(f"m{number}") > col("m5")
@@ -195,7 +206,7 @@ class Answer:
             columns["b1"] = pl.when(stage == 1).then(col("ord")).min()
         if self.needs_live_sums:
             columns |= live_sums(rank == 4, rank == 3)
-        s = grouped_by_stage(e, keys, columns)
+        s = e.group_by(keys).agg(**columns)
         top = col("top") // FAR
         state = pl.when(top == 0).then(5).otherwise(top - 1).cast(pl.Int8)
         return s.with_columns(state=state, state_ord=(col("top") % FAR).cast(pl.Int32)).drop("top")
@@ -269,10 +280,6 @@ def live_sums(sold, estimated):
         "es": pl.when(estimated).then(amount).sum(),
         "en": (estimated & amount.is_not_null()).sum(),
     }
-
-
-def grouped_by_stage(events, keys, columns):
-    return events.group_by(keys).agg(**columns)
 
 
 COUNTS = {"clicks", "impressions"}

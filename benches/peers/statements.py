@@ -59,6 +59,9 @@ class Dialect:
     def quotient(self, one, other):
         return f"({one} // {other})"
 
+    def bit(self, number, bit):
+        return f"({number} & {1 << bit}) > 0"
+
     def date(self, text):
         return f"DATE '{text}'"
 
@@ -205,7 +208,7 @@ class Statement:
 
     def states_precomputed(self):
         keys = ["k", "sub"] if self.q.is_split else ["k"]
-        columns = [*keys, "max(CAST(rank AS BIGINT) * 1099511627776 + ord) AS top"]
+        columns = [*keys, "max(CAST(rank AS BIGINT) * 1099511627776 + ord) AS best"]
         if "bookedCustomers" in self.q.measures:
             columns.append("max(CASE WHEN stage = 1 THEN 1 ELSE 0 END) AS has_booked")
         if "canceledCustomers" in self.q.measures:
@@ -220,13 +223,13 @@ class Statement:
                 "sum(total) FILTER (WHERE rank = 3) AS es",
                 "count(total) FILTER (WHERE rank = 3) AS en",
             ]
-        state = f"{self.d.quotient('top', '1099511627776')}"
+        state = f"{self.d.quotient('best', '1099511627776')}"
         named = [column.split(" AS ")[-1] for column in columns if not column.startswith("max(CAST(rank")]
         named = [f"{name} > 0 AS {name[4:]}" if name.startswith("has_") else name for name in named]
         state = f"CASE WHEN {state} = 0 THEN 5 ELSE {state} - 1 END AS state"
         return [
             f"s AS (SELECT {', '.join(columns)} FROM e GROUP BY {', '.join(keys)})",
-            f"t AS (SELECT {', '.join(named)}, {state}, top % 1099511627776 AS state_ord FROM s)",
+            f"t AS (SELECT {', '.join(named)}, {state}, best % 1099511627776 AS state_ord FROM s)",
         ]
 
     def grouped(self):
@@ -249,6 +252,8 @@ class Statement:
                 source.append("JOIN h ON e.k = h.k")
             elif self.needs_leads:
                 source.append("LEFT JOIN h ON e.ord = h.f")
+        if set(self.q.measures) & set(GRADES):
+            source.append('LEFT JOIN (SELECT account AS graded FROM accounts WHERE "leadGrading") AS a ON e.account = a.graded')
         where = " AND ".join(self.condition(*condition) for condition in self.q.conditions)
         text = f"SELECT {', '.join(columns)}\n{' '.join(source)}"
         return text + (f"\nWHERE {where}" if where else "") + (f"\nGROUP BY {', '.join(by)}" if by else "")
@@ -267,7 +272,7 @@ class Statement:
         money = lambda sum: f"coalesce({sum}, 0)"
         state = "e.ord = t.state_ord"
         if self.precomputed:
-            first, met = "e.first", lambda stage: f"e.met & {1 << stage} > 0"
+            first, met = "e.first", lambda stage: self.d.bit("e.met", stage)
             first_of = lambda stage: f"(e.stage = {stage} AND e.first_of_stage)"
             last_cancel, live = "e.last_cancel", "t"
         else:
@@ -277,8 +282,7 @@ class Statement:
             last_cancel, live = "h.lc", "l"
         lead = f"e.stage = 0 AND {first}"
         if name in GRADES:
-            graded = 'e.account IN (SELECT account FROM accounts WHERE "leadGrading")'
-            return where(f'e.stage = 0 AND e."conversionDetailedLabel" {GRADES[name]} AND {graded}')
+            return where(f'e.stage = 0 AND e."conversionDetailedLabel" {GRADES[name]} AND a.graded IS NOT NULL')
         if name == "opportunities" and not self.q.dimensions and not self.q.conditions:
             name = "customers"
         average = self.d.half_away(f"{live}.es", f"{live}.en")
@@ -304,7 +308,7 @@ class Statement:
             "payingCustomers": lambda: where(f"{state} AND t.state IN (3, 4)"),
             "bookedCustomers": lambda: where(f"{state} AND t.booked"),
             "canceledCustomers": lambda: where(f"{state} AND t.canceled"),
-            "canceledAfterBooking": lambda: where(f"{state} AND {last_cancel} > t.b1"),
+            "canceledAfterBooking": lambda: where(f"{state} AND t.booked AND {last_cancel} > t.b1"),
             "opportunityAgents": lambda: f'count(DISTINCT CASE WHEN {state} THEN e."opportunityAgent" END)',
             "total": lambda: self.d.micros(money("sum(e.total)")),
             "closedRevenue": lambda: self.d.micros(money(f"sum(t.closed) FILTER (WHERE {state})")),

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -142,3 +143,7 @@ def write(dataset, folder):
 def read(folder, name):
     with pa.memory_map(os.path.join(folder, name + ".arrow")) as file:
         return pa.ipc.open_file(file).read_all()
+
+
+if __name__ == "__main__":
+    write(*sys.argv[1:])

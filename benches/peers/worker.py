@@ -4,11 +4,13 @@ import importlib
 import json
 import sys
 import time
-import traceback
+from datetime import date, timedelta
 
 import pyarrow as pa
 from measures import Question
 from statements import STATES
+
+EPOCH = date(1970, 1, 1)
 
 
 def rows(result, question):
@@ -17,10 +19,13 @@ def rows(result, question):
         key = []
         if question.is_split:
             sub = row["sub"]
-            sub = sub.decode() if isinstance(sub, bytes) else str(sub)
-            key.append(max(sub[:10], question.start))
+            # chDB hands out its days as numbers.
+            sub = EPOCH + timedelta(days=sub) if isinstance(sub, int) else sub
+            key.append(max(str(sub)[:10], question.start))
         for name in question.dimensions:
             value = row[name]
+            if name == "date" and isinstance(value, int):
+                value = EPOCH + timedelta(days=value)
             if name == "adjustedType":
                 value = STATES[value]
             key.append(value.decode() if isinstance(value, bytes) else "" if value is None else str(value))
@@ -32,7 +37,7 @@ def main(module, dataset, folder, threads):
     begun = time.perf_counter()
     peer = Peer(dataset, folder, int(threads))
     seconds = time.perf_counter() - begun
-    answer = {"version": Peer.version, "formulations": list(Peer.FORMULATIONS), "seconds": seconds}
+    answer = {"version": Peer.version, "formulations": Peer.FORMULATIONS, "seconds": seconds}
     print(json.dumps(answer), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
@@ -46,7 +51,6 @@ def main(module, dataset, folder, threads):
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            traceback.print_exc(limit=-1)
             answer = {"failed": f"{type(error).__name__}: {error}".split("\n")[0][:300]}
         print(json.dumps(answer), flush=True)
 
