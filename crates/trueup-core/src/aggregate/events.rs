@@ -2,10 +2,11 @@
 
 use super::Context;
 use super::coder::Coder;
-use super::facts::{STATE_BANK, grade, lanes, row_facts, state_bit, state_facts};
+use super::facts::{LANES, Lanes, STATE_BANK, grade, lanes, row_facts, state_bit, state_facts};
 use super::mask::{BoundTest, Truth};
 use super::merge::{Merged, Translation};
-use super::rows::Rows;
+use super::rows::{Rows, Segment};
+use super::state::State;
 use super::units::{Grain, Heads, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
@@ -42,8 +43,9 @@ struct Buffers {
     /// The slots of kept units.
     kept_slots: Vec<u32>,
     unit_slots: Vec<u32>,
-    row_slots: Vec<u32>,
     facts: Vec<u16>,
+    /// Per row, the sums of a bank's facts over the rows before it.
+    sums: Vec<Lanes>,
 }
 
 /// What a query is in one split.
@@ -156,11 +158,11 @@ impl<'a> Aggregation<'a> {
         self.rows.clear();
     }
 
-    /// Finds the slot of each unit and of each row; 0 if it does not pass the filter.
+    /// Finds the slot of each unit; 0 if it does not pass the filter.
     fn group(&mut self, bound: &mut Bound<'_>) {
         let Self { rows, heads, buffers, merged, .. } = self;
         let units = Units::new(bound.grain, rows, heads);
-        let Buffers { codes, sub_ranges, kept, kept_slots, unit_slots, row_slots, .. } = buffers;
+        let Buffers { codes, sub_ranges, kept, kept_slots, unit_slots, .. } = buffers;
         let is_filtered = bound.condition.is_some();
         if let Some(condition) = &mut bound.condition {
             let mut of_test = Vec::new();
@@ -199,18 +201,18 @@ impl<'a> Aggregation<'a> {
             unit_slots.resize(units.len(), 0);
             kept.iter().zip(&*kept_slots).for_each(|(unit, slot)| unit_slots[*unit as usize] = *slot);
         }
-        row_slots.clear();
-        match bound.grain {
-            Grain::Row => row_slots.extend_from_slice(unit_slots),
-            Grain::Segment => row_slots.extend(rows.segments.iter().map(|segment| unit_slots[*segment as usize])),
-        }
-        let dropped = if is_filtered { row_slots.iter().filter(|slot| **slot == 0).count() } else { 0 };
+        let is_dropped = |unit: usize| unit_slots[unit] == 0;
+        let dropped = match bound.grain {
+            _ if !is_filtered => 0,
+            Grain::Row => (0..rows.len()).filter(|row| is_dropped(*row)).count(),
+            Grain::Segment => rows.segments.iter().filter(|segment| is_dropped(**segment as usize)).count(),
+        };
         merged.rows += (rows.len() - dropped) as u64;
     }
 
     fn count_rows(&mut self, bound: &Bound<'_>) {
         let Self { rows, buffers, merged, .. } = self;
-        let Buffers { row_slots, facts, .. } = buffers;
+        let Buffers { unit_slots, facts, sums, .. } = buffers;
         let state = &mut merged.state;
         state.expect_rows(rows.len());
         if state.has_bank(0) || state.has_bank(1) {
@@ -229,13 +231,22 @@ impl<'a> Aggregation<'a> {
                     }
                 }
             }
-            let of_rows = || row_slots.iter().copied().zip(facts.iter().map(|facts| facts.to_le_bytes()));
-            state.count(0, of_rows().map(|(slot, [low, _])| (slot, lanes(low))));
-            state.count(1, of_rows().map(|(slot, [_, high])| (slot, lanes(high))));
+            for bank in 0..STATE_BANK {
+                if state.has_bank(bank) {
+                    let of_row = |row: usize| lanes(facts[row].to_le_bytes()[bank]);
+                    match bound.grain {
+                        Grain::Row => {
+                            state.count(bank, unit_slots.iter().zip(0..).map(|(slot, row)| (*slot, *of_row(row))))
+                        }
+                        Grain::Segment => count_segments(state, bank, unit_slots, rows, facts, sums),
+                    }
+                }
+            }
         }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
-            for (slot, event) in row_slots.iter().zip(&rows.events) {
-                state.add_money(*slot, place, totals.get(*event as usize).map_or(0, i128::from));
+            for (row, event) in rows.events.iter().enumerate() {
+                let slot = slot_of_row(bound.grain, unit_slots, rows, row);
+                state.add_money(slot, place, totals.get(*event as usize).map_or(0, i128::from));
             }
         }
     }
@@ -243,9 +254,10 @@ impl<'a> Aggregation<'a> {
     /// Counts what only state rows carry, and distinct customers.
     fn count_states(&mut self, bound: &mut Bound<'_>) {
         let Self { rows, buffers, merged, counted, .. } = self;
-        let (segments, row_slots) = (&rows.found.all, &buffers.row_slots);
+        let (segments, unit_slots) = (&rows.found.all, &buffers.unit_slots);
         let (layout, state) = (&self.context.layout, &mut merged.state);
-        let state_slot = |row: u32| row_slots[row as usize];
+        let grain = bound.grain;
+        let state_slot = |row: u32| slot_of_row(grain, unit_slots, rows, row as usize);
         if state.has_bank(STATE_BANK) {
             let per_segment = bound.grain == Grain::Segment;
             let opportunity = state_bit(Measure::Opportunities, true);
@@ -266,17 +278,17 @@ impl<'a> Aggregation<'a> {
                     let canceled = is_canceled_after_booking(bound.split, rows, segment.first as usize..end);
                     facts |= state_bit(Measure::CanceledAfterBooking, canceled);
                 }
-                (state_slot(segment.state_row), lanes(facts))
+                (state_slot(segment.state_row), *lanes(facts))
             });
             state.count(STATE_BANK, facts);
             if !per_segment && layout.has(Measure::Opportunities) {
                 counted.resize(merged.groups.len() + 1, 0);
                 let first = self.segments + 1;
-                let is_new = row_slots.iter().zip(&rows.segments).map(|(slot, segment)| {
+                let is_new = unit_slots.iter().zip(&rows.segments).map(|(slot, segment)| {
                     // A customer's rows of a sub-range come one after the other: it is new in the group if it was not counted last.
                     let segment = first + u64::from(*segment);
                     let is_new = std::mem::replace(&mut counted[*slot as usize], segment) != segment;
-                    (*slot, lanes(if is_new { opportunity } else { 0 }))
+                    (*slot, *lanes(if is_new { opportunity } else { 0 }))
                 });
                 state.count(STATE_BANK, is_new);
             }
@@ -296,6 +308,43 @@ impl<'a> Aggregation<'a> {
                 }
             }
         }
+    }
+}
+
+/// The slot of a row.
+fn slot_of_row(grain: Grain, unit_slots: &[u32], rows: &Rows, row: usize) -> u32 {
+    unit_slots[match grain {
+        Grain::Row => row,
+        Grain::Segment => rows.segments[row] as usize,
+    }]
+}
+
+/// Counts a bank's facts where all rows of a segment are of one group: each segment adds the difference of two running sums, so that
+/// its rows do not wait for each other at the group's counts.
+fn count_segments(state: &mut State, bank: usize, slots: &[u32], rows: &Rows, facts: &[u16], sums: &mut Vec<Lanes>) {
+    let segments = &rows.found.all;
+    sums.clear();
+    let mut sum: Lanes = [0; LANES];
+    for facts in facts {
+        sums.push(sum);
+        let lanes = lanes(facts.to_le_bytes()[bank]);
+        for lane in 0..LANES {
+            sum[lane] = sum[lane].wrapping_add(lanes[lane]);
+        }
+    }
+    sums.push(sum);
+    let end = |number: usize| segments.get(number + 1).map_or(rows.len(), |next| next.first as usize);
+    let difference = |(number, segment): (usize, &Segment)| {
+        let (before, after) = (&sums[segment.first as usize], &sums[end(number)]);
+        (slots[number], std::array::from_fn(|lane| after[lane].wrapping_sub(before[lane])))
+    };
+    // More rows than this in one chunk are one customer's.
+    if rows.len() <= usize::from(u16::MAX) {
+        return state.count(bank, segments.iter().enumerate().map(difference));
+    }
+    for (number, segment) in segments.iter().enumerate() {
+        let of_rows = facts[segment.first as usize..end(number)].iter();
+        state.count(bank, of_rows.map(|facts| (slots[number], *lanes(facts.to_le_bytes()[bank]))));
     }
 }
 

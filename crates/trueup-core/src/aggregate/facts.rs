@@ -15,8 +15,8 @@ pub(crate) const BANKS: usize = 3;
 /// The bank of facts that only state rows have.
 pub(crate) const STATE_BANK: usize = 2;
 
-/// What a row adds to a bank: 0 or 1 for each count.
-pub(crate) type Lanes = [u32; LANES];
+/// What a row adds to a bank: 0 or 1 for each count. Sums of so many rows as a chunk has fit too.
+pub(crate) type Lanes = [u16; LANES];
 
 /// The place of a measure that counts rows, over all banks.
 pub(crate) const fn lane(measure: Measure) -> usize {
@@ -39,7 +39,7 @@ static LANES_OF: [Lanes; 256] = {
     while byte < all.len() {
         let mut lane = 0;
         while lane < LANES {
-            all[byte][lane] = (byte >> lane & 1) as u32;
+            all[byte][lane] = (byte >> lane & 1) as u16;
             lane += 1;
         }
         byte += 1;

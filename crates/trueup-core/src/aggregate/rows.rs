@@ -6,6 +6,8 @@
 use super::Calendar;
 use crate::money;
 use crate::scan::{Amounts, Block, Histories, NO_MULTIPLE, NO_VALUE, Split, stage};
+use std::hint::select_unpredictable;
+use std::ops::Add;
 
 /// Rows, column by column, and their segments.
 #[derive(Debug, Default)]
@@ -29,8 +31,6 @@ pub(crate) struct Segment {
     pub(crate) sub_range: u32,
     /// The first row.
     pub(crate) first: u32,
-    /// The first row that no cancellation undid.
-    live_from: u32,
     /// The state row: the last row in the state.
     pub(crate) state_row: u32,
     /// Bit by stage: the stages that occur.
@@ -43,26 +43,49 @@ pub(crate) struct Segment {
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     pub(crate) all: Vec<Segment>,
-    /// Per segment, the customer's revenue in its state, in millionths; empty if not asked for.
+    /// Per segment, the customer's revenue in its state, in millionths; empty if not asked for, and of no meaning in states that earn
+    /// nothing.
     pub(crate) revenues: Vec<i128>,
+    narrow: Vec<Open<i64>>,
+    wide: Vec<Open<i128>>,
 }
 
-/// By stage: the stages that are still live after an event of it.
-const KEEPS: [u8; 8] = {
-    let mut keeps = [u8::MAX; 8];
-    keeps[stage::CANCELED as usize] = 0;
-    keeps
+/// A segment as far as rows have been read; amounts add up to `S`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open<S> {
+    /// The sum of the amounts that are live in the state.
+    sum: S,
+    /// How many they are.
+    count: u32,
+    sub_range: u32,
+    state_row: u32,
+    /// One after the last row.
+    end: u32,
+    met: u8,
+    /// How far the state is.
+    rank: u8,
+}
+
+/// By stage: how far it is, cancellations being no way at all.
+const RANKS: [u8; 8] = {
+    let mut ranks = [0; 8];
+    let mut code = 0;
+    while code < stage::COUNT {
+        ranks[code] = if code == stage::CANCELED as usize { 0 } else { code as u8 + 1 };
+        code += 1;
+    }
+    ranks
 };
 
-/// By the bits of live stages: the state.
-const STATES: [u8; 64] = {
-    let mut states = [stage::CANCELED; 64];
-    let mut live = 1_usize;
-    while live < states.len() {
-        states[live] = live.ilog2() as u8;
-        live += 1;
+/// By how far it is: the stage.
+const STAGES: [u8; stage::COUNT] = {
+    let mut stages = [stage::CANCELED; stage::COUNT];
+    let mut code = 0;
+    while code < stage::COUNT {
+        stages[RANKS[code] as usize] = code as u8;
+        code += 1;
     }
-    states
+    stages
 };
 
 impl Rows {
@@ -113,98 +136,92 @@ impl Rows {
 
     /// Finds the segments, with the revenue of each if `totals` are given.
     pub(crate) fn find_segments(&mut self, calendar: &Calendar, totals: Option<&Amounts>) {
-        self.cut(calendar);
-        self.place_states();
-        let (rows, found) = ((&*self.events, &*self.histories, &*self.segments), &mut self.found);
-        found.revenues.clear();
+        let (mut narrow, mut wide) = (std::mem::take(&mut self.found.narrow), std::mem::take(&mut self.found.wide));
+        self.found.revenues.clear();
         match totals {
-            None => {}
+            None => {
+                self.cut(calendar, |_| (0, false), &mut narrow);
+                self.found.close(&narrow);
+            }
             Some(Amounts::Narrow { unit, multiples }) => {
-                let value = |event: u32| Some(multiples[event as usize]).filter(|multiple| *multiple != NO_MULTIPLE);
-                found.add_revenues(rows, i128::from(*unit), |event| value(event).map(i128::from));
+                let amount =
+                    |event: u32| (i64::from(multiples[event as usize]), multiples[event as usize] != NO_MULTIPLE);
+                self.cut(calendar, amount, &mut narrow);
+                self.found.close(&narrow);
+                self.found.average(&narrow, i128::from(*unit));
             }
             Some(Amounts::Wide(micros)) => {
-                let value = |event: u32| Some(micros[event as usize]).filter(|micros| *micros != NO_VALUE);
-                found.add_revenues(rows, 1, |event| value(event).map(i128::from));
+                let amount = |event: u32| (i128::from(micros[event as usize]), micros[event as usize] != NO_VALUE);
+                self.cut(calendar, amount, &mut wide);
+                self.found.close(&wide);
+                self.found.average(&wide, 1);
             }
         }
+        (self.found.narrow, self.found.wide) = (narrow, wide);
     }
 
-    /// Cuts the rows into segments: consecutive rows of one customer and sub-range.
-    fn cut(&mut self, calendar: &Calendar) {
-        let all = &mut self.found.all;
+    /// Cuts the rows into segments, consecutive rows of one customer and sub-range, and finds the state of each, with the sum and the
+    /// number of the amounts that are live in it. `amount` is the amount of an event, and whether it has one.
+    ///
+    /// A segment's state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows
+    /// closed work, which is never undone. What was added up before no longer counts then.
+    fn cut<S: Copy + Default + Add<Output = S>>(
+        &mut self,
+        calendar: &Calendar,
+        amount: impl Fn(u32) -> (S, bool),
+        open: &mut Vec<Open<S>>,
+    ) {
+        const CLOSED: u8 = RANKS[stage::CLOSED as usize];
         self.segments.resize(self.events.len(), 0);
-        all.clear();
-        all.resize(self.events.len(), Segment::default());
+        open.resize(self.events.len(), Open::default());
         let (mut segment, mut customer, mut sub_range) = (u32::MAX, u32::MAX, u32::MAX);
-        let (mut met, mut live, mut first, mut live_from) = (0_u8, 0_u8, 0_u32, 0_u32);
-        let rows = self.customers.iter().zip(&self.days).zip(&self.histories).zip(&mut self.segments);
-        for (row, (((of, day), history), number)) in (0_u32..).zip(rows) {
+        let (mut met, mut furthest, mut state_row, mut sum, mut count) = (0_u8, 0_u8, 0_u32, S::default(), 0_u32);
+        let rows = self.customers.iter().zip(&self.days).zip(&self.histories).zip(&self.events).zip(&mut self.segments);
+        for (row, ((((of, day), history), event), number)) in (0_u32..).zip(rows) {
             let part = calendar.sub_range_at(*day);
             let is_new = (*of != customer) | (part != sub_range);
             (customer, sub_range) = (*of, part);
             segment = segment.wrapping_add(u32::from(is_new));
-            let code = usize::from(Histories::stage(*history));
-            // All ones where the segment goes on.
-            let old = u8::from(is_new).wrapping_sub(1);
-            met = (met & old) | 1 << code;
-            live = ((live & old) | 1 << code) & KEEPS[code];
-            first = if is_new { row } else { first };
-            live_from = if is_new { row } else { live_from };
-            live_from = if code == usize::from(stage::CANCELED) { row + 1 } else { live_from };
             *number = segment;
-            // The last row of a segment leaves what is true of all of it. The live stages stand where the state will.
-            all[segment as usize] = Segment { sub_range, first, live_from, state_row: 0, met, state: live };
+            let code = usize::from(Histories::stage(*history));
+            let rank = RANKS[code];
+            let cancels = (code == usize::from(stage::CANCELED)) & (furthest != CLOSED);
+            let replaces = is_new | (rank > furthest) | cancels;
+            let belongs = replaces | (rank == furthest);
+            furthest = select_unpredictable(replaces, rank, furthest);
+            state_row = select_unpredictable(belongs, row, state_row);
+            // All ones where the segment goes on.
+            met = (met & u8::from(is_new).wrapping_sub(1)) | 1 << code;
+            let (found, is_found) = amount(*event);
+            let counts = belongs & is_found;
+            sum = select_unpredictable(replaces, S::default(), sum) + select_unpredictable(counts, found, S::default());
+            count = (count & u32::from(replaces).wrapping_sub(1)) + u32::from(counts);
+            // The last row of a segment leaves what is true of all of it.
+            open[segment as usize] = Open { sum, count, sub_range, state_row, end: row + 1, met, rank: furthest };
         }
-        all.truncate(segment.wrapping_add(1) as usize);
-    }
-
-    /// Finds the state and the state row of each segment.
-    fn place_states(&mut self) {
-        for segment in &mut self.found.all {
-            // Closed work is never undone: then every row is live.
-            let closed = segment.met & (1 << stage::CLOSED) != 0;
-            let live = if closed { segment.met & !(1 << stage::CANCELED) } else { segment.state };
-            segment.live_from = if closed { segment.first } else { segment.live_from };
-            // Nothing live: the last row is a cancellation.
-            segment.state = STATES[usize::from(live)];
-        }
-        let mut state_row = 0;
-        for (row, (history, segment)) in (0_u32..).zip(self.histories.iter().zip(&self.segments)) {
-            let segment = &mut self.found.all[*segment as usize];
-            state_row = if Histories::stage(*history) == segment.state { row } else { state_row };
-            // A segment has a row in its state, which sets this right.
-            segment.state_row = state_row;
-        }
+        open.truncate(segment.wrapping_add(1) as usize);
     }
 }
 
 impl Segments {
-    /// Adds up the live amounts in each segment's state. `value` is an event's amount in `unit` millionths.
-    fn add_revenues(
-        &mut self,
-        (events, histories, segments): (&[u32], &[u8], &[u32]),
-        unit: i128,
-        value: impl Fn(u32) -> Option<i128>,
-    ) {
-        self.revenues.resize(self.all.len(), 0);
-        let mut current = u32::MAX;
-        let (mut sum, mut count) = (0_i128, 0_u64);
-        for (row, ((event, history), number)) in (0_u32..).zip(events.iter().zip(histories).zip(segments)) {
-            let segment = &self.all[*number as usize];
-            let is_new = *number != current;
-            current = *number;
-            let amount = value(*event);
-            let counts = (Histories::stage(*history) == segment.state) & (row >= segment.live_from) & amount.is_some();
-            sum = if is_new { 0 } else { sum } + if counts { amount.unwrap_or(0) } else { 0 };
-            count = if is_new { 0 } else { count } + u64::from(counts);
-            let is_average = (segment.state == stage::ESTIMATED) & (count > 1);
-            self.revenues[*number as usize] = if is_average { money::average(sum * unit, count) } else { sum * unit };
-        }
-        // Leads, bookings and cancellations earn nothing.
-        for (revenue, segment) in self.revenues.iter_mut().zip(&self.all) {
-            let earns = matches!(segment.state, stage::ESTIMATED | stage::SOLD | stage::CLOSED);
-            *revenue = if earns { *revenue } else { 0 };
-        }
+    /// Takes the segments once all rows have been read.
+    fn close<S>(&mut self, open: &[Open<S>]) {
+        self.all.clear();
+        let mut first = 0;
+        self.all.extend(open.iter().map(|Open { sub_range, state_row, end, met, rank, .. }| {
+            let state = STAGES[usize::from(*rank)];
+            let segment = Segment { sub_range: *sub_range, first, state_row: *state_row, met: *met, state };
+            first = *end;
+            segment
+        }));
+    }
+
+    /// Takes the sums of live amounts, in `unit` millionths, as revenues: estimates are averaged, the rest adds up.
+    fn average<S: Copy + Into<i128>>(&mut self, open: &[Open<S>], unit: i128) {
+        self.revenues.extend(open.iter().map(|open| {
+            let sum = open.sum.into() * unit;
+            let is_average = (open.rank == RANKS[stage::ESTIMATED as usize]) & (open.count > 1);
+            if is_average { money::average(sum, u64::from(open.count)) } else { sum }
+        }));
     }
 }

@@ -49,7 +49,7 @@ impl MeasureLayout {
 #[derive(Debug)]
 pub(crate) struct State {
     /// Counts by slot, of the banks of which any count is gathered.
-    banks: [Option<Vec<Lanes>>; BANKS],
+    banks: [Option<Vec<[u32; LANES]>>; BANKS],
     /// What the counts would have overflowed with, by slot; empty as long as they have not.
     carried: [Vec<[u64; LANES]>; BANKS],
     /// Rows that have been counted since anything was carried.
@@ -108,14 +108,11 @@ impl State {
         self.banks[bank].is_some()
     }
 
-    /// Adds to the counts of a bank: for each slot, the lanes of a row's facts.
-    pub(crate) fn count(&mut self, bank: usize, rows: impl Iterator<Item = (u32, &'static Lanes)>) {
+    /// Adds to the counts of a bank: for each slot, the lanes of a row's facts, or of several rows'.
+    pub(crate) fn count(&mut self, bank: usize, rows: impl Iterator<Item = (u32, Lanes)>) {
         let Some(bank) = &mut self.banks[bank] else { return };
         for (slot, lanes) in rows {
-            let counts = &mut bank[slot as usize];
-            for (count, lane) in counts.iter_mut().zip(lanes) {
-                *count += lane;
-            }
+            add(&mut bank[slot as usize], &lanes);
         }
     }
 
@@ -161,6 +158,13 @@ impl State {
     }
 }
 
+#[expect(clippy::needless_range_loop, reason = "it is unrolled, which a loop over two iterators is not")]
+fn add(counts: &mut [u32; LANES], lanes: &Lanes) {
+    for lane in 0..LANES {
+        counts[lane] += u32::from(lanes[lane]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,7 +180,7 @@ mod tests {
         }
         state.expect_rows(1);
         let [byte, ..] = fact(Measure::Leads).to_le_bytes();
-        state.count(0, std::iter::once((1, lanes(byte))));
+        state.count(0, std::iter::once((1, *lanes(byte))));
         assert_eq!(state.count_of(0, Measure::Leads), 1 << 32);
         let mut sum = State::new(&MeasureLayout::new(&[Measure::Leads]));
         sum.grow(1);

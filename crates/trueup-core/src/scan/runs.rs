@@ -27,7 +27,7 @@ pub(crate) struct Block {
 }
 
 /// The events that a block has, unless it is a single customer with more.
-const BLOCK_EVENTS: usize = 1_024;
+const BLOCK_EVENTS: usize = 256;
 
 impl Runs {
     /// Runs of the events whose days are given. `starts_customer(row)` says whether a customer begins at the row, for every row but the
