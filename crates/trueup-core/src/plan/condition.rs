@@ -3,7 +3,7 @@
 use super::DimensionRef;
 use crate::dictionary::{self, Formula};
 use crate::error::QueryError;
-use crate::query::{Filter, FilterFault, NumberTest, Test, TextTest, is_finished};
+use crate::query::{Filter, FilterFault, NumberTest, Patterns, Test, TextTest, is_finished};
 use std::collections::BTreeSet;
 
 /// Tests joined by and, or, not.
@@ -64,8 +64,8 @@ impl<T> Condition<T> {
 
 type Split = (Option<Condition<RowTest>>, Option<Condition<MetricTest>>);
 
-/// Splits a filter at its outermost ands.
-pub(super) fn split(filter: &Filter, columns: &BTreeSet<String>) -> Result<Split, QueryError> {
+/// Splits a filter at its outermost ands; `patterns` are those that are compiled.
+pub(super) fn split(filter: &Filter, mut patterns: Patterns, columns: &BTreeSet<String>) -> Result<Split, QueryError> {
     filter.check_bounds().map_err(|(field, fault)| refused(field, fault))?;
     let mut rows = Vec::new();
     let mut finished = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn split(filter: &Filter, columns: &BTreeSet<String>) -> Result<Split
         match (decided(part, true), decided(part, false)) {
             (Some(metric), Some(_)) => return Err(refused(metric, FilterFault::MixedKinds)),
             (Some(_), None) => finished.push(build(part, &mut metric_test)?),
-            (None, _) => rows.push(build(part, &mut |name, test| row_test(name, test, columns))?),
+            (None, _) => rows.push(build(part, &mut |name, test| row_test(name, test, &mut patterns, columns))?),
         }
     }
     let join = |parts: Vec<_>| (!parts.is_empty()).then_some(Condition::All(parts));
@@ -109,11 +109,16 @@ fn build<T>(
     })
 }
 
-fn row_test(name: &str, test: &Test, columns: &BTreeSet<String>) -> Result<RowTest, FilterFault> {
+fn row_test(
+    name: &str,
+    test: &Test,
+    patterns: &mut Patterns,
+    columns: &BTreeSet<String>,
+) -> Result<RowTest, FilterFault> {
     if name == "total" {
         return Ok(RowTest::Total(NumberTest::new(test)?));
     }
-    Ok(RowTest::Dimension(DimensionRef::new(name, columns), TextTest::new(test)?))
+    Ok(RowTest::Dimension(DimensionRef::new(name, columns), TextTest::new(test, patterns)?))
 }
 
 fn metric_test(name: &str, test: &Test) -> Result<MetricTest, FilterFault> {

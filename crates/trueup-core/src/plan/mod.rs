@@ -64,7 +64,7 @@ impl Plan {
         query.check()?;
         let (output, dimensions) = resolve_fields(&query.fields, columns);
         let (row_condition, having) = match &query.filter {
-            Some(filter) => condition::split(filter, columns)?,
+            Some(filter) => condition::split(filter, query.patterns.clone(), columns)?,
             None => (None, None),
         };
         check_span(query)?;

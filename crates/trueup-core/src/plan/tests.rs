@@ -1,7 +1,8 @@
 use super::{ATTRIBUTION_WINDOW_DAYS, Plan};
 use crate::Day;
 use crate::error::QueryError;
-use crate::query::{EventsQuery, Filter, FilterFault, Interval};
+use crate::query::{Bounds, EventsQuery, Filter, FilterFault, Interval, Patterns, Test};
+use crate::{Interrupt, Interruption};
 use std::collections::BTreeSet;
 
 /// The refusal of a query for these fields, whose range is reversed or longer than the attribution window.
@@ -46,4 +47,20 @@ fn fields_asked_twice_are_given_once() {
     let query = EventsQuery::new(["leads", "zip", "leads", "zip"], day, day).interval(Interval::Day);
     let plan = Plan::new(&query, &BTreeSet::new());
     assert_eq!(plan.map(|plan| (plan.output.len(), plan.dimensions.len())).ok(), Some((2, 1)));
+}
+
+#[test]
+fn what_was_compiled_while_filters_were_read_is_not_compiled_again() {
+    let day = Day::from_number(20_000);
+    let interrupt = Interrupt::default();
+    let mut bounds = Bounds::with_patterns(Patterns::within(interrupt.clone()));
+    let matches = |pattern: &str| Test::Matches { pattern: pattern.to_owned(), flags: String::new() };
+    assert_eq!(bounds.check("zip", &matches("^1")), Ok(()));
+    // From here on nothing compiles.
+    interrupt.cancel();
+    let query = EventsQuery::new(["leads"], day, day).patterns(bounds.into_patterns());
+    let plan = |pattern| Plan::new(&query.clone().filter(Filter::field("zip", matches(pattern))), &BTreeSet::new());
+    assert!(plan("^1").is_ok());
+    let fault = FilterFault::Interrupted(Interruption::Canceled);
+    assert_eq!(plan("^2").err(), Some(QueryError::Filter { field: "zip".to_owned(), fault }));
 }

@@ -3,7 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Filter, FilterFault};
+use super::check::{NumberTest, TextTest, is_number};
+use super::{Filter, FilterFault, Patterns, Test};
 use std::slice::from_ref;
 
 /// An expression may be nested so deep: a test has depth 1, each and, or, not around it adds 1.
@@ -28,9 +29,34 @@ pub const MAX_OPERANDS: usize = 1_000;
 #[derive(Debug, Default)]
 pub struct Bounds {
     operands: usize,
+    patterns: Patterns,
 }
 
 impl Bounds {
+    /// Nothing is used yet; no regular expression is compiled any more once those `patterns` are not.
+    #[must_use]
+    pub const fn with_patterns(patterns: Patterns) -> Self {
+        Self { operands: 0, patterns }
+    }
+
+    /// The regular expressions that were compiled: a query that [has them](super::EventsQuery::patterns) compiles none of them again.
+    #[must_use]
+    pub fn into_patterns(self) -> Patterns {
+        self.patterns
+    }
+
+    /// Checks a test on the field `name` as a query would.
+    ///
+    /// # Errors
+    /// The fault, if no query accepts the test on that field.
+    pub fn check(&mut self, name: &str, test: &Test) -> Result<(), FilterFault> {
+        if is_number(name) {
+            NumberTest::new(test).map(|_| ())
+        } else {
+            TextTest::new(test, &mut self.patterns).map(|_| ())
+        }
+    }
+
     /// Counts a test of a field.
     ///
     /// # Errors

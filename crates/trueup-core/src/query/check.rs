@@ -1,13 +1,9 @@
 //! Which filters are accepted.
 
 use super::filter::decimal_number;
+use super::pattern::{Pattern, Patterns};
 use super::{Comparison, Operand, Test};
-use crate::dictionary;
-
-/// A regular expression may have so many characters.
-pub const MAX_PATTERN: usize = 1_000;
-/// A compiled regular expression may take so many bytes.
-pub const MAX_COMPILED_PATTERN: usize = 1 << 20;
+use crate::{Interruption, dictionary};
 
 /// What is wrong with a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +28,18 @@ pub enum FilterFault {
         /// Why it does not, on one line.
         reason: String,
     },
+    /// The regular expressions of the request are larger than allowed, all together.
+    #[error(
+        "up to this one, the regular expressions of the request take more than {limit} bytes once they are compiled; \
+         ask for fewer, or for shorter repetitions"
+    )]
+    PatternsTooLarge {
+        /// Bytes allowed.
+        limit: usize,
+    },
+    /// The request ended before its regular expressions were compiled; no fault of the condition.
+    #[error(transparent)]
+    Interrupted(Interruption),
     /// A metric or `total` is compared with something that is no number.
     #[error("expected a number to compare with, but found `{0}`")]
     NotANumber(String),
@@ -109,14 +117,14 @@ pub(crate) enum TextTest {
     Equals(Operand),
     NotEquals(Operand),
     Compare(Comparison, Operand),
-    Matches(regex::Regex),
+    Matches(Pattern),
     Empty,
     NotEmpty,
 }
 
 impl TextTest {
     /// Compiles a test of texts.
-    pub(crate) fn new(test: &Test) -> Result<Self, FilterFault> {
+    pub(crate) fn new(test: &Test, patterns: &mut Patterns) -> Result<Self, FilterFault> {
         if let Test::Equals(Operand::Number(number))
         | Test::NotEquals(Operand::Number(number))
         | Test::Compare(_, Operand::Number(number)) = test
@@ -128,7 +136,7 @@ impl TextTest {
             Test::Equals(operand) => Self::Equals(operand.clone()),
             Test::NotEquals(operand) => Self::NotEquals(operand.clone()),
             Test::Compare(comparison, operand) => Self::Compare(*comparison, operand.clone()),
-            Test::Matches { pattern, flags } => Self::Matches(compile(pattern, flags)?),
+            Test::Matches { pattern, flags } => Self::Matches(patterns.compile(pattern, flags)?),
             Test::Empty => Self::Empty,
             Test::NotEmpty => Self::NotEmpty,
         })
@@ -144,7 +152,7 @@ impl TextTest {
             Self::Compare(comparison, Operand::Number(number)) => decimal_number(value)
                 .and_then(|value| value.partial_cmp(number))
                 .is_some_and(|ordering| comparison.holds(ordering)),
-            Self::Matches(regex) => regex.is_match(value),
+            Self::Matches(pattern) => pattern.is_match(value),
             Self::Empty => value.is_empty(),
             Self::NotEmpty => !value.is_empty(),
         }
@@ -156,44 +164,6 @@ fn equals(value: &str, operand: &Operand) -> bool {
         Operand::Text(text) => value == text,
         Operand::Number(number) => decimal_number(value) == Some(*number),
     }
-}
-
-fn compile(pattern: &str, flags: &str) -> Result<regex::Regex, FilterFault> {
-    let found = pattern.chars().count();
-    if found > MAX_PATTERN {
-        return Err(FilterFault::PatternTooLong { found, limit: MAX_PATTERN });
-    }
-    let mut builder = regex::RegexBuilder::new(pattern);
-    builder.size_limit(MAX_COMPILED_PATTERN);
-    for flag in flags.chars() {
-        match flag {
-            'i' => builder.case_insensitive(true),
-            'm' => builder.multi_line(true),
-            's' => builder.dot_matches_new_line(true),
-            'u' => &mut builder,
-            'x' => builder.ignore_whitespace(true),
-            other => return Err(FilterFault::UnknownFlag(other)),
-        };
-    }
-    builder.build().map_err(|error| bad_pattern(pattern, &error))
-}
-
-fn bad_pattern(pattern: &str, error: &regex::Error) -> FilterFault {
-    const SHOWN: usize = 60;
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = error.to_string();
-    // A syntax error draws the pattern on lines of its own; the last line says what is wrong.
-    let reason = text.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or(&text);
-    let cut = pattern.char_indices().nth(SHOWN).map(|(end, _)| format!("{}...", &pattern[..end]));
-    FilterFault::BadPattern { pattern: line(&cut.unwrap_or_else(|| pattern.to_owned())), reason: line(reason) }
-}
-
-/// Checks a test on the field `name` as a query would.
-///
-/// # Errors
-/// The fault, if no query accepts the test on that field.
-pub fn check_test(name: &str, test: &Test) -> Result<(), FilterFault> {
-    if is_number(name) { NumberTest::new(test).map(|_| ()) } else { TextTest::new(test).map(|_| ()) }
 }
 
 /// Whether the field is a number to filters: a metric, or the event's `total`.

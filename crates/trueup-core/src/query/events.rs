@@ -1,9 +1,9 @@
 //! A request for aggregated metrics.
 
-use super::{DateRange, Filter, Interval};
+use super::{DateRange, Filter, Interval, Patterns};
 use crate::error::QueryError;
 use crate::{Day, dictionary};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The accounts that a query reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,7 @@ pub struct EventsQuery {
     pub(crate) interval: Interval,
     pub(crate) accounts: Accounts,
     pub(crate) filter: Option<Filter>,
+    pub(crate) patterns: Patterns,
     pub(crate) long_total: bool,
 }
 
@@ -55,6 +56,7 @@ impl EventsQuery {
             interval: Interval::Total,
             accounts: Accounts::All,
             filter: None,
+            patterns: Patterns::default(),
             long_total: false,
         }
     }
@@ -83,6 +85,14 @@ impl EventsQuery {
         self
     }
 
+    /// Takes over what was compiled while its filters were read; what is missing is compiled within the same bounds, and as long as the
+    /// interrupt that they were made with allows.
+    #[must_use]
+    pub fn patterns(mut self, patterns: Patterns) -> Self {
+        self.patterns = patterns;
+        self
+    }
+
     /// Lifts the attribution window: [`Interval::Total`] may then span more than 90 days.
     #[must_use]
     pub fn allow_long_total(mut self) -> Self {
@@ -94,6 +104,21 @@ impl EventsQuery {
     #[must_use]
     pub fn sub_ranges(&self) -> Vec<DateRange> {
         self.range.split(self.interval)
+    }
+
+    /// The columns of its answer: its fields, each counted once, and the days of the sub-range where rows carry them.
+    ///
+    /// ```
+    /// use trueup_core::query::{EventsQuery, Interval};
+    ///
+    /// let query = EventsQuery::new(["crew", "leads", "crew"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+    /// assert_eq!((query.width(), query.interval(Interval::Day).width()), (2, 4));
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn width(&self) -> usize {
+        let fields: HashSet<&String> = self.fields.iter().collect();
+        fields.len() + if self.interval == Interval::Total { 0 } else { 2 }
     }
 
     /// The names in it, as they stand there: those of its fields, then those that its filter tests.

@@ -2,7 +2,7 @@
 
 use super::error::{Fault, InvalidFilter};
 use super::path::Path;
-use trueup_core::query::{Filter, FilterFault, Test, check_test, is_finished};
+use trueup_core::query::{Bounds, Filter, FilterFault, Test, is_finished};
 
 /// A condition, alone or joined, and what it is decided on.
 #[derive(Clone, Debug)]
@@ -16,8 +16,14 @@ pub(super) struct Parsed {
 
 impl Parsed {
     /// The condition that `field` passes `test`; it stands at `path`, in a list if `listed`.
-    pub(super) fn new(field: &str, test: Test, path: &Path<'_>, listed: bool) -> Result<Self, InvalidFilter> {
-        if let Err(fault) = check_test(field, &test) {
+    pub(super) fn new(
+        bounds: &mut Bounds,
+        field: &str,
+        test: Test,
+        path: &Path<'_>,
+        listed: bool,
+    ) -> Result<Self, InvalidFilter> {
+        if let Err(fault) = bounds.check(field, &test) {
             let fault_at = |entry| if listed { path.entry(entry) } else { *path };
             let at = match fault {
                 FilterFault::UnknownFlag(_) => fault_at(2),

@@ -1,8 +1,8 @@
 //! Why a filter is refused.
 
 use super::path::Path;
-use trueup_core::QueryError;
 use trueup_core::query::{FilterFault, MAX_DEPTH};
+use trueup_core::{Interruption, QueryError};
 
 /// A parameter is no filter: which one, where in it, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +17,15 @@ impl InvalidFilter {
     #[must_use]
     pub fn at(&self) -> &str {
         &self.at
+    }
+
+    /// What ended the request before the filter was read; `None` if the filter is at fault.
+    #[must_use]
+    pub const fn interruption(&self) -> Option<Interruption> {
+        match self.fault {
+            Fault::Test(FilterFault::Interrupted(interruption)) => Some(interruption),
+            _ => None,
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn parse(
         }
         scalar => {
             bounds.test().map_err(Fault::beyond(path))?;
-            return Parsed::new(field, Test::Equals(operand(scalar, path)?), path, false);
+            return Parsed::new(bounds, field, Test::Equals(operand(scalar, path)?), path, false);
         }
     };
     let (operator, operands) = split(list, OPERATORS, path)?;
@@ -38,7 +38,7 @@ pub(super) fn parse(
         return join(operator, parts, path);
     }
     bounds.test().map_err(Fault::beyond(path))?;
-    Parsed::new(field, test(operator, operands, path)?, path, true)
+    Parsed::new(bounds, field, test(operator, operands, path)?, path, true)
 }
 
 /// The operator that starts a list, and what follows it.

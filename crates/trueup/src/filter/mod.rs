@@ -29,7 +29,9 @@ pub use error::{InvalidFilter, InvalidRequest};
 use condition::Parsed;
 use error::Fault;
 use path::Path;
-use trueup_core::query::{Bounds, EventsQuery, Filter, Operand, Test};
+use std::collections::HashMap;
+use trueup_core::Interrupt;
+use trueup_core::query::{Bounds, EventsQuery, Filter, Operand, Patterns, Test};
 
 /// The parameter that takes conditions across fields.
 pub const ACROSS: &str = "filter";
@@ -53,17 +55,22 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
 pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
-    let mut bounds = Bounds::default();
+    read(&mut Bounds::default(), parameters)
+}
+
+fn read(bounds: &mut Bounds, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
     let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for (name, value) in parameters {
-        match fields.iter_mut().find(|(known, _)| known == name) {
+        let place = *places.entry(name).or_insert(fields.len());
+        match fields.get_mut(place) {
             Some((_, values)) => values.push(value),
             None => fields.push((name, vec![value])),
         }
     }
     let mut conditions = Vec::new();
     for (name, values) in fields {
-        let either = values.iter().map(|value| parameter(&mut bounds, name, value)).collect::<Result<Vec<_>, _>>()?;
+        let either = values.iter().map(|value| parameter(bounds, name, value)).collect::<Result<Vec<_>, _>>()?;
         conditions.push(match <[Parsed; 1]>::try_from(either) {
             Ok([only]) => only,
             Err(several) => Parsed::any(several, &Path::parameter(name))?,
@@ -89,7 +96,19 @@ pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>
 /// The first fault in the order of the contract: fields, range, then filters.
 pub fn filtered(query: EventsQuery, parameters: &[(String, String)]) -> Result<EventsQuery, InvalidRequest> {
     query.check()?;
-    Ok(match from_parameters(parameters)? {
+    Ok(filtered_within(&Interrupt::default(), query, parameters)?)
+}
+
+/// The query with the filters of a request, read as by [`from_parameters`] as long as the interrupt allows.
+pub(crate) fn filtered_within(
+    interrupt: &Interrupt,
+    query: EventsQuery,
+    parameters: &[(String, String)],
+) -> Result<EventsQuery, InvalidFilter> {
+    let mut bounds = Bounds::with_patterns(Patterns::within(interrupt.clone()));
+    let filter = read(&mut bounds, parameters)?;
+    let query = query.patterns(bounds.into_patterns());
+    Ok(match filter {
         Some(filter) => query.filter(filter),
         None => query,
     })
@@ -112,5 +131,5 @@ fn parameter(bounds: &mut Bounds, name: &str, value: &str) -> Result<Parsed, Inv
         return expression::parse(bounds, name, &tree::parse(value, &path)?, &path, 1);
     }
     bounds.test().map_err(Fault::beyond(&path))?;
-    Parsed::new(name, Test::Equals(Operand::Text(value.to_owned())), &path, false)
+    Parsed::new(bounds, name, Test::Equals(Operand::Text(value.to_owned())), &path, false)
 }

@@ -38,13 +38,13 @@ pub(super) fn of(endpoint: &Endpoint) -> Node {
 
 /// How much one request may ask for, unless the service was set up otherwise.
 fn limits(endpoint: &str) -> String {
-    let Limits { account_intervals, rows, documents, deadline, benchmarks_wait } = Limits::default();
+    let Limits { account_intervals, rows, cells, documents, deadline, benchmarks_wait } = Limits::default();
     let seconds = deadline.as_secs();
     match endpoint {
         "events" => format!(
             " One sub-range has at most {ATTRIBUTION_WINDOW_DAYS} days. Unless the service is set up otherwise, accounts times \
-             sub-ranges are at most {account_intervals}, rows before filters on metrics at most {rows}, and a request takes at \
-             most {seconds} seconds."
+             sub-ranges are at most {account_intervals}, rows before filters on metrics at most {rows}, rows times columns at most \
+             {cells}, and a request takes at most {seconds} seconds."
         ),
         "benchmarks" => format!(
             " Unless the service is set up otherwise, a request waits at most {} seconds for figures that are being gathered.",

@@ -72,6 +72,15 @@ pub enum ServiceError {
         /// Rows allowed.
         limit: usize,
     },
+    /// The answer would have too many rows for its columns.
+    TooManyCells {
+        /// Its columns.
+        columns: usize,
+        /// Rows allowed, of so many columns.
+        rows: usize,
+        /// Their product may be so large.
+        limit: usize,
+    },
     /// Too many insight documents match.
     TooManyDocuments {
         /// How many do.
@@ -221,10 +230,16 @@ impl ServiceError {
             QueryError::ReversedRange { start, end } => Self::ReversedRange { start, end },
             QueryError::SpanTooLong { days, limit } => Self::SpanTooLong { days, limit },
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
+            QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
             QueryError::Filter { field, fault } => Self::Filter { field, fault },
             // A sum that whole numbers cannot hold: the data are at fault.
             other => Self::Upstream(Upstream::Query(other.into())),
         }
+    }
+
+    /// The error of a filter, or of the request's end while it was read.
+    pub(super) fn filter(error: InvalidFilter) -> Self {
+        error.interruption().map_or(Self::InvalidFilter(error), Self::Timeout)
     }
 
     /// The hour's refusal, if it is one.

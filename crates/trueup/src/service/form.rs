@@ -44,9 +44,44 @@ pub(super) fn header_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelled.collect())
 }
 
+/// Clients and what stands between refuse answers whose headers are longer than a few pages.
+const MAX_LIST: usize = 4 << 10;
+const MORE: &str = "...";
+
+/// Names as one header can carry them, as [`header_text`] each: those that find room, then `...` if there are more.
+pub(super) fn header_list(names: &[String]) -> String {
+    let mut list = String::new();
+    for (place, name) in names.iter().enumerate() {
+        let separator = if place == 0 { "" } else { ", " };
+        let name = header_text(name);
+        // What follows the last name is nothing, what follows another has to find room too.
+        let after = if place + 1 == names.len() { 0 } else { ", ".len() + MORE.len() };
+        if list.len() + separator.len() + name.len() + after > MAX_LIST {
+            return list + separator + MORE;
+        }
+        list += separator;
+        list += &name;
+    }
+    list
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_list_is_cut_between_names() {
+        let names = |count: usize| (0..count).map(|number| format!("n{number:04}é")).collect::<Vec<_>>();
+        assert_eq!(header_list(&[]), "");
+        assert_eq!(header_list(&names(2)), "n0000%C3%A9, n0001%C3%A9");
+        let whole = header_list(&names(315));
+        assert_eq!((whole.len(), whole.ends_with("n0314%C3%A9")), (315 * 13 - 2, true));
+        let cut = header_list(&names(2_000));
+        assert!(cut.len() <= MAX_LIST && cut.len() > MAX_LIST - 20, "{}", cut.len());
+        assert!(cut.ends_with("%C3%A9, ..."), "{cut}");
+        assert_eq!(header_list(&["x".repeat(5_000)]), "...");
+        assert_eq!(header_list(&["x".repeat(4_096)]).len(), 4_096);
+    }
 
     #[test]
     fn bytes_are_decoded_and_strays_are_kept() {

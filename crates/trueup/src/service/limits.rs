@@ -10,6 +10,8 @@ pub struct Limits {
     pub account_intervals: usize,
     /// Rows of one events answer, before conditions on metrics.
     pub rows: usize,
+    /// Rows times columns of one events answer, before conditions on metrics: the more columns it has, the fewer rows it may have.
+    pub cells: usize,
     /// Documents of one insights answer.
     pub documents: usize,
     /// How long one query may work.
@@ -23,6 +25,7 @@ impl Default for Limits {
         Self {
             account_intervals: 20_000,
             rows: 1_000_000,
+            cells: 20_000_000,
             documents: 200,
             deadline: Duration::from_secs(30),
             benchmarks_wait: Duration::from_secs(2),

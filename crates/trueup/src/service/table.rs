@@ -111,6 +111,14 @@ impl ServiceError {
                      the accounts or the range, or choose a longer interval"
                 ),
             ),
+            Self::TooManyCells { columns, rows, limit } => (
+                400,
+                "too-many-rows",
+                format!(
+                    "too many rows: the answer would have more than {rows} of {columns} columns, and the limit is {limit} \
+                     values; reduce the fields, the accounts or the range, or choose a longer interval"
+                ),
+            ),
             Self::TooManyDocuments { matched, limit } => {
                 return Told {
                     status: 400,

@@ -34,11 +34,16 @@ fn what_the_server_answers_by_itself_is_told_too() {
 
 #[test]
 fn the_limits_of_the_page_are_those_of_the_code() {
-    let Limits { account_intervals, rows, documents, deadline, .. } = Limits::default();
+    let Limits { account_intervals, rows, cells, documents, deadline, .. } = Limits::default();
     let figures = [
         ("one range, or one interval of it", format!("{} days", trueup::ATTRIBUTION_WINDOW_DAYS)),
         ("accounts × intervals of an events request", thousands(account_intervals)),
         ("rows of an events answer, before filters on metrics", thousands(rows)),
+        ("rows × columns of an events answer, before filters on metrics", thousands(cells)),
+        (
+            "all regular expressions of a request, compiled",
+            format!("{} MiB", trueup::query::MAX_COMPILED_PATTERNS >> 20),
+        ),
         ("documents of an insights answer", thousands(documents)),
         ("time that a request may take", format!("{} seconds", deadline.as_secs())),
     ];

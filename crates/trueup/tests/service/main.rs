@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod benchmarks;
+mod costly;
 mod crowd;
 mod failures;
 mod goldens;

@@ -2,14 +2,14 @@
 
 use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError};
-use super::super::form::header_text;
+use super::super::form::header_list;
 use super::super::snapshot::Snapshot;
 use super::super::{Service, parameters::Parameters};
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
 use crate::access::Scope;
-use crate::filter::{NO_FILTERS, from_parameters};
-use crate::query::{EventsQuery, Interval};
+use crate::filter::{NO_FILTERS, filtered_within};
+use crate::query::{EventsQuery, Interval, Patterns};
 use crate::{Execution, Interrupt, ResultTable, dictionary};
 use std::borrow::Cow;
 
@@ -79,35 +79,48 @@ impl Service {
     /// }
     /// ```
     pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
-        self.events_within(&self.snapshot(), scope, query, &Interrupt::after(self.limits.deadline))
+        let interrupt = Interrupt::after(self.limits.deadline);
+        // Of a query that was built by hand nothing is compiled yet.
+        let query = query.clone().patterns(Patterns::within(interrupt.clone()));
+        self.events_within(&self.snapshot(), scope, query, &interrupt)
     }
 
     fn events_within(
         &self,
         snapshot: &Snapshot,
         scope: &Scope,
-        query: &EventsQuery,
+        query: EventsQuery,
         interrupt: &Interrupt,
     ) -> Result<ResultTable, ServiceError> {
-        let query = query.clone().accounts(scope.accounts());
+        let query = query.accounts(scope.accounts());
         let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
             // A query that is at fault besides is told of that.
             snapshot.dataset.explain(&query).map_err(ServiceError::query)?;
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
-        let execution =
-            Execution { max_rows: Some(self.limits.rows), interrupt: interrupt.clone(), ..Execution::default() };
-        let table = snapshot.dataset.run(&query, execution).map_err(ServiceError::query)?;
+        let columns = query.width();
+        let (limit, max_rows) = (self.limits.cells, self.limits.cells / columns.max(1));
+        let execution = Execution {
+            max_rows: Some(self.limits.rows.min(max_rows)),
+            interrupt: interrupt.clone(),
+            ..Execution::default()
+        };
+        let table = snapshot.dataset.run(&query, execution).map_err(|error| match ServiceError::query(error) {
+            ServiceError::TooManyRows { limit: rows } if rows < self.limits.rows => {
+                ServiceError::TooManyCells { columns, rows, limit }
+            }
+            other => other,
+        })?;
         let unknown = snapshot.unknown(scope, &query.names(), interrupt)?;
         Ok(table.with_unknown_fields(unknown))
     }
 }
 
 fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let query = query(asked.parameters)?;
-    let table = service.events_within(&asked.snapshot, &asked.scope, &query, asked.interrupt)?;
-    let unknown = table.unknown_fields().iter().map(|name| header_text(name)).collect::<Vec<_>>().join(", ");
+    let query = query(asked.parameters, asked.interrupt)?;
+    let table = service.events_within(&asked.snapshot, &asked.scope, query, asked.interrupt)?;
+    let unknown = header_list(table.unknown_fields());
     let mut content = Content::new(Answer::Rows(table));
     if !unknown.is_empty() {
         content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
@@ -116,7 +129,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
 }
 
 /// The query that the parameters state, refused for the first fault in the order of the contract.
-fn query(parameters: &Parameters) -> Result<EventsQuery, ServiceError> {
+fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
@@ -136,9 +149,6 @@ fn query(parameters: &Parameters) -> Result<EventsQuery, ServiceError> {
         None => Interval::default(),
     };
     let range = dates::range(start, end)?;
-    let mut query = EventsQuery::new(fields, range.start, range.end).interval(interval);
-    if let Some(filter) = from_parameters(&parameters.others(&NO_FILTERS)).map_err(ServiceError::InvalidFilter)? {
-        query = query.filter(filter);
-    }
-    Ok(query)
+    let query = EventsQuery::new(fields, range.start, range.end).interval(interval);
+    filtered_within(interrupt, query, &parameters.others(&NO_FILTERS)).map_err(ServiceError::filter)
 }

@@ -1,0 +1,57 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use crate::Interruption;
+
+#[test]
+fn a_pattern_is_compiled_once() {
+    let mut patterns = Patterns::default();
+    for flags in ["", "u", "uu"] {
+        assert!(patterns.compile(r"\w{20}", flags).unwrap().is_match("abcdefghijklmnopqrstuvwxyz"));
+    }
+    assert_eq!(patterns.compiled.len(), 1);
+    let held = patterns.bytes;
+    assert!(held > 0);
+    assert!(patterns.compile("ABC", "i").unwrap().is_match("xabc"));
+    assert!(!patterns.compile("ABC", "").unwrap().is_match("xabc"));
+    assert_eq!(patterns.compiled.len(), 3);
+    assert!(patterns.bytes > held);
+    patterns.compile("ABC", "iui").unwrap();
+    assert_eq!(patterns.compiled.len(), 3);
+}
+
+#[test]
+fn flags_mean_what_they_say() {
+    let mut patterns = Patterns::default();
+    let mut matches = |pattern: &str, flags: &str, text: &str| patterns.compile(pattern, flags).unwrap().is_match(text);
+    assert!(matches("^b", "m", "a\nb") && !matches("^b", "", "a\nb"));
+    assert!(matches("a.b", "s", "a\nb") && !matches("a.b", "", "a\nb"));
+    assert!(matches("a b # c", "x", "ab") && !matches("a b # c", "", "ab"));
+    assert!(matches("É", "i", "é") && matches(r"^\w$", "", "é") && matches("", "", ""));
+}
+
+#[test]
+fn all_patterns_of_a_request_have_one_bound() {
+    let mut patterns = Patterns::default();
+    // Each is within what one may take.
+    let fault = (0..1_000).find_map(|number| patterns.compile(&format!(r"{number}\w{{20}}"), "").err()).unwrap();
+    assert_eq!(fault, FilterFault::PatternsTooLarge { limit: MAX_COMPILED_PATTERNS });
+    assert!(patterns.bytes <= MAX_COMPILED_PATTERNS);
+    let work = patterns.compiled.len();
+    assert!((10..200).contains(&work), "{work} were compiled");
+    // Those that fit still stand, and a thousand plain ones fit easily.
+    patterns.compile(r"0\w{20}", "").unwrap();
+    let mut plain = Patterns::default();
+    (0..1_000).for_each(|number| drop(plain.compile(&format!("campaign {number}"), "i").unwrap()));
+}
+
+#[test]
+fn nothing_is_compiled_once_the_request_has_ended() {
+    let interrupt = Interrupt::default();
+    let mut patterns = Patterns::within(interrupt.clone());
+    patterns.compile("a", "").unwrap();
+    interrupt.cancel();
+    assert_eq!(patterns.compile("b", "").unwrap_err(), FilterFault::Interrupted(Interruption::Canceled));
+    assert_eq!(patterns.compiled.len(), 1);
+    patterns.compile("a", "").unwrap();
+}
