@@ -15,7 +15,7 @@ use trueup_testkit::oracle::Tables;
 
 /// How tables are handed over, and in what portions they are worked on.
 #[derive(Clone, Debug)]
-struct Way {
+pub(crate) struct Way {
     /// Event rows per input file.
     file_rows: usize,
     /// Rows per row group of an input file.
@@ -31,7 +31,7 @@ struct Way {
     threads: usize,
 }
 
-fn way() -> impl Strategy<Value = Way> {
+pub(crate) fn way() -> impl Strategy<Value = Way> {
     let size = prop_oneof![Just(1_usize), 2_usize..20, Just(65_536)];
     let memory = prop_oneof![Just(1_usize), Just(1 << 30)];
     (size.clone(), size.clone(), any::<bool>(), any::<bool>(), size.clone(), size.clone(), size, memory, 1_usize..=2)
@@ -62,7 +62,7 @@ fn way() -> impl Strategy<Value = Way> {
 
 /// No two events share an id, so that the order in which they are handed over means nothing; and no two are alike, so that no file
 /// is a batch that has been ingested before.
-fn with_distinct_events(mut tables: Tables) -> Tables {
+pub(crate) fn with_distinct_events(mut tables: Tables) -> Tables {
     let mut seen = BTreeSet::new();
     tables.events.retain(|event| {
         seen.insert(match event.event_id.as_deref() {
@@ -81,7 +81,7 @@ fn write(path: &Path, batch: &RecordBatch, row_group_rows: usize) {
 }
 
 /// Ingests the tables, and opens what came of it.
-fn on_disk(folder: &Path, tables: &Tables, way: &Way) -> Dataset {
+pub(crate) fn on_disk(folder: &Path, tables: &Tables, way: &Way) -> Dataset {
     let into = folder.join("dataset");
     let ingest = || {
         Ingest::into(&into)

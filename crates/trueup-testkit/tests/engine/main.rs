@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod ask;
+mod columns;
 mod disk;
 mod ends;
 mod exports;

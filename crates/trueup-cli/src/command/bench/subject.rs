@@ -70,9 +70,7 @@ impl Subject {
     /// Answers in a second, to one caller for each of `pools`.
     fn answered(&self, query: &EventsQuery, pools: &[&ThreadPool], repeat: u32) -> Result<f64, Failure> {
         let ask = |pool: &ThreadPool| {
-            (0..repeat).try_for_each(|_| {
-                pool.install(|| self.dataset.run(query, Execution::default())).map(drop)
-            })
+            (0..repeat).try_for_each(|_| pool.install(|| self.dataset.run(query, Execution::default())).map(drop))
         };
         let begun = Instant::now();
         let ended: Vec<_> = thread::scope(|scope| {
