@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::dataset::Dataset;
-use crate::plan::{Origin, Plan};
+use crate::plan::{DimensionRef, Origin, Plan};
 use crate::query::DateRange;
 use crate::run::{kept, milliseconds};
 use std::fmt;
@@ -75,6 +75,7 @@ impl Explanation {
             Origin::Stored => "stored",
             Origin::Absent => "absent: empty on every row",
         };
+        let group = |dimension: &DimensionRef| format!("{} ({})", dimension.name, origin(dimension.origin));
         Self {
             sub_ranges: plan.sub_ranges.clone(),
             columns,
@@ -84,7 +85,7 @@ impl Explanation {
             spend_parts_kept: spend,
             spend_parts_skipped: dataset.spend().len() - spend,
             stored_bytes: event_bytes + spend_bytes,
-            groups: plan.dimensions.iter().map(|d| format!("{} ({})", d.name, origin(d.origin))).collect(),
+            groups: plan.dimensions.iter().chain(&plan.blank).map(group).collect(),
             filters_events: plan.row_condition.is_some(),
             filters_rows: plan.having.is_some(),
             measured: None,

@@ -4,8 +4,12 @@ use super::groups::Groups;
 use super::spend::{SpendPartial, SpendSums};
 use super::state::{MeasureLayout, State};
 use crate::plan::Plan;
+use crate::{Interrupt, Interruption};
 use hashbrown::HashMap;
 use std::sync::Arc;
+
+/// Groups that are worked on before the interrupt is looked at again.
+const STEP: usize = 1 << 13;
 
 /// The state of all groups met so far; a group's key is the sub-range and a shared code per dimension.
 #[derive(Debug)]
@@ -113,11 +117,14 @@ impl Merged {
     }
 
     /// Adds what another thread has gathered.
-    pub(crate) fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: &Self, interrupt: &Interrupt) -> Result<(), Interruption> {
         let mut translations: Vec<_> = other.texts.iter().map(|_| Translation::default()).collect();
         let mut slots = Vec::with_capacity(other.groups.len());
         let mut key = vec![0; translations.len() + 1];
         for from in 0..other.groups.len() {
+            if from % STEP == 0 {
+                interrupt.check()?;
+            }
             let (sub_range, codes) = other.groups.key(from).split_at(1);
             key[..1].copy_from_slice(sub_range);
             for (place, code) in codes.iter().enumerate() {
@@ -127,6 +134,9 @@ impl Merged {
         }
         self.state.grow(self.groups.len());
         for (from, slot) in slots.iter().enumerate() {
+            if from % STEP == 0 {
+                interrupt.check()?;
+            }
             self.state.merge(*slot as usize - 1, &other.state, from);
         }
         let mut agents = Translation::default();
@@ -136,6 +146,7 @@ impl Merged {
         }
         self.rows += other.rows;
         self.absorb_spend(other, &mut translations);
+        Ok(())
     }
 
     fn absorb_spend(&mut self, other: &Self, translations: &mut [Translation]) {
@@ -181,9 +192,9 @@ impl Merged {
     }
 
     /// Gives spend that no event stands beside its own group: dimensions that spend does not carry are empty there.
-    pub(crate) fn ensure_spend(&mut self) {
+    pub(crate) fn ensure_spend(&mut self, interrupt: &Interrupt) -> Result<(), Interruption> {
         let mut alone: Vec<bool> = self.spend.sums.iter().map(SpendSums::shows).collect();
-        for number in self.spend_groups().into_iter().flatten() {
+        for number in self.spend_groups(interrupt)?.into_iter().flatten() {
             alone[number as usize] = false;
         }
         let empty: Arc<str> = Arc::from("");
@@ -191,28 +202,33 @@ impl Merged {
         for (place, texts) in self.texts.iter().enumerate() {
             self.groups.expect(place + 1, texts.texts().len());
         }
-        for number in (0..alone.len()).filter(|number| alone[*number]) {
+        for (number, _) in alone.iter().enumerate().filter(|(_, alone)| **alone) {
+            interrupt.check()?;
             let (sub_range, codes) = self.spend.groups.key(number).split_at(1);
             let mut key = [sub_range, &blank].concat();
             self.spend.carried.iter().zip(codes).for_each(|(place, code)| key[place + 1] = *code);
             self.ensure(&key);
         }
+        Ok(())
     }
 
     /// The spend beside each group.
-    pub(crate) fn spend_beside(&self) -> Vec<SpendSums> {
+    pub(crate) fn spend_beside(&self, interrupt: &Interrupt) -> Result<Vec<SpendSums>, Interruption> {
         let sums = |number: Option<u32>| number.map(|number| self.spend.sums[number as usize]).unwrap_or_default();
-        self.spend_groups().into_iter().map(sums).collect()
+        Ok(self.spend_groups(interrupt)?.into_iter().map(sums).collect())
     }
 
     /// For each group, the spend group that has its carried dimensions, if there is one.
-    fn spend_groups(&self) -> Vec<Option<u32>> {
+    fn spend_groups(&self, interrupt: &Interrupt) -> Result<Vec<Option<u32>>, Interruption> {
         let mut part = vec![0; self.spend.carried.len() + 1];
-        let beside = |number| {
+        let beside = |number: usize| {
+            if number % STEP == 0 {
+                interrupt.check()?;
+            }
             let key = self.groups.key(number);
             part[0] = key[0];
             part[1..].iter_mut().zip(&self.spend.carried).for_each(|(code, place)| *code = key[place + 1]);
-            self.spend.groups.find(&part)
+            Ok(self.spend.groups.find(&part))
         };
         (0..self.groups.len()).map(beside).collect()
     }

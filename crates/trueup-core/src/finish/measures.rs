@@ -1,17 +1,20 @@
 //! Metrics of groups, from what was gathered.
 
 use super::Values;
+use super::order::{self, STEP};
 use crate::aggregate::{Context, Merged, SpendSums, Truth};
 use crate::dictionary::{Formula, Measure, MeasureKind};
-use crate::error::QueryError;
+use crate::error::{Error, QueryError};
 use crate::money;
 use crate::plan::{Condition, MetricTest};
 use crate::query::NumberTest;
+use crate::{Interrupt, Interruption};
 
 /// Everything that was gathered, by group.
 pub(super) struct Finished<'a> {
     context: &'a Context<'a>,
     merged: &'a Merged,
+    interrupt: &'a Interrupt,
     spend: Vec<SpendSums>,
     /// Distinct agents; empty if they are not asked for.
     agents: Vec<i128>,
@@ -41,38 +44,56 @@ enum Bound {
 }
 
 impl<'a> Finished<'a> {
-    pub(super) fn new(context: &'a Context<'a>, merged: &'a Merged) -> Self {
+    pub(super) fn new(
+        context: &'a Context<'a>,
+        merged: &'a Merged,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Interruption> {
         let mut agents = vec![0; if context.layout.agents { merged.groups.len() } else { 0 }];
-        for (group, _) in &merged.state.agents {
+        for (met, (group, _)) in merged.state.agents.iter().enumerate() {
+            if met % STEP == 0 {
+                interrupt.check()?;
+            }
             agents[*group as usize] += 1;
         }
-        let spend = if context.plan.needs_spend { merged.spend_beside() } else { Vec::new() };
-        Self { context, merged, spend, agents }
+        let spend = if context.plan.needs_spend { merged.spend_beside(interrupt)? } else { Vec::new() };
+        Ok(Self { context, merged, interrupt, spend, agents })
     }
 
     /// The values of a metric for `groups`, in their order.
-    pub(super) fn values(&self, formula: Formula, name: &'static str, groups: &[usize]) -> Result<Values, QueryError> {
+    pub(super) fn values(&self, formula: Formula, name: &'static str, groups: &[usize]) -> Result<Values, Error> {
         Ok(match self.bind(formula) {
             Bound::Ratio(above, below) => {
-                Values::Ratios(groups.iter().map(|group| self.ratio(&above, &below, *group).unwrap_or(0.0)).collect())
+                Values::Ratios(self.each(groups, |group| Ok(self.ratio(&above, &below, group).unwrap_or(0.0)))?)
             }
             Bound::Amount(sum) if sum.is_money => {
-                Values::Money(groups.iter().map(|group| self.total(&sum, *group)).collect())
+                Values::Money(self.each(groups, |group| Ok(self.total(&sum, group)))?)
             }
-            Bound::Amount(sum) => {
-                let count =
-                    |group: &usize| u64::try_from(self.total(&sum, *group)).map_err(|_| QueryError::Overflow { name });
-                Values::Counts(groups.iter().map(count).collect::<Result<_, _>>()?)
-            }
+            Bound::Amount(sum) => Values::Counts(self.each(groups, |group| {
+                u64::try_from(self.total(&sum, group)).map_err(|_| QueryError::Overflow { name }.into())
+            })?),
         })
     }
 
+    fn each<T>(&self, groups: &[usize], value: impl FnMut(usize) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+        order::each(groups, self.interrupt, value)
+    }
+
     /// For each group, whether a condition holds; a ratio without denominator leaves it open.
-    pub(super) fn truths(&self, having: &Condition<MetricTest>) -> Vec<Truth> {
+    pub(super) fn truths(&self, having: &Condition<MetricTest>) -> Result<Vec<Truth>, Interruption> {
         let mut bound = having.map(&mut |test: &MetricTest| (self.bind(test.formula), test.test.clone()));
-        bound.evaluate(self.merged.groups.len(), &mut |(formula, test), truths: &mut Vec<Truth>| {
-            truths.extend((0..self.merged.groups.len()).map(|group| self.truth(formula, test, group)));
-        })
+        let groups = self.merged.groups.len();
+        // A thousand tests of a group take as long as one test of a thousand.
+        let step = (STEP / bound.leaves().len().max(1)).max(1);
+        let mut all = Vec::with_capacity(groups);
+        for start in (0..groups).step_by(step) {
+            self.interrupt.check()?;
+            let part = start..groups.min(start + step);
+            all.append(&mut bound.evaluate(part.len(), &mut |(formula, test), truths: &mut Vec<Truth>| {
+                truths.extend(part.clone().map(|group| self.truth(formula, test, group)));
+            }));
+        }
+        Ok(all)
     }
 
     fn truth(&self, formula: &Bound, test: &NumberTest, group: usize) -> Truth {

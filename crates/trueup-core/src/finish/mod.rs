@@ -2,58 +2,71 @@
 
 mod arrow;
 mod measures;
+mod order;
 #[cfg(feature = "polars")]
 mod polars;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use table::{Column, ResultTable, Row, Texts, Value, Values};
 
 use crate::aggregate::{Context, Merged, Truth};
-use crate::error::QueryError;
+use crate::error::{Error, QueryError};
 use crate::plan::Output;
 use crate::query::Interval;
+use crate::{Day, Interrupt, Interruption};
 use measures::Finished;
+use order::{each, sort};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics.
+/// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
+/// no step that takes long goes without looking at it.
 pub(crate) fn finish(
     context: &Context<'_>,
     mut merged: Merged,
     max_rows: Option<usize>,
-) -> Result<ResultTable, QueryError> {
+    interrupt: &Interrupt,
+) -> Result<ResultTable, Error> {
     let plan = context.plan;
-    if plan.dimensions.is_empty() {
+    if plan.dimensions.is_empty() && plan.blank.is_empty() {
         // With only metrics selected every sub-range has a row, zeros included.
         (0_u32..).take(plan.sub_ranges.len()).for_each(|sub_range| merged.ensure(&[sub_range]));
     }
     if plan.needs_spend {
-        merged.ensure_spend();
+        merged.ensure_spend(interrupt)?;
     }
     if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
-        return Err(QueryError::TooManyRows { limit });
+        return Err(QueryError::TooManyRows { limit }.into());
     }
-    let finished = Finished::new(context, &merged);
-    let passes = plan.having.as_ref().map(|having| finished.truths(having));
+    let finished = Finished::new(context, &merged, interrupt)?;
+    let passes = plan.having.as_ref().map(|having| finished.truths(having)).transpose()?;
     let is_kept = |group: &usize| passes.as_ref().is_none_or(|truths| truths[*group] == Truth::True);
-    let mut groups: Vec<usize> = (0..merged.groups.len()).filter(is_kept).collect();
-    let dictionaries: Vec<_> = merged.texts.iter().map(|texts| Dictionary::new(texts.texts())).collect();
-    groups.sort_unstable_by(|a, b| compare(&dictionaries, merged.groups.key(*a), merged.groups.key(*b)));
+    let groups: Vec<usize> = (0..merged.groups.len()).filter(is_kept).collect();
+    let dictionaries =
+        merged.texts.iter().map(|texts| Dictionary::new(texts.texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
+    let groups = sort(groups, interrupt, |a, b| compare(&dictionaries, merged.groups.key(a), merged.groups.key(b)))?;
     let mut columns = Vec::new();
     if plan.interval != Interval::Total {
-        let sub_range = |group: &usize| plan.sub_ranges[merged.groups.key(*group)[0] as usize];
-        let starts = groups.iter().map(|group| sub_range(group).start).collect();
-        let ends = groups.iter().map(|group| sub_range(group).end).collect();
+        let sub_range = |group: usize| plan.sub_ranges[merged.groups.key(group)[0] as usize];
+        let starts: Vec<Day> = each(&groups, interrupt, |group| Ok::<_, Interruption>(sub_range(group).start))?;
+        let ends: Vec<Day> = each(&groups, interrupt, |group| Ok::<_, Interruption>(sub_range(group).end))?;
         columns.push(Column { name: "start".to_owned(), values: Values::Days(starts) });
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
+    let blank = Texts::blank(groups.len());
     for output in &plan.output {
         columns.push(match output {
             Output::Dimension(place) => {
                 let dictionary = &dictionaries[*place];
-                let rank = |group: &usize| dictionary.ranks[merged.groups.key(*group)[place + 1] as usize];
-                let texts = Texts { codes: groups.iter().map(rank).collect(), dictionary: dictionary.sorted.clone() };
+                let rank = |group: usize| dictionary.ranks[merged.groups.key(group)[place + 1] as usize];
+                let codes = each(&groups, interrupt, |group| Ok::<_, Interruption>(rank(group)))?;
+                let texts = Texts { codes: codes.into(), dictionary: dictionary.sorted.clone() };
                 Column { name: plan.dimensions[*place].name.clone(), values: Values::Texts(texts) }
+            }
+            Output::Blank(place) => {
+                Column { name: plan.blank[*place].name.clone(), values: Values::Texts(blank.clone()) }
             }
             Output::Metric(field, formula) => {
                 Column { name: field.name.to_owned(), values: finished.values(*formula, field.name, &groups)? }
@@ -65,18 +78,19 @@ pub(crate) fn finish(
 
 /// The texts of a dimension in order.
 struct Dictionary {
-    sorted: Vec<Arc<str>>,
+    sorted: Arc<[Arc<str>]>,
     /// Where the text of a code stands among them.
     ranks: Vec<u32>,
 }
 
 impl Dictionary {
-    fn new(texts: &[Arc<str>]) -> Self {
-        let mut order: Vec<usize> = (0..texts.len()).collect();
-        order.sort_unstable_by(|a, b| texts[*a].as_bytes().cmp(texts[*b].as_bytes()));
+    fn new(texts: &[Arc<str>], interrupt: &Interrupt) -> Result<Self, Interruption> {
+        let by_text = |a: usize, b: usize| texts[a].as_bytes().cmp(texts[b].as_bytes());
+        let order = sort((0..texts.len()).collect(), interrupt, by_text)?;
         let mut ranks = vec![0; texts.len()];
         (0_u32..).zip(&order).for_each(|(rank, code)| ranks[*code] = rank);
-        Self { sorted: order.into_iter().map(|code| texts[code].clone()).collect(), ranks }
+        let sorted = each(&order, interrupt, |code| Ok::<_, Interruption>(texts[code].clone()))?;
+        Ok(Self { sorted: sorted.into(), ranks })
     }
 }
 

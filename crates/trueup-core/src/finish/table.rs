@@ -37,13 +37,13 @@ pub enum Values {
     Ratios(Vec<f64>),
 }
 
-/// Texts by row, each distinct one held once.
+/// Texts by row, each distinct one held once. A clone is cheap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texts {
     /// Where each row's text stands in the dictionary; every code does stand there.
-    pub(crate) codes: Vec<u32>,
+    pub(crate) codes: Arc<[u32]>,
     /// The distinct texts.
-    pub(crate) dictionary: Vec<Arc<str>>,
+    pub(crate) dictionary: Arc<[Arc<str>]>,
 }
 
 /// One value of an answer.
@@ -79,7 +79,13 @@ impl Texts {
     /// The texts of rows: `codes` says for each row where its text stands in `dictionary`. `None` if some code stands for no text.
     #[must_use]
     pub fn new(codes: Vec<u32>, dictionary: Vec<Arc<str>>) -> Option<Self> {
-        codes.iter().all(|code| (*code as usize) < dictionary.len()).then_some(Self { codes, dictionary })
+        let is_whole = codes.iter().all(|code| (*code as usize) < dictionary.len());
+        is_whole.then(|| Self { codes: codes.into(), dictionary: dictionary.into() })
+    }
+
+    /// The empty text on each of so many rows. Clones share all that they hold.
+    pub(crate) fn blank(rows: usize) -> Self {
+        Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary: Arc::new([Arc::from("")]) }
     }
 
     /// For each row, where its text stands in [`Texts::dictionary`].

@@ -45,6 +45,11 @@ impl DimensionRef {
         }
     }
 
+    /// Whether neither events nor spend have it: empty on every row.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.origin == Origin::Absent && self.spend.is_none()
+    }
+
     /// Whether neither the dictionary nor the dataset knows the name.
     pub(crate) const fn is_unknown(&self) -> bool {
         !self.known

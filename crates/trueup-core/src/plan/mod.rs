@@ -32,6 +32,9 @@ pub(crate) struct Plan {
     pub(crate) output: Vec<Output>,
     /// What rows are grouped by, in the order requested.
     pub(crate) dimensions: Vec<DimensionRef>,
+    /// Dimensions that no table has, in the order requested. Empty on every row, they make no groups, and nothing is kept of them
+    /// per group or row however many are asked for.
+    pub(crate) blank: Vec<DimensionRef>,
     /// Measures of events that some metric needs.
     pub(crate) measures: Vec<Measure>,
     /// Conditions on events; spend rows are held against them too.
@@ -53,6 +56,8 @@ pub(crate) struct Plan {
 pub(crate) enum Output {
     /// The dimension at this place in [`Plan::dimensions`].
     Dimension(usize),
+    /// The dimension at this place in [`Plan::blank`].
+    Blank(usize),
     /// A metric.
     Metric(&'static Field, Formula),
 }
@@ -62,7 +67,7 @@ impl Plan {
     /// order of the contract is told: fields, range, filter, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
         query.check()?;
-        let (output, dimensions) = resolve_fields(&query.fields, columns);
+        let (output, dimensions, blank) = resolve_fields(&query.fields, columns);
         let (row_condition, having) = match &query.filter {
             Some(filter) => condition::split(filter, query.patterns.clone(), columns)?,
             None => (None, None),
@@ -79,8 +84,9 @@ impl Plan {
         let mut unknown_fields: Vec<String> = Vec::new();
         let tested: Vec<_> = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension).collect();
         let spend_projection = SpendProjection::new(&spend, &dimensions, tested.iter().copied());
-        for dimension in dimensions.iter().chain(tested) {
-            if dimension.is_unknown() && !unknown_fields.contains(&dimension.name) {
+        let mut seen = BTreeSet::new();
+        for dimension in blank.iter().chain(tested) {
+            if dimension.is_unknown() && seen.insert(&dimension.name) {
                 unknown_fields.push(dimension.name.clone());
             }
         }
@@ -91,6 +97,7 @@ impl Plan {
             accounts: query.accounts.clone(),
             output,
             dimensions,
+            blank,
             measures,
             row_condition,
             having,
@@ -110,25 +117,34 @@ fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     Ok(())
 }
 
-fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> (Vec<Output>, Vec<DimensionRef>) {
+type Resolved = (Vec<Output>, Vec<DimensionRef>, Vec<DimensionRef>);
+
+/// The columns of the answer, the dimensions that rows are grouped by, and those that are blank.
+fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> Resolved {
     let mut output = Vec::new();
-    let mut dimensions: Vec<DimensionRef> = Vec::new();
+    let (mut dimensions, mut blank) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for name in fields.iter().filter(|name| seen.insert(*name)) {
         if let Some((field, metric)) = dictionary::metric(name) {
             output.push(Output::Metric(field, metric.formula));
+            continue;
+        }
+        let dimension = DimensionRef::new(name, columns);
+        if dimension.is_blank() {
+            output.push(Output::Blank(blank.len()));
+            blank.push(dimension);
         } else {
             output.push(Output::Dimension(dimensions.len()));
-            dimensions.push(DimensionRef::new(name, columns));
+            dimensions.push(dimension);
         }
     }
-    (output, dimensions)
+    (output, dimensions, blank)
 }
 
 fn needed_measures(output: &[Output], having: Option<&Condition<MetricTest>>) -> BTreeSet<Measure> {
     let selected = output.iter().filter_map(|column| match column {
         Output::Metric(_, formula) => Some(*formula),
-        Output::Dimension(_) => None,
+        Output::Dimension(_) | Output::Blank(_) => None,
     });
     let tested = having.into_iter().flat_map(Condition::leaves).map(|test| test.formula);
     selected.chain(tested).flat_map(Formula::measures).collect()

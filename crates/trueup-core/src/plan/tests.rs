@@ -1,4 +1,4 @@
-use super::{ATTRIBUTION_WINDOW_DAYS, Plan};
+use super::{ATTRIBUTION_WINDOW_DAYS, DimensionRef, Plan};
 use crate::Day;
 use crate::error::QueryError;
 use crate::query::{Bounds, EventsQuery, Filter, FilterFault, Interval, Patterns, Test};
@@ -44,9 +44,20 @@ fn a_refused_filter_names_the_field_at_fault() {
 #[test]
 fn fields_asked_twice_are_given_once() {
     let day = Day::from_number(20_000);
-    let query = EventsQuery::new(["leads", "zip", "leads", "zip"], day, day).interval(Interval::Day);
+    let query = EventsQuery::new(["leads", "zip", "leads", "zip", "crew", "crew"], day, day).interval(Interval::Day);
+    let plan = Plan::new(&query, &BTreeSet::from(["zip".to_owned()]));
+    assert_eq!(plan.map(|plan| (plan.output.len(), plan.dimensions.len(), plan.blank.len())).ok(), Some((3, 1, 1)));
+}
+
+#[test]
+fn only_what_some_table_has_makes_groups() {
+    let day = Day::from_number(20_000);
+    // Spend has campaigns even where events have none; nobody has a crew, and no event a ZIP.
+    let query = EventsQuery::new(["crew", "campaign", "zip", "leads", "date"], day, day);
     let plan = Plan::new(&query, &BTreeSet::new());
-    assert_eq!(plan.map(|plan| (plan.output.len(), plan.dimensions.len())).ok(), Some((2, 1)));
+    let names = |dimensions: &[DimensionRef]| dimensions.iter().map(|d| d.name.clone()).collect::<Vec<_>>().join(",");
+    let found = plan.map(|plan| (names(&plan.dimensions), names(&plan.blank), plan.unknown_fields));
+    assert_eq!(found.ok(), Some(("campaign,date".to_owned(), "crew,zip".to_owned(), vec!["crew".to_owned()])));
 }
 
 #[test]

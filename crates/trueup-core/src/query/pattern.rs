@@ -61,7 +61,7 @@ impl Patterns {
             return Ok(known.clone());
         }
         self.interrupt.check().map_err(FilterFault::Interrupted)?;
-        let regex = build(pattern, key.1).map_err(|error| bad_pattern(pattern, &error))?;
+        let regex = build(pattern, key.1)?;
         let bytes = self.bytes.saturating_add(regex.memory_usage());
         if bytes > MAX_COMPILED_PATTERNS {
             return Err(FilterFault::PatternsTooLarge { limit: MAX_COMPILED_PATTERNS });
@@ -88,7 +88,7 @@ fn read(flags: &str) -> Result<Flags, FilterFault> {
     })
 }
 
-fn build(pattern: &str, flags: Flags) -> Result<Regex, BuildError> {
+fn build(pattern: &str, flags: Flags) -> Result<Regex, FilterFault> {
     let [ignores_case, multi_line, dot_is_all, spaced] = std::array::from_fn(|place| flags >> place & 1 == 1);
     let syntax = syntax::Config::new()
         .case_insensitive(ignores_case)
@@ -96,7 +96,8 @@ fn build(pattern: &str, flags: Flags) -> Result<Regex, BuildError> {
         .dot_matches_new_line(dot_is_all)
         .ignore_whitespace(spaced);
     let config = Config::new().nfa_size_limit(Some(MAX_COMPILED_PATTERN));
-    Regex::builder().configure(config).syntax(syntax).build(pattern)
+    let built = Regex::builder().configure(config).syntax(syntax).build(pattern);
+    built.map_err(|error| bad_pattern(pattern, &error))
 }
 
 fn bad_pattern(pattern: &str, error: &BuildError) -> FilterFault {

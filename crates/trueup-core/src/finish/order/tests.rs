@@ -1,0 +1,55 @@
+use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Numbers in no order.
+fn mixed(count: usize) -> Vec<usize> {
+    (0..count).map(|number| number * 7_919 % count).collect()
+}
+
+#[test]
+fn numbers_of_any_count_come_in_order() {
+    for count in [0, 1, STEP, STEP + 1, 2 * STEP, 3 * STEP + 5, 10 * STEP + 1] {
+        let by_tens = |a: usize, b: usize| (b / 10).cmp(&(a / 10));
+        let sorted = sort(mixed(count), &Interrupt::default(), by_tens);
+        assert!(sorted.as_ref().is_ok_and(|sorted| sorted.is_sorted_by_key(|number| std::cmp::Reverse(number / 10))));
+        let mut all = sorted.unwrap_or_default();
+        all.sort_unstable();
+        let mut expected = mixed(count);
+        expected.sort_unstable();
+        assert_eq!(all, expected);
+    }
+}
+
+#[test]
+fn it_ends_soon_after_it_is_told_to() {
+    let steps = 64;
+    // While runs are sorted, and while they are merged.
+    for told in [1_000, steps * STEP * 12 + steps * STEP * 3] {
+        let (interrupt, compared) = (Interrupt::default(), AtomicUsize::new(0));
+        let sorted = sort(mixed(steps * STEP), &interrupt, |a, b| {
+            if compared.fetch_add(1, Relaxed) == told {
+                interrupt.cancel();
+            }
+            a.cmp(&b)
+        });
+        assert_eq!(sorted, Err(Interruption::Canceled));
+        // Each thread may finish the step that it is at.
+        let late = compared.load(Relaxed) - told;
+        assert!(late <= rayon::current_num_threads() * STEP * 20, "{late}");
+    }
+}
+
+#[test]
+fn what_is_made_ends_soon_too() {
+    let (interrupt, mut made) = (Interrupt::default(), 0);
+    let numbers = mixed(4 * STEP);
+    let all = each::<_, Interruption>(&numbers, &interrupt, |number| {
+        made += 1;
+        if made == STEP + 1 {
+            interrupt.cancel();
+        }
+        Ok(number)
+    });
+    assert_eq!((all, made), (Err(Interruption::Canceled), 2 * STEP));
+    assert_eq!(each::<_, Interruption>(&numbers, &Interrupt::default(), Ok), Ok(numbers.clone()));
+}

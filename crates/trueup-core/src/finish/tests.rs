@@ -1,0 +1,76 @@
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::{Texts, Values, finish};
+use crate::aggregate::{Context, Merged};
+use crate::dataset::{Dataset, Tables};
+use crate::error::Error;
+use crate::plan::Plan;
+use crate::query::{EventsQuery, Interval};
+use crate::{Day, Interrupt, Interruption, ResultTable, Value};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::sync::Arc;
+
+const DAYS: [&str; 3] = ["2025-01-01", "2025-01-02", "2025-01-03"];
+
+/// A lead on each of three days.
+fn dataset() -> Dataset {
+    let column = |texts: [&str; 3]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
+    let events = RecordBatch::try_from_iter([
+        ("account", column(["a", "a", "a"])),
+        ("opportunityId", column(["1", "2", "3"])),
+        ("type", column(["lead-originated"; 3])),
+        ("date", column(DAYS)),
+    ]);
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], ..Tables::default() }).unwrap()
+}
+
+fn query(fields: &[&str]) -> EventsQuery {
+    let [start, _, end] = DAYS.map(|day| day.parse::<Day>().unwrap());
+    EventsQuery::new(fields.iter().copied(), start, end).interval(Interval::Day)
+}
+
+fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t Texts {
+    match &table.column(name).unwrap().values {
+        Values::Texts(texts) => texts,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn fields_that_nobody_knows_share_one_column() {
+    let fields = ["nobody", "leads", "account", "knows", "zip"];
+    let table = dataset().query(&query(&fields)).unwrap();
+    assert_eq!(table.unknown_fields(), ["nobody", "knows"]);
+    let first = texts(&table, "nobody");
+    assert_eq!((first.codes(), first.dictionary()), (&[0; 3][..], &[Arc::from("")][..]));
+    for name in ["knows", "zip"] {
+        let other = texts(&table, name);
+        assert!(Arc::ptr_eq(&first.codes, &other.codes) && Arc::ptr_eq(&first.dictionary, &other.dictionary), "{name}");
+    }
+    let names: Vec<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["start", "end", "nobody", "leads", "account", "knows", "zip"]);
+    assert_eq!(table.value(1, "zip"), Some(Value::Text("")));
+    assert_eq!(table.value(1, "leads"), Some(Value::Count(1)));
+}
+
+#[test]
+fn a_field_that_nobody_knows_is_a_dimension_all_the_same() {
+    let day = "2024-01-01".parse().unwrap();
+    let rows = |field| dataset().query(&EventsQuery::new([field, "eventCount"], day, day)).unwrap().len();
+    // Metrics alone have a row without events, dimensions none.
+    assert_eq!((rows("leads"), rows("nobody"), rows("account")), (1, 0, 0));
+}
+
+#[test]
+fn an_end_after_aggregation_is_seen() {
+    let dataset = dataset();
+    for fields in [&["leads"][..], &["account", "nobody", "leads", "spend", "opportunityAgents"]] {
+        let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
+        let context = Context::new(&plan, dataset.accounts());
+        let finish = |interrupt| finish(&context, Merged::new(&plan, &context.layout), None, &interrupt);
+        assert!(finish(Interrupt::default()).is_ok());
+        let canceled = Interrupt::default();
+        canceled.cancel();
+        assert!(matches!(finish(canceled), Err(Error::Interrupted(Interruption::Canceled))));
+    }
+}
