@@ -4,6 +4,7 @@
 
 mod callers;
 mod compat;
+mod examples;
 mod goldens;
 mod listed;
 mod openapi;

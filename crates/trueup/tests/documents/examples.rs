@@ -1,0 +1,81 @@
+//! The Rust of `docs/api.md`, run: each of its functions stands here as it stands there.
+
+use crate::at;
+use std::fs;
+use std::sync::Arc;
+use trueup::Dataset;
+use trueup::access::{Directory, Grant, MemoryDirectory, Settings};
+use trueup::query::{EventsQuery, Filter, Interval};
+use trueup::service::{Clock, Request, Service, SystemClock};
+
+/// The leads of a quarter, as JSON; `key` as a caller sends it.
+fn leads(service: &Service, organization: &str, key: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let response = service.handle(&Request {
+        authorization: Some(key.to_owned()),
+        accept_encoding: Some("identity".to_owned()),
+        ..Request::get(format!("/api/{organization}/events?fields=leads&start=2026-04-01&end=2026-06-29"))
+    });
+    let status = response.status;
+    let body = String::from_utf8(response.body.into_bytes()?)?;
+    if status == 200 { Ok(body) } else { Err(body.into()) }
+}
+
+/// Leads and what each cost, by month and channel, of what a user reaches under a name.
+fn cost_of_leads(service: &Service, user: &str, organization: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let directory = service.directory();
+    let login = directory.login(user)?.map_err(|refusal| refusal.to_string())?;
+    let reach = directory.reach(&login)?;
+    let scope = reach.resolve(organization).ok_or("not within reach")?;
+    let fields = ["attributionChannel", "leads", "spend", "avgCostPerLead"];
+    let query = EventsQuery::new(fields, "2026-01-01".parse()?, "2026-06-30".parse()?)
+        .interval(Interval::Month)
+        .filter(Filter::equals("attributionCategory", "Advertising"));
+    let table = service.events(&scope, &query)?;
+    for row in table.rows() {
+        println!("{:?} {:?} {:?}", row.get("start"), row.get("attributionChannel"), row.get("avgCostPerLead"));
+    }
+    Ok(())
+}
+
+const EVENTS: &str = "account,opportunityId,type,date,attributionCategory,attributionChannel\n\
+    acme,1,lead-originated,2026-04-03,Advertising,Paid Search\n\
+    acme,2,lead-originated,2026-05-09,Referral,Referral\n\
+    other,1,lead-originated,2026-05-09,Referral,Referral\n";
+const SPEND: &str = "account,date,attributionCategory,attributionChannel,campaign,adSpend\n\
+    acme,2026-04-02,Advertising,Paid Search,Drains,210.00\n";
+
+#[test]
+fn the_rust_of_the_page_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let path = folder.path().join("dataset");
+    let ingest = trueup_ingest::Ingest::into(&path).events(file("events.csv", EVENTS));
+    ingest.spend(file("spend.csv", SPEND)).run(&()).unwrap();
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(Settings::default()));
+    directory.add_account("acme").unwrap();
+    directory.add_account("other").unwrap();
+    directory.add_user("anna@example.com").unwrap();
+    directory.grant("anna@example.com", &Grant::Account("acme".into())).unwrap();
+    let key = directory.create_key("anna@example.com", SystemClock.now()).unwrap();
+    let service = Service::builder(Arc::new(Dataset::open(&path).unwrap()), directory).build();
+
+    assert_eq!(leads(&service, "acme", key.secret.reveal()).unwrap(), r#"[{"leads":2}]"#);
+    assert!(leads(&service, "other", key.secret.reveal()).unwrap_err().to_string().contains("inaccessible"));
+    cost_of_leads(&service, "anna@example.com", "acme").unwrap();
+    assert!(cost_of_leads(&service, "anna@example.com", "other").is_err());
+}
+
+#[test]
+fn the_page_has_the_code_that_runs_here() {
+    let (page, here) = (fs::read_to_string(at("docs/api.md")).unwrap(), include_str!("examples.rs"));
+    let blocks: Vec<&str> = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        let function = &block[block.find("///").unwrap()..];
+        assert!(here.contains(function.trim_end()), "not run as it stands:\n{function}");
+    }
+}
