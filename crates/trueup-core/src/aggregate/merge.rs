@@ -122,7 +122,7 @@ impl Merged {
         let mut slots = Vec::with_capacity(other.groups.len());
         let mut key = vec![0; translations.len() + 1];
         for from in 0..other.groups.len() {
-            if from % STEP == 0 {
+            if from.is_multiple_of(STEP) {
                 interrupt.check()?;
             }
             let (sub_range, codes) = other.groups.key(from).split_at(1);
@@ -134,7 +134,7 @@ impl Merged {
         }
         self.state.grow(self.groups.len());
         for (from, slot) in slots.iter().enumerate() {
-            if from % STEP == 0 {
+            if from.is_multiple_of(STEP) {
                 interrupt.check()?;
             }
             self.state.merge(*slot as usize - 1, &other.state, from);
@@ -222,7 +222,7 @@ impl Merged {
     fn spend_groups(&self, interrupt: &Interrupt) -> Result<Vec<Option<u32>>, Interruption> {
         let mut part = vec![0; self.spend.carried.len() + 1];
         let beside = |number: usize| {
-            if number % STEP == 0 {
+            if number.is_multiple_of(STEP) {
                 interrupt.check()?;
             }
             let key = self.groups.key(number);

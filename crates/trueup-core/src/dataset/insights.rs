@@ -1,17 +1,26 @@
 //! Published insight documents, read when they are asked for.
 
+mod index;
+
 use super::Dataset;
-use super::blocks::{BLOCK, Blocks};
-use super::file::open_sized;
+use super::blocks::Blocks;
+use super::file::{open_sized, open_whole};
 use super::manifest::DataFile;
 use crate::error::{DatasetError, Error};
 use crate::query::{Accounts, DateRange};
 use crate::{Day, Interrupt};
+use index::{Index, Place};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError};
+use std::thread;
+use std::time::Duration;
+
+/// How long to wait before looking again whether another thread has found the documents.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +45,12 @@ pub struct Insights {
 /// The lines of a dataset's insights file, by account and date.
 #[derive(Debug)]
 pub(super) struct InsightFile {
-    pub(super) folder: PathBuf,
-    pub(super) file: DataFile,
+    folder: PathBuf,
+    file: DataFile,
+    /// Made when it is first needed, and kept if the file is whole: one that is not may be mended.
+    index: OnceLock<Arc<Index>>,
+    /// Held by who makes it.
+    making: Mutex<()>,
 }
 
 /// One line of an insights file.
@@ -67,94 +80,90 @@ impl Dataset {
         let go_on = || interrupt.check().map_err(Error::from);
         go_on()?;
         let mut found = Insights::default();
-        for InsightFile { folder, file } in &self.insights {
-            let mut latest: Option<Insight> = None;
-            lines(folder, file, go_on, |insight| {
-                if !accounts.contains(&insight.account) {
-                    return Ok(());
-                }
-                match range {
-                    Some(range) if (range.start..=range.end).contains(&insight.date) => found.push(insight, limit),
-                    Some(_) => {}
-                    // An account's lines come one after the other, the most recent last.
-                    None => {
-                        if let Some(before) = latest.take_if(|before| before.account != insight.account) {
-                            found.push(before, limit);
-                        }
-                        latest = Some(insight);
-                    }
-                }
-                Ok(())
-            })?;
-            if let Some(last) = latest {
-                found.push(last, limit);
+        for insights in &self.insights {
+            let path = insights.folder.join(&insights.file.path);
+            let index = insights.index(&go_on)?;
+            let places = index.find(accounts, range, &path)?;
+            found.matched += places.len();
+            if found.matched > limit {
+                found.documents.clear();
+                continue;
+            }
+            let file = open_sized(&insights.folder, &insights.file)?;
+            let blocks = Blocks::new(&path, &insights.file)?;
+            for (account, Place { date, bytes }) in places {
+                go_on()?;
+                let document = index::document(&file, &blocks, &path, bytes.clone())?;
+                found.documents.push(Insight { account: account.to_owned(), date: *date, document });
             }
         }
         Ok(found)
     }
 }
 
-impl Insights {
-    fn push(&mut self, insight: Insight, limit: usize) {
-        self.matched += 1;
-        if self.matched > limit {
-            self.documents.clear();
-        } else {
-            self.documents.push(insight);
+impl InsightFile {
+    pub(super) const fn new(folder: PathBuf, file: DataFile) -> Self {
+        Self { folder, file, index: OnceLock::new(), making: Mutex::new(()) }
+    }
+
+    /// Where its documents stand.
+    fn index(&self, go_on: &impl Fn() -> Result<(), Error>) -> Result<Arc<Index>, Error> {
+        loop {
+            if let Some(index) = self.index.get() {
+                return Ok(Arc::clone(index));
+            }
+            let _making = match self.making.try_lock() {
+                Ok(making) => making,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    go_on()?;
+                    thread::sleep(PAUSE);
+                    continue;
+                }
+            };
+            let index = match self.index.get() {
+                Some(index) => Arc::clone(index),
+                None => Arc::new(Index::of(&self.folder, &self.file, go_on)?),
+            };
+            if index.is_whole() {
+                return Ok(Arc::clone(self.index.get_or_init(|| index)));
+            }
+            return Ok(index);
         }
     }
 }
 
-/// Hands over each document of a file, in order.
+/// Hands over each document of a file, in order; every byte must be as it was written.
 pub(super) fn each(
     folder: &Path,
-    file: &DataFile,
-    take: impl FnMut(Insight) -> Result<(), String>,
-) -> Result<(), DatasetError> {
-    lines(folder, file, || Ok(()), take)
-}
-
-/// Hands over each document of a file, in order, as long as it may go on; every byte must be as it was written.
-fn lines<E: From<DatasetError>>(
-    folder: &Path,
     promised: &DataFile,
-    go_on: impl Fn() -> Result<(), E>,
     mut take: impl FnMut(Insight) -> Result<(), String>,
-) -> Result<(), E> {
+) -> Result<(), DatasetError> {
     let path = folder.join(&promised.path);
     let failed = |source| DatasetError::Io { path: path.clone(), source };
-    let file = open_sized(folder, promised)?;
-    let blocks = Blocks::new(&path, promised)?;
-    let mut checked = 0;
-    while checked < promised.size {
-        go_on()?;
-        blocks.check(&file, checked..checked + BLOCK)?;
-        checked += BLOCK;
-    }
-    let mut lines = BufReader::new(file);
-    let mut line = Vec::new();
+    let mut lines = BufReader::new(open_whole(folder, promised)?);
+    let mut bytes = Vec::new();
     let mut number = 0;
-    while lines.read_until(b'\n', &mut line).map_err(failed)? > 0 {
-        go_on()?;
+    while lines.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
         number += 1;
-        parse(&line).and_then(&mut take).map_err(|fault| DatasetError::Insight {
-            path: path.clone(),
-            line: number,
-            fault,
-        })?;
-        line.clear();
+        let taken = line(&bytes).and_then(|(account, date, document)| {
+            take(Insight { account: account.into_owned(), date, document: document.to_owned() })
+        });
+        taken.map_err(|fault| DatasetError::Insight { path: path.clone(), line: number, fault })?;
+        bytes.clear();
     }
     if number != promised.rows {
-        return Err(DatasetError::Length { path, unit: "lines", found: number, promised: promised.rows }.into());
+        return Err(DatasetError::Length { path, unit: "lines", found: number, promised: promised.rows });
     }
     Ok(())
 }
 
-fn parse(line: &[u8]) -> Result<Insight, String> {
+/// The account, the day and the document of a line.
+fn line(line: &[u8]) -> Result<(Cow<'_, str>, Day, &str), String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| format!("no document: {error}"))?;
     if !line.insight.get().starts_with('{') {
         return Err("the insight is no object".to_owned());
     }
     let date = line.date.parse().map_err(|error: crate::day::NotADay| error.to_string())?;
-    Ok(Insight { account: line.account.into_owned(), date, document: line.insight.get().to_owned() })
+    Ok((line.account, date, line.insight.get()))
 }

@@ -56,7 +56,7 @@ impl Dataset {
             open_sized(folder, file)?;
         }
         let insights = manifest.insights.iter();
-        let insights = insights.map(|file| InsightFile { folder: folder.to_owned(), file: file.clone() }).collect();
+        let insights = insights.map(|file| InsightFile::new(folder.to_owned(), file.clone())).collect();
         let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
         let event_parts = parts(&events, &cache, 0);
         let spend_parts = parts(&spend, &cache, event_parts.len());

@@ -51,7 +51,7 @@ impl<'a> Finished<'a> {
     ) -> Result<Self, Interruption> {
         let mut agents = vec![0; if context.layout.agents { merged.groups.len() } else { 0 }];
         for (met, (group, _)) in merged.state.agents.iter().enumerate() {
-            if met % STEP == 0 {
+            if met.is_multiple_of(STEP) {
                 interrupt.check()?;
             }
             agents[*group as usize] += 1;

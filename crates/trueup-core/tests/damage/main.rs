@@ -4,6 +4,7 @@
 
 mod events;
 mod files;
+mod insights;
 mod manifest;
 mod place;
 mod verify;

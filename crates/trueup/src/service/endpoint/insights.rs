@@ -10,6 +10,7 @@ use super::{Asked, Endpoint, dates, sections};
 use crate::access::Scope;
 use crate::query::{Accounts, DateRange};
 use crate::{Insight, Interrupt};
+use std::collections::HashSet;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "insights",
@@ -71,7 +72,7 @@ impl Service {
 
 fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
     let range = range(asked.parameters)?;
-    let wanted: Vec<&str> = asked.parameters.list("fields").collect();
+    let wanted: HashSet<&str> = asked.parameters.list("fields").collect();
     let mut text = String::from("[");
     for insight in service.insights_of(&asked.snapshot, &asked.scope, range, asked.interrupt)? {
         if text.len() > 1 {
@@ -86,7 +87,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     Ok(Content::new(Answer::Text(text)))
 }
 
-fn write(insight: &Insight, wanted: &[&str], text: &mut String) -> Result<(), serde_json::Error> {
+fn write(insight: &Insight, wanted: &HashSet<&str>, text: &mut String) -> Result<(), serde_json::Error> {
     text.push_str("{\"account\":");
     text.push_str(&serde_json::to_string(&insight.account)?);
     text.push_str(",\"date\":\"");

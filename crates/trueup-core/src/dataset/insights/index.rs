@@ -1,0 +1,245 @@
+//! Where the documents of an insights file stand, so that a request reads those of its own accounts only.
+
+use super::super::blocks::{BLOCK, Blocks};
+use super::super::file::open_sized;
+use super::super::manifest::DataFile;
+use super::line;
+use crate::Day;
+use crate::error::{DatasetError, Error};
+use crate::query::{Accounts, DateRange};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::{Bound, Range};
+use std::path::Path;
+
+/// Where the documents of a file stand, and where it does not read.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    accounts: BTreeMap<String, Vec<Place>>,
+    holes: Vec<Hole>,
+}
+
+/// Where a document stands.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) date: Day,
+    pub(super) bytes: Range<u64>,
+}
+
+/// A part of a file that does not read.
+#[derive(Debug)]
+struct Hole {
+    /// The account and day of the last line before it; `None` if there is none.
+    after: Option<(String, Day)>,
+    /// The account and day of the first line after it; `None` if there is none.
+    before: Option<(String, Day)>,
+    fault: Fault,
+}
+
+/// Why a part of a file does not read.
+#[derive(Clone, Debug)]
+enum Fault {
+    /// The block that begins there is not what was written.
+    Checksum { from: u64 },
+    /// The line is no document.
+    Line { line: u64, fault: String },
+    /// It has so many lines.
+    Length { found: u64, promised: u64 },
+}
+
+impl Index {
+    /// Finds the documents of a file, as long as it may go on.
+    pub(super) fn of(
+        folder: &Path,
+        promised: &DataFile,
+        go_on: &impl Fn() -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let path = folder.join(&promised.path);
+        let failed = |source| DatasetError::Io { path: path.clone(), source };
+        let mut file = open_sized(folder, promised)?;
+        let blocks = Blocks::new(&path, promised)?;
+        let mut reading = Reading::default();
+        let mut bytes = Vec::new();
+        for start in (0..promised.size).step_by(BLOCK as usize) {
+            go_on()?;
+            let checked = blocks.check(&file, start..start + BLOCK);
+            bytes.clear();
+            file.seek(SeekFrom::Start(start)).map_err(failed)?;
+            Read::by_ref(&mut file).take(BLOCK).read_to_end(&mut bytes).map_err(failed)?;
+            match checked {
+                Ok(()) => reading.sound(&bytes),
+                Err(DatasetError::Checksum { from, .. }) => reading.damaged(from, &bytes),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(reading.finish(promised.rows))
+    }
+
+    /// Whether all of the file reads.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.holes.is_empty()
+    }
+
+    /// Where the documents stand that `accounts` published on a day of `range`, or without one the most recent of each; in the order
+    /// of the file.
+    pub(super) fn find<'i>(
+        &'i self,
+        accounts: &Accounts,
+        range: Option<DateRange>,
+        path: &Path,
+    ) -> Result<Vec<(&'i str, &'i Place)>, DatasetError> {
+        if let Some(hole) = self.holes.iter().find(|hole| hole.concerns(accounts, range)) {
+            return Err(hole.fault.clone().of(path));
+        }
+        let mut found = Vec::new();
+        let mut add = |account: &'i String, places: &'i Vec<Place>| match range {
+            Some(range) => {
+                let days = range.start..=range.end;
+                found.extend(places.iter().filter(|place| days.contains(&place.date)).map(|place| (&**account, place)));
+            }
+            // The most recent comes last.
+            None => found.extend(places.last().map(|place| (&**account, place))),
+        };
+        match accounts {
+            Accounts::All => self.accounts.iter().for_each(|(account, places)| add(account, places)),
+            Accounts::Only(keys) => keys
+                .iter()
+                .filter_map(|key| self.accounts.get_key_value(key))
+                .for_each(|(account, places)| add(account, places)),
+        }
+        Ok(found)
+    }
+}
+
+impl Hole {
+    /// Whether it may hold a document that is asked for. Lines come by account and day, so that what it holds lies between its
+    /// neighbours: later documents of the account before it, earlier ones of the account after it, and any of those between.
+    fn concerns(&self, accounts: &Accounts, range: Option<DateRange>) -> bool {
+        let Accounts::Only(keys) = accounts else { return true };
+        if self.after.is_some() && self.before.is_some() && self.after > self.before {
+            // Lines in no order tell nothing of what lies between them.
+            return true;
+        }
+        let bound = |end: &Option<(String, Day)>| match end {
+            Some((account, _)) => Bound::Included(account.clone()),
+            None => Bound::Unbounded,
+        };
+        let day = |end: &Option<(String, Day)>, key: &String| end.as_ref().filter(|end| end.0 == *key).map(|end| end.1);
+        keys.range((bound(&self.after), bound(&self.before))).any(|key| {
+            let (after, before) = (day(&self.after, key), day(&self.before, key));
+            match range {
+                Some(range) => after.is_none_or(|day| range.end > day) && before.is_none_or(|day| range.start < day),
+                // Where a later one reads, none in here is the most recent.
+                None => before.is_none(),
+            }
+        })
+    }
+}
+
+impl Fault {
+    fn of(self, path: &Path) -> DatasetError {
+        let path = path.to_owned();
+        match self {
+            Self::Checksum { from } => DatasetError::Checksum { path, from },
+            Self::Line { line, fault } => DatasetError::Insight { path, line, fault },
+            Self::Length { found, promised } => DatasetError::Length { path, unit: "lines", found, promised },
+        }
+    }
+}
+
+/// A file while it is read, block by block.
+#[derive(Default)]
+struct Reading {
+    index: Index,
+    /// What has been read of the present line, and where it begins.
+    line: Vec<u8>,
+    begins: u64,
+    /// The bytes read before.
+    position: u64,
+    /// Lines read before.
+    lines: u64,
+    /// The account and day of the last line that read.
+    last: Option<(String, Day)>,
+    /// Why nothing has been read since.
+    open: Option<Fault>,
+    /// Whether the beginning of the present line is lost.
+    torn: bool,
+}
+
+impl Reading {
+    fn sound(&mut self, block: &[u8]) {
+        for piece in block.split_inclusive(|byte| *byte == b'\n') {
+            if !self.torn {
+                self.line.extend_from_slice(piece);
+            }
+            self.position += piece.len() as u64;
+            if piece.ends_with(b"\n") {
+                self.end_line();
+            }
+        }
+    }
+
+    fn damaged(&mut self, from: u64, block: &[u8]) {
+        self.open.get_or_insert(Fault::Checksum { from });
+        self.line.clear();
+        self.torn = true;
+        self.position += block.len() as u64;
+        self.lines += block.iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+
+    fn end_line(&mut self) {
+        self.lines += 1;
+        if !self.torn {
+            match line(&self.line) {
+                Ok((account, date, document)) => {
+                    let account = account.into_owned();
+                    let key = Some((account.clone(), date));
+                    let after = std::mem::replace(&mut self.last, key.clone());
+                    if let Some(fault) = self.open.take() {
+                        self.index.holes.push(Hole { after, before: key, fault });
+                    }
+                    let before = document.as_ptr().addr() - self.line.as_ptr().addr();
+                    let start = self.begins + before as u64;
+                    let bytes = start..start + document.len() as u64;
+                    self.index.accounts.entry(account).or_default().push(Place { date, bytes });
+                }
+                Err(fault) => {
+                    self.open.get_or_insert(Fault::Line { line: self.lines, fault });
+                }
+            }
+        }
+        self.torn = false;
+        self.line.clear();
+        self.begins = self.position;
+    }
+
+    fn finish(mut self, promised: u64) -> Index {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        if let Some(fault) = self.open.take() {
+            self.index.holes.push(Hole { after: self.last.take(), before: None, fault });
+        }
+        if self.index.is_whole() && self.lines != promised {
+            let fault = Fault::Length { found: self.lines, promised };
+            self.index.holes.push(Hole { after: None, before: None, fault });
+        }
+        self.index
+    }
+}
+
+/// The document at a place of a file, whose bytes there are checked.
+pub(super) fn document(
+    mut file: &File,
+    blocks: &Blocks,
+    path: &Path,
+    bytes: Range<u64>,
+) -> Result<String, DatasetError> {
+    let failed = |source| DatasetError::Io { path: path.to_owned(), source };
+    blocks.check(file, bytes.clone())?;
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(bytes.start)).map_err(failed)?;
+    file.take(bytes.end - bytes.start).read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
+}
