@@ -68,6 +68,7 @@ impl Answering {
             documents: self.max_documents,
             deadline: self.deadline,
             benchmarks_wait,
+            ..Limits::default()
         };
         let privacy = self.benchmark_accounts.map_or_else(Privacy::default, Privacy::of_accounts);
         Ok(Service::builder(dataset, directory).limits(limits).privacy(privacy).on_failure(on_failure).build())
