@@ -2,12 +2,14 @@
 
 use crate::IngestError;
 use crate::checksum::Summing;
-use crate::error::AtPath;
+use crate::error::{AtPath, Doing};
 use crate::lock::Lock;
 use crate::table::Table;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::store;
@@ -26,12 +28,34 @@ pub(crate) struct Draft {
     committed: bool,
 }
 
-/// A data file that is being written.
+/// A data file that is being written, summed and synced by a thread of its own.
 pub(crate) struct NewFile {
-    writer: Summing<BufWriter<File>>,
+    /// What the thread is yet to be given.
+    buffer: Vec<u8>,
+    blocks: Option<SyncSender<Vec<u8>>>,
+    ending: Ending,
+}
+
+/// A data file that its thread is still writing.
+pub(crate) struct Ending {
+    thread: Option<JoinHandle<Result<Written, IngestError>>>,
     path: PathBuf,
     name: String,
+    rows: u64,
 }
+
+/// What was written: its bytes, their checksum, and those of their blocks.
+struct Written {
+    size: u64,
+    sha256: String,
+    blocks: String,
+}
+
+/// Bytes that the thread is given at once.
+const BLOCK: usize = 1 << 20;
+
+/// Blocks that wait for the thread at most.
+const WAITING: usize = 8;
 
 impl Draft {
     /// Begins the version after the newest of the dataset, whose manifest is given back; the folder is made if it is not there.
@@ -96,7 +120,7 @@ impl Draft {
         let path = self.dir.join(&name);
         let file = File::create_new(&path).at("create", &path)?;
         self.made.push(path.clone());
-        Ok(NewFile { writer: Summing::new(BufWriter::with_capacity(1 << 20, file)), path, name })
+        NewFile::begin(file, path, name)
     }
 
     /// Makes the version visible.
@@ -123,27 +147,80 @@ impl Drop for Draft {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BLOCK {
+            self.hand_over()?;
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        Ok(())
     }
 }
 
 impl NewFile {
+    fn begin(file: File, path: PathBuf, name: String) -> Result<Self, IngestError> {
+        let (blocks, received) = sync_channel(WAITING);
+        let shown = path.clone();
+        let thread = thread::Builder::new().name("write".to_owned()).spawn(move || write_all(file, &shown, &received));
+        let thread = Some(thread.doing("start a thread")?);
+        let buffer = Vec::with_capacity(BLOCK);
+        Ok(Self { buffer, blocks: Some(blocks), ending: Ending { thread, path, name, rows: 0 } })
+    }
+
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.ending.path
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        let block = std::mem::replace(&mut self.buffer, Vec::with_capacity(BLOCK));
+        match &self.blocks {
+            Some(blocks) if blocks.send(block).is_ok() => Ok(()),
+            // The thread ends before it is told to only if it has failed.
+            _ => match self.ending.join() {
+                Err(error) => Err(io::Error::other(error)),
+                Ok(_) => Err(io::Error::other("the file has ended already")),
+            },
+        }
     }
 
     /// Ends the file, durably.
     pub(crate) fn finish(self, rows: u64) -> Result<DataFile, IngestError> {
-        let Self { writer, path, name } = self;
-        let (buffer, size, sha256, blocks) = writer.finish();
-        let file = buffer.into_inner().map_err(io::IntoInnerError::into_error).at("write", &path)?;
-        file.sync_all().at("sync", &path)?;
-        Ok(DataFile { path: name, size, rows, sha256, blocks })
+        self.end(rows)?.wait()
     }
+
+    /// Ends the file; it is durable once it was waited for.
+    pub(crate) fn end(mut self, rows: u64) -> Result<Ending, IngestError> {
+        self.hand_over().at("write", &self.ending.path)?;
+        self.blocks = None;
+        Ok(Ending { rows, ..self.ending })
+    }
+}
+
+impl Ending {
+    /// Waits until the file is whole and durable.
+    pub(crate) fn wait(mut self) -> Result<DataFile, IngestError> {
+        let Written { size, sha256, blocks } = self.join()?;
+        Ok(DataFile { path: self.name, size, rows: self.rows, sha256, blocks })
+    }
+
+    fn join(&mut self) -> Result<Written, IngestError> {
+        let failed = || io::Error::other("the thread that writes it has ended before its time");
+        let thread = self.thread.take().ok_or_else(failed).at("write", &self.path)?;
+        thread.join().map_err(|_| failed()).at("write", &self.path)?
+    }
+}
+
+/// Writes all that is received until the file ends, and syncs it.
+fn write_all(file: File, path: &Path, received: &Receiver<Vec<u8>>) -> Result<Written, IngestError> {
+    let mut writer = Summing::new(file);
+    for block in received {
+        writer.write_all(&block).at("write", path)?;
+    }
+    let (file, size, sha256, blocks) = writer.finish();
+    file.sync_all().at("sync", path)?;
+    Ok(Written { size, sha256, blocks })
 }
 
 fn list(dir: &Path) -> Result<Vec<fs::DirEntry>, IngestError> {

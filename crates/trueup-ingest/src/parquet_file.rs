@@ -1,17 +1,20 @@
 //! A Parquet file that is written row group by row group, the columns side by side.
 
 use crate::IngestError;
-use crate::draft::NewFile;
+use crate::draft::{Ending, NewFile};
 use crate::error::Writing;
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, SchemaRef};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves,
 };
+use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnDescPtr;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use trueup_core::dataset::manifest::DataFile;
@@ -19,6 +22,7 @@ use trueup_core::dataset::manifest::DataFile;
 /// A Parquet file that is being written.
 pub(crate) struct ParquetFile {
     writer: SerializedFileWriter<NewFile>,
+    columns: Vec<ColumnDescPtr>,
     factory: ArrowRowGroupWriterFactory,
     path: PathBuf,
     groups: usize,
@@ -33,28 +37,52 @@ impl ParquetFile {
         let (writer, factory) = ArrowWriter::try_new_with_options(file, schema.clone(), options)
             .and_then(ArrowWriter::into_serialized_writer)
             .writing(&path)?;
-        Ok(Self { writer, factory, path, groups: 0, rows: 0 })
+        let columns = writer.schema_descr().columns().to_vec();
+        Ok(Self { writer, columns, factory, path, groups: 0, rows: 0 })
     }
 
     /// Adds each batch as a row group.
     pub(crate) fn write(&mut self, row_groups: &[RecordBatch]) -> Result<(), IngestError> {
-        let encoded: Result<Vec<Vec<ArrowColumnChunk>>, ParquetError> = row_groups
+        self.write_groups(row_groups, RecordBatch::num_rows, |batch, at, _| {
+            Ok(Column::Values(batch.column(at).clone()))
+        })
+    }
+
+    /// Adds row groups, each of so many rows, column by column.
+    pub(crate) fn write_groups<G: Sync>(
+        &mut self,
+        row_groups: &[G],
+        rows: impl Fn(&G) -> usize,
+        column: impl Fn(&G, usize, &ColumnDescPtr) -> Result<Column, ParquetError> + Sync,
+    ) -> Result<(), IngestError> {
+        let Self { columns, factory, groups, .. } = self;
+        let encoded: Result<Vec<Vec<Chunk>>, ParquetError> = row_groups
             .par_iter()
             .enumerate()
-            .map(|(at, batch)| encode(self.factory.create_column_writers(self.groups + at)?, batch))
+            .map(|(number, group)| {
+                let writers = factory.create_column_writers(*groups + number)?;
+                let writers: Vec<_> = writers.into_iter().zip(&*columns).enumerate().collect();
+                let chunks = writers.into_par_iter().map(|(at, (writer, descriptor))| {
+                    column(group, at, descriptor).and_then(|column| encode(writer, descriptor, column))
+                });
+                chunks.collect()
+            })
             .collect();
         for chunks in encoded.writing(&self.path)? {
             self.append(chunks).writing(&self.path)?;
         }
         self.groups += row_groups.len();
-        self.rows += row_groups.iter().map(RecordBatch::num_rows).sum::<usize>();
+        self.rows += row_groups.iter().map(rows).sum::<usize>();
         Ok(())
     }
 
-    fn append(&mut self, chunks: Vec<ArrowColumnChunk>) -> Result<(), ParquetError> {
+    fn append(&mut self, chunks: Vec<Chunk>) -> Result<(), ParquetError> {
         let mut group = self.writer.next_row_group()?;
         for chunk in chunks {
-            chunk.append_to_row_group(&mut group)?;
+            match chunk {
+                Chunk::Arrow(chunk) => chunk.append_to_row_group(&mut group)?,
+                Chunk::Encoded(EncodedChunk { bytes, close }) => group.append_column(&Bytes::from(bytes), close)?,
+            }
         }
         group.close()?;
         Ok(())
@@ -62,21 +90,43 @@ impl ParquetFile {
 
     /// Ends the file, durably.
     pub(crate) fn finish(self) -> Result<DataFile, IngestError> {
+        self.end()?.wait()
+    }
+
+    /// Ends the file, which is on its way to the disk still.
+    pub(crate) fn end(self) -> Result<Ending, IngestError> {
         let file = self.writer.into_inner().writing(&self.path)?;
-        file.finish(u64::try_from(self.rows).unwrap_or(u64::MAX))
+        file.end(u64::try_from(self.rows).unwrap_or(u64::MAX))
     }
 }
 
-fn encode(writers: Vec<ArrowColumnWriter>, batch: &RecordBatch) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
-    let columns: Vec<_> = writers.into_iter().zip(batch.schema_ref().fields()).zip(batch.columns()).collect();
-    columns
-        .into_par_iter()
-        .map(|((mut writer, field), column)| {
-            // Every column is flat, and so a single leaf.
-            for leaf in compute_leaves(field, column)? {
-                writer.write(&leaf)?;
-            }
-            writer.close()
-        })
-        .collect()
+/// A column of a row group that is ready to be written.
+pub(crate) enum Column {
+    Encoded(EncodedChunk),
+    /// Values that are yet to be encoded as the file's properties say.
+    Values(ArrayRef),
+}
+
+/// The bytes of a column chunk, and what the footer says of it.
+pub(crate) struct EncodedChunk {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) close: ColumnCloseResult,
+}
+
+enum Chunk {
+    Arrow(ArrowColumnChunk),
+    Encoded(EncodedChunk),
+}
+
+fn encode(mut writer: ArrowColumnWriter, column: &ColumnDescPtr, values: Column) -> Result<Chunk, ParquetError> {
+    let values = match values {
+        Column::Encoded(chunk) => return Ok(Chunk::Encoded(chunk)),
+        Column::Values(values) => values,
+    };
+    let field = Field::new(column.name(), values.data_type().clone(), column.max_def_level() > 0);
+    // Every column is flat, and so a single leaf.
+    for leaf in compute_leaves(&field, &values)? {
+        writer.write(&leaf)?;
+    }
+    writer.close().map(Chunk::Arrow)
 }

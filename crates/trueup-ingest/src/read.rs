@@ -11,7 +11,7 @@ use crate::{Counts, IngestError, Input, Progress};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 use rayon::prelude::*;
-use trueup_core::model::{EventNormalizer, Fault, Normalized, SchemaFault};
+use trueup_core::model::{Fault, Normalized, SchemaFault};
 
 /// Checks the rows of one schema and gives them their stored form.
 pub(crate) trait Rules: Send + Sync {
@@ -20,18 +20,8 @@ pub(crate) trait Rules: Send + Sync {
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError>;
 }
 
-impl Rules for EventNormalizer {
-    fn ignored(&self) -> Vec<Ignored> {
-        self.ignored_columns().iter().filter_map(|column| Ignored::of_events(column)).collect()
-    }
-
-    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
-        self.normalize(batch)
-    }
-}
-
 /// The rules for a schema.
-pub(crate) type MakeRules<'a> = dyn Fn(&Schema) -> Result<Box<dyn Rules>, SchemaFault> + Sync + 'a;
+pub(crate) type MakeRules<'a> = dyn Fn(&Schema) -> Result<Box<dyn Rules + 'a>, SchemaFault> + Sync + 'a;
 
 /// What all reading of one ingest shares.
 pub(crate) struct Reading<'a> {

@@ -1,148 +1,198 @@
 //! Events are held in memory as long as they fit, and spilled to disk from then on.
 
+use super::coded::Coded;
 use super::layout::Layout;
-use super::merge;
+use super::pass::Pass;
+use super::sorted::{Known, Place};
 use super::spill::Spill;
+use super::texts::{Dictionaries, lock};
 use super::writer::EventWriter;
 use crate::IngestError;
 use crate::draft::Draft;
-use crate::error::Doing;
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
+use arrow_array::Array;
 use hashbrown::HashSet;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::{ACCOUNT, TOTAL, concat_events, keep_latest, sort_events};
+use trueup_core::model::{ACCOUNT, stored_event_schema};
 
-/// Concatenating and sorting each hold the rows once more.
-const COPIES: usize = 3;
-
-/// A column of texts cannot be longer than this, in bytes.
-pub(super) const MAX_TEXT: usize = i32::MAX as usize;
+/// Of the memory, the share that held rows may take: the rest is for what is read and written meanwhile.
+const HELD: usize = 2;
 
 /// The largest total, in millionths, that Parquet keeps in 64 bits.
-const MAX_NARROW: i128 = 999_999_999_999_999_999;
+const MAX_NARROW: u64 = 999_999_999_999_999_999;
+
+/// Rows that are sorted at once.
+const SORTED_ROWS: u64 = 1 << 17;
 
 /// Events of one ingest.
-pub(super) struct Gather {
+pub(super) struct Gather<'a> {
     memory: usize,
+    dictionaries: &'a Dictionaries,
     /// Rows that the dataset held before.
-    stored: Vec<RecordBatch>,
+    stored: Vec<Coded>,
     /// Rows of the inputs, in their order.
-    new: Vec<RecordBatch>,
+    new: Vec<Coded>,
     /// Bytes of both.
     bytes: usize,
     spill: Option<Spill>,
-    accounts: HashSet<String>,
-    /// Whether every total fits into 64 bits of Parquet.
+    /// The rows of each account so far, by its code.
+    rows: Vec<u64>,
+    /// Whether the inputs have rows of an account, by its code.
+    given: Vec<bool>,
+    /// The dimensions met so far.
+    columns: BTreeSet<String>,
     narrow: bool,
+    has_ids: bool,
 }
 
-impl Gather {
-    pub(super) fn new(memory: usize) -> Self {
+impl<'a> Gather<'a> {
+    pub(super) fn new(memory: usize, dictionaries: &'a Dictionaries) -> Self {
         Self {
             memory,
+            dictionaries,
             stored: Vec::new(),
             new: Vec::new(),
             bytes: 0,
             spill: None,
-            accounts: HashSet::new(),
+            rows: Vec::new(),
+            given: Vec::new(),
+            columns: BTreeSet::new(),
             narrow: true,
+            has_ids: false,
         }
     }
 
     /// The accounts of the inputs' rows.
-    pub(super) fn accounts(&self) -> &HashSet<String> {
-        &self.accounts
+    pub(super) fn accounts(&self) -> HashSet<String> {
+        let texts = self.dictionaries.of(ACCOUNT);
+        let texts = lock(&texts);
+        let given = (0..).zip(&self.given).filter(|(_, given)| **given);
+        given.map(|(account, _)| texts.text(account).to_owned()).collect()
     }
 
     /// Whether no input had a row.
     pub(super) fn is_empty(&self) -> bool {
-        self.accounts.is_empty()
+        !self.given.contains(&true)
     }
 
     /// Adds rows of an input, after those added before.
-    pub(super) fn push(&mut self, batch: RecordBatch, draft: &Draft) -> Result<(), IngestError> {
-        self.note_accounts(&batch);
+    pub(super) fn push(&mut self, batch: Coded, draft: &Draft) -> Result<(), IngestError> {
         self.note(&batch);
+        self.given.resize(self.rows.len(), false);
+        for account in batch.accounts.values() {
+            self.given[*account as usize] = true;
+        }
         self.new.push(batch);
         self.make_room(draft)
     }
 
     /// Adds rows that the dataset held before; every row of an input is later than them.
-    pub(super) fn push_stored(&mut self, batch: RecordBatch, draft: &Draft) -> Result<(), IngestError> {
+    pub(super) fn push_stored(&mut self, batch: Coded, draft: &Draft) -> Result<(), IngestError> {
         self.note(&batch);
         self.stored.push(batch);
         self.make_room(draft)
     }
 
-    fn note_accounts(&mut self, batch: &RecordBatch) {
-        let mut last = None;
-        for account in batch.column_by_name(ACCOUNT).map(|column| column.as_string::<i32>()).into_iter().flatten() {
-            if last != account
-                && let Some(account) = account
-            {
-                self.accounts.get_or_insert_with(account, str::to_owned);
+    fn note(&mut self, batch: &Coded) {
+        self.bytes += batch.bytes();
+        for account in batch.accounts.values() {
+            let account = *account as usize;
+            if account >= self.rows.len() {
+                self.rows.resize(account + 1, 0);
             }
-            last = account;
+            self.rows[account] += 1;
         }
+        for (name, _) in &batch.extra {
+            if !self.columns.contains(name) {
+                self.columns.insert(name.clone());
+            }
+        }
+        self.narrow &= batch.totals.iter().flatten().all(|total| total.unsigned_abs() <= MAX_NARROW);
+        self.has_ids |= batch.event_ids.null_count() < batch.len();
     }
 
-    fn note(&mut self, batch: &RecordBatch) {
-        self.bytes += batch.get_array_memory_size();
-        let totals = batch.column_by_name(TOTAL).map(|column| column.as_primitive::<Decimal128Type>());
-        self.narrow &= totals.is_none_or(|totals| totals.iter().flatten().all(|total| total.abs() <= MAX_NARROW));
-    }
-
-    /// Spills what is held, if sorting it would need more memory than there is.
+    /// Spills what is held, if it takes more than its share of memory.
     fn make_room(&mut self, draft: &Draft) -> Result<(), IngestError> {
-        let copies = if self.spill.is_some() { COPIES * 2 } else { COPIES };
-        if self.bytes <= (self.memory / copies).min(MAX_TEXT) {
+        if self.bytes <= self.memory / HELD {
             return Ok(());
         }
-        let spill = match &mut self.spill {
-            Some(spill) => spill,
-            None => self.spill.insert(Spill::new(draft.scratch()?)),
-        };
-        spill.write_stored(&self.stored)?;
-        spill.write_new(&self.new)?;
-        self.stored.clear();
-        self.new.clear();
-        self.bytes = 0;
+        if self.spill.is_none() {
+            self.spill = Some(Spill::new(draft.scratch()?, self.dictionaries, &self.rows));
+        }
+        self.spill_held()
+    }
+
+    fn spill_held(&mut self) -> Result<(), IngestError> {
+        if let Some(spill) = &mut self.spill {
+            spill.write(&std::mem::take(&mut self.stored), true, self.dictionaries)?;
+            spill.write(&std::mem::take(&mut self.new), false, self.dictionaries)?;
+            self.bytes = 0;
+        }
         Ok(())
     }
 
-    /// Writes the files, and counts the rows that later ones have replaced.
-    pub(super) fn finish(self, draft: &mut Draft, layout: Layout) -> Result<(Vec<DataFile>, u64), IngestError> {
-        let Some(mut spill) = self.spill else {
-            let batches: Vec<RecordBatch> = self.stored.into_iter().chain(self.new).collect();
-            return write_sorted(batches, draft, layout, self.narrow);
-        };
-        spill.write_stored(&self.stored)?;
-        spill.write_new(&self.new)?;
-        drop((self.stored, self.new));
-        merge::write(spill, self.memory, draft, layout, self.narrow)
+    /// What is left to do once everything was read.
+    pub(super) fn finish(mut self) -> Result<Gathered, IngestError> {
+        self.spill_held()?;
+        let Self { stored, new, spill, rows, columns, narrow, has_ids, memory, .. } = self;
+        let batches: Arc<[Coded]> = stored.into_iter().chain(new).collect();
+        Ok(Gathered { memory, batches, spill, rows, columns, narrow, has_ids })
     }
 }
 
-/// Sorts and writes rows that fit in memory.
-fn write_sorted(
-    batches: Vec<RecordBatch>,
-    draft: &mut Draft,
-    layout: Layout,
+/// All rows, in memory or spilled.
+pub(super) struct Gathered {
+    memory: usize,
+    batches: Arc<[Coded]>,
+    spill: Option<Spill>,
+    rows: Vec<u64>,
+    columns: BTreeSet<String>,
     narrow: bool,
-) -> Result<(Vec<DataFile>, u64), IngestError> {
-    let all = concat_events(&batches).doing("put events together")?;
-    drop(batches);
-    let latest = keep_latest(&all).doing("replace events")?;
-    let replaced = all.num_rows() - latest.num_rows();
-    drop(all);
-    let sorted = sort_events(&latest).doing("sort events")?;
-    drop(latest);
-    let mut writer = EventWriter::new(draft, layout, sorted.batch.schema_ref(), narrow);
-    for customer in sorted.customers.windows(2) {
-        let (start, end) = (customer[0] as usize, customer[1] as usize);
-        writer.push(&sorted.batch, start, end - start)?;
+    has_ids: bool,
+}
+
+impl Gathered {
+    /// Writes the files, and counts the rows that later ones have replaced.
+    pub(super) fn write(
+        self,
+        dictionaries: Dictionaries,
+        draft: &mut Draft,
+        layout: Layout,
+    ) -> Result<(Vec<DataFile>, u64), IngestError> {
+        let known = Known::new(dictionaries.finish(), self.narrow, self.has_ids);
+        let schema = stored_event_schema(self.columns.iter().map(String::as_str));
+        let mut pass = Pass::new(EventWriter::new(draft, layout, &schema, &known), &known, self.memory);
+        match self.spill {
+            Some(spill) => pass.spilled(spill)?,
+            None => pass.held(&self.batches, in_parts(&self.batches, &self.rows, &known))?,
+        }
+        pass.finish()
     }
-    Ok((writer.finish()?, u64::try_from(replaced).unwrap_or(u64::MAX)))
+}
+
+/// Rows in parts of whole accounts that follow each other.
+fn in_parts(batches: &[Coded], rows: &[u64], known: &Known) -> Vec<Vec<Place>> {
+    let mut accounts: Vec<(u32, u32, u64)> =
+        (0..).zip(rows).filter(|(_, rows)| **rows > 0).map(|(code, rows)| (known.rank(code), code, *rows)).collect();
+    accounts.sort_unstable();
+    let mut part_of = vec![0_usize; rows.len()];
+    let mut sizes = vec![0_u64];
+    for (_, code, rows) in accounts {
+        if sizes.last().is_some_and(|size| *size > 0 && size + rows > SORTED_ROWS) {
+            sizes.push(0);
+        }
+        part_of[code as usize] = sizes.len() - 1;
+        if let Some(size) = sizes.last_mut() {
+            *size += rows;
+        }
+    }
+    let mut parts: Vec<Vec<Place>> =
+        sizes.iter().map(|size| Vec::with_capacity(usize::try_from(*size).unwrap_or(0))).collect();
+    for (at, batch) in (0..).zip(batches) {
+        for (row, account) in (0..).zip(batch.accounts.values()) {
+            parts[part_of[*account as usize]].push((at, row));
+        }
+    }
+    parts
 }

@@ -1,14 +1,14 @@
 //! Event files that the dataset holds already.
 
+use super::coded::Coded;
+use super::texts::Dictionaries;
 use crate::IngestError;
 use crate::error::{AtPath, Doing, Kind, OfDataset};
 use crate::read::Reading;
 use crate::source::Parquet;
 use crate::table::Table;
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::DataType;
 use hashbrown::HashSet;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -17,9 +17,8 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 use trueup_core::dataset::manifest::{CUSTOMER_COLUMN, DataFile};
-use trueup_core::model::{ACCOUNT, stored_event_schema};
+use trueup_core::model::ACCOUNT;
 
 /// The accounts that have events in some files of a dataset.
 pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTreeSet<String>, IngestError> {
@@ -82,11 +81,12 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Reads an event file's rows back into their stored form.
+/// Reads an event file's rows back.
 pub(super) fn read(
     path: &Path,
     reading: &Reading<'_>,
-    take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+    dictionaries: &Dictionaries,
+    take: &mut dyn FnMut(Coded) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let file = File::open(path).at("open", path)?;
     let stored = |fault| Kind::Stored { path: path.to_owned(), source: Box::new(fault) };
@@ -105,40 +105,21 @@ pub(super) fn read(
             .into_par_iter()
             .map(|part| {
                 reading.progress.advance(part.bytes());
-                part.decode(Table::Events)
+                let pieces = part.decode(Table::Events).map_err(stored)?;
+                pieces.iter().map(|piece| restore(&piece.batch, dictionaries)).collect::<Result<Vec<_>, _>>()
             })
             .collect();
         for pieces in decoded {
-            for piece in pieces.map_err(stored)? {
-                take(restore(&piece.batch)?)?;
+            for rows in pieces? {
+                take(rows)?;
             }
         }
     }
 }
 
-/// The stored form of a file's rows: without the numbers of customers, and with totals of full width.
-fn restore(batch: &RecordBatch) -> Result<RecordBatch, IngestError> {
-    let names = batch.schema_ref().fields().iter().map(|field| field.name().as_str());
-    let schema = stored_event_schema(names.filter(|name| !is_leading(name)));
-    let columns = schema.fields().iter().map(|field| {
-        let column = batch.column_by_name(field.name()).ok_or_else(|| missing(field.name()))?;
-        match field.data_type() {
-            DataType::Decimal128(precision, scale) if column.data_type() != field.data_type() => {
-                let column = column.as_primitive_opt::<Decimal128Type>().ok_or_else(|| missing(field.name()))?;
-                Ok(Arc::new(column.clone().with_precision_and_scale(*precision, *scale)?) as ArrayRef)
-            }
-            _ => Ok(column.clone()),
-        }
-    });
-    let columns: Result<Vec<ArrayRef>, arrow_schema::ArrowError> = columns.collect();
-    columns.and_then(|columns| RecordBatch::try_new(schema, columns)).doing("read stored events")
-}
-
-fn missing(column: &str) -> arrow_schema::ArrowError {
-    arrow_schema::ArrowError::SchemaError(format!("a stored event file has no sound column `{column}`"))
-}
-
-/// Whether a column of an event file is none of the dimensions that follow the leading columns.
-fn is_leading(name: &str) -> bool {
-    name == CUSTOMER_COLUMN || stored_event_schema([]).column_with_name(name).is_some()
+/// A file's rows without the numbers of customers.
+fn restore(batch: &RecordBatch, dictionaries: &Dictionaries) -> Result<Coded, IngestError> {
+    let kept = batch.schema_ref().fields().iter().enumerate().filter(|(_, field)| field.name() != CUSTOMER_COLUMN);
+    let kept: Vec<usize> = kept.map(|(at, _)| at).collect();
+    batch.project(&kept).and_then(|batch| Coded::of_stored(&batch, dictionaries)).doing("read stored events")
 }

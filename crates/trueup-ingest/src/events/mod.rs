@@ -1,26 +1,42 @@
 //! Events: gathered, the replaced ones left out, sorted by customer, and written.
 
+mod alike;
+mod chunk;
+mod coded;
+mod coder;
+mod coding;
 mod encoding;
 mod gather;
 mod held;
+mod hybrid;
 mod layout;
-mod merge;
-mod replaced;
+mod oversize;
+mod pass;
+mod row_group;
 mod sequence;
+mod sorted;
 mod spill;
+mod texts;
 mod writer;
 
 pub(crate) use held::{accounts_with_events, files_with};
 pub(crate) use layout::Layout;
 
 use crate::draft::Draft;
+use crate::error::Doing;
 use crate::read::Reading;
 use crate::table::Table;
 use crate::{Counts, IngestError, Input};
+use coded::Coded;
+use coding::CodedRules;
 use gather::Gather;
 use std::path::Path;
+use texts::Dictionaries;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{Accounts, EventNormalizer};
+
+/// Of the memory, the share that the distinct texts of a column may take.
+const TEXTS: usize = 64;
 
 /// What decides how events are taken.
 pub(crate) struct Settings<'a> {
@@ -40,28 +56,33 @@ pub(crate) fn ingest(
     reading: &mut Reading<'_>,
 ) -> Result<(Vec<DataFile>, Counts), IngestError> {
     let mut counts = Counts::default();
-    let mut gather = Gather::new(settings.memory);
+    let dictionaries = Dictionaries::new(settings.memory / TEXTS);
+    let mut gather = Gather::new(settings.memory, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
     reading.progress.stage("reading events", Some(total));
     for input in inputs {
         reading.read(
             input,
             Table::Events,
-            &|schema| Ok(Box::new(EventNormalizer::new(schema, settings.accounts)?)),
+            &|schema| {
+                let normalizer = EventNormalizer::new(schema, settings.accounts)?;
+                Ok(Box::new(CodedRules::new(normalizer, &dictionaries)))
+            },
             &mut counts,
-            &mut |batch| gather.push(batch, draft),
+            &mut |batch| gather.push(Coded::of_batch(&batch).doing("take rows")?, draft),
         )?;
     }
-    let (rewritten, mut files) = files_with(held, dir, gather.accounts())?;
+    let (rewritten, mut files) = files_with(held, dir, &gather.accounts())?;
     if gather.is_empty() {
         return Ok((held.to_vec(), counts));
     }
     reading.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
-        held::read(&dir.join(&file.path), reading, &mut |batch| gather.push_stored(batch, draft))?;
+        held::read(&dir.join(&file.path), reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
     }
     reading.progress.stage("writing events", None);
-    let (written, replaced) = gather.finish(draft, settings.layout)?;
+    let gathered = gather.finish()?;
+    let (written, replaced) = gathered.write(dictionaries, draft, settings.layout)?;
     counts.replaced = replaced;
     files.extend(written);
     Ok((files, counts))

@@ -2,7 +2,7 @@
 
 use crate::IngestError;
 use crate::error::{AtPath, Doing};
-use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -20,18 +20,6 @@ pub(super) fn with_sequence(batch: &RecordBatch, sequence: ArrayRef) -> Result<R
     let fields: Vec<_> = batch.schema_ref().fields().iter().cloned().chain([last]).collect();
     let columns = batch.columns().iter().cloned().chain([sequence]).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
-}
-
-/// The batch with the columns of `schema`; those it lacks are null.
-pub(super) fn widen(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-    if batch.schema_ref() == schema {
-        return Ok(batch.clone());
-    }
-    let column = |field: &Arc<Field>| -> ArrayRef {
-        let column = batch.column_by_name(field.name()).cloned();
-        column.unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows()))
-    };
-    RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
 }
 
 /// Rows on disk, in one file for each schema that they have had.

@@ -1,124 +1,106 @@
-//! Events on disk, in partitions that fit in memory one by one.
+//! Events on disk, account by account.
 
-use super::sequence::{Rows, SEQUENCE, widen, with_sequence};
+use super::alike::Alike;
+use super::coded::Coded;
+use super::sequence::Rows;
+use super::sorted::Place;
+use super::texts::{Dictionaries, lock};
 use crate::IngestError;
 use crate::error::Doing;
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::ArrowError;
-use arrow_select::take::take_record_batch;
 use rayon::prelude::*;
-use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID, concat_events, extra_columns, stored_event_schema};
+use trueup_core::model::ACCOUNT;
 
-/// Partitions of a spill. One that is still too large is split again.
-const PARTITIONS: usize = 64;
+/// Ranges of accounts that are spilled apart, at most.
+const RANGES: usize = 128;
 
-/// The place of the first row of an input; rows that the dataset held before come earlier.
-const FIRST_NEW: u64 = 1 << 62;
+/// Rows that are written at once.
+const AT_ONCE: usize = 1 << 16;
 
-/// The column of an id that says in which partition its row is.
-pub(super) const PARTITION: &str = "trueup.partition";
-
-/// Events on disk. A customer's rows are all in one partition, and so are those of an event id in another set of partitions.
+/// Events on disk, in ranges of accounts that follow each other. A range has whole accounts.
 pub(super) struct Spill {
     pub(super) scratch: TempDir,
-    /// By customer.
-    pub(super) customers: Vec<Rows>,
-    /// By account and event id: which row of which partition has it.
-    pub(super) ids: Vec<Rows>,
-    /// The dimensions met so far.
-    pub(super) columns: BTreeSet<String>,
-    next_stored: u64,
-    next_new: u64,
+    pub(super) ranges: Vec<Spilled>,
+    /// The first account of each range but the first one.
+    firsts: Vec<String>,
+}
+
+/// The rows of a range of accounts.
+pub(super) struct Spilled {
+    /// Those that the dataset held before.
+    pub(super) stored: Rows,
+    /// Those of the inputs, in their order.
+    pub(super) new: Rows,
 }
 
 impl Spill {
-    pub(super) fn new(scratch: TempDir) -> Self {
-        let rows = |name: &str| {
-            (0..PARTITIONS).map(|at| Rows::new(scratch.path(), &format!("{name}-{at:03}"))).collect::<Vec<_>>()
-        };
-        let (customers, ids) = (rows("customers"), rows("ids"));
-        Self { scratch, customers, ids, columns: BTreeSet::new(), next_stored: 0, next_new: FIRST_NEW }
+    /// `rows` counts those known so far, by account; ranges are made to have about as many each.
+    pub(super) fn new(scratch: TempDir, dictionaries: &Dictionaries, rows: &[u64]) -> Self {
+        let firsts = firsts(dictionaries, rows);
+        let name = |kind: &str, at: usize| Rows::new(scratch.path(), &format!("{kind}-{at:03}"));
+        let ranges =
+            (0..=firsts.len()).map(|at| Spilled { stored: name("stored", at), new: name("new", at) }).collect();
+        Self { scratch, ranges, firsts }
     }
 
-    /// Adds rows that the dataset held before.
-    pub(super) fn write_stored(&mut self, batches: &[RecordBatch]) -> Result<(), IngestError> {
-        self.next_stored = self.write(batches, self.next_stored)?;
-        Ok(())
-    }
-
-    /// Adds rows of the inputs.
-    pub(super) fn write_new(&mut self, batches: &[RecordBatch]) -> Result<(), IngestError> {
-        self.next_new = self.write(batches, self.next_new)?;
-        Ok(())
-    }
-
-    fn write(&mut self, batches: &[RecordBatch], first: u64) -> Result<u64, IngestError> {
+    /// Adds rows, behind those of their kind that were added before.
+    pub(super) fn write(
+        &mut self,
+        batches: &[Coded],
+        are_stored: bool,
+        dictionaries: &Dictionaries,
+    ) -> Result<(), IngestError> {
         if batches.is_empty() {
-            return Ok(first);
+            return Ok(());
         }
-        let all = concat_events(batches).doing("put events together")?;
-        self.columns.extend(extra_columns(all.schema_ref()).map(str::to_owned));
-        let schema = stored_event_schema(self.columns.iter().map(String::as_str));
-        let next = first + u64::try_from(all.num_rows()).unwrap_or(0);
-        let sequence: ArrayRef = Arc::new(UInt64Array::from_iter_values(first..next));
-        let all = widen(&all, &schema).and_then(|all| with_sequence(&all, sequence)).doing("spill rows")?;
-        let homes = by_customer(&all, 0, PARTITIONS).doing("spill rows")?;
-        distribute(&all, &homes, &mut self.customers)?;
-        let (ids, homes) = ids(&all, &homes).doing("spill rows")?;
-        distribute(&ids, &homes, &mut self.ids)?;
-        Ok(next)
+        let alike = Alike::new(batches, dictionaries).doing("spill rows")?;
+        let homes = self.homes(batches, dictionaries);
+        self.ranges.par_iter_mut().zip(homes).try_for_each(|(range, places)| {
+            let rows = if are_stored { &mut range.stored } else { &mut range.new };
+            places.chunks(AT_ONCE).try_for_each(|places| rows.write(&alike.rows(places).doing("spill rows")?))
+        })
+    }
+
+    /// For each range its rows, in the order given.
+    fn homes(&self, batches: &[Coded], dictionaries: &Dictionaries) -> Vec<Vec<Place>> {
+        let texts = dictionaries.of(ACCOUNT);
+        let texts = lock(&texts);
+        let home = |account| self.firsts.partition_point(|first| first.as_str() <= texts.text(account));
+        let mut homes: Vec<Vec<Place>> = vec![Vec::new(); self.ranges.len()];
+        let mut known: Vec<Option<usize>> = Vec::new();
+        for (at, batch) in (0..).zip(batches) {
+            for (row, account) in (0..).zip(batch.accounts.values()) {
+                if known.len() <= *account as usize {
+                    known.resize(*account as usize + 1, None);
+                }
+                let home = *known[*account as usize].get_or_insert_with(|| home(*account));
+                homes[home].push((at, row));
+            }
+        }
+        homes
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), IngestError> {
+        self.ranges.iter_mut().try_for_each(|range| range.stored.end().and_then(|()| range.new.end()))
     }
 }
 
-/// For each row, the partition out of `count` that its customer belongs to; another `round` splits in another way.
-pub(super) fn by_customer(batch: &RecordBatch, round: u64, count: usize) -> Result<Vec<u32>, ArrowError> {
-    by_pair(text(batch, ACCOUNT)?, text(batch, OPPORTUNITY_ID)?, round, count)
-}
-
-fn by_pair(first: &StringArray, second: &StringArray, round: u64, count: usize) -> Result<Vec<u32>, ArrowError> {
-    let count = u64::try_from(count).unwrap_or(1).max(1);
-    let home = |pair: (Option<&str>, Option<&str>)| {
-        let mut hasher = DefaultHasher::new();
-        (round, pair).hash(&mut hasher);
-        u32::try_from(hasher.finish() % count).unwrap_or(0)
-    };
-    Ok(first.iter().zip(second).map(home).collect())
-}
-
-/// Writes each row to the partition that is its home.
-pub(super) fn distribute(batch: &RecordBatch, homes: &[u32], partitions: &mut [Rows]) -> Result<(), IngestError> {
-    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); partitions.len()];
-    for (row, home) in (0..).zip(homes) {
-        rows[*home as usize].push(row);
+/// The accounts at which ranges begin that have about as many rows each.
+fn firsts(dictionaries: &Dictionaries, rows: &[u64]) -> Vec<String> {
+    let texts = dictionaries.of(ACCOUNT);
+    let texts = lock(&texts);
+    let mut accounts: Vec<(&str, u64)> =
+        (0..).zip(rows).filter(|(_, rows)| **rows > 0).map(|(account, rows)| (texts.text(account), *rows)).collect();
+    accounts.sort_unstable();
+    let share = rows.iter().sum::<u64>().div_ceil(RANGES as u64).max(1);
+    let mut firsts = Vec::new();
+    let mut held = 0;
+    for (account, rows) in accounts {
+        if held > 0 && held + rows > share {
+            firsts.push(account.to_owned());
+            held = 0;
+        }
+        held += rows;
     }
-    partitions.par_iter_mut().zip(rows).try_for_each(|(partition, rows)| {
-        partition.write(&take_record_batch(batch, &UInt32Array::from(rows)).doing("spill rows")?)
-    })
-}
-
-/// The event ids of a batch, with the places and partitions of their rows, and the partitions of the ids.
-fn ids(batch: &RecordBatch, homes: &[u32]) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
-    let (accounts, events) = (text(batch, ACCOUNT)?, text(batch, EVENT_ID)?);
-    let with_id: UInt32Array = (0..).zip(events).filter_map(|(row, id)| id.map(|_| row)).collect::<Vec<u32>>().into();
-    let partitions: ArrayRef = Arc::new(UInt32Array::from(homes.to_vec()));
-    let ids = RecordBatch::try_from_iter([
-        (ACCOUNT, Arc::new(accounts.clone()) as ArrayRef),
-        (EVENT_ID, Arc::new(events.clone()) as ArrayRef),
-        (PARTITION, partitions),
-        (SEQUENCE, batch.column(batch.num_columns() - 1).clone()),
-    ])?;
-    let ids = take_record_batch(&ids, &with_id)?;
-    let homes = by_pair(text(&ids, ACCOUNT)?, text(&ids, EVENT_ID)?, 0, PARTITIONS)?;
-    Ok((ids, homes))
-}
-
-/// A column of texts.
-pub(super) fn text<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a StringArray, ArrowError> {
-    let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-    column.ok_or_else(|| ArrowError::SchemaError(format!("stored events have no texts in column `{name}`")))
+    firsts
 }

@@ -2,17 +2,14 @@
 
 use super::encoding;
 use super::layout::{Begins, Filled, Layout};
+use super::row_group::RowGroup;
+use super::sorted::{Known, SortedRows};
 use crate::IngestError;
-use crate::draft::Draft;
-use crate::error::Doing;
+use crate::draft::{Draft, Ending};
 use crate::parquet_file::ParquetFile;
 use crate::table::Table;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
-use arrow_array::{ArrayRef, Int32Array, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use arrow_select::interleave::interleave_record_batch;
-use hashbrown::HashMap;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::errors::ParquetError;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{CUSTOMER_COLUMN, DataFile};
 
@@ -23,38 +20,27 @@ const NARROW: u8 = 18;
 pub(super) struct EventWriter<'a> {
     draft: &'a mut Draft,
     layout: Layout,
+    known: &'a Known,
     /// Of the files: the customer's number, then the stored columns.
     schema: SchemaRef,
-    files: Vec<DataFile>,
+    files: Vec<Ending>,
     open: Option<ParquetFile>,
     filled: Filled,
-    /// Customers that the open file has.
+    /// Customers that the file has which is being filled.
     customers: i32,
-    account: String,
-    /// The row group that is being gathered.
-    group: Gathered,
-    /// Row groups of the open file that are whole, but not yet encoded.
-    ready: Vec<RecordBatch>,
-}
-
-/// Consecutive customers, as runs of rows of some batches.
-#[derive(Default)]
-struct Gathered {
-    batches: Vec<RecordBatch>,
-    /// Where each batch stands in `batches`, by the address of its first column.
-    known: HashMap<*const (), usize>,
-    /// Batch, first row, rows.
-    runs: Vec<(usize, usize, usize)>,
-    /// For each row, the number of its customer.
-    customers: Vec<i32>,
+    account: Option<u32>,
+    /// The row group that is being filled.
+    group: RowGroup,
+    /// Row groups that are whole but not yet encoded, file by file; the last file may go on.
+    ready: Vec<Vec<RowGroup>>,
 }
 
 impl<'a> EventWriter<'a> {
-    /// `stored` are the columns of all batches to come; `narrow` says that every total fits into 64 bits of Parquet.
-    pub(super) fn new(draft: &'a mut Draft, layout: Layout, stored: &Schema, narrow: bool) -> Self {
+    /// `stored` are the columns of all rows to come.
+    pub(super) fn new(draft: &'a mut Draft, layout: Layout, stored: &Schema, known: &'a Known) -> Self {
         let customer = Arc::new(Field::new(CUSTOMER_COLUMN, DataType::Int32, false));
         let stored = stored.fields().iter().map(|field| match field.data_type() {
-            DataType::Decimal128(_, scale) if narrow => {
+            DataType::Decimal128(_, scale) if known.narrow => {
                 Arc::new(Field::new(field.name(), DataType::Decimal128(NARROW, *scale), true))
             }
             _ => field.clone(),
@@ -62,115 +48,99 @@ impl<'a> EventWriter<'a> {
         Self {
             draft,
             layout,
+            known,
             schema: Arc::new(Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())),
             files: Vec::new(),
             open: None,
             filled: Filled::default(),
             customers: 0,
-            account: String::new(),
-            group: Gathered::default(),
-            ready: Vec::new(),
+            account: None,
+            group: RowGroup::default(),
+            ready: vec![Vec::new()],
         }
     }
 
-    /// Adds the next customer: `rows` rows of `batch` from `start`.
-    pub(super) fn push(&mut self, batch: &RecordBatch, start: usize, rows: usize) -> Result<(), IngestError> {
-        let account = batch.column(0).as_string::<i32>().value(start);
-        let new_account = self.account != account;
-        if new_account {
-            account.clone_into(&mut self.account);
+    /// Adds the next customers. They are held until [`encode`](Self::encode).
+    pub(super) fn push(&mut self, sorted: &Arc<SortedRows>) {
+        for (customer, ends) in sorted.customers.windows(2).enumerate() {
+            let (start, rows) = (ends[0] as usize, (ends[1] - ends[0]) as usize);
+            let (batch, row) = sorted.places[start];
+            let account = Some(sorted.batches[batch as usize].accounts.value(row as usize));
+            let new_account = account != self.account;
+            self.account = account;
+            match self.layout.next(self.filled, rows, new_account) {
+                Begins::Nothing => {}
+                Begins::Group => self.end_group(),
+                Begins::File => self.end_file(),
+            }
+            self.group.push(sorted, customer, rows, self.customers);
+            self.customers += 1;
+            self.filled.group += rows;
+            self.filled.file += rows;
         }
-        match self.layout.next(self.filled, rows, new_account) {
-            Begins::Nothing => {}
-            Begins::Group => self.end_group()?,
-            Begins::File => self.end_file()?,
+    }
+
+    fn end_group(&mut self) {
+        self.filled.group = 0;
+        let group = std::mem::take(&mut self.group);
+        if group.rows > 0
+            && let Some(file) = self.ready.last_mut()
+        {
+            file.push(group);
         }
-        self.group.push(batch, start, rows, self.customers);
-        self.customers += 1;
-        self.filled.group += rows;
-        self.filled.file += rows;
+    }
+
+    fn end_file(&mut self) {
+        self.end_group();
+        self.filled = Filled::default();
+        self.customers = 0;
+        self.ready.push(Vec::new());
+    }
+
+    /// Encodes and writes the row groups that are whole.
+    pub(super) fn encode(&mut self) -> Result<(), IngestError> {
+        let ready = std::mem::replace(&mut self.ready, vec![Vec::new()]);
+        for (at, groups) in ready.into_iter().enumerate() {
+            if at > 0 {
+                self.end_open()?;
+            }
+            self.write(&groups)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, groups: &[RowGroup]) -> Result<(), IngestError> {
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let file = match &mut self.open {
+            Some(file) => file,
+            None => {
+                let file = self.draft.create(Table::Events, self.files.len())?;
+                self.open.insert(ParquetFile::begin(file, &self.schema, encoding::properties(&self.schema))?)
+            }
+        };
+        file.write_groups(
+            groups,
+            |group| group.rows,
+            |group, at, column| {
+                let field =
+                    self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
+                group.column(field.name(), field.data_type(), self.known, column)
+            },
+        )
+    }
+
+    fn end_open(&mut self) -> Result<(), IngestError> {
+        self.files.extend(self.open.take().map(ParquetFile::end).transpose()?);
         Ok(())
     }
 
     /// Ends the last file and hands out all.
     pub(super) fn finish(mut self) -> Result<Vec<DataFile>, IngestError> {
-        self.end_file()?;
-        Ok(self.files)
-    }
-
-    fn end_group(&mut self) -> Result<(), IngestError> {
-        self.filled.group = 0;
-        let group = std::mem::take(&mut self.group);
-        if !group.runs.is_empty() {
-            self.ready.push(group.finish(&self.schema).doing("put a row group together")?);
-        }
-        // As many as are encoded at once.
-        if self.ready.len() >= rayon::current_num_threads() { self.encode() } else { Ok(()) }
-    }
-
-    fn encode(&mut self) -> Result<(), IngestError> {
-        let Some(first) = self.ready.first() else { return Ok(()) };
-        let file = match &mut self.open {
-            Some(file) => file,
-            None => {
-                let properties = encoding::properties(&self.schema, first);
-                let file = self.draft.create(Table::Events, self.files.len())?;
-                self.open.insert(ParquetFile::begin(file, &self.schema, properties)?)
-            }
-        };
-        file.write(&self.ready)?;
-        self.ready.clear();
-        Ok(())
-    }
-
-    fn end_file(&mut self) -> Result<(), IngestError> {
-        self.end_group()?;
+        self.end_file();
         self.encode()?;
-        self.files.extend(self.open.take().map(ParquetFile::finish).transpose()?);
-        self.filled = Filled::default();
-        self.customers = 0;
-        Ok(())
-    }
-}
-
-impl Gathered {
-    fn push(&mut self, batch: &RecordBatch, start: usize, rows: usize, customer: i32) {
-        // The batches are held, so that no other can come to lie at the same address.
-        let at = *self.known.entry(Arc::as_ptr(batch.column(0)).cast()).or_insert(self.batches.len());
-        if at == self.batches.len() {
-            self.batches.push(batch.clone());
-        }
-        match self.runs.last_mut() {
-            Some((batch, first, length)) if *batch == at && *first + *length == start => *length += rows,
-            _ => self.runs.push((at, start, rows)),
-        }
-        self.customers.extend(std::iter::repeat_n(customer, rows));
-    }
-
-    /// The row group with the columns of `schema`.
-    fn finish(self, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-        let rows = match self.runs.as_slice() {
-            [(batch, first, length)] => self.batches[*batch].slice(*first, *length),
-            runs => {
-                let batches: Vec<&RecordBatch> = self.batches.iter().collect();
-                let rows: Vec<(usize, usize)> = runs
-                    .iter()
-                    .flat_map(|(batch, first, length)| (*first..first + length).map(|row| (*batch, row)))
-                    .collect();
-                interleave_record_batch(&batches, &rows)?
-            }
-        };
-        let customers: ArrayRef = Arc::new(Int32Array::from(self.customers));
-        let stored = rows.columns().iter().zip(schema.fields().iter().skip(1)).map(|(column, field)| {
-            match (field.data_type(), column.data_type()) {
-                (DataType::Decimal128(precision, scale), stored) if field.data_type() != stored => {
-                    let column = column.as_primitive::<Decimal128Type>().clone();
-                    Ok(Arc::new(column.with_precision_and_scale(*precision, *scale)?) as ArrayRef)
-                }
-                _ => Ok(column.clone()),
-            }
-        });
-        let columns = std::iter::once(Ok(customers)).chain(stored).collect::<Result<_, ArrowError>>()?;
-        RecordBatch::try_new(schema.clone(), columns)
+        self.end_open()?;
+        self.files.into_iter().map(Ending::wait).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Insight documents are kept as published.
 
 use crate::dataset::Case;
-use trueup_core::Dataset;
 use trueup_core::query::{Accounts, DateRange};
+use trueup_core::{Dataset, Interrupt};
 
 fn stored(case: &Case) -> String {
     std::fs::read_to_string(case.dataset().join(&case.manifest().insights[0].path)).unwrap()
@@ -59,7 +59,7 @@ fn documents_are_found_by_account_and_day_of_publication() {
     let dataset = Dataset::open(case.dataset()).unwrap();
     let ask = |accounts: &Accounts, range: Option<(&str, &str)>, limit| {
         let range = range.map(|(start, end)| DateRange { start: start.parse().unwrap(), end: end.parse().unwrap() });
-        let found = dataset.insights(accounts, range, limit).unwrap();
+        let found = dataset.insights(accounts, range, limit, &Interrupt::default()).unwrap();
         let keys: Vec<String> = found.documents.iter().map(|i| format!("{} {}", i.account, i.date)).collect();
         (found.matched, keys)
     };
@@ -72,6 +72,6 @@ fn documents_are_found_by_account_and_day_of_publication() {
     assert_eq!(ask(&Accounts::All, winter, 3), (3, keys(&["a 2025-01-31", "a 2025-02-28", "b 2025-01-31"])));
     assert_eq!(ask(&Accounts::All, winter, 2), (3, keys(&[])));
     assert_eq!(ask(&only("c"), None, 9), (0, keys(&[])));
-    let published = dataset.insights(&only("b"), None, 1).unwrap();
+    let published = dataset.insights(&only("b"), None, 1, &Interrupt::default()).unwrap();
     assert_eq!(published.documents[0].document, "{ \"v\": 1.0 }");
 }

@@ -1,7 +1,7 @@
 //! Which spilled rows later ones have replaced.
 
-use super::sequence::{Rows, SEQUENCE};
-use super::spill::{PARTITION, text};
+use super::super::sequence::{Rows, SEQUENCE};
+use super::split::{PARTITION, accounts, text};
 use crate::IngestError;
 use crate::error::{AtPath, Doing};
 use arrow_array::RecordBatch;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use trueup_core::model::{ACCOUNT, EVENT_ID};
+use trueup_core::model::EVENT_ID;
 
 /// The places of replaced rows, on disk, by the partition that holds the row.
 pub(super) struct Replaced {
@@ -69,7 +69,7 @@ fn losers(ids: &Rows) -> Result<Vec<(u32, u64)>, IngestError> {
 }
 
 fn collect_losers(batches: &[RecordBatch]) -> Result<Vec<(u32, u64)>, ArrowError> {
-    let mut latest: HashMap<(&str, &str), (u64, u32)> = HashMap::new();
+    let mut latest: HashMap<(u32, &str), (u64, u32)> = HashMap::new();
     let mut losers = Vec::new();
     for batch in batches {
         let column = |name| batch.column_by_name(name);
@@ -79,10 +79,10 @@ fn collect_losers(batches: &[RecordBatch]) -> Result<Vec<(u32, u64)>, ArrowError
         ) else {
             return Err(ArrowError::SchemaError("spilled ids have other columns than expected".to_owned()));
         };
-        let keys = text(batch, ACCOUNT)?.iter().zip(text(batch, EVENT_ID)?);
+        let keys = accounts(batch)?.values().iter().zip(text(batch, EVENT_ID)?);
         for ((account, id), (partition, place)) in keys.zip(partitions.values().iter().zip(places.values())) {
             let row = (*place, *partition);
-            let key = (account.unwrap_or_default(), id.unwrap_or_default());
+            let key = (*account, id.unwrap_or_default());
             let known = latest.entry(key).or_insert(row);
             // Rows that the dataset held before may be met after those that replace them.
             let loser = std::cmp::min(*known, row);

@@ -1,0 +1,137 @@
+//! Texts of stored rows to codes.
+
+use super::coded::{Coded, Dimension, wrong};
+use super::texts::{Dictionaries, lock};
+use crate::ignored::Ignored;
+use crate::read::Rules;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow_schema::{ArrowError, DataType};
+use hashbrown::HashMap;
+use trueup_core::model::{ACCOUNT, EventNormalizer, Normalized, Stage, TYPE};
+
+/// A column with fewer distinct texts in a batch is held as codes, even if every row has its own.
+const FEW: usize = 256;
+
+/// A column with more distinct texts than one in so many rows is not.
+const RECURRING: usize = 2;
+
+/// The rules of events, which give rows the form in which they are held.
+pub(super) struct CodedRules<'a> {
+    normalizer: EventNormalizer,
+    dictionaries: &'a Dictionaries,
+}
+
+impl<'a> CodedRules<'a> {
+    pub(super) fn new(normalizer: EventNormalizer, dictionaries: &'a Dictionaries) -> Self {
+        Self { normalizer: normalizer.keeping_codes(), dictionaries }
+    }
+}
+
+impl Rules for CodedRules<'_> {
+    fn ignored(&self) -> Vec<Ignored> {
+        self.normalizer.ignored_columns().iter().filter_map(|column| Ignored::of_events(column)).collect()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
+        let mut normalized = self.normalizer.normalize(batch)?;
+        normalized.batch = Coded::of_stored(&normalized.batch, self.dictionaries)?.to_batch()?;
+        Ok(normalized)
+    }
+}
+
+/// Every account has a code.
+pub(super) fn code_accounts(column: &ArrayRef, dictionaries: &Dictionaries) -> Result<UInt32Array, ArrowError> {
+    let texts = dictionaries.of(ACCOUNT);
+    by_text(ACCOUNT, column, |text| lock(&texts).code(text))?.map(UInt32Array::from).ok_or_else(|| wrong(ACCOUNT))
+}
+
+pub(super) fn stage_codes(column: &ArrayRef) -> Result<UInt8Array, ArrowError> {
+    // A dictionary may hold texts that no row has, and so what is no stage.
+    const NONE: u8 = u8::MAX;
+    let code = |name: &str| Some(Stage::from_name(name).map_or(NONE, Stage::code));
+    let codes = by_text(TYPE, column, code)?.filter(|codes| !codes.contains(&NONE));
+    codes.map(UInt8Array::from).ok_or_else(|| wrong(TYPE))
+}
+
+/// A column as codes, unless there is no room for its texts or they hardly recur.
+pub(super) fn code_texts(name: &str, column: &ArrayRef, dictionaries: &Dictionaries) -> Result<Dimension, ArrowError> {
+    let mut room = FEW.max(column.len() / RECURRING);
+    if dictionary(column).is_some_and(|(_, texts)| texts.len() > room) {
+        return Ok(Dimension::Plain(plain_texts(name, column)?));
+    }
+    let texts = dictionaries.of(name);
+    let codes = by_text(name, column, |text| {
+        room = room.checked_sub(1)?;
+        lock(&texts).code(text)
+    })?;
+    Ok(match codes {
+        Some(codes) => narrow(codes),
+        None => Dimension::Plain(plain_texts(name, column)?),
+    })
+}
+
+fn narrow(codes: Vec<u32>) -> Dimension {
+    let short: Option<Vec<u16>> = codes.iter().map(|code| u16::try_from(*code).ok()).collect();
+    short.map_or_else(|| Dimension::Word(codes.into()), |short| Dimension::Short(short.into()))
+}
+
+/// A column's texts spelled out.
+pub(super) fn plain_texts(name: &str, column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    if let Some(texts) = column.as_string_opt::<i32>() {
+        return Ok(texts.clone());
+    }
+    arrow_cast::cast(column, &DataType::Utf8)?.as_string_opt::<i32>().cloned().ok_or_else(|| wrong(name))
+}
+
+/// The keys of a column and the texts behind them, if it has such.
+fn dictionary(column: &ArrayRef) -> Option<(&DictionaryArray<Int32Type>, &StringArray)> {
+    let coded = column.as_dictionary_opt::<Int32Type>()?;
+    Some((coded, coded.values().as_string_opt::<i32>()?))
+}
+
+/// For each row the value that `of_text` gives for its text, which is asked once for a text that recurs; null is the empty text. `None`
+/// as soon as it gives none.
+fn by_text<T: Copy>(
+    name: &str,
+    column: &ArrayRef,
+    mut of_text: impl FnMut(&str) -> Option<T>,
+) -> Result<Option<Vec<T>>, ArrowError> {
+    if let Some((coded, texts)) = dictionary(column) {
+        return Ok(by_key(coded, texts, of_text));
+    }
+    let texts = column.as_string_opt::<i32>().ok_or_else(|| wrong(name))?;
+    let mut known: HashMap<&str, T> = HashMap::new();
+    let mut last: Option<(&str, T)> = None;
+    let mut values = Vec::with_capacity(texts.len());
+    for text in texts.iter().map(Option::unwrap_or_default) {
+        let met = last.filter(|(last, _)| *last == text).map(|(_, value)| value).or_else(|| known.get(text).copied());
+        let value = match met {
+            Some(value) => value,
+            None => {
+                let Some(value) = of_text(text) else { return Ok(None) };
+                known.insert(text, value);
+                value
+            }
+        };
+        last = Some((text, value));
+        values.push(value);
+    }
+    Ok(Some(values))
+}
+
+fn by_key<T: Copy>(
+    coded: &DictionaryArray<Int32Type>,
+    texts: &StringArray,
+    mut of_text: impl FnMut(&str) -> Option<T>,
+) -> Option<Vec<T>> {
+    let empty = of_text("")?;
+    let of_key: Vec<T> = texts.iter().map(|text| of_text(text.unwrap_or_default())).collect::<Option<_>>()?;
+    let value = |key: i32| of_key.get(usize::try_from(key).ok()?).copied();
+    let keys = coded.keys();
+    if keys.null_count() == 0 {
+        return keys.values().iter().map(|key| value(*key)).collect();
+    }
+    keys.iter().map(|key| key.map_or(Some(empty), value)).collect()
+}

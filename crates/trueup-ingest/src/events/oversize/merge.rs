@@ -1,0 +1,116 @@
+//! Sorted runs to one order, customer by customer.
+
+use super::super::coded::Coded;
+use super::super::sequence::Rows;
+use super::super::sorted::{Known, Place, SortedRows};
+use super::super::writer::EventWriter;
+use crate::IngestError;
+use crate::error::Doing;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::sync::Arc;
+
+/// Rows that are handed on at once.
+const AT_ONCE: usize = 1 << 16;
+
+/// The customer that a run has next, in the order of the dataset.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    /// The place among all accounts.
+    account: u32,
+    start_date: i32,
+    opportunity_id: String,
+    run: usize,
+}
+
+/// A run, read customer by customer.
+struct Cursor<'a, I> {
+    batches: I,
+    known: &'a Known,
+    batch: Option<Coded>,
+    /// Where the batch stands among the merged ones, once a row of it was merged.
+    merged: Option<u32>,
+    /// The rows of the next customer.
+    start: usize,
+    end: usize,
+}
+
+impl<I: Iterator<Item = Result<arrow_array::RecordBatch, IngestError>>> Cursor<'_, I> {
+    /// Moves on to the next customer and says which it is; false at the end of the run.
+    fn advance(&mut self, head: &mut Head) -> Result<bool, IngestError> {
+        self.start = self.end;
+        while self.batch.as_ref().is_none_or(|batch| self.start >= batch.len()) {
+            let Some(batch) = self.batches.next() else { return Ok(false) };
+            self.batch = Some(Coded::of_batch(&batch?).doing("merge sorted events")?);
+            self.merged = None;
+            self.start = 0;
+        }
+        let Some(batch) = &self.batch else { return Ok(false) };
+        let (account, opportunity) = (batch.accounts.value(self.start), batch.opportunity_ids.value(self.start));
+        head.account = self.known.rank(account);
+        opportunity.clone_into(&mut head.opportunity_id);
+        // A customer's first row is its earliest.
+        head.start_date = batch.dates.value(self.start);
+        let same =
+            |row: &usize| batch.opportunity_ids.value(*row) == opportunity && batch.accounts.value(*row) == account;
+        self.end = (self.start + 1..batch.len()).find(|row| !same(row)).unwrap_or(batch.len());
+        Ok(true)
+    }
+}
+
+/// Customers in order that are yet to be handed on.
+#[derive(Default)]
+struct Merged {
+    batches: Vec<Coded>,
+    places: Vec<Place>,
+    customers: Vec<u32>,
+}
+
+impl Merged {
+    fn push<I>(&mut self, cursor: &mut Cursor<'_, I>) {
+        let Some(batch) = &cursor.batch else { return };
+        let at = *cursor.merged.get_or_insert_with(|| {
+            self.batches.push(batch.clone());
+            u32::try_from(self.batches.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.customers.push(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
+        let row = |row| u32::try_from(row).unwrap_or(u32::MAX);
+        self.places.extend((row(cursor.start)..row(cursor.end)).map(|row| (at, row)));
+    }
+
+    fn take(&mut self) -> SortedRows {
+        let Self { batches, places, mut customers } = std::mem::take(self);
+        customers.push(u32::try_from(places.len()).unwrap_or(u32::MAX));
+        SortedRows { batches: batches.into(), places, customers, replaced: 0 }
+    }
+}
+
+/// Hands the customers of all runs on in the order of the dataset.
+pub(super) fn merge(runs: &[Rows], known: &Known, writer: &mut EventWriter<'_>) -> Result<(), IngestError> {
+    let mut cursors = Vec::with_capacity(runs.len());
+    let mut heads = BinaryHeap::with_capacity(runs.len());
+    for (run, rows) in runs.iter().enumerate() {
+        let mut cursor = Cursor { batches: rows.read(), known, batch: None, merged: None, start: 0, end: 0 };
+        let mut head = Head { run, ..Head::default() };
+        if cursor.advance(&mut head)? {
+            heads.push(Reverse(head));
+        }
+        cursors.push(cursor);
+    }
+    let mut merged = Merged::default();
+    while let Some(mut head) = heads.peek_mut() {
+        let cursor = &mut cursors[head.0.run];
+        merged.push(cursor);
+        if !cursor.advance(&mut head.0)? {
+            PeekMut::pop(head);
+        }
+        if merged.places.len() >= AT_ONCE {
+            writer.push(&Arc::new(merged.take()));
+            writer.encode()?;
+            cursors.iter_mut().for_each(|cursor| cursor.merged = None);
+        }
+    }
+    writer.push(&Arc::new(merged.take()));
+    Ok(())
+}

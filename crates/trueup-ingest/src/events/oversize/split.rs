@@ -1,0 +1,109 @@
+//! Spilled rows in partitions that fit in memory one by one.
+
+use super::super::coded::wrong;
+use super::super::sequence::{Rows, SEQUENCE, with_sequence};
+use super::super::spill::Spilled;
+use crate::IngestError;
+use crate::error::Doing;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::ArrowError;
+use arrow_select::take::take_record_batch;
+use rayon::prelude::*;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Arc;
+use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
+
+/// Partitions. One that is still too large is split again.
+const PARTITIONS: usize = 64;
+
+/// The column of an id that says in which partition its row is.
+pub(super) const PARTITION: &str = "trueup.partition";
+
+/// A customer's rows are all in one partition, and so are those of an event id in another set of partitions.
+pub(super) struct Split {
+    /// By customer.
+    pub(super) customers: Vec<Rows>,
+    /// By account and event id: which row of which partition has it.
+    pub(super) ids: Vec<Rows>,
+}
+
+impl Split {
+    pub(super) fn new(range: &Spilled, dir: &Path) -> Result<Self, IngestError> {
+        let rows =
+            |name: &str| (0..PARTITIONS).map(|at| Rows::new(dir, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
+        let mut split = Self { customers: rows("customers"), ids: rows("ids") };
+        let mut next = 0;
+        for batch in range.parts().flat_map(Rows::read) {
+            next = split.add(&batch?, next)?;
+        }
+        split.customers.iter_mut().chain(&mut split.ids).try_for_each(Rows::end)?;
+        Ok(split)
+    }
+
+    fn add(&mut self, batch: &RecordBatch, first: u64) -> Result<u64, IngestError> {
+        let next = first + batch.num_rows() as u64;
+        let sequence: ArrayRef = Arc::new(UInt64Array::from_iter_values(first..next));
+        let batch = with_sequence(batch, sequence).doing("spill rows")?;
+        let homes = by_customer(&batch, 0, PARTITIONS).doing("spill rows")?;
+        distribute(&batch, &homes, &mut self.customers)?;
+        let (ids, homes) = ids(&batch, &homes).doing("spill rows")?;
+        distribute(&ids, &homes, &mut self.ids)?;
+        Ok(next)
+    }
+}
+
+/// For each row, the partition out of `count` that its customer belongs to; another `round` splits in another way.
+pub(super) fn by_customer(batch: &RecordBatch, round: u64, count: usize) -> Result<Vec<u32>, ArrowError> {
+    by_pair(accounts(batch)?, text(batch, OPPORTUNITY_ID)?, round, count)
+}
+
+fn by_pair(accounts: &UInt32Array, texts: &StringArray, round: u64, count: usize) -> Result<Vec<u32>, ArrowError> {
+    let count = u64::try_from(count).unwrap_or(1).max(1);
+    let home = |pair: (&u32, Option<&str>)| {
+        let mut hasher = DefaultHasher::new();
+        (round, pair).hash(&mut hasher);
+        u32::try_from(hasher.finish() % count).unwrap_or(0)
+    };
+    Ok(accounts.values().iter().zip(texts).map(home).collect())
+}
+
+/// Writes each row to the partition that is its home.
+pub(super) fn distribute(batch: &RecordBatch, homes: &[u32], partitions: &mut [Rows]) -> Result<(), IngestError> {
+    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); partitions.len()];
+    for (row, home) in (0..).zip(homes) {
+        rows[*home as usize].push(row);
+    }
+    partitions.par_iter_mut().zip(rows).try_for_each(|(partition, rows)| {
+        partition.write(&take_record_batch(batch, &UInt32Array::from(rows)).doing("spill rows")?)
+    })
+}
+
+/// The event ids of a batch, with the places and partitions of their rows, and the partitions of the ids.
+fn ids(batch: &RecordBatch, homes: &[u32]) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
+    let (accounts, events) = (accounts(batch)?, text(batch, EVENT_ID)?);
+    let with_id: UInt32Array = (0..).zip(events).filter_map(|(row, id)| id.map(|_| row)).collect::<Vec<u32>>().into();
+    let partitions: ArrayRef = Arc::new(UInt32Array::from(homes.to_vec()));
+    let ids = RecordBatch::try_from_iter([
+        (ACCOUNT, Arc::new(accounts.clone()) as ArrayRef),
+        (EVENT_ID, Arc::new(events.clone()) as ArrayRef),
+        (PARTITION, partitions),
+        (SEQUENCE, batch.column(batch.num_columns() - 1).clone()),
+    ])?;
+    let ids = take_record_batch(&ids, &with_id)?;
+    let homes = by_pair(self::accounts(&ids)?, text(&ids, EVENT_ID)?, 0, PARTITIONS)?;
+    Ok((ids, homes))
+}
+
+/// The codes of accounts, which are never null.
+pub(super) fn accounts(batch: &RecordBatch) -> Result<&UInt32Array, ArrowError> {
+    let column = batch.column_by_name(ACCOUNT).and_then(|column| column.as_primitive_opt::<UInt32Type>());
+    column.filter(|column| column.null_count() == 0).ok_or_else(|| wrong(ACCOUNT))
+}
+
+/// A column of texts.
+pub(super) fn text<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a StringArray, ArrowError> {
+    batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(|| wrong(name))
+}

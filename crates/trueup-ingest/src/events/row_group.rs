@@ -1,0 +1,177 @@
+//! The columns of a row group, from rows wherever they lie.
+
+use super::chunk::CodedTexts;
+use super::coded::{Coded, Dimension, wrong};
+use super::coder::Coder;
+use super::sorted::{Known, Place, SortedRows};
+use crate::parquet_file::Column;
+use arrow_array::builder::StringBuilder;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray};
+use arrow_schema::DataType;
+use parquet::errors::ParquetError;
+use parquet::schema::types::ColumnDescPtr;
+use std::ops::Range;
+use std::sync::Arc;
+use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
+use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, Stage, TOTAL, TYPE};
+
+/// Whole customers that become a row group.
+#[derive(Default)]
+pub(super) struct RowGroup {
+    parts: Vec<Part>,
+    pub(super) rows: usize,
+    /// The number of the first customer in its file.
+    first_customer: i32,
+}
+
+/// Consecutive customers out of sorted rows.
+struct Part {
+    sorted: Arc<SortedRows>,
+    customers: Range<usize>,
+}
+
+impl RowGroup {
+    /// Adds the next customer, which has so many rows and that number in its file.
+    pub(super) fn push(&mut self, sorted: &Arc<SortedRows>, customer: usize, rows: usize, number: i32) {
+        if self.rows == 0 {
+            self.first_customer = number;
+        }
+        self.rows += rows;
+        match self.parts.last_mut() {
+            Some(last) if Arc::ptr_eq(&last.sorted, sorted) && last.customers.end == customer => {
+                last.customers.end += 1;
+            }
+            _ => self.parts.push(Part { sorted: sorted.clone(), customers: customer..customer + 1 }),
+        }
+    }
+
+    /// A column of the file, of that type there.
+    pub(super) fn column(
+        &self,
+        name: &str,
+        data_type: &DataType,
+        known: &Known,
+        column: &ColumnDescPtr,
+    ) -> Result<Column, ParquetError> {
+        Ok(Column::Values(match name {
+            CUSTOMER_COLUMN => self.customers(),
+            ACCOUNT => return self.coded(known.texts(ACCOUNT), |batch, row| batch.accounts.value(row)).column(column),
+            OPPORTUNITY_ID => return self.opportunity_ids().column(column),
+            TYPE => {
+                return self.coded(&stage_names(), |batch, row| u32::from(batch.stages.value(row)) + 1).column(column);
+            }
+            DATE => Arc::new(Date32Array::from(self.gather(|batch, row| batch.dates.value(row)))),
+            DATE_TIME => self.date_times(),
+            EVENT_ID => self.event_ids(),
+            TOTAL => self.totals(data_type)?,
+            name => return self.dimension(name, known).column(column),
+        }))
+    }
+
+    /// For each row the number of its customer in the file.
+    fn customers(&self) -> ArrayRef {
+        let rows = self.parts.iter().flat_map(Part::customer_rows);
+        let numbers = (self.first_customer..).zip(rows);
+        let numbers = numbers.flat_map(|(number, rows)| std::iter::repeat_n(number, rows.len()));
+        Arc::new(Int32Array::from_iter_values(numbers))
+    }
+
+    /// A text for each customer, whose rows follow each other. Customers of different accounts may share it, which does no harm.
+    fn opportunity_ids(&self) -> CodedTexts<'_> {
+        let mut coded = CodedTexts::default();
+        for part in &self.parts {
+            for rows in part.customer_rows() {
+                let (batch, row) = part.sorted.places[rows.start];
+                let code = u32::try_from(coded.texts.len()).unwrap_or(u32::MAX);
+                coded.texts.push(part.sorted.batches[batch as usize].opportunity_ids.value(row as usize));
+                coded.codes.extend(std::iter::repeat_n(code, rows.len()));
+            }
+        }
+        coded
+    }
+
+    fn date_times(&self) -> ArrayRef {
+        let times = self.gather(|batch, row| batch.date_times.is_valid(row).then(|| batch.date_times.value(row)));
+        Arc::new(PrimitiveArray::<TimestampMicrosecondType>::from(times).with_timezone("UTC"))
+    }
+
+    fn event_ids(&self) -> ArrayRef {
+        let mut ids = StringBuilder::with_capacity(self.rows, self.rows * 16);
+        for (batches, places) in self.rows() {
+            for (batch, row) in places {
+                let (column, row) = (&batches[*batch as usize].event_ids, *row as usize);
+                ids.append_option(column.is_valid(row).then(|| column.value(row)));
+            }
+        }
+        Arc::new(ids.finish())
+    }
+
+    fn totals(&self, data_type: &DataType) -> Result<ArrayRef, ParquetError> {
+        let DataType::Decimal128(precision, scale) = data_type else { return Err(wrong(TOTAL).into()) };
+        let total = |batch: &Coded, row| batch.totals.is_valid(row).then(|| i128::from(batch.totals.value(row)));
+        Ok(Arc::new(Decimal128Array::from(self.gather(total)).with_precision_and_scale(*precision, *scale)?))
+    }
+
+    fn coded<'a>(&self, texts: &'a [Box<str>], code: impl Fn(&Coded, usize) -> u32) -> CodedTexts<'a> {
+        let mut coder = Coder::new(texts, self.rows);
+        for (batches, places) in self.rows() {
+            for (batch, row) in places {
+                coder.push(code(&batches[*batch as usize], *row as usize));
+            }
+        }
+        coder.finish()
+    }
+
+    fn dimension<'a>(&'a self, name: &str, known: &'a Known) -> CodedTexts<'a> {
+        let mut coder = Coder::new(known.texts(name), self.rows);
+        for (batches, places) in self.rows() {
+            let columns: Vec<Option<&Dimension>> =
+                batches.iter().map(|batch| Some(&batch.extra[batch.place_of(name)?].1)).collect();
+            for (batch, row) in places {
+                let row = *row as usize;
+                match columns[*batch as usize] {
+                    Some(Dimension::Short(codes)) => coder.push(u32::from(codes.value(row))),
+                    Some(Dimension::Word(codes)) => coder.push(codes.value(row)),
+                    Some(Dimension::Plain(texts)) if texts.is_valid(row) => coder.push_text(texts.value(row)),
+                    Some(Dimension::Plain(_)) | None => coder.push(0),
+                }
+            }
+        }
+        coder.finish()
+    }
+
+    fn gather<T>(&self, value: impl Fn(&Coded, usize) -> T) -> Vec<T> {
+        let mut values = Vec::with_capacity(self.rows);
+        for (batches, places) in self.rows() {
+            values.extend(places.iter().map(|(batch, row)| value(&batches[*batch as usize], *row as usize)));
+        }
+        values
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&[Coded], &[Place])> {
+        self.parts.iter().map(|part| (&*part.sorted.batches, &part.sorted.places[part.rows()]))
+    }
+}
+
+impl Part {
+    fn rows(&self) -> Range<usize> {
+        let starts = &self.sorted.customers;
+        starts[self.customers.start] as usize..starts[self.customers.end] as usize
+    }
+
+    /// The rows of each customer.
+    fn customer_rows(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = &self.sorted.customers[self.customers.start..=self.customers.end];
+        starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+    }
+}
+
+/// The names of stages by code, behind the text that stands for null.
+fn stage_names() -> [Box<str>; Stage::ALL.len() + 1] {
+    let mut names = std::array::from_fn(|_| Box::from(""));
+    for stage in Stage::ALL {
+        names[usize::from(stage.code()) + 1] = Box::from(stage.name());
+    }
+    names
+}

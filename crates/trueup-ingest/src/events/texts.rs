@@ -1,0 +1,102 @@
+//! The distinct texts of an ingest's columns, numbered as they are met.
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use trueup_core::model::ACCOUNT;
+
+/// Bytes that a text takes beside its own.
+const OVERHEAD: usize = 32;
+
+/// The texts of a column by code. The code 0 is the empty text, which stands for null.
+#[derive(Debug)]
+pub(super) struct Texts {
+    known: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    texts: Vec<Box<str>>,
+    /// Bytes that are left for more texts.
+    room: usize,
+}
+
+impl Texts {
+    fn new(room: usize) -> Self {
+        let texts = vec![Box::from("")];
+        Self { known: HashTable::new(), hasher: DefaultHashBuilder::default(), texts, room }
+    }
+
+    /// The code of a text; `None` if it is a new one and there is no room for it.
+    pub(super) fn code(&mut self, text: &str) -> Option<u32> {
+        if text.is_empty() {
+            return Some(0);
+        }
+        let Self { known, hasher, texts, room } = self;
+        let hash = hasher.hash_one(text);
+        if let Some(code) = known.find(hash, |code| *texts[*code as usize] == *text) {
+            return Some(*code);
+        }
+        let code = u32::try_from(texts.len()).ok()?;
+        *room = room.checked_sub(text.len() + OVERHEAD)?;
+        texts.push(Box::from(text));
+        known.insert_unique(hash, code, |code| hasher.hash_one(&*texts[*code as usize]));
+        Some(code)
+    }
+
+    /// The text of a code.
+    pub(super) fn text(&self, code: u32) -> &str {
+        self.texts.get(code as usize).map_or("", AsRef::as_ref)
+    }
+}
+
+/// The texts of all columns, which are added to from several threads.
+#[derive(Debug)]
+pub(super) struct Dictionaries {
+    columns: Mutex<BTreeMap<String, Arc<Mutex<Texts>>>>,
+    /// Bytes for the texts of a column. A column with more is not held as codes from then on.
+    room: usize,
+}
+
+/// The texts of all columns by name and code.
+pub(super) type AllTexts = BTreeMap<String, Vec<Box<str>>>;
+
+impl Dictionaries {
+    pub(super) fn new(room: usize) -> Self {
+        Self { columns: Mutex::default(), room }
+    }
+
+    /// The texts of a column.
+    pub(super) fn of(&self, column: &str) -> Arc<Mutex<Texts>> {
+        let mut columns = lock(&self.columns);
+        if let Some(texts) = columns.get(column) {
+            return texts.clone();
+        }
+        // Every account has a code: the order of the dataset is made with them.
+        let room = if column == ACCOUNT { usize::MAX } else { self.room };
+        columns.entry(column.to_owned()).or_insert(Arc::new(Mutex::new(Texts::new(room)))).clone()
+    }
+
+    /// The texts, now that there will be no more.
+    pub(super) fn finish(self) -> AllTexts {
+        let columns = self.columns.into_inner().unwrap_or_else(PoisonError::into_inner);
+        columns.into_iter().map(|(name, texts)| (name, std::mem::take(&mut lock(&texts).texts))).collect()
+    }
+}
+
+/// What is behind the lock, which is whole at any time, whatever became of the thread that held it.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn each_text_has_one_code_as_long_as_there_is_room() {
+        let mut texts = Texts::new(2 * OVERHEAD + 3);
+        assert_eq!(["b", "", "ab", "b"].map(|text| texts.code(text).unwrap()), [1, 0, 2, 1]);
+        assert_eq!(texts.code("c"), None);
+        assert_eq!((texts.code("ab"), texts.text(1)), (Some(2), "b"));
+    }
+}
