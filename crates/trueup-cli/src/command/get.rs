@@ -64,7 +64,7 @@ impl Get {
         let noted = cause.clone();
         // Nobody gathers on when this process has ended, so that asking again would be in vain.
         let benchmarks_wait = self.answering.deadline;
-        let service = self.answering.service(self.answering.open()?, benchmarks_wait, move |error| {
+        let service = self.answering.service(Arc::new(self.answering.open()?), benchmarks_wait, move |error| {
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = error.source().map(ToString::to_string);
         })?;
         let response = service.handle(&Request {

@@ -46,8 +46,8 @@ const DEADLINE: &str = "30";
 
 impl Answering {
     /// The newest version of the dataset.
-    pub(super) fn open(&self) -> Result<Arc<Dataset>, Failure> {
-        Ok(Arc::new(Dataset::open(&self.place.dataset)?))
+    pub(super) fn open(&self) -> Result<Dataset, Failure> {
+        Ok(Dataset::open(&self.place.dataset)?)
     }
 
     /// The service; a request for benchmarks waits so long for figures, and `on_failure` is told of each request that is not answered.

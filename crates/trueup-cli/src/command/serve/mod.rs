@@ -4,6 +4,7 @@ mod log;
 mod versions;
 
 use super::service::{Answering, seconds};
+use super::size;
 use crate::exit::Failure;
 use crate::notice;
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "LEVEL", value_parser = log::parse)]
     log: Option<Targets>,
 
+    /// Hold decoded columns of up to so much memory for the next query; those that were read longest ago are dropped first
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "1GiB")]
+    memory: usize,
+
     /// Look for a later version of the dataset every so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3")]
     refresh: Duration,
@@ -60,7 +65,7 @@ impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
         log::begin(self.log)?;
         let benchmarks_wait = self.benchmarks_wait.unwrap_or(Limits::default().benchmarks_wait);
-        let dataset = self.answering.open()?;
+        let dataset = Arc::new(self.answering.open()?.with_column_budget(self.memory));
         let service = self.answering.service(dataset, benchmarks_wait, trueup_server::log_failure)?;
         let service = Arc::new(service);
         let usual = Settings::default();
@@ -72,8 +77,11 @@ impl Serve {
         let listen = &self.listen;
         let server = Server::bind(listen, service.clone(), settings)
             .map_err(|error| Failure::request(format!("cannot listen at `{listen}`: {error}")))?;
+        // Before anybody is told that it listens: from then on a signal ends it as it should.
+        let server = server.hear_signals().map_err(Failure::fault)?;
         let address = server.local_addr();
-        let _watch = versions::watch(service, self.answering.place.dataset, self.refresh).map_err(Failure::fault)?;
+        let _watch = versions::watch(service, self.answering.place.dataset, self.memory, self.refresh)
+            .map_err(Failure::fault)?;
         if !address.ip().is_loopback() {
             notice::warning("keys and answers travel unencrypted; put a proxy with TLS in front, unless one is there");
         }

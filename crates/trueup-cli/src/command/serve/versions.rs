@@ -19,14 +19,14 @@ pub(super) struct Watch {
 type Stamp = (u64, Option<SystemTime>);
 
 /// Looks every so often whether the folder of the dataset holds another version than the service answers from, and lets it answer from
-/// that. A version that cannot be opened is logged once, and tried again.
-pub(super) fn watch(service: Arc<Service>, folder: PathBuf, every: Duration) -> io::Result<Watch> {
+/// that, holding columns of up to `memory` bytes. A version that cannot be opened is logged once, and tried again.
+pub(super) fn watch(service: Arc<Service>, folder: PathBuf, memory: usize, every: Duration) -> io::Result<Watch> {
     let (stop, stopped) = mpsc::channel();
     thread::Builder::new().name("trueup-versions".to_owned()).spawn(move || {
         let mut told = None;
         let mut current = None;
         while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            match refresh(&service, &folder, &mut current) {
+            match refresh(&service, &folder, memory, &mut current) {
                 Ok(None) => told = None,
                 Ok(Some(version)) => {
                     told = None;
@@ -47,7 +47,12 @@ pub(super) fn watch(service: Arc<Service>, folder: PathBuf, every: Duration) -> 
 }
 
 /// Lets the service answer from the latest version, whose number is given if that is not what was `current`.
-fn refresh(service: &Service, folder: &Path, current: &mut Option<Stamp>) -> Result<Option<u64>, String> {
+fn refresh(
+    service: &Service,
+    folder: &Path,
+    memory: usize,
+    current: &mut Option<Stamp>,
+) -> Result<Option<u64>, String> {
     let version = |dataset: &Dataset| dataset.manifest().map(|manifest| manifest.version);
     let latest = latest(folder).map_err(|error| error.to_string())?;
     // At first only the version is known that the service began with.
@@ -59,7 +64,8 @@ fn refresh(service: &Service, folder: &Path, current: &mut Option<Stamp>) -> Res
         *current = latest;
         return Ok(None);
     }
-    let dataset = Arc::new(Dataset::open(folder).map_err(|error| error.to_string())?);
+    let dataset = Dataset::open(folder).map_err(|error| error.to_string())?;
+    let dataset = Arc::new(dataset.with_column_budget(memory));
     let opened = version(&dataset);
     service.replace_dataset(dataset);
     *current = latest;
