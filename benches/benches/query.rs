@@ -5,20 +5,15 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use trueup_core::query::{EventsQuery, Filter, Interval};
-use trueup_core::{Dataset, Day, Value};
+use trueup_benches::last_quarter;
+use trueup_core::query::{EventsQuery, Filter, Interval, Test};
+use trueup_core::{Dataset, Value};
 
 const EVENTS: u64 = 1_000_000;
 const ACCOUNTS: u32 = 200;
 
-/// The last 90 days of the data.
-fn last_quarter(dataset: &Dataset) -> (Day, Day) {
-    let end = dataset.date_range().unwrap().end;
-    (Day::from_number(end.number() - 89), end)
-}
-
 fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
-    let (start, end) = last_quarter(dataset);
+    let (start, end) = last_quarter(dataset).unwrap();
     let whole = dataset.date_range().unwrap();
     let account = dataset.accounts().iter().next().unwrap().key.clone();
     let quarter = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
@@ -31,7 +26,22 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
             "by channel, one category, 90 days",
             quarter(&["attributionChannel", "leads"]).filter(Filter::equals("attributionCategory", "Advertising")),
         ),
+        // A regex is held against each distinct campaign of a part.
+        (
+            "by business unit, campaigns by regex, 90 days",
+            quarter(&["normalizedBusinessUnit", "leads"])
+                .filter(Filter::field("campaign", Test::Matches { pattern: "a.*e".to_owned(), flags: "i".to_owned() })),
+        ),
+        // Grouped row by row.
+        ("by date, 90 days", quarter(&["date", "leads", "customers", "closedRevenue"])),
+        // A group of each customer: numbering, merging and ordering are most of it.
+        ("by customer, 90 days", quarter(&["opportunityId", "leads", "closedRevenue"])),
         // All events.
+        (
+            "channel x day, 24 months",
+            EventsQuery::new(["attributionChannel", "leads", "customers"], whole.start, whole.end)
+                .interval(Interval::Day),
+        ),
         (
             "account x month, 24 months",
             EventsQuery::new(["account", "leads", "customers", "bookRate"], whole.start, whole.end)

@@ -1,8 +1,13 @@
 //! Data that the benchmarks share: seeded, so that every run measures the same rows.
 
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
 use std::error::Error;
-use trueup_core::Dataset;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use trueup_core::dataset::Tables;
+use trueup_core::{Dataset, Day};
+use trueup_ingest::Ingest;
 use trueup_testkit::demo::{Generator, Settings};
 
 /// A dataset in memory of about `events` events in `accounts` accounts over 24 months.
@@ -17,4 +22,40 @@ pub fn dataset(events: u64, accounts: u32) -> Result<Dataset, Box<dyn Error>> {
         accounts: vec![generator.accounts()?],
         ..Tables::default()
     })?)
+}
+
+/// A folder with a dataset of about `events` events in `accounts` accounts over 24 months, made in `folder`.
+///
+/// # Errors
+/// The numbers are beyond what the generator makes, or the folder cannot be written.
+pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<dyn Error>> {
+    let generator = Generator::new(Settings::scale(events, accounts))?;
+    let write = |name: &str, batches: &mut dyn Iterator<Item = Result<RecordBatch, _>>| {
+        let path = folder.join(name);
+        let mut writer = None;
+        for batch in batches {
+            let batch = batch?;
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                None => writer.insert(ArrowWriter::try_new(File::create(&path)?, batch.schema(), None)?),
+            };
+            writer.write(&batch)?;
+        }
+        writer.map(ArrowWriter::close).transpose()?;
+        Ok::<_, Box<dyn Error>>(path)
+    };
+    let into = folder.join("dataset");
+    Ingest::into(&into)
+        .events(write("events.parquet", &mut generator.events())?)
+        .spend(write("spend.parquet", &mut generator.spend())?)
+        .accounts(write("accounts.parquet", &mut std::iter::once(generator.accounts()))?)
+        .run(&())?;
+    Ok(into)
+}
+
+/// The last 90 days of the data, or nothing without data.
+#[must_use]
+pub fn last_quarter(dataset: &Dataset) -> Option<(Day, Day)> {
+    let end = dataset.date_range()?.end;
+    Some((Day::from_number(end.number().saturating_sub(89)), end))
 }

@@ -33,6 +33,7 @@ pub(crate) const fn fact(measure: Measure) -> Facts {
 }
 
 /// What a row adds to a bank, by the bits of the facts that it has of it.
+#[expect(clippy::cast_possible_truncation, reason = "0 or 1")]
 static LANES_OF: [Lanes; 256] = {
     let mut all = [[0; LANES]; 256];
     let mut byte = 0;
@@ -56,6 +57,10 @@ pub(crate) fn lanes(byte: u8) -> &'static Lanes {
 const MET_VALUES: usize = 1 << stage::COUNT;
 
 /// The facts of a row, by what its event is in its customer's history and the stages that its customer ever meets.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "facts of rows are those of the first two banks, and the rest are below their ends"
+)]
 static FACTS: [u16; Histories::EVENT_VALUES * MET_VALUES] = {
     let mut all = [0; Histories::EVENT_VALUES * MET_VALUES];
     let mut at = 0;

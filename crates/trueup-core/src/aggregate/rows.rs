@@ -67,6 +67,7 @@ struct Open<S> {
 }
 
 /// By stage: how far it is, cancellations being no way at all.
+#[expect(clippy::cast_possible_truncation, reason = "there are six stages")]
 const RANKS: [u8; 8] = {
     let mut ranks = [0; 8];
     let mut code = 0;
@@ -78,6 +79,7 @@ const RANKS: [u8; 8] = {
 };
 
 /// By how far it is: the stage.
+#[expect(clippy::cast_possible_truncation, reason = "there are six stages")]
 const STAGES: [u8; stage::COUNT] = {
     let mut stages = [stage::CANCELED; stage::COUNT];
     let mut code = 0;

@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-#[expect(clippy::needless_range_loop, reason = "it is unrolled, which a loop over two iterators is not")]
+/// By place, since a loop over two iterators is not unrolled.
 fn add(counts: &mut [u32; LANES], lanes: &Lanes) {
     for lane in 0..LANES {
         counts[lane] += u32::from(lanes[lane]);
