@@ -197,7 +197,7 @@ impl Rows {
             let (found, is_found) = amount(*event);
             let counts = belongs & is_found;
             sum = select_unpredictable(replaces, S::default(), sum) + select_unpredictable(counts, found, S::default());
-            count = (count & u32::from(replaces).wrapping_sub(1)) + u32::from(counts);
+            count = select_unpredictable(replaces, 0, count) + u32::from(counts);
             // The last row of a segment leaves what is true of all of it.
             open[segment as usize] = Open { sum, count, sub_range, state_row, end: row + 1, met, rank: furthest };
         }
