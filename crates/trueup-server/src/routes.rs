@@ -10,12 +10,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Request, Response, header};
 use axum::routing::get;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use trueup::Interrupt;
-use trueup::service::Service;
+use tokio::time::timeout;
+use trueup::service::{Service, ServiceError};
+use trueup::{Interrupt, Interruption};
 
 /// The facade, and how many may ask it at once.
 #[derive(Clone)]
@@ -48,15 +50,24 @@ async fn openapi() -> Response<Body> {
     json(trueup::openapi::document())
 }
 
-/// Asks the facade, in a thread for blocking work.
+/// Asks the facade, in a thread for blocking work. The time of a request runs while it waits for its turn too.
 async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     if !parts.headers.contains_key(header::EXPECT) {
         ignored_body::read(body, facade.body_limit, facade.body_time).await;
     }
-    let Ok(permit) = facade.permits.acquire_owned().await else { return Refusal::Internal.response() };
-    let interrupt = CancelOnDrop(Interrupt::default());
+    let deadline = facade.service.limits().deadline;
+    let interrupt = CancelOnDrop(Interrupt::after(deadline));
     let asked = facade_request(&parts, interrupt.0.clone());
+    let permit = match timeout(deadline, facade.permits.acquire_owned()).await {
+        Ok(Ok(permit)) => permit,
+        // Never closed, so that there is always a permit in the end.
+        Ok(Err(_)) => return Refusal::Internal.response(),
+        Err(_) => {
+            let refused = facade.service.refuse(&asked, ServiceError::Timeout(Interruption::Deadline));
+            return sent(Begun::new(refused));
+        }
+    };
     let span = tracing::Span::current();
     let begun = spawn_blocking(move || {
         let _entered = span.entered();
@@ -66,14 +77,20 @@ async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<B
         begun
     });
     match begun.await {
-        Ok(Ok(begun)) => begun.response(),
-        Ok(Err(error)) => {
-            tracing::error!(cause = %error, "an answer could not be written");
-            Refusal::Internal.response()
-        }
+        Ok(begun) => sent(begun),
         Err(error) => {
             // What the panic said may hold data.
             tracing::error!(panicked = error.is_panic(), "a request was not answered");
+            Refusal::Internal.response()
+        }
+    }
+}
+
+fn sent(begun: io::Result<Begun>) -> Response<Body> {
+    match begun {
+        Ok(begun) => begun.response(),
+        Err(error) => {
+            tracing::error!(cause = %error, "an answer could not be written");
             Refusal::Internal.response()
         }
     }

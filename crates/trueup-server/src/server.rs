@@ -1,6 +1,7 @@
 //! The server for programs without an asynchronous runtime of their own.
 
-use crate::{Settings, serve, stop_signal};
+use crate::signal::StopSignal;
+use crate::{Settings, serve};
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const CANCELLED_QUERIES: Duration = Duration::from_secs(1);
 /// # let service: Arc<trueup::service::Service> = unimplemented!();
 /// use trueup_server::{Server, Settings};
 ///
-/// let server = Server::bind("127.0.0.1:8080", service, Settings::default())?;
+/// let server = Server::bind("127.0.0.1:8080", service, Settings::default())?.hear_signals()?;
 /// println!("listening on http://{}", server.local_addr());
 /// server.run()
 /// # }
@@ -31,6 +32,8 @@ pub struct Server {
     address: SocketAddr,
     service: Arc<Service>,
     settings: Settings,
+    /// Is ready once a signal has come, if they are heard.
+    signal: Option<StopSignal>,
 }
 
 impl Server {
@@ -43,7 +46,7 @@ impl Server {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread().thread_name("trueup-server").enable_all().build()?;
-        Ok(Self { runtime, listener, address, service, settings })
+        Ok(Self { runtime, listener, address, service, settings, signal: None })
     }
 
     /// Where it listens.
@@ -52,16 +55,31 @@ impl Server {
         self.address
     }
 
+    /// Hears Ctrl-C and, on Unix, `SIGTERM` from here on, before it [runs](Self::run): none that comes after somebody was told that the
+    /// server listens then ends the process by itself.
+    ///
+    /// # Errors
+    /// When signals cannot be heard.
+    pub fn hear_signals(mut self) -> io::Result<Self> {
+        if self.signal.is_none() {
+            let _entered = self.runtime.enter();
+            self.signal = Some(StopSignal::new()?);
+        }
+        Ok(self)
+    }
+
     /// Answers until Ctrl-C or, on Unix, `SIGTERM`; then as [`serve`] ends.
     ///
     /// # Errors
     /// When signals cannot be heard, or the listener is not usable.
     pub fn run(self) -> io::Result<()> {
-        let signal = {
-            let _entered = self.runtime.enter();
-            stop_signal()?
-        };
-        self.run_until(signal)
+        let mut server = self.hear_signals()?;
+        let signal = server.signal.take();
+        server.run_until(async {
+            if let Some(signal) = signal {
+                signal.await;
+            }
+        })
     }
 
     /// Answers until `signal` is ready; then as [`serve`] ends. The signal is polled in the server's own runtime; a channel of tokio's

@@ -17,7 +17,8 @@ use std::time::Duration;
 pub struct Settings {
     /// Connections that are open at once; others wait to be accepted.
     pub max_connections: usize,
-    /// Requests that are worked on at once, each in a thread of its own; others wait, and sending an answer is no work.
+    /// Requests that are worked on at once, each in a thread of its own; others wait, as long as a request may take, and are
+    /// answered 504 then. Sending an answer is no work.
     pub max_requests_at_once: usize,
     /// Bytes of the names and values of a request's headers, with four for each header; beyond them the answer is 431.
     pub max_header_bytes: usize,

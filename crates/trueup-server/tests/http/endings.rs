@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use trueup::service::Limits;
 use trueup_server::Settings;
 
 #[test]
@@ -63,17 +64,49 @@ fn an_address_that_is_taken_is_an_error() {
     assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
 }
 
+/// One test, as a signal comes to all of the process: no other server in it hears any.
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it() {
     let town = Town::new();
-    let server = trueup_server::Server::bind("127.0.0.1:0", Arc::clone(&town.service), Settings::default()).unwrap();
+    let bind = || trueup_server::Server::bind("127.0.0.1:0", Arc::clone(&town.service), Settings::default()).unwrap();
+    let terminate = || {
+        let process = std::process::id().to_string();
+        assert!(std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    };
+    // One that came while it listened and did not run yet.
+    let server = bind().hear_signals().unwrap();
+    let address = server.local_addr();
+    terminate();
+    server.run().unwrap();
+    assert!(TcpStream::connect(address).is_err());
+
+    let server = bind();
     let address = server.local_addr();
     let thread = thread::spawn(move || server.run());
-    // Once it answers it hears signals too; no other server in this process does.
+    // Once it answers it hears signals too.
     assert_eq!(Client::connect(address).get("/health", "").status, 200);
-    let process = std::process::id().to_string();
-    assert!(std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    terminate();
     thread.join().unwrap().unwrap();
     assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn who_waits_for_a_turn_waits_no_longer_than_a_request_may_take() {
+    let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
+    let town = Town::with(Arc::new(town::dataset(1)), |builder| builder.limits(limits));
+    let settings = Settings { max_requests_at_once: 1, ..Settings::default() };
+    let server = Running::new(&town.service, settings);
+    let ask = || Client::connect(server.address).get("/api/waterworks/insights", &town.headers());
+    town.gate.close();
+    thread::scope(|scope| {
+        let first = scope.spawn(ask);
+        town.gate.wait_for(1);
+        // The first holds the only turn until the gate opens, which it does not before the second is answered.
+        let second = ask();
+        assert_eq!((second.status, town.gate.come()), (504, 1));
+        assert!(String::from_utf8_lossy(&second.body).ends_with(r#""code":"timeout"}"#));
+        town.gate.open();
+        assert_eq!(first.join().unwrap().status, 504);
+    });
 }

@@ -12,8 +12,18 @@ impl Service {
     /// Answers a request. It is refused for the first fault in this order: method and path, credentials, hour, organization,
     /// accounts, parameters, size; then it is carried out.
     pub fn handle(&self, request: &Request) -> Response {
+        self.respond(request, self.answer(request))
+    }
+
+    /// Answers a request that does not come as far as [`handle`](Self::handle), such as one that waited for its turn until its time was
+    /// over: with an error in the words of the service, which is told of it as of any other.
+    pub fn refuse(&self, request: &Request, error: ServiceError) -> Response {
+        self.respond(request, Err(error))
+    }
+
+    fn respond(&self, request: &Request, answer: Result<Content, ServiceError>) -> Response {
         let gzip = compress::accepts_gzip(request.accept_encoding.as_deref());
-        let content = self.answer(request).unwrap_or_else(|error| {
+        let content = answer.unwrap_or_else(|error| {
             (self.on_failure)(&error);
             Content::of_error(&error)
         });

@@ -115,6 +115,12 @@ impl Service {
         }
     }
 
+    /// How much one request may ask for.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// What a request that begins now sees.
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))

@@ -61,7 +61,8 @@ impl Index {
         let blocks = Blocks::new(&path, promised)?;
         let mut reading = Reading::default();
         let mut bytes = Vec::new();
-        for start in (0..promised.size).step_by(BLOCK as usize) {
+        let mut start = 0;
+        while start < promised.size {
             go_on()?;
             let checked = blocks.check(&file, start..start + BLOCK);
             bytes.clear();
@@ -72,6 +73,7 @@ impl Index {
                 Err(DatasetError::Checksum { from, .. }) => reading.damaged(from, &bytes),
                 Err(error) => return Err(error.into()),
             }
+            start += BLOCK;
         }
         Ok(reading.finish(promised.rows))
     }
