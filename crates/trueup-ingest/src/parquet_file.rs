@@ -81,7 +81,10 @@ impl ParquetFile {
         for chunk in chunks {
             match chunk {
                 Chunk::Arrow(chunk) => chunk.append_to_row_group(&mut group)?,
-                Chunk::Encoded(EncodedChunk { bytes, close }) => group.append_column(&Bytes::from(bytes), close)?,
+                Chunk::Encoded(chunk) => {
+                    let EncodedChunk { bytes, close } = *chunk;
+                    group.append_column(&Bytes::from(bytes), close)?;
+                }
             }
         }
         group.close()?;
@@ -102,7 +105,7 @@ impl ParquetFile {
 
 /// A column of a row group that is ready to be written.
 pub(crate) enum Column {
-    Encoded(EncodedChunk),
+    Encoded(Box<EncodedChunk>),
     /// Values that are yet to be encoded as the file's properties say.
     Values(ArrayRef),
 }
@@ -115,7 +118,7 @@ pub(crate) struct EncodedChunk {
 
 enum Chunk {
     Arrow(ArrowColumnChunk),
-    Encoded(EncodedChunk),
+    Encoded(Box<EncodedChunk>),
 }
 
 fn encode(mut writer: ArrowColumnWriter, column: &ColumnDescPtr, values: Column) -> Result<Chunk, ParquetError> {

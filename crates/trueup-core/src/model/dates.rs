@@ -48,7 +48,8 @@ impl Dates {
             let account = account.filter(|_| !faults.has(row))?;
             let day = self.days.as_ref().and_then(|days| days[row]);
             let instant = self.instants.as_ref().and_then(|instants| instants[row]);
-            if account != last.0 {
+            // Neighbours are commonly of one account, and then often the very same text of a dictionary.
+            if !std::ptr::eq(account, last.0) && account != last.0 {
                 last = (account, zones.of_account(account));
             }
             match decide(day, instant, last.1) {

@@ -15,7 +15,7 @@ impl Grouping {
     pub(super) fn of(rows: u32, hash: impl Fn(usize) -> u64, same: impl Fn(usize, usize) -> bool) -> Self {
         let mut first_row: Vec<u32> = Vec::new();
         let mut of_row: Vec<u32> = Vec::with_capacity(rows as usize);
-        let mut table: HashTable<(u32, u32)> = HashTable::with_capacity(rows as usize / 4);
+        let mut table: HashTable<(u32, u32)> = HashTable::with_capacity(rows as usize);
         let mut next = 0;
         for row in 0..rows {
             // Rows of one key often follow each other.

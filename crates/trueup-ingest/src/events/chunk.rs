@@ -57,7 +57,6 @@ impl CodedTexts<'_> {
         };
         let data = pages.write_page(CompressedPage::new(page, length))?;
         pages.close()?;
-        drop(pages);
         let stats = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
         let metadata = ColumnChunkMetaData::builder(column.clone())
             .set_compression(packing.codec())

@@ -93,7 +93,7 @@ impl CodedTexts<'_> {
         }
         // Decompression is most of what a scan of small columns would do.
         let packing = if self.texts.len() > self.codes.len() / MANY_DISTINCT { Packing::Well } else { Packing::Fast };
-        self.encode(column, packing).map(Column::Encoded)
+        Ok(Column::Encoded(Box::new(self.encode(column, packing)?)))
     }
 
     fn values(&self) -> StringArray {

@@ -57,24 +57,25 @@ pub(super) fn stage_codes(column: &ArrayRef) -> Result<UInt8Array, ArrowError> {
 
 /// A column as codes, unless there is no room for its texts or they hardly recur.
 pub(super) fn code_texts(name: &str, column: &ArrayRef, dictionaries: &Dictionaries) -> Result<Dimension, ArrowError> {
-    let mut room = FEW.max(column.len() / RECURRING);
+    let room = FEW.max(column.len() / RECURRING);
     if dictionary(column).is_some_and(|(_, texts)| texts.len() > room) {
         return Ok(Dimension::Plain(plain_texts(name, column)?));
     }
     let texts = dictionaries.of(name);
-    let codes = by_text(name, column, |text| {
-        room = room.checked_sub(1)?;
+    let code = |room: &mut usize, text: &str| {
+        *room = room.checked_sub(1)?;
         lock(&texts).code(text)
-    })?;
-    Ok(match codes {
-        Some(codes) => narrow(codes),
+    };
+    let mut left = room;
+    let short = |text: &str| u16::try_from(code(&mut left, text)?).ok();
+    if let Some(codes) = by_text(name, column, short)? {
+        return Ok(Dimension::Short(codes.into()));
+    }
+    let mut left = room;
+    Ok(match by_text(name, column, |text| code(&mut left, text))? {
+        Some(codes) => Dimension::Word(codes.into()),
         None => Dimension::Plain(plain_texts(name, column)?),
     })
-}
-
-fn narrow(codes: Vec<u32>) -> Dimension {
-    let short: Option<Vec<u16>> = codes.iter().map(|code| u16::try_from(*code).ok()).collect();
-    short.map_or_else(|| Dimension::Word(codes.into()), |short| Dimension::Short(short.into()))
 }
 
 /// A column's texts spelled out.
@@ -93,7 +94,7 @@ fn dictionary(column: &ArrayRef) -> Option<(&DictionaryArray<Int32Type>, &String
 
 /// For each row the value that `of_text` gives for its text, which is asked once for a text that recurs; null is the empty text. `None`
 /// as soon as it gives none.
-fn by_text<T: Copy>(
+fn by_text<T: Copy + Default>(
     name: &str,
     column: &ArrayRef,
     mut of_text: impl FnMut(&str) -> Option<T>,
@@ -121,17 +122,18 @@ fn by_text<T: Copy>(
     Ok(Some(values))
 }
 
-fn by_key<T: Copy>(
+fn by_key<T: Copy + Default>(
     coded: &DictionaryArray<Int32Type>,
     texts: &StringArray,
     mut of_text: impl FnMut(&str) -> Option<T>,
 ) -> Option<Vec<T>> {
     let empty = of_text("")?;
     let of_key: Vec<T> = texts.iter().map(|text| of_text(text.unwrap_or_default())).collect::<Option<_>>()?;
-    let value = |key: i32| of_key.get(usize::try_from(key).ok()?).copied();
+    let value = |key: i32| usize::try_from(key).ok().and_then(|key| of_key.get(key)).copied().unwrap_or_default();
     let keys = coded.keys();
+    // A key that is not null is that of a text.
     if keys.null_count() == 0 {
-        return keys.values().iter().map(|key| value(*key)).collect();
+        return Some(keys.values().iter().map(|key| value(*key)).collect());
     }
-    keys.iter().map(|key| key.map_or(Some(empty), value)).collect()
+    Some(keys.iter().map(|key| key.map_or(empty, value)).collect())
 }

@@ -2,17 +2,21 @@
 
 use super::{Chunking, Part, Piece, Places};
 use crate::error::InputFault;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::fs::File;
-
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes of memory that commonly hold a cell.
 const CELL_BYTES: usize = 16;
+
+/// A column of texts with less bytes than this for each value has recurring ones.
+const CODED_BYTES: i64 = 5;
 
 /// A Parquet file, read row group by row group.
 pub(crate) struct Parquet {
@@ -36,7 +40,8 @@ impl Parquet {
     pub(crate) fn open(file: File, path: &Path, chunking: Chunking) -> Result<Self, InputFault> {
         // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = ArrowReaderMetadata::load(&file, options).map_err(InputFault::Damaged)?;
+        let metadata =
+            ArrowReaderMetadata::load(&file, options).and_then(keeping_codes).map_err(InputFault::Damaged)?;
         Ok(Self { path: path.to_owned(), metadata, chunking, next_group: 0, open: None })
     }
 
@@ -117,6 +122,31 @@ impl Group {
         }
         Ok(pieces)
     }
+}
+
+/// Reads texts that recur as codes, as they stand in the file: they need not be spelled out row by row.
+fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
+    let fields = plain.schema().fields();
+    let Some(sample) = plain.metadata().row_groups().first().filter(|group| group.num_columns() == fields.len()) else {
+        return Ok(plain);
+    };
+    let codes = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let fields: Vec<FieldRef> = fields
+        .iter()
+        .zip(sample.columns())
+        .map(|(field, column)| match field.data_type() {
+            DataType::Utf8 if recurs(column) => Arc::new(field.as_ref().clone().with_data_type(codes.clone())),
+            _ => field.clone(),
+        })
+        .collect();
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_schema(Arc::new(Schema::new(fields)));
+    ArrowReaderMetadata::try_new(plain.metadata().clone(), options)
+}
+
+/// Whether a column of texts has codes that are small beside its texts.
+fn recurs(column: &ColumnChunkMetaData) -> bool {
+    column.dictionary_page_offset().is_some()
+        && column.uncompressed_size() < column.num_values().saturating_mul(CODED_BYTES)
 }
 
 /// The part of a row group's compressed bytes that falls to so many of its rows.
