@@ -150,7 +150,7 @@ impl<'a> Aggregation<'a> {
             return;
         }
         let totals = bound.split.totals.as_deref().filter(|_| self.revenue_places.is_some());
-        self.rows.find_segments(&self.context.calendar, totals);
+        self.rows.find_segments(&self.context.calendar, self.context.needs_states, totals);
         self.group(bound);
         self.count_rows(bound);
         self.count_states(bound);

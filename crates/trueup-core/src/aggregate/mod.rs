@@ -24,8 +24,9 @@ pub(crate) use merge::Merged;
 pub(crate) use spend::{SpendSums, aggregate_spend};
 pub(crate) use state::MeasureLayout;
 
+use crate::dictionary::Computed;
 use crate::model::Accounts;
-use crate::plan::{Condition, Plan};
+use crate::plan::{Condition, DimensionRef, Origin, Plan, RowTest};
 use crate::scan::Dictionary;
 use condition::FieldTest;
 use std::sync::Arc;
@@ -37,16 +38,25 @@ pub(crate) struct Context<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) calendar: Calendar,
     pub(crate) layout: MeasureLayout,
+    /// Whether a measure or a dimension hangs on the states of customers.
+    needs_states: bool,
     condition: Option<Condition<FieldTest>>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts) -> Self {
+        let layout = MeasureLayout::new(&plan.measures);
+        let tests = plan.row_condition.iter().flat_map(Condition::leaves);
+        let mut dimensions = plan.dimensions.iter().chain(tests.filter_map(RowTest::dimension));
+        let of_state = |dimension: &DimensionRef| {
+            matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
+        };
         Self {
             plan,
+            needs_states: layout.needs_states() || dimensions.any(of_state),
             accounts,
             calendar: Calendar::new(plan),
-            layout: MeasureLayout::new(&plan.measures),
+            layout,
             condition: plan.row_condition.as_ref().map(FieldTest::gather),
         }
     }

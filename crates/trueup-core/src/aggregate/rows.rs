@@ -136,25 +136,29 @@ impl Rows {
         self.days.truncate(kept);
     }
 
-    /// Finds the segments, with the revenue of each if `totals` are given.
-    pub(crate) fn find_segments(&mut self, calendar: &Calendar, totals: Option<&Amounts>) {
+    /// Finds the segments; with the state of each if that is asked for, and then with its revenue too if `totals` are given.
+    pub(crate) fn find_segments(&mut self, calendar: &Calendar, states: bool, totals: Option<&Amounts>) {
         let (mut narrow, mut wide) = (std::mem::take(&mut self.found.narrow), std::mem::take(&mut self.found.wide));
         self.found.revenues.clear();
         match totals {
             None => {
-                self.cut(calendar, |_| (0, false), &mut narrow);
+                if states {
+                    self.cut::<_, true>(calendar, |_| (0, false), &mut narrow);
+                } else {
+                    self.cut::<_, false>(calendar, |_| (0, false), &mut narrow);
+                }
                 self.found.close(&narrow);
             }
             Some(Amounts::Narrow { unit, multiples }) => {
                 let amount =
                     |event: u32| (i64::from(multiples[event as usize]), multiples[event as usize] != NO_MULTIPLE);
-                self.cut(calendar, amount, &mut narrow);
+                self.cut::<_, true>(calendar, amount, &mut narrow);
                 self.found.close(&narrow);
                 self.found.average(&narrow, i128::from(*unit));
             }
             Some(Amounts::Wide(micros)) => {
                 let amount = |event: u32| (i128::from(micros[event as usize]), micros[event as usize] != NO_VALUE);
-                self.cut(calendar, amount, &mut wide);
+                self.cut::<_, true>(calendar, amount, &mut wide);
                 self.found.close(&wide);
                 self.found.average(&wide, 1);
             }
@@ -162,12 +166,12 @@ impl Rows {
         (self.found.narrow, self.found.wide) = (narrow, wide);
     }
 
-    /// Cuts the rows into segments, consecutive rows of one customer and sub-range, and finds the state of each, with the sum and the
-    /// number of the amounts that are live in it. `amount` is the amount of an event, and whether it has one.
+    /// Cuts the rows into segments, consecutive rows of one customer and sub-range, and with `STATES` finds the state of each, with the
+    /// sum and the number of the amounts that are live in it. `amount` is the amount of an event, and whether it has one.
     ///
     /// A segment's state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows
     /// closed work, which is never undone. What was added up before no longer counts then.
-    fn cut<S: Copy + Default + Add<Output = S>>(
+    fn cut<S: Copy + Default + Add<Output = S>, const STATES: bool>(
         &mut self,
         calendar: &Calendar,
         amount: impl Fn(u32) -> (S, bool),
@@ -185,6 +189,10 @@ impl Rows {
             (customer, sub_range) = (*of, part);
             segment = segment.wrapping_add(u32::from(is_new));
             *number = segment;
+            if !STATES {
+                open[segment as usize] = Open { sub_range, state_row: row, end: row + 1, ..Open::default() };
+                continue;
+            }
             let code = usize::from(Histories::stage(*history));
             let rank = RANKS[code];
             let cancels = (code == usize::from(stage::CANCELED)) & (furthest != CLOSED);

@@ -39,6 +39,12 @@ impl MeasureLayout {
         self.counts.contains(&measure) || self.money.contains(&measure)
     }
 
+    /// Whether anything is gathered that hangs on the states of customers.
+    pub(crate) fn needs_states(&self) -> bool {
+        let of_state = |measure: &Measure| matches!(measure.kind(), MeasureKind::StateRows | MeasureKind::StateMoney);
+        self.agents || self.counts.iter().chain(&self.money).any(of_state)
+    }
+
     /// Whether a count of a bank is gathered.
     pub(crate) fn has_bank(&self, bank: usize) -> bool {
         self.counts.iter().any(|measure| lane(*measure) / LANES == bank)
