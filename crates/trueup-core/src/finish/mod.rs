@@ -55,7 +55,9 @@ pub(crate) fn finish(
         columns.push(Column { name: "start".to_owned(), values: Values::Days(starts) });
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
-    let blank = Texts::blank(groups.len());
+    // The texts that a column has which is empty on all rows in scope: nobody shall see whether out of scope some table has it.
+    let is_met = plan.needs_spend || merged.groups.len() > 0;
+    let blank = Texts::blank(groups.len(), is_met);
     for output in &plan.output {
         columns.push(match output {
             Output::Dimension(place) => {

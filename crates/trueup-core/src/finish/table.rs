@@ -83,9 +83,10 @@ impl Texts {
         is_whole.then(|| Self { codes: codes.into(), dictionary: dictionary.into() })
     }
 
-    /// The empty text on each of so many rows. Clones share all that they hold.
-    pub(crate) fn blank(rows: usize) -> Self {
-        Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary: Arc::new([Arc::from("")]) }
+    /// The empty text on each of so many rows; it is the only text, unless it is not met. Clones share all that they hold.
+    pub(crate) fn blank(rows: usize, is_met: bool) -> Self {
+        let dictionary = is_met.then(|| Arc::from("")).into_iter().collect();
+        Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary }
     }
 
     /// For each row, where its text stands in [`Texts::dictionary`].

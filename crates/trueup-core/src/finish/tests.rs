@@ -57,6 +57,14 @@ fn fields_that_nobody_knows_share_one_column() {
 fn a_field_that_nobody_knows_is_a_dimension_all_the_same() {
     let day = "2024-01-01".parse().unwrap();
     let rows = |field| dataset().query(&EventsQuery::new([field, "eventCount"], day, day)).unwrap().len();
+    // As a column that some table has is without rows: whether others have it shows nowhere.
+    let dictionary = |fields: [&str; 2]| {
+        let table = dataset().query(&EventsQuery::new(fields, day, day)).unwrap();
+        texts(&table, fields[0]).dictionary().to_vec()
+    };
+    for metric in ["eventCount", "spend"] {
+        assert_eq!(dictionary(["nobody", metric]), dictionary(["opportunityId", metric]), "{metric}");
+    }
     // Metrics alone have a row without events, dimensions none.
     assert_eq!((rows("leads"), rows("nobody"), rows("account")), (1, 0, 0));
 }
