@@ -117,7 +117,7 @@ pub(crate) struct EncodedChunk {
 }
 
 enum Chunk {
-    Arrow(ArrowColumnChunk),
+    Arrow(Box<ArrowColumnChunk>),
     Encoded(Box<EncodedChunk>),
 }
 
@@ -131,5 +131,5 @@ fn encode(mut writer: ArrowColumnWriter, column: &ColumnDescPtr, values: Column)
     for leaf in compute_leaves(&field, &values)? {
         writer.write(&leaf)?;
     }
-    writer.close().map(Chunk::Arrow)
+    writer.close().map(|chunk| Chunk::Arrow(Box::new(chunk)))
 }

@@ -25,7 +25,7 @@ impl Default for Limits {
         Self {
             account_intervals: 20_000,
             rows: 1_000_000,
-            cells: 20_000_000,
+            cells: 150_000_000,
             documents: 200,
             deadline: Duration::from_secs(30),
             benchmarks_wait: Duration::from_secs(2),
