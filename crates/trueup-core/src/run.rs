@@ -1,4 +1,4 @@
-//! A query from plan to answer: prune, read, aggregate in parallel, merge in order, finish.
+//! A query from plan to answer: prune, read, aggregate in parallel, join what the threads have gathered, finish.
 
 use crate::aggregate::{Aggregation, Context, Merged, aggregate_spend};
 use crate::dataset::{Dataset, Part, Pruning};

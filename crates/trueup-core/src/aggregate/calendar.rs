@@ -99,9 +99,9 @@ impl Calendar {
     /// The same for the spend table's columns.
     pub(crate) const fn spend_table(&self, column: SpendColumn) -> Option<&DayTable> {
         match column {
-            SpendColumn::Date => self.dates.as_ref(),
-            SpendColumn::Week => self.weeks.as_ref(),
-            SpendColumn::Month => self.months.as_ref(),
+            SpendColumn::Date => self.table(Computed::Date),
+            SpendColumn::Week => self.table(Computed::Week),
+            SpendColumn::Month => self.table(Computed::Month),
             _ => None,
         }
     }

@@ -262,8 +262,7 @@ impl<'a> Aggregation<'a> {
             let per_segment = bound.grain == Grain::Segment;
             let opportunity = state_bit(Measure::Opportunities, true);
             let canceled_after = layout.has(Measure::CanceledAfterBooking);
-            let facts = segments.iter().zip(1..).map(|(segment, next)| {
-                let end = segments.get::<usize>(next).map_or(rows.len(), |next| next.first as usize);
+            let facts = segments.iter().map(|segment| {
                 let mut facts = state_facts(segment.state, segment.met) | if per_segment { opportunity } else { 0 };
                 if let Some((column, matched)) = &bound.statuses {
                     let row = segment.state_row as usize;
@@ -275,7 +274,7 @@ impl<'a> Aggregation<'a> {
                     facts |= state_bit(Measure::UnmatchedCustomers, true);
                 }
                 if canceled_after {
-                    let canceled = is_canceled_after_booking(bound.split, rows, segment.first as usize..end);
+                    let canceled = is_canceled_after_booking(bound.split, rows, segment);
                     facts |= state_bit(Measure::CanceledAfterBooking, canceled);
                 }
                 (state_slot(segment.state_row), *lanes(facts))
@@ -333,24 +332,23 @@ fn count_segments(state: &mut State, bank: usize, slots: &[u32], rows: &Rows, fa
         }
     }
     sums.push(sum);
-    let end = |number: usize| segments.get(number + 1).map_or(rows.len(), |next| next.first as usize);
-    let difference = |(number, segment): (usize, &Segment)| {
-        let (before, after) = (&sums[segment.first as usize], &sums[end(number)]);
-        (slots[number], std::array::from_fn(|lane| after[lane].wrapping_sub(before[lane])))
+    let difference = |(segment, slot): (&Segment, &u32)| {
+        let (before, after) = (&sums[segment.first as usize], &sums[segment.end as usize]);
+        (*slot, std::array::from_fn(|lane| after[lane].wrapping_sub(before[lane])))
     };
     // More rows than this in one chunk are one customer's.
     if rows.len() <= usize::from(u16::MAX) {
-        return state.count(bank, segments.iter().enumerate().map(difference));
+        return state.count(bank, segments.iter().zip(slots).map(difference));
     }
-    for (number, segment) in segments.iter().enumerate() {
-        let of_rows = facts[segment.first as usize..end(number)].iter();
-        state.count(bank, of_rows.map(|facts| (slots[number], *lanes(facts.to_le_bytes()[bank]))));
+    for (segment, slot) in segments.iter().zip(slots) {
+        let of_rows = facts[segment.rows()].iter();
+        state.count(bank, of_rows.map(|facts| (*slot, *lanes(facts.to_le_bytes()[bank]))));
     }
 }
 
 /// Whether the customer of a segment has a canceled event, in its whole history, after its first booked one of the segment's rows.
-fn is_canceled_after_booking(split: &Split, rows: &Rows, mut segment: std::ops::Range<usize>) -> bool {
-    let Some(booked) = segment.find(|row| Histories::stage(rows.histories[*row]) == stage::BOOKED) else {
+fn is_canceled_after_booking(split: &Split, rows: &Rows, segment: &Segment) -> bool {
+    let Some(booked) = segment.rows().find(|row| Histories::stage(rows.histories[*row]) == stage::BOOKED) else {
         return false;
     };
     let customer = rows.customers[booked] as usize;

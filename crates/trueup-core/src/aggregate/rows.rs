@@ -7,7 +7,7 @@ use super::Calendar;
 use crate::money;
 use crate::scan::{Amounts, Block, Histories, NO_MULTIPLE, NO_VALUE, Split, stage};
 use std::hint::select_unpredictable;
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 /// Rows, column by column, and their segments.
 #[derive(Debug, Default)]
@@ -31,12 +31,21 @@ pub(crate) struct Segment {
     pub(crate) sub_range: u32,
     /// The first row.
     pub(crate) first: u32,
+    /// One after the last row.
+    pub(crate) end: u32,
     /// The state row: the last row in the state.
     pub(crate) state_row: u32,
     /// Bit by stage: the stages that occur.
     pub(crate) met: u8,
     /// The furthest stage that no cancellation undid, or canceled.
     pub(crate) state: u8,
+}
+
+impl Segment {
+    /// Its rows.
+    pub(crate) const fn rows(&self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
 }
 
 /// The segments of some rows, one after the other.
@@ -220,7 +229,7 @@ impl Segments {
         let mut first = 0;
         self.all.extend(open.iter().map(|Open { sub_range, state_row, end, met, rank, .. }| {
             let state = STAGES[usize::from(*rank)];
-            let segment = Segment { sub_range: *sub_range, first, state_row: *state_row, met: *met, state };
+            let segment = Segment { sub_range: *sub_range, first, end: *end, state_row: *state_row, met: *met, state };
             first = *end;
             segment
         }));

@@ -8,7 +8,7 @@ use super::{Bounds, Dataset, Part};
 use crate::error::Error;
 use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::plan::{Projection, SpendProjection};
-use crate::scan::{ColumnFault, SpendSplit, Split};
+use crate::scan::{ColumnFault, Columns, SpendSplit, Split};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema};

@@ -4,9 +4,7 @@ use super::cache::ColumnCache;
 use super::file::TableFile;
 use super::{Bounds, Dataset};
 use crate::error::DatasetError;
-use crate::plan::{Projection, SpendProjection};
-use crate::scan::{ColumnFault, SpendSplit, Split};
-use arrow_array::RecordBatch;
+use crate::scan::Columns;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A part of a table that is read and aggregated on its own: of events, whole customers.
@@ -33,25 +31,6 @@ struct RowGroup {
     part: usize,
     /// Held while columns are decoded, so that queries that need the same ones decode them once.
     decoding: Mutex<()>,
-}
-
-/// Decoded columns of a part.
-pub(crate) trait Columns: Clone + Send + Sync + 'static {
-    type Projection: Default + PartialEq;
-
-    /// What of `projection` is not decoded.
-    fn missing(&self, projection: &Self::Projection) -> Self::Projection;
-
-    /// The columns of `projection` by name, with those that are always decoded if nothing is yet.
-    fn names(projection: &Self::Projection, is_first: bool) -> Vec<&str>;
-
-    fn decode(batch: &RecordBatch, projection: &Self::Projection) -> Result<Self, ColumnFault>;
-
-    /// These and further columns of the same rows.
-    fn with(self, batch: &RecordBatch, projection: &Self::Projection) -> Result<Self, ColumnFault>;
-
-    /// Bytes held.
-    fn bytes(&self) -> usize;
 }
 
 impl<T: Columns> Part<T> {
@@ -119,54 +98,6 @@ impl RowGroup {
             None => T::decode(&batch, projection),
         };
         columns.map_err(|fault| self.file.damaged(self.number, fault))
-    }
-}
-
-impl Columns for Split {
-    type Projection = Projection;
-
-    fn missing(&self, projection: &Projection) -> Projection {
-        Self::missing(self, projection)
-    }
-
-    fn names(projection: &Projection, is_first: bool) -> Vec<&str> {
-        projection.columns(is_first)
-    }
-
-    fn decode(batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
-        Self::decode(batch, projection)
-    }
-
-    fn with(self, batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
-        Self::with(self, batch, projection)
-    }
-
-    fn bytes(&self) -> usize {
-        Self::bytes(self)
-    }
-}
-
-impl Columns for SpendSplit {
-    type Projection = SpendProjection;
-
-    fn missing(&self, projection: &SpendProjection) -> SpendProjection {
-        Self::missing(self, projection)
-    }
-
-    fn names(projection: &SpendProjection, is_first: bool) -> Vec<&str> {
-        projection.columns(is_first)
-    }
-
-    fn decode(batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
-        Self::decode(batch, projection)
-    }
-
-    fn with(self, batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
-        Self::with(self, batch, projection)
-    }
-
-    fn bytes(&self) -> usize {
-        Self::bytes(self)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Record batches of a split to its narrow columns.
 
-use super::{Amounts, CodedTexts, ColumnFault, Histories, NO_VALUE, Runs, Split, TextColumn, text};
+use super::{Amounts, CodedTexts, ColumnFault, Columns, Histories, NO_VALUE, Runs, Split, TextColumn, text};
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::Stage;
 use crate::plan::Projection;
@@ -11,9 +11,30 @@ use std::sync::Arc;
 
 const WRONG_TYPE: &str = "the type is not that of the layout";
 
-impl Split {
-    /// Decodes the columns of `projection` from a batch that holds whole customers in order.
-    pub(crate) fn decode(batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
+impl Columns for Split {
+    type Projection = Projection;
+
+    fn missing(&self, projection: &Projection) -> Projection {
+        Projection {
+            texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),
+            totals: projection.totals && self.totals.is_none(),
+            date_times: projection.date_times && self.date_times.is_none(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
+        let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
+        let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
+        self.runs.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
+    }
+
+    fn names(projection: &Projection, is_first: bool) -> Vec<&str> {
+        projection.columns(is_first)
+    }
+
+    /// The batch holds whole customers in order.
+    fn decode(batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
         let customers = column(batch, CUSTOMER_COLUMN)?;
         let customers =
             customers.as_primitive_opt::<Int32Type>().ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, WRONG_TYPE))?;
@@ -30,8 +51,7 @@ impl Split {
         split.with(batch, projection)
     }
 
-    /// This and the columns of `projection` beside it, from a batch of the same rows.
-    pub(crate) fn with(mut self, batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
+    fn with(mut self, batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
         if projection.totals {
             self.totals = Some(Arc::new(Amounts::new(totals("total", column(batch, "total")?)?)));
         }

@@ -2,6 +2,7 @@
 
 mod amounts;
 mod codes;
+mod columns;
 mod decode;
 mod fault;
 mod history;
@@ -11,13 +12,13 @@ mod text;
 
 pub(crate) use amounts::{Amounts, NO_MULTIPLE};
 pub(crate) use codes::Codes;
+pub(crate) use columns::Columns;
 pub(crate) use fault::ColumnFault;
 pub(crate) use history::{Histories, stage};
 pub(crate) use runs::{Block, Runs};
 pub(crate) use spend::SpendSplit;
 pub(crate) use text::{CodedTexts, Dictionary, TextColumn};
 
-use crate::plan::Projection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,23 +44,6 @@ impl Split {
     /// The text column of that name, if it was asked for and the file has it.
     pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
         self.texts.get(name)?.as_deref()
-    }
-
-    /// What of `projection` is not decoded.
-    pub(crate) fn missing(&self, projection: &Projection) -> Projection {
-        Projection {
-            texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),
-            totals: projection.totals && self.totals.is_none(),
-            date_times: projection.date_times && self.date_times.is_none(),
-        }
-    }
-
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
-        let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
-        let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
-        self.runs.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
     }
 }
 

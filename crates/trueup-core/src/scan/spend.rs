@@ -2,7 +2,7 @@
 
 use super::decode::{accounts, column, days, totals};
 use super::text::dictionary_codes;
-use super::{Amounts, Codes, ColumnFault, Dictionary};
+use super::{Amounts, Codes, ColumnFault, Columns, Dictionary};
 use crate::model::SPEND_TEXTS;
 use crate::plan::SpendProjection;
 use arrow_array::cast::AsArray;
@@ -44,15 +44,19 @@ impl Default for SpendTexts {
     }
 }
 
-impl SpendSplit {
-    /// Decodes the columns of `projection` from a batch of spend rows.
-    pub(crate) fn decode(batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+impl Columns for SpendSplit {
+    type Projection = SpendProjection;
+
+    fn names(projection: &SpendProjection, is_first: bool) -> Vec<&str> {
+        projection.columns(is_first)
+    }
+
+    fn decode(batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
         let accounts = Arc::new(SpendTexts::new(accounts(batch)?));
         Self { accounts, days: days(column(batch, "date")?)?.into(), ..Self::default() }.with(batch, projection)
     }
 
-    /// This and the columns of `projection` beside it, from a batch of the same rows.
-    pub(crate) fn with(mut self, batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+    fn with(mut self, batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
         for (name, texts) in SPEND_TEXTS.into_iter().zip(&mut self.texts) {
             if projection.reads(name) {
                 *texts = Some(Arc::new(SpendTexts::new(dictionary_codes(name, column(batch, name)?)?)));
@@ -71,8 +75,7 @@ impl SpendSplit {
         Ok(self)
     }
 
-    /// What of `projection` is not decoded.
-    pub(crate) fn missing(&self, projection: &SpendProjection) -> SpendProjection {
+    fn missing(&self, projection: &SpendProjection) -> SpendProjection {
         let texts = SPEND_TEXTS.into_iter().zip(self.texts.iter().map(Option::is_some));
         let others = [
             ("adSpend", self.ad_spend.is_some()),
@@ -83,8 +86,8 @@ impl SpendSplit {
         projection.without(texts.chain(others).filter(|(_, is_decoded)| *is_decoded).map(|(name, _)| name))
     }
 
-    /// Bytes held; keys and texts, which are few, aside.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Keys and texts, which are few, aside.
+    fn bytes(&self) -> usize {
         let texts: usize = self.texts.iter().flatten().map(|texts| texts.codes.bytes()).sum();
         let amounts = [&self.ad_spend, &self.management_fee];
         let amounts: usize = amounts.into_iter().flatten().map(|amounts| amounts.bytes()).sum();

@@ -6,7 +6,7 @@ use crate::dataset::file::TableFile;
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::OPPORTUNITY_ID;
 use crate::plan::Projection;
-use crate::scan::{ColumnFault, Split};
+use crate::scan::{ColumnFault, Columns, Split};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray, TypedDictionaryArray};

@@ -3,7 +3,7 @@
 use super::Fault;
 use crate::dataset::file::TableFile;
 use crate::plan::SpendProjection;
-use crate::scan::SpendSplit;
+use crate::scan::{Columns, SpendSplit};
 use std::sync::Arc;
 
 /// Checks that every column decodes, and the order of accounts and dates.
