@@ -1,15 +1,21 @@
 //! Checksums of a file's blocks, so that a part of it can be checked before it is believed.
 
 use super::manifest::DataFile;
+use super::window::Window;
 use crate::error::DatasetError;
+use parquet::file::reader::ChunkReader;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::iter::StepBy;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes in a block; the last one of a file may be shorter.
 pub(super) const BLOCK: u64 = 1 << 16;
+
+/// The same, for what is in memory.
+const LENGTH: usize = 1 << 16;
 
 /// The CRC-32s of a file's blocks, gathered while it is written.
 #[derive(Clone, Debug, Default)]
@@ -70,36 +76,62 @@ impl Blocks {
         Ok(Self { path: path.to_owned(), size: promised.size, sums, checked })
     }
 
-    /// Reads the blocks that hold `bytes` of the file, unless they have been found sound before.
+    /// Looks at the blocks that hold `bytes` of the file, unless they have been found sound before, and goes back to its start.
     pub(super) fn check(&self, mut file: &File, bytes: Range<u64>) -> Result<(), DatasetError> {
-        let end = bytes.end.min(self.size);
-        let mut start = bytes.start.min(end) / BLOCK * BLOCK;
-        let mut buffer = Vec::new();
-        while start < end {
-            let number = usize::try_from(start / BLOCK).unwrap_or(usize::MAX);
-            if !self.checked[number].load(Ordering::Relaxed) {
-                let failed = |source| DatasetError::Io { path: self.path.clone(), source };
-                buffer.clear();
-                file.seek(SeekFrom::Start(start)).map_err(failed)?;
-                file.take(BLOCK.min(self.size - start)).read_to_end(&mut buffer).map_err(failed)?;
-                if self.sums.get(number * 8..number * 8 + 8) != Some(&format!("{:08x}", crc32fast::hash(&buffer))) {
-                    return Err(DatasetError::Checksum { path: self.path.clone(), from: start });
-                }
-                self.checked[number].store(true, Ordering::Relaxed);
+        for start in self.starts(&bytes) {
+            if !self.is_sound(start) {
+                self.read(file, start..start + 1)?;
             }
-            start += BLOCK;
         }
         file.rewind().map_err(|source| DatasetError::Io { path: self.path.clone(), source })
     }
 
-    /// Checks a Parquet file's footer: its last bytes say how long it is.
-    pub(super) fn check_footer(&self, mut file: &File) -> Result<(), DatasetError> {
+    /// Reads the blocks that hold `bytes` of the file, which must be sound.
+    pub(super) fn read(&self, mut file: &File, bytes: Range<u64>) -> Result<Window, DatasetError> {
         let failed = |source| DatasetError::Io { path: self.path.clone(), source };
+        let end = bytes.end.min(self.size);
+        let start = bytes.start.min(end) / BLOCK * BLOCK;
+        let length = end.next_multiple_of(BLOCK).min(self.size) - start;
+        let mut read = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+        file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        file.take(length).read_to_end(&mut read).map_err(failed)?;
+        let mut rest = &*read;
+        for start in self.starts(&bytes) {
+            let (block, later) = rest.split_at(rest.len().min(LENGTH));
+            rest = later;
+            if !self.is_sound(start) {
+                let sum = format!("{:08x}", crc32fast::hash(block));
+                let number = self.number(start);
+                if self.sums.get(number * 8..number * 8 + 8) != Some(&sum) {
+                    return Err(DatasetError::Checksum { path: self.path.clone(), from: start });
+                }
+                self.checked[number].store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(Window::new(self.size, start, read.into()))
+    }
+
+    /// Reads a Parquet file's footer: its last bytes say how long it is.
+    pub(super) fn read_footer(&self, file: &File) -> Result<Window, DatasetError> {
         let tail = self.size.saturating_sub(8);
-        self.check(file, tail..self.size)?;
-        let mut length = [0; 4];
-        file.seek(SeekFrom::Start(tail)).and_then(|_| file.read_exact(&mut length)).map_err(failed)?;
-        self.check(file, tail.saturating_sub(u64::from(u32::from_le_bytes(length)))..self.size)
+        let last = self.read(file, tail..self.size)?;
+        let length = last.get_bytes(tail, 4).ok().and_then(|length| length.as_ref().try_into().ok());
+        let start = tail.saturating_sub(length.map_or(0, u32::from_le_bytes).into());
+        if last.holds(start) { Ok(last) } else { self.read(file, start..self.size) }
+    }
+
+    /// Where the blocks begin that hold the bytes.
+    fn starts(&self, bytes: &Range<u64>) -> StepBy<Range<u64>> {
+        let end = bytes.end.min(self.size);
+        (bytes.start.min(end) / BLOCK * BLOCK..end).step_by(LENGTH)
+    }
+
+    fn number(&self, start: u64) -> usize {
+        usize::try_from(start / BLOCK).unwrap_or(usize::MAX)
+    }
+
+    fn is_sound(&self, start: u64) -> bool {
+        self.checked[self.number(start)].load(Ordering::Relaxed)
     }
 }
 

@@ -1,30 +1,31 @@
 //! One Parquet file of a dataset.
 
 use super::Bounds;
-use super::blocks::Blocks;
+use super::blocks::{BLOCK, Blocks};
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
 use super::reader::reading;
+use super::window::Window;
 use crate::error::DatasetError;
-use crate::scan::ColumnFault;
-use arrow_array::RecordBatch;
-use arrow_array::RecordBatchReader;
-use arrow_schema::{DataType, Field, Schema};
-use arrow_select::concat::concat_batches;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use crate::scan::{Chunk, ColumnFault, StoredRows};
+use arrow_schema::Schema;
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::column::page::Page;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file and its footer; texts are read as dictionaries.
+/// A file and its footer.
 #[derive(Debug)]
 pub(super) struct TableFile {
     path: PathBuf,
     blocks: Blocks,
-    metadata: ArrowReaderMetadata,
+    metadata: ParquetMetaData,
+    schema: Schema,
     /// Of each row group.
     rows: Vec<u64>,
 }
@@ -35,15 +36,15 @@ impl TableFile {
         let path = folder.join(&promised.path);
         let file = open_sized(folder, promised)?;
         let blocks = Blocks::new(&path, promised)?;
-        blocks.check_footer(&file)?;
+        let footer = blocks.read_footer(&file)?;
         let damaged = |source| DatasetError::Parquet { path: path.clone(), row_group: None, source };
-        let metadata = reading(|| footer(&file)).map_err(damaged)?;
+        let (metadata, schema) = reading(|| decode_footer(&footer)).map_err(damaged)?;
         let rows = row_counts(&metadata).map_err(damaged)?;
         let found = rows.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
         if found != promised.rows {
             return Err(DatasetError::Length { path, unit: "rows", found, promised: promised.rows });
         }
-        Ok(Self { path, blocks, metadata, rows })
+        Ok(Self { path, blocks, metadata, schema, rows })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -61,15 +62,15 @@ impl TableFile {
     /// The names of an event file's text columns beyond the account and the stage.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let others = [CUSTOMER_COLUMN, "account", "type", "date", "dateTime", "total"];
-        let names = self.metadata.schema().fields().iter().map(|field| field.name().as_str());
+        let names = self.schema.fields().iter().map(|field| field.name().as_str());
         names.filter(move |name| !others.contains(name))
     }
 
     /// What the statistics of a row group say.
     pub(super) fn bounds(&self, row_group: usize) -> Bounds {
         let mut bounds = Bounds::default();
-        for column in self.metadata.metadata().row_group(row_group).columns() {
-            match (column.column_path().string().as_str(), column.statistics()) {
+        for column in self.metadata.row_group(row_group).columns() {
+            match (column.column_descr().name(), column.statistics()) {
                 ("account", Some(Statistics::ByteArray(texts))) => {
                     let ends = texts.min_opt().zip(texts.max_opt());
                     bounds.accounts = ends.map(|(first, last)| (first.data().to_vec(), last.data().to_vec()));
@@ -85,45 +86,61 @@ impl TableFile {
 
     /// The bytes that the named columns of a row group take.
     pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> u64 {
-        let chunks = self.metadata.metadata().row_group(row_group).columns().iter();
-        let named = chunks.filter(|chunk| columns.contains(&chunk.column_path().string().as_str()));
-        named.map(|chunk| chunk.byte_range().1).sum()
+        self.chunks(row_group, columns).map(|(_, chunk)| chunk.byte_range().1).sum()
     }
 
     /// The named columns of a row group; names that the file does not have are left out.
-    pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<RecordBatch, DatasetError> {
+    pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<StoredRows<'_>, DatasetError> {
         let file = open_file(&self.path)?;
-        for chunk in self.metadata.metadata().row_group(row_group).columns() {
-            if columns.contains(&chunk.column_path().string().as_str()) {
-                let (start, length) = chunk.byte_range();
-                self.blocks.check(&file, start..start.saturating_add(length))?;
+        let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
+        chunks.sort_unstable_by_key(|(_, chunk)| chunk.byte_range().0);
+        let mut stored = Vec::with_capacity(chunks.len());
+        // Chunks that share a block, or whose blocks follow each other, are read together.
+        let end = |chunk: &ColumnChunkMetaData| {
+            let (start, length) = chunk.byte_range();
+            start.saturating_add(length)
+        };
+        for near in chunks.chunk_by(|(_, one), (_, next)| next.byte_range().0 / BLOCK <= end(one).div_ceil(BLOCK)) {
+            let (Some((_, first)), Some(end)) = (near.first(), near.iter().map(|(_, chunk)| end(chunk)).max()) else {
+                continue;
+            };
+            let window = Arc::new(self.blocks.read(&file, first.byte_range().0..end)?);
+            for (leaf, chunk) in near {
+                let pages = reading(|| self.pages(row_group, chunk, &window)).map_err(|source| {
+                    DatasetError::Parquet { path: self.path.clone(), row_group: Some(row_group), source }
+                })?;
+                stored.push(Chunk {
+                    column: chunk.column_descr(),
+                    data_type: self.schema.field(*leaf).data_type(),
+                    pages,
+                });
             }
         }
-        reading(|| self.decode(file, row_group, columns)).map_err(|source| DatasetError::Parquet {
-            path: self.path.clone(),
-            row_group: Some(row_group),
-            source,
-        })
+        Ok(StoredRows(stored))
     }
 
-    fn decode(&self, file: File, row_group: usize, columns: &[&str]) -> Result<RecordBatch, ParquetError> {
+    /// The column chunks of that name in a row group, with their places.
+    fn chunks(&self, row_group: usize, columns: &[&str]) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
+        let chunks = self.metadata.row_group(row_group).columns().iter().enumerate();
+        chunks.filter(|(_, chunk)| columns.contains(&chunk.column_descr().name()))
+    }
+
+    /// The pages of a column chunk.
+    fn pages(
+        &self,
+        row_group: usize,
+        chunk: &ColumnChunkMetaData,
+        window: &Arc<Window>,
+    ) -> Result<Vec<Page>, ParquetError> {
         let rows = usize::try_from(self.rows(row_group)).map_err(|_| general("too many rows".to_owned()))?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
-        let schema = builder.parquet_schema();
-        let wanted = (0..schema.num_columns()).filter(|leaf| columns.contains(&schema.column(*leaf).name()));
-        let mask = ProjectionMask::leaves(schema, wanted.collect::<Vec<_>>());
-        let reader =
-            builder.with_row_groups(vec![row_group]).with_projection(mask).with_batch_size(rows.max(1)).build()?;
-        let schema = reader.schema();
-        let batches = reader.collect::<Result<Vec<_>, _>>()?;
-        let batch = match <[RecordBatch; 1]>::try_from(batches) {
-            Ok([batch]) => batch,
-            Err(batches) => concat_batches(&schema, &batches)?,
-        };
-        if batch.num_rows() != rows {
-            return Err(general(format!("{} rows, but the footer says {rows}", batch.num_rows())));
+        let pages = SerializedPageReader::new(window.clone(), chunk, rows, None)?.collect::<Result<Vec<_>, _>>()?;
+        let data = pages.iter().filter(|page| page.is_data_page());
+        let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
+        if found != self.rows(row_group) {
+            let column = chunk.column_descr().name();
+            return Err(general(format!("{found} rows in column `{column}`, but the footer says {rows}")));
         }
-        Ok(batch)
+        Ok(pages)
     }
 
     /// The error that a column of a row group is not what the layout promises.
@@ -160,30 +177,23 @@ pub(super) fn open_file(path: &Path) -> Result<File, DatasetError> {
     File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })
 }
 
-/// The footer of a file, which has texts read as dictionaries.
-fn footer(file: &File) -> Result<ArrowReaderMetadata, ParquetError> {
-    let plain = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())?;
-    let fields: Vec<_> = plain.schema().fields().iter().map(|field| as_dictionary(field)).collect();
-    let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
-    ArrowReaderMetadata::try_new(plain.metadata().clone(), options)
+/// What a footer says, and the types of the columns, all of which are flat.
+fn decode_footer(footer: &Window) -> Result<(ParquetMetaData, Schema), ParquetError> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(footer)?;
+    let file = metadata.file_metadata();
+    let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
+    if schema.fields().len() != file.schema_descr().num_columns() {
+        return Err(general("a column is not flat".to_owned()));
+    }
+    Ok((metadata, schema))
 }
 
 /// The rows of each row group, as the footer counts them.
-fn row_counts(metadata: &ArrowReaderMetadata) -> Result<Vec<u64>, ParquetError> {
+fn row_counts(metadata: &ParquetMetaData) -> Result<Vec<u64>, ParquetError> {
     let count = |rows: i64| u64::try_from(rows).map_err(|_| general(format!("a row group has {rows} rows")));
-    metadata.metadata().row_groups().iter().map(|row_group| count(row_group.num_rows())).collect()
+    metadata.row_groups().iter().map(|row_group| count(row_group.num_rows())).collect()
 }
 
 fn general(message: String) -> ParquetError {
     ParquetError::General(message)
-}
-
-fn as_dictionary(field: &Field) -> Field {
-    match field.data_type() {
-        DataType::Utf8 => {
-            let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-            field.clone().with_data_type(dictionary)
-        }
-        _ => field.clone(),
-    }
 }

@@ -10,7 +10,6 @@ use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer,
 use crate::plan::{Projection, SpendProjection};
 use crate::scan::{ColumnFault, Columns, SpendSplit, Split};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
-use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -111,7 +110,7 @@ fn event_parts(
     for to in sorted.customers.iter().skip(1).map(|offset| *offset as usize) {
         if to - from >= part_rows || to == batch.num_rows() {
             // Each part has its own dictionaries, of its own texts: one of all texts would be held once for every part.
-            let rows = as_dictionaries(&batch.slice(from, to - from)).map_err(TableFault::from)?;
+            let rows = batch.slice(from, to - from);
             let split = Split::decode(&rows, &projection).map_err(unexpected)?;
             let bounds = bounds(&split.days);
             parts.push(Part::in_memory(rows.num_rows(), bounds, split));
@@ -122,8 +121,7 @@ fn event_parts(
 }
 
 fn spend_parts(batch: &RecordBatch) -> Result<Vec<Part<SpendSplit>>, Error> {
-    let rows = as_dictionaries(batch).map_err(TableFault::from)?;
-    let split = SpendSplit::decode(&rows, &SpendProjection::all()).map_err(unexpected)?;
+    let split = SpendSplit::decode(batch, &SpendProjection::all()).map_err(unexpected)?;
     let bounds = bounds(&split.days);
     Ok(vec![Part::in_memory(batch.num_rows(), bounds, split)])
 }
@@ -135,19 +133,6 @@ fn bounds(days: &[u16]) -> Bounds {
 
 fn unexpected(ColumnFault { column, fault }: ColumnFault) -> Error {
     Error::Unexpected { column, fault }
-}
-
-/// The batch with every text column as a dictionary.
-fn as_dictionaries(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-    let schema = batch.schema();
-    let columns = schema.fields().iter().zip(batch.columns()).map(|(field, array)| match field.data_type() {
-        DataType::Utf8 => Ok((field.as_ref().clone().with_data_type(dictionary.clone()), cast(array, &dictionary)?)),
-        _ => Ok((field.as_ref().clone(), array.clone())),
-    });
-    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) =
-        columns.collect::<Result<Vec<_>, ArrowError>>()?.into_iter().unzip();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }
 
 /// The batch with the number of each row's customer.

@@ -12,6 +12,7 @@ mod prune;
 mod reader;
 pub mod store;
 mod verify;
+mod window;
 
 pub use blocks::BlockSums;
 pub use insights::{Insight, Insights};

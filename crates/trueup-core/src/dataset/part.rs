@@ -92,10 +92,10 @@ impl RowGroup {
     }
 
     fn decode<T: Columns>(&self, projection: &T::Projection, held: Option<T>) -> Result<T, DatasetError> {
-        let batch = self.file.read(self.number, &T::names(projection, held.is_none()))?;
+        let rows = self.file.read(self.number, &T::names(projection, held.is_none()))?;
         let columns = match held {
-            Some(held) => held.with(&batch, projection),
-            None => T::decode(&batch, projection),
+            Some(held) => held.with(&rows, projection),
+            None => T::decode(&rows, projection),
         };
         columns.map_err(|fault| self.file.damaged(self.number, fault))
     }

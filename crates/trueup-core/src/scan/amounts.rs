@@ -1,6 +1,6 @@
 //! Amounts of money, as narrow as they allow.
 
-use super::NO_VALUE;
+use super::{NO_VALUE, Values};
 
 /// An amount per event, or none.
 #[derive(Clone, Debug)]
@@ -18,10 +18,17 @@ pub(crate) const NO_MULTIPLE: i32 = i32::MIN;
 const UNITS: [i64; 2] = [1_000_000, 10_000];
 
 impl Amounts {
-    /// Holds amounts in millionths, or [`NO_VALUE`].
-    pub(super) fn new(micros: Vec<i64>) -> Self {
-        let narrow = UNITS.into_iter().find_map(|unit| Some((unit, multiples(&micros, unit)?)));
-        narrow.map_or(Self::Wide(micros), |(unit, multiples)| Self::Narrow { unit, multiples })
+    /// Holds amounts in millionths.
+    ///
+    /// # Errors
+    /// The rows do not decode.
+    pub(super) fn new(Values { values, rows }: Values<'_, i64>) -> Result<Self, &'static str> {
+        match UNITS.into_iter().find_map(|unit| Some((unit, multiples(&values, unit)?))) {
+            Some((unit, multiples)) => {
+                rows.expand(multiples, NO_MULTIPLE).map(|multiples| Self::Narrow { unit, multiples })
+            }
+            None => rows.expand(values, NO_VALUE).map(Self::Wide),
+        }
     }
 
     /// The amount of an event in millionths.
@@ -61,8 +68,19 @@ fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::super::values::{Filled, Places, Rows, Stretch};
     use super::*;
     use proptest::prelude::*;
+
+    fn held(amounts: &[i64]) -> Amounts {
+        let filled = Filled::Some(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
+        let mut rows = Rows::default();
+        rows.push(Stretch { filled, places: Places::InTurn(0) });
+        let values = amounts.iter().copied().filter(|amount| *amount != NO_VALUE).collect();
+        Amounts::new(Values { values, rows }).unwrap()
+    }
 
     proptest! {
         #[test]
@@ -77,7 +95,7 @@ mod tests {
                 0..4,
             ),
         ) {
-            let held = Amounts::new(amounts.clone());
+            let held = held(&amounts);
             for (event, amount) in amounts.into_iter().enumerate() {
                 prop_assert_eq!(held.get(event).unwrap_or(NO_VALUE), amount);
             }
@@ -86,7 +104,7 @@ mod tests {
 
     #[test]
     fn cents_take_four_bytes() {
-        assert_eq!(Amounts::new(vec![1_230_000, NO_VALUE, -40_000]).bytes(), 12);
-        assert_eq!(Amounts::new(vec![1_230_001, NO_VALUE]).bytes(), 16);
+        assert_eq!(held(&[1_230_000, NO_VALUE, -40_000]).bytes(), 12);
+        assert_eq!(held(&[1_230_001, NO_VALUE]).bytes(), 16);
     }
 }

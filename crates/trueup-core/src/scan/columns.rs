@@ -1,7 +1,6 @@
 //! What parts of all tables have in common.
 
-use super::ColumnFault;
-use arrow_array::RecordBatch;
+use super::{ColumnFault, Source};
 
 /// Decoded columns of a part.
 pub(crate) trait Columns: Clone + Send + Sync + 'static {
@@ -13,10 +12,10 @@ pub(crate) trait Columns: Clone + Send + Sync + 'static {
     /// The columns of `projection` by name, with those that are always decoded if nothing is yet.
     fn names(projection: &Self::Projection, is_first: bool) -> Vec<&str>;
 
-    fn decode(batch: &RecordBatch, projection: &Self::Projection) -> Result<Self, ColumnFault>;
+    fn decode(source: &impl Source, projection: &Self::Projection) -> Result<Self, ColumnFault>;
 
     /// These and further columns of the same rows.
-    fn with(self, batch: &RecordBatch, projection: &Self::Projection) -> Result<Self, ColumnFault>;
+    fn with(self, source: &impl Source, projection: &Self::Projection) -> Result<Self, ColumnFault>;
 
     /// Bytes held.
     fn bytes(&self) -> usize;

@@ -1,15 +1,12 @@
-//! Record batches of a split to its narrow columns.
+//! Columns of a source to a split's narrow ones.
 
-use super::{Amounts, CodedTexts, ColumnFault, Columns, Histories, NO_VALUE, Runs, Split, TextColumn, text};
+use super::source::{Kind, Source};
+use super::text::coded;
+use super::{Amounts, Codes, ColumnFault, Columns, Dictionary, Histories, NO_VALUE, Runs, Split, TextColumn};
 use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::Stage;
 use crate::plan::Projection;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Decimal128Type, Int32Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, RecordBatch};
 use std::sync::Arc;
-
-const WRONG_TYPE: &str = "the type is not that of the layout";
 
 impl Columns for Split {
     type Projection = Projection;
@@ -33,112 +30,107 @@ impl Columns for Split {
         projection.columns(is_first)
     }
 
-    /// The batch holds whole customers in order.
-    fn decode(batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
-        let customers = column(batch, CUSTOMER_COLUMN)?;
-        let customers =
-            customers.as_primitive_opt::<Int32Type>().ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, WRONG_TYPE))?;
-        if customers.null_count() > 0 {
-            return Err(ColumnFault::new(CUSTOMER_COLUMN, "a number is missing"));
-        }
-        let customers = customers.values();
-        let (accounts, account_keys) = accounts(batch)?;
-        check_customers(customers, &accounts)?;
-        let days = days(column(batch, "date")?)?;
-        let runs = Runs::new(&days, account_keys, |row| customers[row] != customers[row - 1], |row| accounts[row])?;
-        let histories = Histories::new(stages(column(batch, "type")?)?, &runs);
+    /// The rows are whole customers in order.
+    fn decode(source: &impl Source, projection: &Projection) -> Result<Self, ColumnFault> {
+        let offsets = customers(source)?;
+        let (accounts, account_keys) = accounts(source)?;
+        let days = days(source)?;
+        let stages = stages(source)?;
+        let accounts = accounts
+            .per_customer(&offsets)
+            .ok_or_else(|| ColumnFault::new("account", "a customer has two accounts"))?;
+        let runs = Runs::new(offsets, accounts, account_keys, &days)?;
+        let histories = Histories::new(stages, &runs);
         let split = Self { runs: Arc::new(runs), days: days.into(), histories: Arc::new(histories), ..Self::default() };
-        split.with(batch, projection)
+        split.with(source, projection)
     }
 
-    fn with(mut self, batch: &RecordBatch, projection: &Projection) -> Result<Self, ColumnFault> {
+    fn with(mut self, source: &impl Source, projection: &Projection) -> Result<Self, ColumnFault> {
         if projection.totals {
-            self.totals = Some(Arc::new(Amounts::new(totals("total", column(batch, "total")?)?)));
+            self.totals = Some(Arc::new(amounts("total", source)?));
         }
         if projection.date_times {
-            self.date_times = Some(date_times(column(batch, "dateTime")?)?.into());
+            self.date_times = Some(date_times(source)?.into());
         }
         for name in &projection.texts {
-            let array = batch.column_by_name(name);
-            let decoded = array.map(|array| TextColumn::decode(name, array, &self.runs).map(Arc::new)).transpose()?;
-            self.texts.insert(name.clone(), decoded);
+            let decoded = source.has(name).then(|| TextColumn::decode(name, source, &self.runs).map(Arc::new));
+            self.texts.insert(name.clone(), decoded.transpose()?);
         }
         Ok(self)
     }
 }
 
-pub(super) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ColumnFault> {
-    batch.column_by_name(name).ok_or_else(|| ColumnFault::new(name, "the column is missing"))
+/// Where each customer begins, and behind them the number of rows. Customers must be numbered one by one.
+fn customers(source: &impl Source) -> Result<Vec<u32>, ColumnFault> {
+    let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
+    let numbers = customer_numbers(source)?;
+    let rows = u32::try_from(numbers.len()).map_err(|_| fault("too many rows"))?;
+    // Each row writes down where the next customer would begin, and moves on if one does: a branch would be guessed wrong too often.
+    let mut offsets = vec![0; numbers.len() + 1];
+    let mut begun = usize::from(rows > 0);
+    let mut steps = 0;
+    for (row, pair) in (1..).zip(numbers.windows(2)) {
+        let step = pair[1].wrapping_sub(pair[0]).cast_unsigned();
+        offsets[begun] = row;
+        begun += usize::from(step == 1);
+        steps |= step;
+    }
+    if steps > 1 {
+        return Err(fault("customers are not numbered one by one"));
+    }
+    offsets.truncate(begun);
+    offsets.push(rows);
+    offsets.shrink_to_fit();
+    Ok(offsets)
+}
+
+/// The number of each row's customer in its file.
+pub(crate) fn customer_numbers(source: &impl Source) -> Result<Vec<i32>, ColumnFault> {
+    let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
+    let numbers = source.numbers(CUSTOMER_COLUMN, Kind::Customer, |number| {
+        i32::try_from(number).map_err(|_| "a number is too large")
+    })?;
+    if numbers.rows.have_gaps() {
+        return Err(fault("a number is missing"));
+    }
+    numbers.rows.expand(numbers.values, 0).map_err(fault)
 }
 
 /// The codes and texts of the `account` column, which is never empty.
-pub(super) fn accounts(batch: &RecordBatch) -> Result<CodedTexts, ColumnFault> {
-    let coded = text::dictionary_codes("account", column(batch, "account")?)?;
+pub(super) fn accounts(source: &impl Source) -> Result<(Codes, Dictionary), ColumnFault> {
+    let accounts = coded("account", source)?;
     // Null and the empty text are code 0.
-    if coded.0.contains(&0) { Err(ColumnFault::new("account", "an account is missing")) } else { Ok(coded) }
+    if accounts.0.contain(0) { Err(ColumnFault::new("account", "an account is missing")) } else { Ok(accounts) }
 }
 
-/// Customers must be numbered one by one, and each be of one account: a row counted to another customer would be counted to another
-/// account too.
-fn check_customers(customers: &[i32], accounts: &[u32]) -> Result<(), ColumnFault> {
-    for (numbers, codes) in customers.windows(2).zip(accounts.windows(2)) {
-        match numbers[1].checked_sub(numbers[0]) {
-            Some(0) if codes[0] == codes[1] => {}
-            Some(0) => return Err(ColumnFault::new("account", "a customer has two accounts")),
-            Some(1) => {}
-            _ => return Err(ColumnFault::new(CUSTOMER_COLUMN, "customers are not numbered one by one")),
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn days(array: &ArrayRef) -> Result<Vec<u16>, ColumnFault> {
-    let dates = array.as_primitive_opt::<Date32Type>().ok_or_else(|| ColumnFault::new("date", WRONG_TYPE))?;
-    if dates.null_count() > 0 {
+pub(super) fn days(source: &impl Source) -> Result<Vec<u16>, ColumnFault> {
+    let days = source.numbers("date", Kind::Day, |day| u16::try_from(day).map_err(|_| "a date is out of range"))?;
+    if days.rows.have_gaps() {
         return Err(ColumnFault::new("date", "a date is missing"));
     }
-    dates
-        .values()
-        .iter()
-        .map(|day| u16::try_from(*day).map_err(|_| ColumnFault::new("date", "a date is out of range")))
-        .collect()
+    days.rows.expand(days.values, 0).map_err(|fault| ColumnFault::new("date", fault))
 }
 
-fn stages(array: &ArrayRef) -> Result<Vec<u8>, ColumnFault> {
-    let (codes, names) = text::dictionary_codes("type", array)?;
-    let stages: Vec<Option<u8>> = names.iter().map(|name| Stage::from_name(name).map(Stage::code)).collect();
-    codes
-        .into_iter()
-        .map(|code| stages.get(code as usize).copied().flatten())
-        .collect::<Option<_>>()
-        .ok_or_else(|| ColumnFault::new("type", "a stage is unknown"))
-}
-
-pub(super) fn totals(name: &str, array: &ArrayRef) -> Result<Vec<i64>, ColumnFault> {
-    let amounts = array.as_primitive_opt::<Decimal128Type>().ok_or_else(|| ColumnFault::new(name, WRONG_TYPE))?;
-    if amounts.scale() != 6 {
-        return Err(ColumnFault::new(name, "amounts are not in millionths"));
+fn stages(source: &impl Source) -> Result<Vec<u8>, ColumnFault> {
+    const UNKNOWN: &str = "a stage is unknown";
+    let names = source.texts("type")?;
+    let fault = |fault| ColumnFault::new("type", fault);
+    if names.rows.have_gaps() {
+        return Err(fault(UNKNOWN));
     }
-    amounts
-        .iter()
-        .map(|amount| match amount {
-            None => Ok(NO_VALUE),
-            Some(amount) => i64::try_from(amount).map_err(|_| ColumnFault::new(name, "an amount is out of range")),
-        })
-        .collect()
+    let stage = |name: &&str| Stage::from_name(name).map(Stage::code);
+    let stages: Option<Vec<u8>> = names.values.iter().map(stage).collect();
+    names.rows.expand(stages.ok_or_else(|| fault(UNKNOWN))?, 0).map_err(fault)
 }
 
-fn date_times(array: &ArrayRef) -> Result<Vec<i64>, ColumnFault> {
-    let times =
-        array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(|| ColumnFault::new("dateTime", WRONG_TYPE))?;
-    times
-        .iter()
-        .map(|time| match time {
-            None => Ok(NO_VALUE),
-            Some(micros) if TIMES.contains(&micros) => Ok(micros),
-            Some(_) => Err(ColumnFault::new("dateTime", "a point in time is out of range")),
-        })
-        .collect()
+pub(super) fn amounts(name: &str, source: &impl Source) -> Result<Amounts, ColumnFault> {
+    Amounts::new(source.numbers(name, Kind::Amount, Ok)?).map_err(|fault| ColumnFault::new(name, fault))
+}
+
+fn date_times(source: &impl Source) -> Result<Vec<i64>, ColumnFault> {
+    let in_range = |micros| if TIMES.contains(&micros) { Ok(micros) } else { Err("a point in time is out of range") };
+    let times = source.numbers("dateTime", Kind::Time, in_range)?;
+    times.rows.expand(times.values, NO_VALUE).map_err(|fault| ColumnFault::new("dateTime", fault))
 }
 
 /// Points in time, in microseconds, up to two days around the days that an event may have: one for a date that differs from that of the

@@ -1,23 +1,31 @@
 //! A split's columns, decoded to narrow types.
 
 mod amounts;
+mod batch;
 mod codes;
 mod columns;
 mod decode;
+mod encoding;
 mod fault;
 mod history;
 mod runs;
+mod source;
 mod spend;
 mod text;
+mod values;
 
 pub(crate) use amounts::{Amounts, NO_MULTIPLE};
 pub(crate) use codes::Codes;
 pub(crate) use columns::Columns;
+pub(crate) use decode::customer_numbers;
+pub(crate) use encoding::{Chunk, StoredRows};
 pub(crate) use fault::ColumnFault;
 pub(crate) use history::{Histories, stage};
 pub(crate) use runs::{Block, Runs};
+pub(crate) use source::Source;
 pub(crate) use spend::SpendSplit;
 pub(crate) use text::{CodedTexts, Dictionary, TextColumn};
+pub(crate) use values::Values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

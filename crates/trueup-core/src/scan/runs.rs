@@ -30,32 +30,31 @@ pub(crate) struct Block {
 const BLOCK_EVENTS: usize = 256;
 
 impl Runs {
-    /// Runs of the events whose days are given. `starts_customer(row)` says whether a customer begins at the row, for every row but the
-    /// first; `account(row)` is the code of its account.
+    /// Customer `i` is the events from `offsets[i]` to `offsets[i + 1]`, of the account `accounts[i]`; each has one event at least, and
+    /// all together have `days`.
     ///
     /// # Errors
     /// A customer's events go back in time: the sub-ranges of a customer are found as consecutive events.
-    pub(crate) fn new(
-        days: &[u16],
+    pub(super) fn new(
+        offsets: Vec<u32>,
+        accounts: Codes,
         account_keys: Dictionary,
-        starts_customer: impl Fn(usize) -> bool,
-        account: impl Fn(usize) -> u32,
+        days: &[u16],
     ) -> Result<Self, ColumnFault> {
-        let rows = u32::try_from(days.len()).map_err(|_| ColumnFault::new("date", "too many rows"))?;
-        let mut offsets = Vec::new();
-        let mut accounts = Vec::new();
-        for row in 0..rows {
-            let at = row as usize;
-            if row == 0 || starts_customer(at) {
-                offsets.push(row);
-                accounts.push(account(at));
-            } else if days[at] < days[at - 1] {
-                return Err(ColumnFault::new("date", "a customer's events are not in order"));
-            }
+        // Time may go back where a customer begins, and nowhere else.
+        let goes_back = |at: usize| days[at] < days[at - 1];
+        let all = days.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        let firsts = offsets[..offsets.len() - 1].iter().skip(1).filter(|first| goes_back(**first as usize)).count();
+        if all != firsts {
+            return Err(ColumnFault::new("date", "a customer's events are not in order"));
         }
-        offsets.push(rows);
         let blocks = blocks(&offsets, &accounts, days);
-        Ok(Self { offsets, accounts: Codes::new(accounts, account_keys.len()), account_keys, blocks })
+        Ok(Self { offsets, accounts, account_keys, blocks })
+    }
+
+    /// One more than there are customers: customer `i` is the events from `offsets[i]` to `offsets[i + 1]`.
+    pub(super) fn offsets(&self) -> &[u32] {
+        &self.offsets
     }
 
     /// The number of customers.
@@ -103,15 +102,15 @@ impl Runs {
 impl Default for Runs {
     /// No customer.
     fn default() -> Self {
-        let accounts = Codes::new(Vec::new(), 0);
-        Self { offsets: vec![0], accounts, account_keys: Dictionary::default(), blocks: Vec::new() }
+        Self { offsets: vec![0], accounts: Codes::default(), account_keys: Dictionary::default(), blocks: Vec::new() }
     }
 }
 
-fn blocks(offsets: &[u32], accounts: &[u32], days: &[u16]) -> Vec<Block> {
+fn blocks(offsets: &[u32], accounts: &Codes, days: &[u16]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut events_left = 0;
-    for (customer, account) in accounts.iter().copied().enumerate() {
+    for customer in 0..accounts.len() {
+        let account = accounts.get(customer);
         let days = &days[offsets[customer] as usize..offsets[customer + 1] as usize];
         // A customer has at least one event.
         let (Some(first_day), Some(last_day)) = (days.first().copied(), days.last().copied()) else { continue };
@@ -142,8 +141,9 @@ mod tests {
         // 700 customers of three events each, of three accounts.
         let days: Vec<u16> = (0..2_100_u16).map(|event| event / 3 + event % 3).collect();
         let keys: Dictionary = ["", "a", "b", "c"].map(Arc::from).into();
-        let account = |event: usize| u32::try_from(1 + event / 3 / 300).unwrap();
-        let runs = Runs::new(&days, keys, |event| event % 3 == 0, account).unwrap();
+        let offsets = (0..=2_100).step_by(3).collect();
+        let accounts = Codes::Byte((0..700_u32).map(|customer| u8::try_from(1 + customer / 300).unwrap()).collect());
+        let runs = Runs::new(offsets, accounts, keys, &days).unwrap();
         assert_eq!(runs.len(), 700);
         let mut next = 0;
         for block in runs.blocks() {
@@ -163,8 +163,23 @@ mod tests {
     fn a_large_customer_is_a_block_of_its_own() {
         let days = vec![7; 5_000];
         let keys: Dictionary = ["", "a"].map(Arc::from).into();
-        let runs = Runs::new(&days, keys, |event| matches!(event, 10 | 4_000), |_| 1).unwrap();
+        let runs = Runs::new(vec![0, 10, 4_000, 5_000], Codes::Byte(vec![1; 3]), keys, &days).unwrap();
         let blocks: Vec<_> = runs.blocks().iter().map(|block| block.customers.clone()).collect();
         assert_eq!(blocks, [0..1, 1..2, 2..3]);
+    }
+
+    #[test]
+    fn days_go_back_where_a_customer_begins_alone() {
+        let runs = |offsets: &[u32], days: &[u16]| {
+            let accounts = Codes::Byte(vec![0; offsets.len() - 1]);
+            Runs::new(offsets.to_vec(), accounts, Dictionary::default(), days)
+        };
+        assert!(runs(&[0], &[]).is_ok());
+        assert!(runs(&[0, 2, 4], &[5, 6, 3, 3]).is_ok());
+        for days in [[6, 5, 3, 3], [5, 6, 3, 2], [3, 5, 4, 3]] {
+            assert!(runs(&[0, 2, 4], &days).is_err(), "{days:?}");
+        }
+        // As many steps back as customers begin, though not there.
+        assert!(runs(&[0, 2, 4], &[6, 5, 5, 5]).is_err());
     }
 }

@@ -1,13 +1,11 @@
 //! Spend rows, decoded.
 
-use super::decode::{accounts, column, days, totals};
-use super::text::dictionary_codes;
+use super::decode::{accounts, amounts, days};
+use super::source::{Kind, Source};
+use super::text::coded;
 use super::{Amounts, Codes, ColumnFault, Columns, Dictionary};
 use crate::model::SPEND_TEXTS;
 use crate::plan::SpendProjection;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, RecordBatch};
 use std::sync::Arc;
 
 /// Columns of spend rows; what was not asked for is `None`.
@@ -26,21 +24,15 @@ pub(crate) struct SpendSplit {
 }
 
 /// A code per row, and the texts by code; code 0 is the empty text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SpendTexts {
     pub(crate) codes: Codes,
     pub(crate) texts: Dictionary,
 }
 
-impl SpendTexts {
-    fn new((codes, texts): (Vec<u32>, Dictionary)) -> Self {
-        Self { codes: Codes::new(codes, texts.len()), texts }
-    }
-}
-
-impl Default for SpendTexts {
-    fn default() -> Self {
-        Self::new((Vec::new(), Dictionary::default()))
+impl From<(Codes, Dictionary)> for SpendTexts {
+    fn from((codes, texts): (Codes, Dictionary)) -> Self {
+        Self { codes, texts }
     }
 }
 
@@ -51,25 +43,25 @@ impl Columns for SpendSplit {
         projection.columns(is_first)
     }
 
-    fn decode(batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
-        let accounts = Arc::new(SpendTexts::new(accounts(batch)?));
-        Self { accounts, days: days(column(batch, "date")?)?.into(), ..Self::default() }.with(batch, projection)
+    fn decode(source: &impl Source, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+        let accounts: SpendTexts = accounts(source)?.into();
+        Self { accounts: Arc::new(accounts), days: days(source)?.into(), ..Self::default() }.with(source, projection)
     }
 
-    fn with(mut self, batch: &RecordBatch, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+    fn with(mut self, source: &impl Source, projection: &SpendProjection) -> Result<Self, ColumnFault> {
         for (name, texts) in SPEND_TEXTS.into_iter().zip(&mut self.texts) {
             if projection.reads(name) {
-                *texts = Some(Arc::new(SpendTexts::new(dictionary_codes(name, column(batch, name)?)?)));
+                *texts = Some(Arc::new(coded(name, source)?.into()));
             }
         }
-        for (name, amounts) in [("adSpend", &mut self.ad_spend), ("managementFee", &mut self.management_fee)] {
+        for (name, held) in [("adSpend", &mut self.ad_spend), ("managementFee", &mut self.management_fee)] {
             if projection.reads(name) {
-                *amounts = Some(Arc::new(Amounts::new(totals(name, column(batch, name)?)?)));
+                *held = Some(Arc::new(amounts(name, source)?));
             }
         }
         for (name, held) in [("clicks", &mut self.clicks), ("impressions", &mut self.impressions)] {
             if projection.reads(name) {
-                *held = Some(counts(name, column(batch, name)?)?.into());
+                *held = Some(counts(name, source)?.into());
             }
         }
         Ok(self)
@@ -97,11 +89,7 @@ impl Columns for SpendSplit {
     }
 }
 
-fn counts(name: &str, array: &ArrayRef) -> Result<Vec<u64>, ColumnFault> {
-    let counts =
-        array.as_primitive_opt::<Int64Type>().ok_or_else(|| ColumnFault::new(name, "expected whole numbers"))?;
-    counts
-        .iter()
-        .map(|count| u64::try_from(count.unwrap_or(0)).map_err(|_| ColumnFault::new(name, "a count is negative")))
-        .collect()
+fn counts(name: &str, source: &impl Source) -> Result<Vec<u64>, ColumnFault> {
+    let counts = source.numbers(name, Kind::Count, |count| u64::try_from(count).map_err(|_| "a count is negative"))?;
+    counts.rows.expand(counts.values, 0).map_err(|fault| ColumnFault::new(name, fault))
 }

@@ -1,9 +1,6 @@
 //! Text columns as codes into a dictionary.
 
-use super::{Codes, ColumnFault, Runs};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, DictionaryArray};
+use super::{Codes, ColumnFault, Runs, Source, Values};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -23,15 +20,14 @@ pub(crate) struct TextColumn {
 }
 
 impl TextColumn {
-    /// Decodes the dictionary array of a text column.
-    pub(crate) fn decode(name: &str, array: &ArrayRef, runs: &Runs) -> Result<Self, ColumnFault> {
-        let (codes, dictionary) = dictionary_codes(name, array)?;
-        let cardinality = dictionary.len();
-        let (codes, per_customer) = match per_customer(&codes, runs) {
+    /// Decodes the text column of that name.
+    pub(super) fn decode(name: &str, source: &impl Source, runs: &Runs) -> Result<Self, ColumnFault> {
+        let (codes, dictionary) = coded(name, source)?;
+        let (codes, per_customer) = match codes.per_customer(runs.offsets()) {
             Some(codes) => (codes, true),
             None => (codes, false),
         };
-        Ok(Self { codes: Codes::new(codes, cardinality), per_customer, dictionary })
+        Ok(Self { codes, per_customer, dictionary })
     }
 
     /// The code of an event.
@@ -62,41 +58,33 @@ impl TextColumn {
     }
 }
 
-/// The codes and texts of a dictionary array; null and the empty text are code 0.
-pub(super) fn dictionary_codes(name: &str, array: &ArrayRef) -> Result<CodedTexts, ColumnFault> {
-    let fault = |fault| ColumnFault::new(name, fault);
-    let dictionary: &DictionaryArray<Int32Type> =
-        array.as_dictionary_opt().ok_or_else(|| fault("expected a dictionary of texts"))?;
-    let values = dictionary.values().as_string_opt::<i32>().ok_or_else(|| fault("expected a dictionary of texts"))?;
-    let mut texts: Vec<Arc<str>> = vec![Arc::from("")];
-    let mut known: HashMap<&str, u32> = HashMap::with_capacity(values.len());
+/// The code of each value, and the texts by code; the empty text is code 0.
+///
+/// # Errors
+/// There are more texts than codes.
+pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
+    let mut texts: Vec<Arc<str>> = Vec::with_capacity(values.len() + 1);
+    texts.push(Arc::from(""));
+    let mut known: HashMap<&str, u32> = HashMap::with_capacity(values.len() + 1);
     known.insert("", 0);
-    let mut codes_of_values = Vec::with_capacity(values.len());
+    let mut codes = Vec::with_capacity(values.len());
     for text in values {
-        let text = text.unwrap_or("");
-        let next = u32::try_from(texts.len()).map_err(|_| fault("too many texts"))?;
+        let next = u32::try_from(texts.len()).map_err(|_| "too many texts")?;
         let code = *known.entry(text).or_insert(next);
         if code == next {
-            texts.push(Arc::from(text));
+            texts.push(Arc::from(*text));
         }
-        codes_of_values.push(code);
+        codes.push(code);
     }
-    let code = |key: i32| usize::try_from(key).ok().and_then(|key| codes_of_values.get(key)).copied();
-    let keys = dictionary.keys();
-    let codes: Option<Vec<u32>> = if keys.null_count() == 0 {
-        keys.values().iter().map(|key| code(*key)).collect()
-    } else {
-        keys.iter().map(|key| key.map_or(Some(0), code)).collect()
-    };
-    Ok((codes.ok_or_else(|| fault("a code is not in the dictionary"))?, texts.into()))
+    Ok((codes, texts.into()))
 }
 
-/// One code per customer, if no customer has two.
-fn per_customer(codes: &[u32], runs: &Runs) -> Option<Vec<u32>> {
-    (0..runs.len())
-        .map(|customer| {
-            let (first, rest) = codes[runs.events(customer)].split_first()?;
-            rest.iter().all(|code| code == first).then_some(*first)
-        })
-        .collect()
+/// The codes and texts of a column; a row without a value has the code 0.
+pub(super) fn coded(name: &str, source: &impl Source) -> Result<(Codes, Dictionary), ColumnFault> {
+    let Values { values, rows } = source.texts(name)?;
+    let coded = distinct(&values).and_then(|(codes, dictionary)| {
+        let codes = Codes::of_rows(&rows, codes, dictionary.len())?;
+        Ok((codes, dictionary))
+    });
+    coded.map_err(|fault| ColumnFault::new(name, fault))
 }

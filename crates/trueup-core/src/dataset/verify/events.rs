@@ -3,13 +3,9 @@
 use super::Fault;
 use crate::dataset::Bounds;
 use crate::dataset::file::TableFile;
-use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::model::OPPORTUNITY_ID;
 use crate::plan::Projection;
-use crate::scan::{ColumnFault, Columns, Split};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray, TypedDictionaryArray};
+use crate::scan::{ColumnFault, Columns, Split, TextColumn, customer_numbers};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
@@ -44,14 +40,16 @@ impl Customers {
         let projection = Projection { texts, totals: true, date_times: true };
         let mut last = None;
         for row_group in 0..file.row_groups() {
-            let batch = file.read(row_group, &projection.columns(true))?;
+            let rows = file.read(row_group, &projection.columns(true))?;
             let damaged = |fault| file.damaged(row_group, fault);
-            let split = Split::decode(&batch, &projection).map_err(damaged)?;
+            let split = Split::decode(&rows, &projection).map_err(damaged)?;
             file.bounds(row_group).check(&split).map_err(damaged)?;
-            let numbers = numbers(&batch).map_err(damaged)?;
-            let ids = opportunity_ids(&batch).map_err(damaged)?;
+            let numbers = customer_numbers(&rows).map_err(damaged)?;
+            let Some(ids) = split.text(OPPORTUNITY_ID) else {
+                return Err(damaged(ColumnFault::new(OPPORTUNITY_ID, "the column is missing")).into());
+            };
             last = self
-                .check_row_group(&split, numbers, &ids, last)
+                .check_row_group(&split, &numbers, ids, last)
                 .map_err(|(row, fault)| Fault::at(file, row_group, row, fault))?;
         }
         Ok(())
@@ -62,7 +60,7 @@ impl Customers {
         &mut self,
         split: &Split,
         numbers: &[i32],
-        ids: &TypedDictionaryArray<'_, Int32Type, StringArray>,
+        ids: &TextColumn,
         last: Option<Last>,
     ) -> Result<Option<Last>, (usize, String)> {
         let (Some(first_number), Some(last_number)) = (numbers.first(), numbers.last()) else { return Ok(last) };
@@ -74,16 +72,17 @@ impl Customers {
                 format!("the row group begins with the customer {first_number} of the file, out of order"),
             ));
         }
-        let id = |row: usize| ids.is_valid(row).then(|| ids.value(row));
+        let id = |run: usize, row: usize| &*ids.dictionary()[ids.code(run, row) as usize];
         let mut previous = last.as_ref().map(Last::customer);
         for run in 0..split.runs.len() {
             let rows = split.runs.events(run);
             let first = rows.start;
             let account = &*split.runs.account_keys()[split.runs.accounts().get(run) as usize];
-            let Some(opportunity_id) = id(first).filter(|id| !id.is_empty()) else {
+            let opportunity_id = id(run, first);
+            if opportunity_id.is_empty() {
                 return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));
-            };
-            if let Some(other) = rows.clone().find(|row| id(*row) != Some(opportunity_id)) {
+            }
+            if let Some(other) = rows.clone().find(|row| id(run, *row) != opportunity_id) {
                 return Err((
                     other,
                     format!("the customer `{opportunity_id}` of `{account}` has another `{OPPORTUNITY_ID}`"),
@@ -147,16 +146,4 @@ impl Bounds {
         }
         Ok(())
     }
-}
-
-fn numbers(batch: &RecordBatch) -> Result<&[i32], ColumnFault> {
-    let column = batch.column_by_name(CUSTOMER_COLUMN).and_then(|column| column.as_primitive_opt::<Int32Type>());
-    column.map(|column| column.values().as_ref()).ok_or_else(|| ColumnFault::new(CUSTOMER_COLUMN, "expected numbers"))
-}
-
-fn opportunity_ids(batch: &RecordBatch) -> Result<TypedDictionaryArray<'_, Int32Type, StringArray>, ColumnFault> {
-    let column = batch.column_by_name(OPPORTUNITY_ID).and_then(|column| column.as_dictionary_opt::<Int32Type>());
-    column
-        .and_then(|column| column.downcast_dict())
-        .ok_or_else(|| ColumnFault::new(OPPORTUNITY_ID, "expected a column of texts"))
 }

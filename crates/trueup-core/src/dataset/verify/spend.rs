@@ -11,8 +11,8 @@ pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
     let mut last: Option<(Arc<str>, u16)> = None;
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
-        let batch = file.read(row_group, &projection.columns(true))?;
-        let split = SpendSplit::decode(&batch, &projection).map_err(|fault| file.damaged(row_group, fault))?;
+        let rows = file.read(row_group, &projection.columns(true))?;
+        let split = SpendSplit::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         for (row, day) in split.days.iter().enumerate() {
             let (account, day) = (&split.accounts.texts[split.accounts.codes.get(row) as usize], *day);
             if let Some((last_account, last_day)) = &mut last {

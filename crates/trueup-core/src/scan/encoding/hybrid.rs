@@ -1,0 +1,86 @@
+//! Parquet's hybrid of runs and packed numbers.
+
+use super::bits::{LANE, take, take_varint, unpack};
+
+/// The widest number of the hybrid, in bits.
+const WIDEST: u8 = 32;
+
+/// What is wrong with encoded numbers.
+pub(super) const ENDS_EARLY: &str = "the encoded values end early";
+pub(in crate::scan) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
+const TOO_WIDE: &str = "the codes are wider than the layout allows";
+
+/// Appends for each of `count` encoded numbers the value at its place in `table`.
+///
+/// # Errors
+/// The numbers end early, or one has no value.
+pub(in crate::scan) fn decode<T: Copy>(
+    mut bytes: &[u8],
+    width: u8,
+    count: usize,
+    table: &[T],
+    into: &mut Vec<T>,
+) -> Result<(), &'static str> {
+    if width > WIDEST {
+        return Err(TOO_WIDE);
+    }
+    into.reserve(count);
+    let mut left = count;
+    while left > 0 {
+        let header = take_varint(&mut bytes).ok_or(ENDS_EARLY)?;
+        let length = usize::try_from(header >> 1).unwrap_or(usize::MAX);
+        if header & 1 == 0 {
+            let number = take_number(&mut bytes, width).ok_or(ENDS_EARLY)?;
+            let value = *table.get(number).ok_or(NOT_IN_DICTIONARY)?;
+            let run = length.min(left);
+            into.resize(into.len() + run, value);
+            left -= run;
+        } else {
+            // Groups of eight; the last may hold fewer than that.
+            let packed = take(&mut bytes, length.saturating_mul(usize::from(width))).ok_or(ENDS_EARLY)?;
+            let numbers = length.saturating_mul(8).min(left);
+            decode_packed(packed, width, numbers, table, into)?;
+            left -= numbers;
+        }
+        // Runs of nothing would never end.
+        if length == 0 {
+            return Err(ENDS_EARLY);
+        }
+    }
+    Ok(())
+}
+
+fn decode_packed<T: Copy>(
+    packed: &[u8],
+    width: u8,
+    count: usize,
+    table: &[T],
+    into: &mut Vec<T>,
+) -> Result<(), &'static str> {
+    let lane_bytes = LANE / 8 * usize::from(width);
+    if table.is_empty() && count > 0 {
+        return Err(NOT_IN_DICTIONARY);
+    }
+    // What lies beyond the dictionary is told at the end: a look at each number would take longer than all of this.
+    let (mut largest, last) = (0, table.len().saturating_sub(1));
+    let mut rest = packed;
+    for from in (0..count).step_by(LANE) {
+        let numbers = unpack(rest, width);
+        rest = rest.get(lane_bytes..).unwrap_or_default();
+        let numbers = &numbers[..LANE.min(count - from)];
+        #[expect(clippy::cast_possible_truncation, reason = "no number is wider than 32 bits")]
+        into.extend(numbers.iter().map(|number| {
+            largest = largest.max(*number as usize);
+            table[(*number as usize).min(last)]
+        }));
+    }
+    if largest > last { Err(NOT_IN_DICTIONARY) } else { Ok(()) }
+}
+
+/// The number that a run repeats, in as few bytes as its width needs.
+fn take_number(bytes: &mut &[u8], width: u8) -> Option<usize> {
+    let mut number = [0; 8];
+    let given = take(bytes, usize::from(width.div_ceil(8)))?;
+    number[..given.len()].copy_from_slice(given);
+    usize::try_from(u64::from_le_bytes(number)).ok()
+}

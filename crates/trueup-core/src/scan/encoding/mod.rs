@@ -1,0 +1,13 @@
+//! How Parquet encodes the values of a page.
+
+mod bits;
+mod chunk;
+mod delta;
+mod hybrid;
+mod plain;
+
+pub(crate) use chunk::{Chunk, StoredRows};
+pub(super) use hybrid::{NOT_IN_DICTIONARY, decode as decode_codes};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Parquet's `PLAIN`: one value after the other.
+
+use super::bits::take;
+use super::hybrid::ENDS_EARLY;
+use parquet::basic::Type;
+
+const NOT_TEXT: &str = "a text is not UTF-8";
+const TOO_LARGE: &str = "an amount is out of range";
+
+/// Appends what `convert` makes of each number, of which there are `count`; `length` is that of numbers of a fixed length.
+///
+/// # Errors
+/// The numbers are fewer, or one does not convert.
+pub(super) fn numbers<T>(
+    bytes: &[u8],
+    physical: Type,
+    length: usize,
+    count: usize,
+    convert: impl Fn(i64) -> Result<T, &'static str>,
+    into: &mut Vec<T>,
+) -> Result<(), &'static str> {
+    let width = match physical {
+        Type::INT32 => 4,
+        Type::INT64 => 8,
+        _ => length,
+    };
+    let bytes = bytes.get(..count.saturating_mul(width)).ok_or(ENDS_EARLY)?;
+    into.reserve(count);
+    for bytes in bytes.chunks_exact(width.max(1)) {
+        into.push(convert(if physical == Type::FIXED_LEN_BYTE_ARRAY {
+            big_endian(bytes)?
+        } else {
+            little_endian(bytes)
+        })?);
+    }
+    Ok(())
+}
+
+/// Appends texts, of which there are `count`.
+///
+/// # Errors
+/// The texts are fewer, or one is no text.
+pub(super) fn texts<'a>(mut bytes: &'a [u8], count: usize, into: &mut Vec<&'a str>) -> Result<(), &'static str> {
+    // Each has its length in front.
+    into.reserve(count.min(bytes.len() / 4));
+    for _ in 0..count {
+        let text = take_counted(&mut bytes).ok_or(ENDS_EARLY)?;
+        into.push(std::str::from_utf8(text).map_err(|_| NOT_TEXT)?);
+    }
+    Ok(())
+}
+
+/// Takes bytes that have their number, in four bytes, in front.
+pub(super) fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = little_endian(take(bytes, 4)?);
+    take(bytes, usize::try_from(length).ok()?)
+}
+
+/// A number of four or eight bytes, the smaller one without its sign.
+fn little_endian(bytes: &[u8]) -> i64 {
+    let mut number = [0; 8];
+    number[..bytes.len()].copy_from_slice(bytes);
+    i64::from_le_bytes(number)
+}
+
+/// A decimal of any length.
+fn big_endian(bytes: &[u8]) -> Result<i64, &'static str> {
+    let (high, low) = bytes.split_at(bytes.len().saturating_sub(8));
+    let is_negative = bytes.first().is_some_and(|first| first & 0x80 != 0);
+    let sign: u8 = if is_negative { 0xff } else { 0 };
+    let mut number = [sign; 8];
+    number[8 - low.len()..].copy_from_slice(low);
+    let number = i64::from_be_bytes(number);
+    if high.iter().all(|byte| *byte == sign) && (number < 0) == is_negative { Ok(number) } else { Err(TOO_LARGE) }
+}

@@ -1,0 +1,218 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use crate::scan::source::{Kind, Source};
+use arrow_array::{
+    Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
+};
+use arrow_schema::Schema;
+use bytes::Bytes;
+use parquet::arrow::{ArrowWriter, parquet_to_arrow_schema};
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::Page;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// How a column may be stored.
+#[derive(Clone, Copy, Debug)]
+enum Stored {
+    Dictionary,
+    /// With room for so few texts in the dictionary that the rest is stored one by one.
+    PartlyDictionary,
+    Plain,
+    Delta,
+}
+
+/// A column as Parquet's own writer stores it.
+struct Written {
+    file: SerializedFileReader<Bytes>,
+    schema: Schema,
+}
+
+impl Written {
+    fn of(column: &ArrayRef, nullable: bool, stored: Stored) -> Self {
+        let batch = RecordBatch::try_from_iter_with_nullable([("c", column.clone(), nullable)]).unwrap();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::LZ4_RAW)
+            .set_dictionary_enabled(matches!(stored, Stored::Dictionary | Stored::PartlyDictionary))
+            .set_dictionary_page_size_limit(if matches!(stored, Stored::PartlyDictionary) { 16 } else { 1 << 20 })
+            .set_data_page_row_count_limit(100)
+            .set_write_batch_size(10);
+        let properties = match stored {
+            Stored::Delta => properties.set_encoding(Encoding::DELTA_BINARY_PACKED),
+            _ => properties,
+        };
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build())).unwrap();
+        writer.write(&batch).unwrap();
+        let file = SerializedFileReader::new(Bytes::from(writer.into_inner().unwrap())).unwrap();
+        let schema = parquet_to_arrow_schema(file.metadata().file_metadata().schema_descr(), None).unwrap();
+        Self { file, schema }
+    }
+
+    fn rows(&self) -> StoredRows<'_> {
+        if self.file.num_row_groups() == 0 {
+            return StoredRows(Vec::new());
+        }
+        let pages = self.file.get_row_group(0).unwrap().get_column_page_reader(0).unwrap();
+        self.with_pages(pages.collect::<Result<_, _>>().unwrap())
+    }
+
+    fn with_pages(&self, pages: Vec<Page>) -> StoredRows<'_> {
+        let column = self.file.metadata().row_group(0).column(0).column_descr();
+        StoredRows(vec![Chunk { column, data_type: self.schema.field(0).data_type(), pages }])
+    }
+}
+
+fn numbers(rows: &StoredRows<'_>, kind: Kind) -> Result<Vec<Option<i64>>, &'static str> {
+    let values = rows.numbers("c", kind, |number| Ok(Some(number))).map_err(|fault| fault.fault)?;
+    values.rows.expand(values.values, None)
+}
+
+fn texts(rows: &StoredRows<'_>) -> Result<Vec<Option<String>>, &'static str> {
+    let values = rows.texts("c").map_err(|fault| fault.fault)?;
+    let places = values.rows.expand((0..values.values.len()).map(Some).collect(), None)?;
+    Ok(places.into_iter().map(|place| place.map(|place| values.values[place].to_owned())).collect())
+}
+
+/// Numbers that take up to so many bits, runs of the same one among them.
+fn runs_of_numbers() -> impl Strategy<Value = Vec<Option<i64>>> {
+    (0_u32..64, any::<bool>()).prop_flat_map(|(bits, has_gaps)| {
+        let number = any::<i64>().prop_map(move |number| number >> bits);
+        let number = prop_oneof![1 => Just(None), 4 => number.prop_map(Some)];
+        let number = number.prop_map(move |number| if has_gaps { number } else { Some(number.unwrap_or(7)) });
+        let run = (number, prop_oneof![3 => Just(1_usize), 1 => 1_usize..70]);
+        prop::collection::vec(run, 0..60)
+            .prop_map(|runs| runs.into_iter().flat_map(|(number, times)| std::iter::repeat_n(number, times)).collect())
+    })
+}
+
+fn narrow(numbers: &[Option<i64>]) -> Vec<Option<i32>> {
+    numbers.iter().map(|number| number.map(|number| i32::try_from(number >> 32).unwrap())).collect()
+}
+
+fn wide(numbers: &[Option<i32>]) -> Vec<Option<i64>> {
+    numbers.iter().map(|number| number.map(i64::from)).collect()
+}
+
+fn decimals(numbers: &[Option<i64>], precision: u8) -> ArrayRef {
+    let numbers: Decimal128Array = numbers.iter().map(|number| number.map(i128::from)).collect();
+    Arc::new(numbers.with_precision_and_scale(precision, 6).unwrap())
+}
+
+proptest! {
+    #[test]
+    fn numbers_are_read_as_they_were_written(
+        given in runs_of_numbers(),
+        stored in prop_oneof![
+            Just(Stored::Dictionary), Just(Stored::PartlyDictionary), Just(Stored::Plain), Just(Stored::Delta),
+        ],
+    ) {
+        let nullable = given.contains(&None);
+        let small = narrow(&given);
+        let cents: Vec<_> = given.iter().map(|number| number.map(|number| number / 100)).collect();
+        let columns: [(Kind, ArrayRef, Vec<Option<i64>>); 6] = [
+            (Kind::Count, Arc::new(Int64Array::from(given.clone())), given.clone()),
+            (Kind::Time, Arc::new(TimestampMicrosecondArray::from(given.clone())), given.clone()),
+            (Kind::Customer, Arc::new(Int32Array::from(small.clone())), wide(&small)),
+            (Kind::Day, Arc::new(Date32Array::from(small.clone())), wide(&small)),
+            (Kind::Amount, decimals(&cents, 18), cents.clone()),
+            (Kind::Amount, decimals(&given, 38), given.clone()),
+        ];
+        for (kind, column, expected) in columns {
+            if expected.is_empty() || (matches!(stored, Stored::Delta) && kind == Kind::Amount) {
+                continue;
+            }
+            let written = Written::of(&column, nullable, stored);
+            prop_assert_eq!(numbers(&written.rows(), kind), Ok(expected), "{:?}", kind);
+        }
+    }
+
+    #[test]
+    fn texts_are_read_as_they_were_written(
+        given in prop::collection::vec(prop::option::weighted(0.8, "[a-cé]{0,3}"), 1..400),
+        stored in prop_oneof![Just(Stored::Dictionary), Just(Stored::PartlyDictionary), Just(Stored::Plain)],
+    ) {
+        let column: ArrayRef = Arc::new(StringArray::from(given.clone()));
+        prop_assert_eq!(texts(&Written::of(&column, true, stored).rows()), Ok(given));
+    }
+
+    /// Nothing but the checksums of blocks tells that a byte has changed; but nothing panics.
+    #[test]
+    fn damaged_pages_are_survived(
+        given in runs_of_numbers(),
+        stored in prop_oneof![Just(Stored::Dictionary), Just(Stored::Plain), Just(Stored::Delta)],
+        cut in any::<bool>(),
+        at in any::<prop::sample::Index>(),
+        flipped in 1_u8..,
+    ) {
+        let rows = given.len();
+        prop_assume!(rows > 0);
+        let written = Written::of(&(Arc::new(Int64Array::from(given)) as ArrayRef), true, stored);
+        let pages = written.rows().0.remove(0).pages;
+        for damaged in 0..pages.len() {
+            let mut pages = pages.clone();
+            let (Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. }) = &mut pages[damaged] else { continue };
+            let mut bytes = buf.to_vec();
+            if bytes.is_empty() {
+                continue;
+            }
+            let at = at.index(bytes.len());
+            if cut {
+                bytes.truncate(at);
+            } else {
+                bytes[at] ^= flipped;
+            }
+            *buf = bytes.into();
+            if let Ok(found) = numbers(&written.with_pages(pages), Kind::Count) {
+                prop_assert_eq!(found.len(), rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_ends_early_is_an_error() {
+    let given: Vec<i64> = (0..1_000).map(|number| number * number % 611).collect();
+    for stored in [Stored::Dictionary, Stored::Plain, Stored::Delta] {
+        let written = Written::of(&(Arc::new(Int64Array::from(given.clone())) as ArrayRef), false, stored);
+        let pages = written.rows().0.remove(0).pages;
+        for cut in 0..pages.len() {
+            let mut pages = pages.clone();
+            let (Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. }) = &mut pages[cut] else { continue };
+            buf.truncate(buf.len() / 2);
+            assert_eq!(numbers(&written.with_pages(pages), Kind::Count), Err(hybrid::ENDS_EARLY), "{stored:?}");
+        }
+    }
+}
+
+#[test]
+fn a_code_beyond_the_dictionary_is_an_error() {
+    for (encoded, width) in [(&[0b10_u8, 3][..], 2), (&[0b11, 0b1110_0100, 0], 2)] {
+        let mut into = Vec::new();
+        assert_eq!(hybrid::decode(encoded, width, 4, &['a', 'b', 'c', 'd'], &mut into).is_ok(), encoded.len() == 3);
+        let refused = hybrid::decode(encoded, width, 4, &['a', 'b', 'c'], &mut into);
+        assert!(refused.is_err(), "{encoded:?}");
+        assert!(hybrid::decode::<char>(encoded, width, 4, &[], &mut into).is_err());
+    }
+    // Codes of which there are none, and codes that are too wide.
+    assert!(hybrid::decode(&[0, 0], 1, 1, &['a'], &mut Vec::new()).is_err());
+    assert!(hybrid::decode(&[3, 0, 0, 0, 0, 0], 33, 1, &['a'], &mut Vec::new()).is_err());
+}
+
+#[test]
+fn pages_of_another_encoding_are_named_so() {
+    let column: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BYTE_ARRAY);
+    let batch = RecordBatch::try_from_iter([("c", column.clone())]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build())).unwrap();
+    writer.write(&batch).unwrap();
+    let file = SerializedFileReader::new(Bytes::from(writer.into_inner().unwrap())).unwrap();
+    let written = Written { file, schema: Schema::new(batch.schema().fields().clone()) };
+    assert_eq!(texts(&written.rows()), Err("a page is not encoded as the layout says"));
+    assert_eq!(numbers(&Written::of(&column, false, Stored::Plain).rows(), Kind::Day).is_err(), true);
+    assert_eq!(column.len(), 2);
+}
