@@ -85,19 +85,25 @@ impl Default for Codes {
 }
 
 fn per_customer<T: Copy + PartialEq>(codes: &[T], offsets: &[u32]) -> Option<Vec<T>> {
-    // Most often an account, which every row of a row group has.
-    if let Some(first) = codes.first()
-        && codes.iter().all(|code| code == first)
-    {
-        return Some(vec![*first; offsets.len() - 1]);
+    let firsts = &offsets[..offsets.len() - 1];
+    // The code may change where a customer begins, and nowhere else.
+    let changes = codes.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let at_firsts =
+        firsts.iter().skip(1).map(|first| *first as usize).filter(|first| codes[*first - 1] != codes[*first]);
+    (changes == at_firsts.count()).then(|| firsts.iter().map(|first| codes[*first as usize]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_per_customer_if_it_changes_where_customers_begin_alone() {
+        let of = |codes: &[u8], offsets: &[u32]| per_customer(codes, offsets);
+        assert_eq!(of(&[], &[0]), Some(vec![]));
+        assert_eq!(of(&[4, 4, 4, 4], &[0, 1, 4]), Some(vec![4, 4]));
+        assert_eq!(of(&[4, 5, 5, 4], &[0, 1, 3, 4]), Some(vec![4, 5, 4]));
+        assert_eq!(of(&[4, 5, 5, 4], &[0, 1, 4]), None);
+        assert_eq!(of(&[4, 5, 5, 5], &[0, 2, 4]), None);
     }
-    let mut of_customers = Vec::with_capacity(offsets.len() - 1);
-    for ends in offsets.windows(2) {
-        let (first, rest) = codes[ends[0] as usize..ends[1] as usize].split_first()?;
-        if rest.iter().any(|code| code != first) {
-            return None;
-        }
-        of_customers.push(*first);
-    }
-    Some(of_customers)
 }

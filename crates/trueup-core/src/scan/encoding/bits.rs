@@ -6,53 +6,66 @@ pub(super) const LANE: usize = 32;
 /// The widest number, in bits.
 pub(super) const WIDEST: u8 = 64;
 
-/// A lane's bytes at the widest, and eight more, so that a number is read in one piece wherever it begins.
-const PADDED: usize = LANE * 8 + 8;
-
 /// Unpacks the first [`LANE`] numbers of `bytes`, each of `width` bits, which are no more than [`WIDEST`]; where bytes end early the numbers
 /// are 0.
 pub(super) fn unpack(bytes: &[u8], width: u8) -> [u64; LANE] {
-    let needed = LANE / 8 * usize::from(width);
-    let mut padded = [0; PADDED];
-    let given = needed.min(bytes.len());
-    padded[..given].copy_from_slice(&bytes[..given]);
     match width {
         0 => [0; LANE],
-        1 => narrow::<1>(&padded),
-        2 => narrow::<2>(&padded),
-        3 => narrow::<3>(&padded),
-        4 => narrow::<4>(&padded),
-        5 => narrow::<5>(&padded),
-        6 => narrow::<6>(&padded),
-        7 => narrow::<7>(&padded),
-        8 => narrow::<8>(&padded),
-        9 => narrow::<9>(&padded),
-        10 => narrow::<10>(&padded),
-        11 => narrow::<11>(&padded),
-        12 => narrow::<12>(&padded),
-        _ => wide(&padded, u32::from(width)),
+        1 => narrow::<1>(bytes),
+        2 => narrow::<2>(bytes),
+        3 => narrow::<3>(bytes),
+        4 => narrow::<4>(bytes),
+        5 => narrow::<5>(bytes),
+        6 => narrow::<6>(bytes),
+        7 => narrow::<7>(bytes),
+        8 => narrow::<8>(bytes),
+        9 => narrow::<9>(bytes),
+        10 => narrow::<10>(bytes),
+        11 => narrow::<11>(bytes),
+        12 => narrow::<12>(bytes),
+        13 => narrow::<13>(bytes),
+        14 => narrow::<14>(bytes),
+        15 => narrow::<15>(bytes),
+        16 => narrow::<16>(bytes),
+        _ => wide(bytes, usize::from(width)),
     }
 }
 
 /// As [`wide`], for a width that is known to the compiler.
-fn narrow<const WIDTH: usize>(padded: &[u8; PADDED]) -> [u64; LANE] {
-    std::array::from_fn(|at| (window(padded, at * WIDTH / 8) >> (at * WIDTH % 8)) & ((1 << WIDTH) - 1))
+fn narrow<const WIDTH: usize>(bytes: &[u8]) -> [u64; LANE] {
+    let mut padded = [0; LANE * 2 + 8];
+    let bytes = bytes.get(..padded_length(WIDTH)).unwrap_or_else(|| pad(bytes, WIDTH, &mut padded));
+    std::array::from_fn(|at| (window(bytes, at * WIDTH / 8) >> (at * WIDTH % 8)) & ((1 << WIDTH) - 1))
 }
 
-fn wide(padded: &[u8; PADDED], width: u32) -> [u64; LANE] {
+fn wide(bytes: &[u8], width: usize) -> [u64; LANE] {
+    let mut padded = [0; LANE * 8 + 8];
+    let bytes = pad(bytes, width, &mut padded);
     let mask = u64::MAX >> (64 - width);
     std::array::from_fn(|at| {
-        let (byte, shift) = (at * width as usize / 8, at * width as usize % 8);
-        let low = window(padded, byte) >> shift;
+        let (byte, shift) = (at * width / 8, at * width % 8);
+        let low = window(bytes, byte) >> shift;
         // A number that begins inside a byte may end in the ninth.
-        let high = if shift > 0 { u64::from(padded[byte + 8]) << (64 - shift) } else { 0 };
+        let high = if shift > 0 { u64::from(bytes[byte + 8]) << (64 - shift) } else { 0 };
         (low | high) & mask
     })
 }
 
-fn window(padded: &[u8; PADDED], from: usize) -> u64 {
+/// The bytes of a lane, and eight more, so that a number is read in one piece wherever it begins.
+const fn padded_length(width: usize) -> usize {
+    LANE / 8 * width + 8
+}
+
+/// The bytes of a lane and zeros behind them.
+fn pad<'a>(bytes: &[u8], width: usize, padded: &'a mut [u8]) -> &'a [u8] {
+    let given = bytes.len().min(LANE / 8 * width);
+    padded[..given].copy_from_slice(&bytes[..given]);
+    &padded[..padded_length(width)]
+}
+
+fn window(bytes: &[u8], from: usize) -> u64 {
     let mut window = [0; 8];
-    window.copy_from_slice(&padded[from..from + 8]);
+    window.copy_from_slice(&bytes[from..from + 8]);
     u64::from_le_bytes(window)
 }
 

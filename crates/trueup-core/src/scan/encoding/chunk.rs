@@ -136,6 +136,9 @@ impl<'a> DataPage<'a> {
 
 impl Filled {
     fn decode(levels: &[u8], rows: usize) -> Result<Self, &'static str> {
+        if hybrid::repeated(levels, 1, rows) == Some(1) {
+            return Ok(Self::All(rows));
+        }
         let mut filled = Vec::new();
         hybrid::decode(levels, 1, rows, &[false, true], &mut filled)?;
         Ok(if filled.contains(&false) { Self::Some(filled) } else { Self::All(rows) })

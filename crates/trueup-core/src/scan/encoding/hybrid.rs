@@ -50,6 +50,13 @@ pub(in crate::scan) fn decode<T: Copy>(
     Ok(())
 }
 
+/// The number that all of `count` encoded numbers are, if a single run says so.
+pub(super) fn repeated(mut bytes: &[u8], width: u8, count: usize) -> Option<usize> {
+    let header = take_varint(&mut bytes)?;
+    let covers = usize::try_from(header >> 1).is_ok_and(|length| length >= count);
+    if header & 1 == 0 && covers { take_number(&mut bytes, width) } else { None }
+}
+
 fn decode_packed<T: Copy>(
     packed: &[u8],
     width: u8,

@@ -213,6 +213,5 @@ fn pages_of_another_encoding_are_named_so() {
     let file = SerializedFileReader::new(Bytes::from(writer.into_inner().unwrap())).unwrap();
     let written = Written { file, schema: Schema::new(batch.schema().fields().clone()) };
     assert_eq!(texts(&written.rows()), Err("a page is not encoded as the layout says"));
-    assert_eq!(numbers(&Written::of(&column, false, Stored::Plain).rows(), Kind::Day).is_err(), true);
-    assert_eq!(column.len(), 2);
+    assert!(numbers(&Written::of(&column, false, Stored::Plain).rows(), Kind::Day).is_err());
 }
