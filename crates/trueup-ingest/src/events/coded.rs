@@ -1,6 +1,7 @@
 //! Events as they are held and spilled: texts that recur as codes.
 
 use super::coding::{code_accounts, code_texts, plain_texts, stage_codes};
+use super::concat::text_bytes;
 use super::texts::Dictionaries;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -33,6 +34,7 @@ pub(super) struct Coded {
 /// A column of texts: codes of the ingest, as wide as they need to be, or the texts themselves.
 #[derive(Clone, Debug)]
 pub(super) enum Dimension {
+    Byte(UInt8Array),
     Short(UInt16Array),
     Word(UInt32Array),
     Plain(StringArray),
@@ -69,9 +71,20 @@ impl Coded {
         texts + extra + self.len() * 25
     }
 
-    /// Where a dimension stands.
-    pub(super) fn place_of(&self, name: &str) -> Option<usize> {
-        self.extra.binary_search_by(|(column, _)| column.as_str().cmp(name)).ok()
+    /// The bytes of the texts of the column that has most of them.
+    pub(super) fn longest_texts(&self) -> usize {
+        let plain = self.extra.iter().filter_map(|(_, column)| match column {
+            Dimension::Plain(texts) => Some(texts),
+            _ => None,
+        });
+        let columns = [&self.opportunity_ids, &self.event_ids].into_iter().chain(plain);
+        columns.map(|texts| text_bytes(texts, 0..texts.len())).max().unwrap_or(0)
+    }
+
+    /// A dimension, if the rows have it.
+    pub(super) fn dimension(&self, name: &str) -> Option<&Dimension> {
+        let at = self.extra.binary_search_by(|(column, _)| column.as_str().cmp(name)).ok()?;
+        Some(&self.extra[at].1)
     }
 
     /// The rows as a batch of arrays.
@@ -99,6 +112,7 @@ impl Coded {
         let extra = extra_columns(batch.schema_ref()).filter(|name| !name.starts_with("trueup.")).map(|name| {
             let column = column(batch, name)?;
             let dimension = match column.data_type() {
+                DataType::UInt8 => Dimension::Byte(column.as_primitive::<UInt8Type>().clone()),
                 DataType::UInt16 => Dimension::Short(column.as_primitive::<UInt16Type>().clone()),
                 DataType::UInt32 => Dimension::Word(column.as_primitive::<UInt32Type>().clone()),
                 _ => Dimension::Plain(column.as_string_opt::<i32>().ok_or_else(|| wrong(name))?.clone()),
@@ -122,6 +136,7 @@ impl Coded {
 impl Dimension {
     pub(super) fn array(&self) -> ArrayRef {
         match self {
+            Self::Byte(codes) => Arc::new(codes.clone()),
             Self::Short(codes) => Arc::new(codes.clone()),
             Self::Word(codes) => Arc::new(codes.clone()),
             Self::Plain(texts) => Arc::new(texts.clone()),
@@ -131,6 +146,7 @@ impl Dimension {
     /// The code of a row, if it has one.
     pub(super) fn code(&self, row: usize) -> Option<u32> {
         match self {
+            Self::Byte(codes) => Some(u32::from(codes.value(row))),
             Self::Short(codes) => Some(u32::from(codes.value(row))),
             Self::Word(codes) => Some(codes.value(row)),
             Self::Plain(texts) => texts.is_null(row).then_some(0),

@@ -36,7 +36,7 @@ impl Rules for CodedRules<'_> {
 
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
         let mut normalized = self.normalizer.normalize(batch)?;
-        normalized.batch = Coded::of_stored(&normalized.batch, self.dictionaries)?.to_batch()?;
+        normalized.batch = Coded::of_stored(&normalized.batch, self.dictionaries)?.by_account()?;
         Ok(normalized)
     }
 }
@@ -62,20 +62,28 @@ pub(super) fn code_texts(name: &str, column: &ArrayRef, dictionaries: &Dictionar
         return Ok(Dimension::Plain(plain_texts(name, column)?));
     }
     let texts = dictionaries.of(name);
-    let code = |room: &mut usize, text: &str| {
-        *room = room.checked_sub(1)?;
+    let mut left = room;
+    let code = |text: &str| {
+        left = left.checked_sub(1)?;
         lock(&texts).code(text)
     };
-    let mut left = room;
-    let short = |text: &str| u16::try_from(code(&mut left, text)?).ok();
-    if let Some(codes) = by_text(name, column, short)? {
-        return Ok(Dimension::Short(codes.into()));
-    }
-    let mut left = room;
-    Ok(match by_text(name, column, |text| code(&mut left, text))? {
-        Some(codes) => Dimension::Word(codes.into()),
+    Ok(match by_text(name, column, code)? {
+        Some(codes) => narrowed(codes),
         None => Dimension::Plain(plain_texts(name, column)?),
     })
+}
+
+/// Codes as wide as they need to be.
+fn narrowed(codes: Vec<u32>) -> Dimension {
+    let largest = codes.iter().copied().max().unwrap_or(0);
+    #[expect(clippy::cast_possible_truncation, reason = "no code is larger than the largest")]
+    if u8::try_from(largest).is_ok() {
+        Dimension::Byte(codes.into_iter().map(|code| code as u8).collect::<Vec<_>>().into())
+    } else if u16::try_from(largest).is_ok() {
+        Dimension::Short(codes.into_iter().map(|code| code as u16).collect::<Vec<_>>().into())
+    } else {
+        Dimension::Word(codes.into())
+    }
 }
 
 /// A column's texts spelled out.

@@ -2,8 +2,9 @@
 
 use super::coded::Coded;
 use super::layout::Layout;
+use super::parts::{Size, in_parts};
 use super::pass::Pass;
-use super::sorted::{Known, Place};
+use super::sorted::Known;
 use super::spill::Spill;
 use super::texts::{Dictionaries, lock};
 use super::writer::EventWriter;
@@ -12,7 +13,6 @@ use crate::draft::Draft;
 use arrow_array::Array;
 use hashbrown::HashSet;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{ACCOUNT, stored_event_schema};
 
@@ -22,8 +22,8 @@ const HELD: usize = 2;
 /// The largest total, in millionths, that Parquet keeps in 64 bits.
 const MAX_NARROW: u64 = 999_999_999_999_999_999;
 
-/// Rows that are sorted at once.
-const SORTED_ROWS: u64 = 1 << 17;
+/// A column of texts cannot be longer than this, in bytes.
+pub(super) const MAX_TEXT: usize = i32::MAX as usize;
 
 /// Events of one ingest.
 pub(super) struct Gather<'a> {
@@ -35,9 +35,11 @@ pub(super) struct Gather<'a> {
     new: Vec<Coded>,
     /// Bytes of both.
     bytes: usize,
+    /// Bytes of the texts of a column of both, at most.
+    texts: usize,
     spill: Option<Spill>,
-    /// The rows of each account so far, by its code.
-    rows: Vec<u64>,
+    /// The sizes of accounts so far, by their codes.
+    sizes: Vec<Size>,
     /// Whether the inputs have rows of an account, by its code.
     given: Vec<bool>,
     /// The dimensions met so far.
@@ -54,8 +56,9 @@ impl<'a> Gather<'a> {
             stored: Vec::new(),
             new: Vec::new(),
             bytes: 0,
+            texts: 0,
             spill: None,
-            rows: Vec::new(),
+            sizes: Vec::new(),
             given: Vec::new(),
             columns: BTreeSet::new(),
             narrow: true,
@@ -79,9 +82,9 @@ impl<'a> Gather<'a> {
     /// Adds rows of an input, after those added before.
     pub(super) fn push(&mut self, batch: Coded, draft: &Draft) -> Result<(), IngestError> {
         self.note(&batch);
-        self.given.resize(self.rows.len(), false);
-        for account in batch.accounts.values() {
-            self.given[*account as usize] = true;
+        self.given.resize(self.sizes.len(), false);
+        for (account, _) in batch.accounts() {
+            self.given[account as usize] = true;
         }
         self.new.push(batch);
         self.make_room(draft)
@@ -95,13 +98,16 @@ impl<'a> Gather<'a> {
     }
 
     fn note(&mut self, batch: &Coded) {
-        self.bytes += batch.bytes();
-        for account in batch.accounts.values() {
-            let account = *account as usize;
-            if account >= self.rows.len() {
-                self.rows.resize(account + 1, 0);
+        let bytes = batch.bytes();
+        self.bytes += bytes;
+        self.texts += batch.longest_texts();
+        for (account, rows) in batch.accounts() {
+            let (account, rows) = (account as usize, rows as usize);
+            if account >= self.sizes.len() {
+                self.sizes.resize(account + 1, Size::default());
             }
-            self.rows[account] += 1;
+            self.sizes[account].rows += rows;
+            self.sizes[account].bytes += bytes / batch.len().max(1) * rows;
         }
         for (name, _) in &batch.extra {
             if !self.columns.contains(name) {
@@ -114,11 +120,11 @@ impl<'a> Gather<'a> {
 
     /// Spills what is held, if it takes more than its share of memory.
     fn make_room(&mut self, draft: &Draft) -> Result<(), IngestError> {
-        if self.bytes <= self.memory / HELD {
+        if self.bytes <= self.memory / HELD && self.texts <= MAX_TEXT {
             return Ok(());
         }
         if self.spill.is_none() {
-            self.spill = Some(Spill::new(draft.scratch()?, self.dictionaries, &self.rows));
+            self.spill = Some(Spill::new(draft.scratch()?));
         }
         self.spill_held()
     }
@@ -127,7 +133,7 @@ impl<'a> Gather<'a> {
         if let Some(spill) = &mut self.spill {
             spill.write(&std::mem::take(&mut self.stored), true, self.dictionaries)?;
             spill.write(&std::mem::take(&mut self.new), false, self.dictionaries)?;
-            self.bytes = 0;
+            (self.bytes, self.texts) = (0, 0);
         }
         Ok(())
     }
@@ -135,18 +141,18 @@ impl<'a> Gather<'a> {
     /// What is left to do once everything was read.
     pub(super) fn finish(mut self) -> Result<Gathered, IngestError> {
         self.spill_held()?;
-        let Self { stored, new, spill, rows, columns, narrow, has_ids, memory, .. } = self;
-        let batches: Arc<[Coded]> = stored.into_iter().chain(new).collect();
-        Ok(Gathered { memory, batches, spill, rows, columns, narrow, has_ids })
+        let Self { stored, new, spill, sizes, columns, narrow, has_ids, memory, .. } = self;
+        let batches = stored.into_iter().chain(new).collect();
+        Ok(Gathered { memory, batches, spill, sizes, columns, narrow, has_ids })
     }
 }
 
 /// All rows, in memory or spilled.
 pub(super) struct Gathered {
     memory: usize,
-    batches: Arc<[Coded]>,
+    batches: Vec<Coded>,
     spill: Option<Spill>,
-    rows: Vec<u64>,
+    sizes: Vec<Size>,
     columns: BTreeSet<String>,
     narrow: bool,
     has_ids: bool,
@@ -163,36 +169,11 @@ impl Gathered {
         let known = Known::new(dictionaries.finish(), self.narrow, self.has_ids);
         let schema = stored_event_schema(self.columns.iter().map(String::as_str));
         let mut pass = Pass::new(EventWriter::new(draft, layout, &schema, &known), &known, self.memory);
+        let parts = in_parts(&self.sizes, &known);
         match self.spill {
-            Some(spill) => pass.spilled(spill)?,
-            None => pass.held(&self.batches, in_parts(&self.batches, &self.rows, &known))?,
+            Some(spill) => pass.spilled(&spill, &parts)?,
+            None => pass.held(&self.batches, &parts)?,
         }
         pass.finish()
     }
-}
-
-/// Rows in parts of whole accounts that follow each other.
-fn in_parts(batches: &[Coded], rows: &[u64], known: &Known) -> Vec<Vec<Place>> {
-    let mut accounts: Vec<(u32, u32, u64)> =
-        (0..).zip(rows).filter(|(_, rows)| **rows > 0).map(|(code, rows)| (known.rank(code), code, *rows)).collect();
-    accounts.sort_unstable();
-    let mut part_of = vec![0_usize; rows.len()];
-    let mut sizes = vec![0_u64];
-    for (_, code, rows) in accounts {
-        if sizes.last().is_some_and(|size| *size > 0 && size + rows > SORTED_ROWS) {
-            sizes.push(0);
-        }
-        part_of[code as usize] = sizes.len() - 1;
-        if let Some(size) = sizes.last_mut() {
-            *size += rows;
-        }
-    }
-    let mut parts: Vec<Vec<Place>> =
-        sizes.iter().map(|size| Vec::with_capacity(usize::try_from(*size).unwrap_or(0))).collect();
-    for (at, batch) in (0..).zip(batches) {
-        for (row, account) in (0..).zip(batch.accounts.values()) {
-            parts[part_of[*account as usize]].push((at, row));
-        }
-    }
-    parts
 }

@@ -1,18 +1,20 @@
 //! Events: gathered, the replaced ones left out, sorted by customer, and written.
 
-mod alike;
 mod chunk;
 mod coded;
 mod coder;
 mod coding;
+mod concat;
 mod encoding;
 mod gather;
 mod held;
 mod hybrid;
 mod layout;
 mod oversize;
+mod parts;
 mod pass;
 mod row_group;
+mod runs;
 mod sequence;
 mod sorted;
 mod spill;

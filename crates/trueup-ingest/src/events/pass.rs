@@ -1,20 +1,25 @@
 //! The pass over all gathered rows: sorted account by account, while what was sorted before is encoded and written.
 
 use super::coded::Coded;
+use super::concat::Concat;
+use super::gather::MAX_TEXT;
 use super::oversize;
-use super::sequence::Rows;
-use super::sorted::{Known, Place, SortedRows, sort};
-use super::spill::{Spill, Spilled};
+use super::parts::Part;
+use super::runs::by_account;
+use super::sorted::{Known, SortedRows, sort};
+use super::spill::Spill;
 use super::writer::EventWriter;
 use crate::IngestError;
 use crate::error::Doing;
 use rayon::prelude::*;
-use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
 
-/// Of the memory, the share that spilled rows may take that are sorted at once: others are sorted, others encoded meanwhile.
+/// Of the memory, the share that rows may take that are sorted at once: others are sorted, others encoded meanwhile.
 const SORTED: usize = 8;
+
+/// Parts for each thread that are sorted at once.
+const PARTS: usize = 4;
 
 /// So few rows fit in any memory.
 const FEW_ROWS: usize = 32;
@@ -32,57 +37,73 @@ impl<'a> Pass<'a> {
         Self { writer, known, memory, replaced: 0 }
     }
 
-    /// Takes rows in memory, given in parts of whole accounts.
-    pub(super) fn held(&mut self, batches: &Arc<[Coded]>, parts: Vec<Vec<Place>>) -> Result<(), IngestError> {
+    /// Takes rows in memory.
+    pub(super) fn held(&mut self, batches: &[Coded], parts: &[Part]) -> Result<(), IngestError> {
         let known = self.known;
-        let mut parts = parts.into_iter();
-        loop {
-            let next: Vec<Vec<Place>> = parts.by_ref().take(rayon::current_num_threads() * 2).collect();
-            if next.is_empty() {
-                return Ok(());
-            }
-            self.step(next, |places| sort(batches.clone(), places, known).doing("sort events"))?;
-        }
-    }
-
-    /// Takes spilled rows.
-    pub(super) fn spilled(&mut self, mut spill: Spill) -> Result<(), IngestError> {
-        spill.end()?;
-        let known = self.known;
-        let limit = self.memory / SORTED;
-        let mut ranges = spill.ranges.iter().peekable();
-        while let Some(range) = ranges.next() {
-            if range.bytes() > limit && range.rows() > FEW_ROWS {
-                self.oversize(range, spill.scratch.path())?;
-                continue;
-            }
-            let mut next = vec![range];
-            let mut bytes = range.bytes();
-            while next.len() < rayon::current_num_threads() * 2
-                && let Some(range) = ranges.next_if(|range| bytes + range.bytes() <= limit)
-            {
-                bytes += range.bytes();
-                next.push(range);
-            }
-            self.step(next, |range| {
-                let batches: Arc<[Coded]> = range.read()?.into();
-                let places = places(&batches);
-                sort(batches, places, known).doing("sort events")
-            })?;
+        let runs = by_account(batches, known.ranks());
+        let concat = Concat::new(batches, known);
+        let rows_of = |part: &Part| {
+            let found = &runs[part.find(&runs, |(rank, _)| *rank, |(rank, _)| *rank)];
+            concat.rows(&found.iter().map(|(_, run)| *run).collect::<Vec<_>>())
+        };
+        let mut left = parts;
+        while !left.is_empty() {
+            let (now, later) = left.split_at(self.at_once(left));
+            self.step(now, |part| rows_of(part).and_then(|rows| sort(rows, known)).doing("sort events"))?;
+            left = later;
         }
         Ok(())
     }
 
+    /// Takes spilled rows.
+    pub(super) fn spilled(&mut self, spill: &Spill, parts: &[Part]) -> Result<(), IngestError> {
+        let known = self.known;
+        let mut left = parts;
+        while let Some(part) = left.first() {
+            if part.size.bytes > self.limit() && part.size.rows > FEW_ROWS {
+                self.oversize(spill, part)?;
+                left = &left[1..];
+                continue;
+            }
+            let (now, later) = left.split_at(self.at_once(left));
+            self.step(now, |part| {
+                let mut batches = Vec::new();
+                spill.read(part, known, &mut |batch| {
+                    batches.push(Coded::of_batch(&batch).doing("read spilled rows")?);
+                    Ok(())
+                })?;
+                Concat::new(&batches, known).all().and_then(|rows| sort(rows, known)).doing("sort events")
+            })?;
+            left = later;
+        }
+        Ok(())
+    }
+
+    /// Bytes that parts may take that are sorted at once.
+    fn limit(&self) -> usize {
+        (self.memory / SORTED).min(MAX_TEXT)
+    }
+
+    /// How many of the parts are sorted at once: enough to keep every thread busy, as far as they fit in memory.
+    fn at_once(&self, parts: &[Part]) -> usize {
+        let mut bytes = 0;
+        let fitting = parts.iter().take_while(|part| {
+            bytes += part.size.bytes;
+            bytes <= self.limit()
+        });
+        fitting.take(rayon::current_num_threads() * PARTS).count().max(1)
+    }
+
     /// Sorts some parts, while what was sorted before is encoded.
-    fn step<P: Send>(
+    fn step(
         &mut self,
-        parts: Vec<P>,
-        sort: impl Fn(P) -> Result<SortedRows, IngestError> + Sync + Send,
+        parts: &[Part],
+        sort: impl Fn(&Part) -> Result<SortedRows, IngestError> + Sync + Send,
     ) -> Result<(), IngestError> {
         let writer = &mut self.writer;
         let (encoded, sorted) = rayon::join(
             || writer.encode(),
-            || parts.into_par_iter().map(sort).collect::<Result<Vec<SortedRows>, IngestError>>(),
+            || parts.par_iter().map(sort).collect::<Result<Vec<SortedRows>, IngestError>>(),
         );
         encoded?;
         for sorted in sorted? {
@@ -92,41 +113,15 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Takes a range of accounts that does not fit in memory.
-    fn oversize(&mut self, range: &Spilled, dir: &Path) -> Result<(), IngestError> {
+    /// Takes an account that does not fit in memory.
+    fn oversize(&mut self, spill: &Spill, part: &Part) -> Result<(), IngestError> {
         self.writer.encode()?;
-        self.replaced += oversize::write(range, dir, self.memory, self.known, &mut self.writer)?;
+        self.replaced += oversize::write(spill, part, self.memory, self.known, &mut self.writer)?;
         Ok(())
     }
 
     /// Ends the last file; hands out all, and how many rows others have replaced.
     pub(super) fn finish(self) -> Result<(Vec<DataFile>, u64), IngestError> {
         Ok((self.writer.finish()?, self.replaced))
-    }
-}
-
-/// All rows of some batches.
-pub(super) fn places(batches: &[Coded]) -> Vec<Place> {
-    let rows = |batch: &Coded| u32::try_from(batch.len()).unwrap_or(u32::MAX);
-    (0..).zip(batches).flat_map(|(at, batch)| (0..rows(batch)).map(move |row| (at, row))).collect()
-}
-
-impl Spilled {
-    fn bytes(&self) -> usize {
-        self.stored.bytes + self.new.bytes
-    }
-
-    fn rows(&self) -> usize {
-        self.stored.rows + self.new.rows
-    }
-
-    /// The rows in the order in which they came: those that the dataset held before come first.
-    fn read(&self) -> Result<Vec<Coded>, IngestError> {
-        self.parts().flat_map(Rows::read).map(|batch| Coded::of_batch(&batch?).doing("read spilled rows")).collect()
-    }
-
-    /// Rows that the dataset held before, then those of the inputs.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Rows> {
-        [&self.stored, &self.new].into_iter()
     }
 }

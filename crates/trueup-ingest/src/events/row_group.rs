@@ -3,7 +3,7 @@
 use super::chunk::CodedTexts;
 use super::coded::{Coded, Dimension, wrong};
 use super::coder::Coder;
-use super::sorted::{Known, Place, SortedRows};
+use super::sorted::{Known, SortedRows};
 use crate::parquet_file::Column;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::TimestampMicrosecondType;
@@ -82,9 +82,9 @@ impl RowGroup {
         let mut coded = CodedTexts::default();
         for part in &self.parts {
             for rows in part.customer_rows() {
-                let (batch, row) = part.sorted.places[rows.start];
+                let row = part.sorted.order[rows.start] as usize;
                 let code = u32::try_from(coded.texts.len()).unwrap_or(u32::MAX);
-                coded.texts.push(part.sorted.batches[batch as usize].opportunity_ids.value(row as usize));
+                coded.texts.push(part.sorted.rows.opportunity_ids.value(row));
                 coded.codes.extend(std::iter::repeat_n(code, rows.len()));
             }
         }
@@ -98,9 +98,10 @@ impl RowGroup {
 
     fn event_ids(&self) -> ArrayRef {
         let mut ids = StringBuilder::with_capacity(self.rows, self.rows * 16);
-        for (batches, places) in self.rows() {
-            for (batch, row) in places {
-                let (column, row) = (&batches[*batch as usize].event_ids, *row as usize);
+        for (rows, order) in self.rows() {
+            let column = &rows.event_ids;
+            for row in order {
+                let row = *row as usize;
                 ids.append_option(column.is_valid(row).then(|| column.value(row)));
             }
         }
@@ -115,27 +116,26 @@ impl RowGroup {
 
     fn coded<'a>(&self, texts: &'a [Box<str>], code: impl Fn(&Coded, usize) -> u32) -> CodedTexts<'a> {
         let mut coder = Coder::new(texts, self.rows);
-        for (batches, places) in self.rows() {
-            for (batch, row) in places {
-                coder.push(code(&batches[*batch as usize], *row as usize));
-            }
+        for (rows, order) in self.rows() {
+            order.iter().for_each(|row| coder.push(code(rows, *row as usize)));
         }
         coder.finish()
     }
 
     fn dimension<'a>(&'a self, name: &str, known: &'a Known) -> CodedTexts<'a> {
         let mut coder = Coder::new(known.texts(name), self.rows);
-        for (batches, places) in self.rows() {
-            let columns: Vec<Option<&Dimension>> =
-                batches.iter().map(|batch| Some(&batch.extra[batch.place_of(name)?].1)).collect();
-            for (batch, row) in places {
-                let row = *row as usize;
-                match columns[*batch as usize] {
-                    Some(Dimension::Short(codes)) => coder.push(u32::from(codes.value(row))),
-                    Some(Dimension::Word(codes)) => coder.push(codes.value(row)),
-                    Some(Dimension::Plain(texts)) if texts.is_valid(row) => coder.push_text(texts.value(row)),
-                    Some(Dimension::Plain(_)) | None => coder.push(0),
+        for (rows, order) in self.rows() {
+            let order = order.iter().map(|row| *row as usize);
+            match rows.dimension(name) {
+                Some(Dimension::Byte(codes)) => order.for_each(|row| coder.push(codes.value(row).into())),
+                Some(Dimension::Short(codes)) => order.for_each(|row| coder.push(codes.value(row).into())),
+                Some(Dimension::Word(codes)) => order.for_each(|row| coder.push(codes.value(row))),
+                Some(Dimension::Plain(texts)) => {
+                    order.for_each(
+                        |row| if texts.is_valid(row) { coder.push_text(texts.value(row)) } else { coder.push(0) },
+                    );
                 }
+                None => order.for_each(|_| coder.push(0)),
             }
         }
         coder.finish()
@@ -143,14 +143,15 @@ impl RowGroup {
 
     fn gather<T>(&self, value: impl Fn(&Coded, usize) -> T) -> Vec<T> {
         let mut values = Vec::with_capacity(self.rows);
-        for (batches, places) in self.rows() {
-            values.extend(places.iter().map(|(batch, row)| value(&batches[*batch as usize], *row as usize)));
+        for (rows, order) in self.rows() {
+            values.extend(order.iter().map(|row| value(rows, *row as usize)));
         }
         values
     }
 
-    fn rows(&self) -> impl Iterator<Item = (&[Coded], &[Place])> {
-        self.parts.iter().map(|part| (&*part.sorted.batches, &part.sorted.places[part.rows()]))
+    /// Rows, and which of them in which order.
+    fn rows(&self) -> impl Iterator<Item = (&Coded, &[u32])> {
+        self.parts.iter().map(|part| (&part.sorted.rows, &part.sorted.order[part.rows()]))
     }
 }
 

@@ -1,46 +1,48 @@
 //! Events on disk, account by account.
 
-use super::alike::Alike;
 use super::coded::Coded;
-use super::sequence::Rows;
-use super::sorted::Place;
+use super::concat::Concat;
+use super::parts::Part;
+use super::runs::{Run, by_account};
+use super::sorted::Known;
 use super::texts::{Dictionaries, lock};
 use crate::IngestError;
-use crate::error::Doing;
+use crate::error::{AtPath, Doing};
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::FileWriter;
 use rayon::prelude::*;
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::PathBuf;
 use tempfile::TempDir;
 use trueup_core::model::ACCOUNT;
 
-/// Ranges of accounts that are spilled apart, at most.
-const RANGES: usize = 128;
+/// A block of spilled rows ends with the account from so many rows on, so that hardly more is read than is asked for.
+const BLOCK_ROWS: u32 = 1 << 12;
 
-/// Rows that are written at once.
-const AT_ONCE: usize = 1 << 16;
+/// A block of spilled rows ends within an account from so many rows on.
+const LARGE_BLOCK_ROWS: u32 = 1 << 15;
 
-/// Events on disk, in ranges of accounts that follow each other. A range has whole accounts.
+/// Events on disk.
 pub(super) struct Spill {
     pub(super) scratch: TempDir,
-    pub(super) ranges: Vec<Spilled>,
-    /// The first account of each range but the first one.
-    firsts: Vec<String>,
+    /// Rows that the dataset held before.
+    stored: Vec<Spilled>,
+    /// Rows of the inputs, in their order.
+    new: Vec<Spilled>,
 }
 
-/// The rows of a range of accounts.
-pub(super) struct Spilled {
-    /// Those that the dataset held before.
-    pub(super) stored: Rows,
-    /// Those of the inputs, in their order.
-    pub(super) new: Rows,
+/// A file of rows in the order of their accounts' keys.
+struct Spilled {
+    path: PathBuf,
+    /// The codes of the first and the last account of each block.
+    blocks: Vec<(u32, u32)>,
 }
 
 impl Spill {
-    /// `rows` counts those known so far, by account; ranges are made to have about as many each.
-    pub(super) fn new(scratch: TempDir, dictionaries: &Dictionaries, rows: &[u64]) -> Self {
-        let firsts = firsts(dictionaries, rows);
-        let name = |kind: &str, at: usize| Rows::new(scratch.path(), &format!("{kind}-{at:03}"));
-        let ranges =
-            (0..=firsts.len()).map(|at| Spilled { stored: name("stored", at), new: name("new", at) }).collect();
-        Self { scratch, ranges, firsts }
+    pub(super) fn new(scratch: TempDir) -> Self {
+        Self { scratch, stored: Vec::new(), new: Vec::new() }
     }
 
     /// Adds rows, behind those of their kind that were added before.
@@ -50,57 +52,90 @@ impl Spill {
         are_stored: bool,
         dictionaries: &Dictionaries,
     ) -> Result<(), IngestError> {
-        if batches.is_empty() {
-            return Ok(());
-        }
-        let alike = Alike::new(batches, dictionaries).doing("spill rows")?;
-        let homes = self.homes(batches, dictionaries);
-        self.ranges.par_iter_mut().zip(homes).try_for_each(|(range, places)| {
-            let rows = if are_stored { &mut range.stored } else { &mut range.new };
-            places.chunks(AT_ONCE).try_for_each(|places| rows.write(&alike.rows(places).doing("spill rows")?))
-        })
+        let ranks = lock(&dictionaries.of(ACCOUNT)).ranks();
+        let runs = by_account(batches, &ranks);
+        let blocks = in_blocks(&runs);
+        let concat = Concat::new(batches, dictionaries);
+        let number = self.stored.len() + self.new.len();
+        let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
+        let written: Vec<Spilled> = blocks
+            .par_chunks(share)
+            .enumerate()
+            .map(|(at, blocks)| {
+                Spilled::write(self.scratch.path().join(format!("spilled-{:06}", number + at)), blocks, &concat)
+            })
+            .collect::<Result<_, _>>()?;
+        if are_stored { &mut self.stored } else { &mut self.new }.extend(written);
+        Ok(())
     }
 
-    /// For each range its rows, in the order given.
-    fn homes(&self, batches: &[Coded], dictionaries: &Dictionaries) -> Vec<Vec<Place>> {
-        let texts = dictionaries.of(ACCOUNT);
-        let texts = lock(&texts);
-        let home = |account| self.firsts.partition_point(|first| first.as_str() <= texts.text(account));
-        let mut homes: Vec<Vec<Place>> = vec![Vec::new(); self.ranges.len()];
-        let mut known: Vec<Option<usize>> = Vec::new();
-        for (at, batch) in (0..).zip(batches) {
-            for (row, account) in (0..).zip(batch.accounts.values()) {
-                if known.len() <= *account as usize {
-                    known.resize(*account as usize + 1, None);
-                }
-                let home = *known[*account as usize].get_or_insert_with(|| home(*account));
-                homes[home].push((at, row));
-            }
-        }
-        homes
-    }
-
-    pub(super) fn end(&mut self) -> Result<(), IngestError> {
-        self.ranges.iter_mut().try_for_each(|range| range.stored.end().and_then(|()| range.new.end()))
+    /// Hands on the rows of a part in the order in which they came: those that the dataset held before come first.
+    pub(super) fn read(
+        &self,
+        part: &Part,
+        known: &Known,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        self.stored.iter().chain(&self.new).try_for_each(|file| file.read(part, known, take))
     }
 }
 
-/// The accounts at which ranges begin that have about as many rows each.
-fn firsts(dictionaries: &Dictionaries, rows: &[u64]) -> Vec<String> {
-    let texts = dictionaries.of(ACCOUNT);
-    let texts = lock(&texts);
-    let mut accounts: Vec<(&str, u64)> =
-        (0..).zip(rows).filter(|(_, rows)| **rows > 0).map(|(account, rows)| (texts.text(account), *rows)).collect();
-    accounts.sort_unstable();
-    let share = rows.iter().sum::<u64>().div_ceil(RANGES as u64).max(1);
-    let mut firsts = Vec::new();
-    let mut held = 0;
-    for (account, rows) in accounts {
-        if held > 0 && held + rows > share {
-            firsts.push(account.to_owned());
-            held = 0;
+impl Spilled {
+    fn write(path: PathBuf, blocks: &[Vec<Run>], concat: &Concat<'_, Dictionaries>) -> Result<Self, IngestError> {
+        let schema = concat.rows(&[]).and_then(|none| none.to_batch()).doing("spill rows")?.schema();
+        let file = BufWriter::new(File::create_new(&path).at("create", &path)?);
+        let mut writer = FileWriter::try_new(file, &schema).doing("spill rows")?;
+        let mut accounts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let rows = concat.rows(block).doing("spill rows")?;
+            let of_rows = rows.accounts.values();
+            accounts.extend(of_rows.first().copied().zip(of_rows.last().copied()));
+            rows.to_batch().and_then(|batch| writer.write(&batch)).doing("spill rows")?;
         }
-        held += rows;
+        writer.finish().doing("spill rows")?;
+        Ok(Self { path, blocks: accounts })
     }
-    firsts
+
+    fn read(
+        &self,
+        part: &Part,
+        known: &Known,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        let blocks = part.find(&self.blocks, |(first, _)| known.rank(*first), |(_, last)| known.rank(*last));
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let file = BufReader::new(File::open(&self.path).at("read", &self.path)?);
+        let mut reader = FileReader::try_new(file, None).doing("read spilled rows")?;
+        reader.set_index(blocks.start).doing("read spilled rows")?;
+        for batch in reader.take(blocks.len()) {
+            let batch = batch.doing("read spilled rows")?;
+            let rows = Coded::of_batch(&batch).doing("read spilled rows")?;
+            let rank = |account: &u32| known.rank(*account);
+            let rows = part.find(rows.accounts.values(), rank, rank);
+            take(batch.slice(rows.start, rows.len()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs in the order of accounts in blocks that are written and read as a whole.
+fn in_blocks(runs: &[(u32, Run)]) -> Vec<Vec<Run>> {
+    let mut blocks: Vec<Vec<Run>> = Vec::new();
+    let mut rows = u32::MAX;
+    let mut last = None;
+    for (account, run) in runs {
+        let full = if last == Some(account) { LARGE_BLOCK_ROWS } else { BLOCK_ROWS };
+        if rows >= full {
+            blocks.push(Vec::new());
+            rows = 0;
+        }
+        if let Some(block) = blocks.last_mut() {
+            block.push(*run);
+        }
+        rows += run.len;
+        last = Some(account);
+    }
+    blocks
 }

@@ -42,6 +42,11 @@ impl Texts {
         Some(code)
     }
 
+    /// The places of the texts among all, by code.
+    pub(super) fn ranks(&self) -> Vec<u32> {
+        ranks(&self.texts)
+    }
+
     /// The text of a code.
     pub(super) fn text(&self, code: u32) -> &str {
         self.texts.get(code as usize).map_or("", AsRef::as_ref)
@@ -80,6 +85,17 @@ impl Dictionaries {
         let columns = self.columns.into_inner().unwrap_or_else(PoisonError::into_inner);
         columns.into_iter().map(|(name, texts)| (name, std::mem::take(&mut lock(&texts).texts))).collect()
     }
+}
+
+/// The places of some texts among all.
+pub(super) fn ranks(texts: &[Box<str>]) -> Vec<u32> {
+    let mut in_order: Vec<(&str, usize)> = texts.iter().map(AsRef::as_ref).zip(0..).collect();
+    in_order.sort_unstable();
+    let mut ranks = vec![0; texts.len()];
+    for ((_, at), rank) in in_order.into_iter().zip(0..) {
+        ranks[at] = rank;
+    }
+    ranks
 }
 
 /// What is behind the lock, which is whole at any time, whatever became of the thread that held it.

@@ -64,8 +64,7 @@ impl<'a> EventWriter<'a> {
     pub(super) fn push(&mut self, sorted: &Arc<SortedRows>) {
         for (customer, ends) in sorted.customers.windows(2).enumerate() {
             let (start, rows) = (ends[0] as usize, (ends[1] - ends[0]) as usize);
-            let (batch, row) = sorted.places[start];
-            let account = Some(sorted.batches[batch as usize].accounts.value(row as usize));
+            let account = Some(sorted.rows.accounts.value(sorted.order[start] as usize));
             let new_account = account != self.account;
             self.account = account;
             match self.layout.next(self.filled, rows, new_account) {

@@ -1,8 +1,10 @@
 //! Sorted runs to one order, customer by customer.
 
 use super::super::coded::Coded;
+use super::super::concat::Concat;
+use super::super::runs::Run;
 use super::super::sequence::Rows;
-use super::super::sorted::{Known, Place, SortedRows};
+use super::super::sorted::{Known, SortedRows};
 use super::super::writer::EventWriter;
 use crate::IngestError;
 use crate::error::Doing;
@@ -12,7 +14,7 @@ use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 /// Rows that are handed on at once.
-const AT_ONCE: usize = 1 << 16;
+const AT_ONCE: u32 = 1 << 16;
 
 /// The customer that a run has next, in the order of the dataset.
 #[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,26 +65,30 @@ impl<I: Iterator<Item = Result<arrow_array::RecordBatch, IngestError>>> Cursor<'
 #[derive(Default)]
 struct Merged {
     batches: Vec<Coded>,
-    places: Vec<Place>,
+    runs: Vec<Run>,
     customers: Vec<u32>,
+    rows: u32,
 }
 
 impl Merged {
     fn push<I>(&mut self, cursor: &mut Cursor<'_, I>) {
-        let Some(batch) = &cursor.batch else { return };
-        let at = *cursor.merged.get_or_insert_with(|| {
-            self.batches.push(batch.clone());
+        let Some(rows) = &cursor.batch else { return };
+        let batch = *cursor.merged.get_or_insert_with(|| {
+            self.batches.push(rows.clone());
             u32::try_from(self.batches.len() - 1).unwrap_or(u32::MAX)
         });
-        self.customers.push(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
         let row = |row| u32::try_from(row).unwrap_or(u32::MAX);
-        self.places.extend((row(cursor.start)..row(cursor.end)).map(|row| (at, row)));
+        let (start, len) = (row(cursor.start), row(cursor.end - cursor.start));
+        self.runs.push(Run { batch, start, len });
+        self.customers.push(self.rows);
+        self.rows += len;
     }
 
-    fn take(&mut self) -> SortedRows {
-        let Self { batches, places, mut customers } = std::mem::take(self);
-        customers.push(u32::try_from(places.len()).unwrap_or(u32::MAX));
-        SortedRows { batches: batches.into(), places, customers, replaced: 0 }
+    fn take(&mut self, known: &Known) -> Result<SortedRows, IngestError> {
+        let Self { batches, runs, mut customers, rows: end } = std::mem::take(self);
+        customers.push(end);
+        let rows = Concat::new(&batches, known).rows(&runs).doing("merge sorted events")?;
+        Ok(SortedRows { rows, order: (0..end).collect(), customers, replaced: 0 })
     }
 }
 
@@ -105,12 +111,12 @@ pub(super) fn merge(runs: &[Rows], known: &Known, writer: &mut EventWriter<'_>) 
         if !cursor.advance(&mut head.0)? {
             PeekMut::pop(head);
         }
-        if merged.places.len() >= AT_ONCE {
-            writer.push(&Arc::new(merged.take()));
+        if merged.rows >= AT_ONCE {
+            writer.push(&Arc::new(merged.take(known)?));
             writer.encode()?;
             cursors.iter_mut().for_each(|cursor| cursor.merged = None);
         }
     }
-    writer.push(&Arc::new(merged.take()));
+    writer.push(&Arc::new(merged.take(known)?));
     Ok(())
 }

@@ -4,20 +4,22 @@ mod merge;
 mod replaced;
 mod split;
 
-use super::alike::Alike;
 use super::coded::Coded;
-use super::pass::places;
+use super::concat::Concat;
+use super::gather::MAX_TEXT;
+use super::parts::Part;
 use super::sequence::{Rows, SEQUENCE};
 use super::sorted::{Known, SortedRows, sort_latest};
-use super::spill::Spilled;
+use super::spill::Spill;
 use super::writer::EventWriter;
 use crate::IngestError;
 use crate::error::{AtPath, Doing};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take_record_batch;
 use hashbrown::HashSet;
 use rayon::prelude::*;
 use replaced::Replaced;
@@ -26,9 +28,6 @@ use std::path::Path;
 
 /// Copies of a part's rows while it is sorted.
 const COPIES: usize = 4;
-
-/// A column of texts cannot be longer than this, in bytes.
-const MAX_TEXT: usize = i32::MAX as usize;
 
 /// Splits of a part that is too large. More would not help: then single customers are.
 const ROUNDS: u64 = 4;
@@ -42,16 +41,17 @@ const FEW_ROWS: usize = 32;
 /// The most rows of a batch of a run.
 const RUN_ROWS: usize = 8_192;
 
-/// Writes the rows of a range of accounts, and counts those that later ones have replaced.
+/// Writes the rows of a part, and counts those that later ones have replaced.
 pub(super) fn write(
-    range: &Spilled,
-    dir: &Path,
+    spill: &Spill,
+    part: &Part,
     memory: usize,
     known: &Known,
     writer: &mut EventWriter<'_>,
 ) -> Result<u64, IngestError> {
+    let dir = spill.scratch.path();
     let scratch = tempfile::tempdir_in(dir).at("make a folder in", dir)?;
-    let split = Split::new(range, scratch.path())?;
+    let split = Split::new(spill, part, known, scratch.path())?;
     let replaced = Replaced::find(&split.ids, scratch.path())?;
     let sorter = Sorter { dir: scratch.path(), replaced: &replaced, known, memory, partitions: split.customers.len() };
     let runs = sorter.sort(&split.customers)?;
@@ -120,8 +120,9 @@ impl Sorter<'_> {
         if batches.iter().all(|batch| batch.len() == 0) {
             return Ok(Vec::new());
         }
-        let places = places(&batches);
-        let sorted = sort_latest(batches.into(), places, self.known).doing("sort events")?;
+        let all = Concat::new(&batches, self.known).all();
+        drop(batches);
+        let sorted = all.and_then(|all| sort_latest(all, self.known)).doing("sort events")?;
         let run = Rows::new(self.dir, &format!("run-{name}"));
         Ok(vec![self.write_run(&sorted, self.run_rows(rows), run)?])
     }
@@ -134,9 +135,11 @@ impl Sorter<'_> {
 
     /// Writes sorted customers in batches that hold each whole.
     fn write_run(&self, sorted: &SortedRows, rows: usize, mut run: Rows) -> Result<Rows, IngestError> {
-        let alike = Alike::new(&sorted.batches, self.known).doing("spill rows")?;
-        let mut write =
-            |start: usize, end: usize| run.write(&alike.rows(&sorted.places[start..end]).doing("spill rows")?);
+        let all = sorted.rows.to_batch().doing("spill rows")?;
+        let mut write = |start: usize, end: usize| {
+            let rows = UInt32Array::from(sorted.order[start..end].to_vec());
+            run.write(&take_record_batch(&all, &rows).doing("spill rows")?)
+        };
         let mut start = 0;
         for pair in sorted.customers.windows(2) {
             let (begin, end) = (pair[0] as usize, pair[1] as usize);
@@ -145,7 +148,7 @@ impl Sorter<'_> {
                 start = begin;
             }
         }
-        write(start, sorted.places.len())?;
+        write(start, sorted.order.len())?;
         run.end()?;
         Ok(run)
     }

@@ -1,8 +1,10 @@
 //! Spilled rows in partitions that fit in memory one by one.
 
 use super::super::coded::wrong;
+use super::super::parts::Part;
 use super::super::sequence::{Rows, SEQUENCE, with_sequence};
-use super::super::spill::Spilled;
+use super::super::sorted::Known;
+use super::super::spill::Spill;
 use crate::IngestError;
 use crate::error::Doing;
 use arrow_array::cast::AsArray;
@@ -31,14 +33,15 @@ pub(super) struct Split {
 }
 
 impl Split {
-    pub(super) fn new(range: &Spilled, dir: &Path) -> Result<Self, IngestError> {
+    pub(super) fn new(spill: &Spill, part: &Part, known: &Known, dir: &Path) -> Result<Self, IngestError> {
         let rows =
             |name: &str| (0..PARTITIONS).map(|at| Rows::new(dir, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
         let mut split = Self { customers: rows("customers"), ids: rows("ids") };
         let mut next = 0;
-        for batch in range.parts().flat_map(Rows::read) {
-            next = split.add(&batch?, next)?;
-        }
+        spill.read(part, known, &mut |batch| {
+            next = split.add(&batch, next)?;
+            Ok(())
+        })?;
         split.customers.iter_mut().chain(&mut split.ids).try_for_each(Rows::end)?;
         Ok(split)
     }
