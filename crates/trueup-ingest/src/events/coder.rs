@@ -16,13 +16,21 @@ const MANY_DISTINCT: usize = 20;
 
 /// Gives the texts of a row group codes of its own, in the order of their first rows.
 pub(super) struct Coder<'a> {
-    texts: &'a [Box<str>],
-    /// The own code of each code of the ingest.
+    own: OwnCodes<'a>,
     codes: Vec<u32>,
-    /// The own codes by text: rows may have codes of the ingest or bare texts, and the same text then has the same own code.
-    known: HashMap<&'a str, u32>,
-    coded: CodedTexts<'a>,
+    /// As [`CodedTexts`] has it.
+    filled: Vec<u32>,
     rows: usize,
+}
+
+/// The own codes so far.
+struct OwnCodes<'a> {
+    given: &'a [Box<str>],
+    /// The own code of each code of the ingest.
+    of_given: Vec<u32>,
+    /// The own codes by text: rows may have codes of the ingest or bare texts, and the same text then has the same own code.
+    of_text: HashMap<&'a str, u32>,
+    texts: Vec<&'a str>,
 }
 
 /// No own code yet.
@@ -31,57 +39,59 @@ const NEW: u32 = u32::MAX;
 impl<'a> Coder<'a> {
     /// For so many rows with codes of `texts`.
     pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
-        let coded = CodedTexts { codes: Vec::with_capacity(rows), ..CodedTexts::default() };
-        Self { texts, codes: vec![NEW; texts.len()], known: HashMap::new(), coded, rows }
+        let own =
+            OwnCodes { given: texts, of_given: vec![NEW; texts.len()], of_text: HashMap::new(), texts: Vec::new() };
+        Self { own, codes: Vec::with_capacity(rows), filled: Vec::new(), rows }
     }
 
-    /// Adds a row with a code of the ingest; 0 is null.
-    pub(super) fn push(&mut self, code: u32) {
-        if code == 0 {
-            self.push_null();
+    /// Adds rows with codes of the ingest; 0 is null.
+    pub(super) fn extend(&mut self, given: impl Iterator<Item = u32>) {
+        let given: Vec<u32> = given.collect();
+        let Self { own, codes, filled, rows } = self;
+        if filled.is_empty() && !given.contains(&0) {
+            codes.extend(given.iter().map(|code| own.of(*code)));
             return;
         }
-        let mut own = self.codes[code as usize];
-        if own == NEW {
-            own = self.own(self.texts[code as usize].as_ref());
-            self.codes[code as usize] = own;
+        if filled.is_empty() {
+            filled.reserve(*rows);
+            filled.extend(std::iter::repeat_n(1, codes.len()));
         }
-        self.push_own(own);
+        filled.extend(given.iter().map(|code| u32::from(*code != 0)));
+        codes.extend(given.iter().filter(|code| **code != 0).map(|code| own.of(*code)));
     }
 
     /// Adds a row with a text, which is not empty.
     pub(super) fn push_text(&mut self, text: &'a str) {
-        let own = self.own(text);
-        self.push_own(own);
-    }
-
-    fn own(&mut self, text: &'a str) -> u32 {
-        let next = u32::try_from(self.coded.texts.len()).unwrap_or(NEW);
-        let own = *self.known.entry(text).or_insert(next);
-        if own == next {
-            self.coded.texts.push(text);
+        self.codes.push(self.own.of_text(text));
+        if !self.filled.is_empty() {
+            self.filled.push(1);
         }
-        own
-    }
-
-    fn push_own(&mut self, own: u32) {
-        self.coded.codes.push(own);
-        if !self.coded.filled.is_empty() {
-            self.coded.filled.push(1);
-        }
-    }
-
-    fn push_null(&mut self) {
-        let CodedTexts { codes, filled, .. } = &mut self.coded;
-        if filled.is_empty() {
-            filled.reserve(self.rows);
-            filled.extend(std::iter::repeat_n(1, codes.len()));
-        }
-        filled.push(0);
     }
 
     pub(super) fn finish(self) -> CodedTexts<'a> {
-        self.coded
+        CodedTexts { texts: self.own.texts, codes: self.codes, filled: self.filled }
+    }
+}
+
+impl<'a> OwnCodes<'a> {
+    fn of(&mut self, given: u32) -> u32 {
+        match self.of_given[given as usize] {
+            NEW => {
+                let own = self.of_text(self.given[given as usize].as_ref());
+                self.of_given[given as usize] = own;
+                own
+            }
+            own => own,
+        }
+    }
+
+    fn of_text(&mut self, text: &'a str) -> u32 {
+        let next = u32::try_from(self.texts.len()).unwrap_or(NEW);
+        let own = *self.of_text.entry(text).or_insert(next);
+        if own == next {
+            self.texts.push(text);
+        }
+        own
     }
 }
 

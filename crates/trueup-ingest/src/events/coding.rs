@@ -6,7 +6,7 @@ use crate::ignored::Ignored;
 use crate::read::Rules;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
 use arrow_schema::{ArrowError, DataType};
 use hashbrown::HashMap;
 use trueup_core::model::{ACCOUNT, EventNormalizer, Normalized, Stage, TYPE};
@@ -16,6 +16,27 @@ const FEW: usize = 256;
 
 /// A column with more distinct texts than one in so many rows is not.
 const RECURRING: usize = 2;
+
+/// Codes as wide as they need to be.
+enum Codes {
+    Byte(Vec<u8>),
+    Short(Vec<u16>),
+    Word(Vec<u32>),
+}
+
+impl Codes {
+    fn narrow(codes: Vec<u32>) -> Self {
+        let largest = codes.iter().fold(0, |largest, code| largest.max(*code));
+        #[expect(clippy::cast_possible_truncation, reason = "no code is larger than the largest")]
+        if u8::try_from(largest).is_ok() {
+            Self::Byte(codes.into_iter().map(|code| code as u8).collect())
+        } else if u16::try_from(largest).is_ok() {
+            Self::Short(codes.into_iter().map(|code| code as u16).collect())
+        } else {
+            Self::Word(codes)
+        }
+    }
+}
 
 /// The rules of events, which give rows the form in which they are held.
 pub(super) struct CodedRules<'a> {
@@ -57,33 +78,30 @@ pub(super) fn stage_codes(column: &ArrayRef) -> Result<UInt8Array, ArrowError> {
 
 /// A column as codes, unless there is no room for its texts or they hardly recur.
 pub(super) fn code_texts(name: &str, column: &ArrayRef, dictionaries: &Dictionaries) -> Result<Dimension, ArrowError> {
-    let room = FEW.max(column.len() / RECURRING);
-    if dictionary(column).is_some_and(|(_, texts)| texts.len() > room) {
+    let mut left = FEW.max(column.len() / RECURRING);
+    let coded = dictionary(column);
+    if coded.is_some_and(|(_, texts)| texts.len() > left) {
         return Ok(Dimension::Plain(plain_texts(name, column)?));
     }
     let texts = dictionaries.of(name);
-    let mut left = room;
     let code = |text: &str| {
         left = left.checked_sub(1)?;
         lock(&texts).code(text)
     };
-    Ok(match by_text(name, column, code)? {
-        Some(codes) => narrowed(codes),
+    let codes = match coded {
+        Some((coded, texts)) => values_of_texts(texts, code).map(|codes| match Codes::narrow(codes) {
+            Codes::Byte(codes) => Codes::Byte(of_rows(coded.keys(), &codes, 0)),
+            Codes::Short(codes) => Codes::Short(of_rows(coded.keys(), &codes, 0)),
+            Codes::Word(codes) => Codes::Word(of_rows(coded.keys(), &codes, 0)),
+        }),
+        None => by_text(name, column, code)?.map(Codes::narrow),
+    };
+    Ok(match codes {
+        Some(Codes::Byte(codes)) => Dimension::Byte(codes.into()),
+        Some(Codes::Short(codes)) => Dimension::Short(codes.into()),
+        Some(Codes::Word(codes)) => Dimension::Word(codes.into()),
         None => Dimension::Plain(plain_texts(name, column)?),
     })
-}
-
-/// Codes as wide as they need to be.
-fn narrowed(codes: Vec<u32>) -> Dimension {
-    let largest = codes.iter().copied().max().unwrap_or(0);
-    #[expect(clippy::cast_possible_truncation, reason = "no code is larger than the largest")]
-    if u8::try_from(largest).is_ok() {
-        Dimension::Byte(codes.into_iter().map(|code| code as u8).collect::<Vec<_>>().into())
-    } else if u16::try_from(largest).is_ok() {
-        Dimension::Short(codes.into_iter().map(|code| code as u16).collect::<Vec<_>>().into())
-    } else {
-        Dimension::Word(codes.into())
-    }
 }
 
 /// A column's texts spelled out.
@@ -108,7 +126,8 @@ fn by_text<T: Copy + Default>(
     mut of_text: impl FnMut(&str) -> Option<T>,
 ) -> Result<Option<Vec<T>>, ArrowError> {
     if let Some((coded, texts)) = dictionary(column) {
-        return Ok(by_key(coded, texts, of_text));
+        let Some(empty) = of_text("") else { return Ok(None) };
+        return Ok(values_of_texts(texts, of_text).map(|values| of_rows(coded.keys(), &values, empty)));
     }
     let texts = column.as_string_opt::<i32>().ok_or_else(|| wrong(name))?;
     let mut known: HashMap<&str, T> = HashMap::new();
@@ -130,18 +149,17 @@ fn by_text<T: Copy + Default>(
     Ok(Some(values))
 }
 
-fn by_key<T: Copy + Default>(
-    coded: &DictionaryArray<Int32Type>,
-    texts: &StringArray,
-    mut of_text: impl FnMut(&str) -> Option<T>,
-) -> Option<Vec<T>> {
-    let empty = of_text("")?;
-    let of_key: Vec<T> = texts.iter().map(|text| of_text(text.unwrap_or_default())).collect::<Option<_>>()?;
-    let value = |key: i32| usize::try_from(key).ok().and_then(|key| of_key.get(key)).copied().unwrap_or_default();
-    let keys = coded.keys();
+/// For each text of a dictionary its value; `None` as soon as one has none.
+fn values_of_texts<T>(texts: &StringArray, mut of_text: impl FnMut(&str) -> Option<T>) -> Option<Vec<T>> {
+    texts.iter().map(|text| of_text(text.unwrap_or_default())).collect()
+}
+
+/// For each key its value; `empty` for null.
+fn of_rows<T: Copy + Default>(keys: &Int32Array, of_key: &[T], empty: T) -> Vec<T> {
     // A key that is not null is that of a text.
+    let value = |key: i32| usize::try_from(key).ok().and_then(|key| of_key.get(key)).copied().unwrap_or_default();
     if keys.null_count() == 0 {
-        return Some(keys.values().iter().map(|key| value(*key)).collect());
+        return keys.values().iter().map(|key| value(*key)).collect();
     }
-    Some(keys.iter().map(|key| key.map_or(empty, value)).collect())
+    keys.iter().map(|key| key.map_or(empty, value)).collect()
 }

@@ -117,7 +117,7 @@ impl RowGroup {
     fn coded<'a>(&self, texts: &'a [Box<str>], code: impl Fn(&Coded, usize) -> u32) -> CodedTexts<'a> {
         let mut coder = Coder::new(texts, self.rows);
         for (rows, order) in self.rows() {
-            order.iter().for_each(|row| coder.push(code(rows, *row as usize)));
+            coder.extend(order.iter().map(|row| code(rows, *row as usize)));
         }
         coder.finish()
     }
@@ -127,15 +127,14 @@ impl RowGroup {
         for (rows, order) in self.rows() {
             let order = order.iter().map(|row| *row as usize);
             match rows.dimension(name) {
-                Some(Dimension::Byte(codes)) => order.for_each(|row| coder.push(codes.value(row).into())),
-                Some(Dimension::Short(codes)) => order.for_each(|row| coder.push(codes.value(row).into())),
-                Some(Dimension::Word(codes)) => order.for_each(|row| coder.push(codes.value(row))),
-                Some(Dimension::Plain(texts)) => {
-                    order.for_each(
-                        |row| if texts.is_valid(row) { coder.push_text(texts.value(row)) } else { coder.push(0) },
-                    );
-                }
-                None => order.for_each(|_| coder.push(0)),
+                Some(Dimension::Byte(codes)) => coder.extend(order.map(|row| codes.value(row).into())),
+                Some(Dimension::Short(codes)) => coder.extend(order.map(|row| codes.value(row).into())),
+                Some(Dimension::Word(codes)) => coder.extend(order.map(|row| codes.value(row))),
+                Some(Dimension::Plain(texts)) => order.for_each(|row| match texts.is_valid(row) {
+                    true => coder.push_text(texts.value(row)),
+                    false => coder.extend(std::iter::once(0)),
+                }),
+                None => coder.extend(order.map(|_| 0)),
             }
         }
         coder.finish()
