@@ -39,8 +39,10 @@ const NEW: u32 = u32::MAX;
 impl<'a> Coder<'a> {
     /// For so many rows with codes of `texts`.
     pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
-        let own =
-            OwnCodes { given: texts, of_given: vec![NEW; texts.len()], of_text: HashMap::new(), texts: Vec::new() };
+        let mut of_given = vec![NEW; texts.len().max(1)];
+        // Null has no text, and must not be given a code of its own.
+        of_given[0] = 0;
+        let own = OwnCodes { given: texts, of_given, of_text: HashMap::new(), texts: Vec::new() };
         Self { own, codes: Vec::with_capacity(rows), filled: Vec::new(), rows }
     }
 
@@ -57,7 +59,14 @@ impl<'a> Coder<'a> {
             filled.extend(std::iter::repeat_n(1, codes.len()));
         }
         filled.extend(given.iter().map(|code| u32::from(*code != 0)));
-        codes.extend(given.iter().filter(|code| **code != 0).map(|code| own.of(*code)));
+        // Nulls are written too and then written over: whether a row is null cannot be foretold, and a branch would cost more.
+        let mut end = codes.len();
+        codes.resize(end + given.len(), 0);
+        for code in given {
+            codes[end] = own.of(code);
+            end += usize::from(code != 0);
+        }
+        codes.truncate(end);
     }
 
     /// Adds a row with a text, which is not empty.
@@ -74,15 +83,19 @@ impl<'a> Coder<'a> {
 }
 
 impl<'a> OwnCodes<'a> {
+    #[inline]
     fn of(&mut self, given: u32) -> u32 {
         match self.of_given[given as usize] {
-            NEW => {
-                let own = self.of_text(self.given[given as usize].as_ref());
-                self.of_given[given as usize] = own;
-                own
-            }
+            NEW => self.begin(given),
             own => own,
         }
+    }
+
+    #[cold]
+    fn begin(&mut self, given: u32) -> u32 {
+        let own = self.of_text(self.given[given as usize].as_ref());
+        self.of_given[given as usize] = own;
+        own
     }
 
     fn of_text(&mut self, text: &'a str) -> u32 {
@@ -115,5 +128,21 @@ impl CodedTexts<'_> {
             self.filled.iter().for_each(|filled| values.append_option(if *filled == 1 { texts.next() } else { None }));
         }
         values.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_codes_in_the_order_of_their_first_rows_and_nulls_have_none() {
+        let texts = ["", "a", "b"].map(Box::from);
+        let mut coder = Coder::new(&texts, 6);
+        coder.extend([2, 1].into_iter());
+        coder.extend([0, 1, 0].into_iter());
+        coder.push_text("c");
+        let CodedTexts { texts, codes, filled } = coder.finish();
+        assert_eq!((texts, codes, filled), (vec!["b", "a", "c"], vec![0, 1, 1, 2], vec![1, 1, 0, 1, 0, 1]));
     }
 }

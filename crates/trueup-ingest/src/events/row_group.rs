@@ -6,7 +6,7 @@ use super::coder::Coder;
 use super::sorted::{Known, SortedRows};
 use crate::parquet_file::Column;
 use arrow_array::builder::StringBuilder;
-use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray};
 use arrow_schema::DataType;
 use parquet::errors::ParquetError;
@@ -125,16 +125,15 @@ impl RowGroup {
     fn dimension<'a>(&'a self, name: &str, known: &'a Known) -> CodedTexts<'a> {
         let mut coder = Coder::new(known.texts(name), self.rows);
         for (rows, order) in self.rows() {
-            let order = order.iter().map(|row| *row as usize);
             match rows.dimension(name) {
-                Some(Dimension::Byte(codes)) => coder.extend(order.map(|row| codes.value(row).into())),
-                Some(Dimension::Short(codes)) => coder.extend(order.map(|row| codes.value(row).into())),
-                Some(Dimension::Word(codes)) => coder.extend(order.map(|row| codes.value(row))),
-                Some(Dimension::Plain(texts)) => order.for_each(|row| match texts.is_valid(row) {
-                    true => coder.push_text(texts.value(row)),
+                Some(Dimension::Byte(codes)) => coder.extend(taken(codes, order)),
+                Some(Dimension::Short(codes)) => coder.extend(taken(codes, order)),
+                Some(Dimension::Word(codes)) => coder.extend(taken(codes, order)),
+                Some(Dimension::Plain(texts)) => order.iter().for_each(|row| match texts.is_valid(*row as usize) {
+                    true => coder.push_text(texts.value(*row as usize)),
                     false => coder.extend(std::iter::once(0)),
                 }),
-                None => coder.extend(order.map(|_| 0)),
+                None => coder.extend(order.iter().map(|_| 0)),
             }
         }
         coder.finish()
@@ -165,6 +164,15 @@ impl Part {
         let starts = &self.sorted.customers[self.customers.start..=self.customers.end];
         starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
     }
+}
+
+/// The codes of some rows, in that order.
+fn taken<P: ArrowPrimitiveType<Native: Into<u32>>>(
+    codes: &PrimitiveArray<P>,
+    order: &[u32],
+) -> impl Iterator<Item = u32> {
+    let codes = codes.values().as_ref();
+    order.iter().map(|row| codes[*row as usize].into())
 }
 
 /// The names of stages by code, behind the text that stands for null.

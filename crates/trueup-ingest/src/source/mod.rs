@@ -6,6 +6,7 @@ mod format;
 mod ndjson;
 mod parquet;
 mod piece;
+mod wide;
 
 pub(crate) use parquet::Parquet;
 pub(crate) use piece::{Piece, Places, text};

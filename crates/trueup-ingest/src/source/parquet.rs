@@ -1,8 +1,10 @@
 //! Parquet files with row groups of any size.
 
+use super::wide::WideGroup;
 use super::{Chunking, Part, Piece, Places};
 use crate::error::InputFault;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
@@ -24,8 +26,8 @@ pub(crate) struct Parquet {
     metadata: ArrowReaderMetadata,
     chunking: Chunking,
     next_group: usize,
-    /// The large row group that is being read, and its rows read so far.
-    open: Option<(ParquetRecordBatchReader, usize)>,
+    /// The large row group that is being read.
+    open: Option<WideGroup>,
 }
 
 /// A row group that is yet to be decoded.
@@ -68,23 +70,21 @@ impl Parquet {
             if group.memory() <= self.chunking.group_bytes {
                 return Ok(Some(Part::Group(group)));
             }
-            self.open = Some((group.reader()?, 0));
+            self.open = Some(WideGroup::open(&self.metadata, row_group, |mask| group.reader(mask))?);
         }
     }
 
     fn next_rows(&mut self) -> Result<Option<Part>, InputFault> {
-        let Some((reader, first)) = &mut self.open else { return Ok(None) };
+        let Some(group) = &mut self.open else { return Ok(None) };
         let row_group = self.next_group - 1;
-        let Some(batch) = reader.next() else {
+        let first = group.rows;
+        let Some(batch) = group.next().map_err(|source| damaged(row_group, source))? else {
             self.open = None;
             return Ok(None);
         };
-        let batch = batch.map_err(|source| damaged(row_group, source))?;
-        let from = *first;
-        *first += batch.num_rows();
         let metadata = &self.metadata.metadata().row_groups()[row_group];
         let bytes = share(metadata, batch.num_rows());
-        Ok(Some(Part::Rows { batch, row_group, first: from, bytes }))
+        Ok(Some(Part::Rows { batch, row_group, first, bytes }))
     }
 }
 
@@ -102,10 +102,11 @@ impl Group {
         usize::try_from(metadata.total_byte_size()).unwrap_or(0).max(cells.saturating_mul(CELL_BYTES))
     }
 
-    fn reader(&self) -> Result<ParquetRecordBatchReader, InputFault> {
+    fn reader(&self, columns: ProjectionMask) -> Result<ParquetRecordBatchReader, InputFault> {
         let file = File::open(&self.path).map_err(|source| damaged(self.row_group, source))?;
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
             .with_row_groups(vec![self.row_group])
+            .with_projection(columns)
             .with_batch_size(self.rows)
             .build()
             .map_err(|source| damaged(self.row_group, source))
@@ -114,7 +115,7 @@ impl Group {
     pub(crate) fn decode(&self) -> Result<Vec<Piece>, InputFault> {
         let row_group = self.row_group;
         let (mut pieces, mut first) = (Vec::new(), 0);
-        for batch in self.reader()? {
+        for batch in self.reader(ProjectionMask::all())? {
             let batch = batch.map_err(|source| damaged(row_group, source))?;
             let rows = batch.num_rows();
             pieces.push(Piece { batch, places: Places::Rows { row_group, first }, torn: Vec::new(), broken: None });
