@@ -1,6 +1,6 @@
 //! Which tables an ingest changes, and what the manifest says of it.
 
-use crate::checksum;
+use crate::checksum::BatchSum;
 use crate::mapped::Mapped;
 use crate::table::Table;
 use crate::{Counts, IngestError, Input, Progress, Summary};
@@ -27,7 +27,7 @@ struct Planned {
     inputs: Vec<Input>,
     /// The files as given, before any mapping.
     origins: Vec<PathBuf>,
-    checksum: String,
+    checksum: BatchSum,
 }
 
 impl Plan {
@@ -39,17 +39,24 @@ impl Plan {
         latest: Option<&Manifest>,
         progress: &dyn Progress,
     ) -> Result<Self, IngestError> {
-        progress.stage("checking what is new", Some(given.iter().map(|(_, input)| input.size()).sum()));
         let (mut tables, mut skipped) = (Vec::new(), Vec::new());
         for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
             let (inputs, origins) = mapped.inputs(table, given);
             if inputs.is_empty() {
                 continue;
             }
-            let checksum = checksum::of_batch(origins.iter().map(PathBuf::as_path), progress)?;
+            if batches(latest, table).next().is_none() {
+                // Whatever the inputs are, they are new.
+                let checksum = BatchSum::begin(origins.clone())?;
+                tables.push(Planned { table, inputs, origins, checksum });
+                continue;
+            }
+            let size = |path: &PathBuf| Input::given(path).size();
+            progress.stage("checking what is new", Some(origins.iter().map(size).sum()));
+            let checksum = BatchSum::of(&origins, progress)?;
             match held(latest, table, &checksum) {
                 Some(held) => skipped.push(held),
-                None => tables.push(Planned { table, inputs, origins, checksum }),
+                None => tables.push(Planned { table, inputs, origins, checksum: BatchSum::Known(checksum) }),
             }
         }
         Ok(Self { tables, skipped })
@@ -76,8 +83,11 @@ impl Plan {
     }
 
     /// What the manifest says of the ingest.
-    pub(crate) fn batch(&self, version: u64, summary: &Summary) -> Batch {
-        let tables = self.tables.iter().map(|planned| {
+    ///
+    /// # Errors
+    /// An input cannot be read.
+    pub(crate) fn batch(self, version: u64, summary: &Summary) -> Result<Batch, IngestError> {
+        let tables = self.tables.into_iter().map(|planned| {
             let Counts { taken, rejected, .. } = match planned.table {
                 Table::Events => summary.events,
                 Table::Spend => summary.spend,
@@ -85,10 +95,10 @@ impl Plan {
                 Table::Insights => summary.insights,
             };
             let inputs = planned.origins.iter().map(|path| file_name(path)).collect();
-            let table = BatchTable { checksum: planned.checksum.clone(), inputs, rows: taken, rejected };
-            (planned.table.name().to_owned(), table)
+            let table = BatchTable { checksum: planned.checksum.finish()?, inputs, rows: taken, rejected };
+            Ok((planned.table.name().to_owned(), table))
         });
-        Batch { version, tables: tables.collect() }
+        Ok(Batch { version, tables: tables.collect::<Result<_, IngestError>>()? })
     }
 }
 
@@ -96,11 +106,15 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
+/// The batches of a table and the versions that were made from them, the latest first.
+fn batches(latest: Option<&Manifest>, table: Table) -> impl Iterator<Item = (u64, &BatchTable)> {
+    let batches = latest.map_or(&[][..], |manifest| &manifest.batches);
+    batches.iter().rev().filter_map(move |batch| Some((batch.version, batch.tables.get(table.name())?)))
+}
+
 /// The batch of a table with that checksum, if it makes bringing its inputs again pointless.
 fn held(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<Skipped> {
-    let batches = latest.map_or(&[][..], |manifest| &manifest.batches);
-    let of_table = batches.iter().rev().filter_map(|batch| Some((batch.version, batch.tables.get(table.name())?)));
-    let (age, (version, _)) = of_table.enumerate().find(|(_, (_, held))| held.checksum == checksum)?;
+    let (age, (version, _)) = batches(latest, table).enumerate().find(|(_, (_, held))| held.checksum == checksum)?;
     let overtaken = age > 0;
     (table == Table::Events || !overtaken).then_some(Skipped { table, version, overtaken })
 }

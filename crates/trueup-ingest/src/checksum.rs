@@ -1,12 +1,15 @@
 //! Checksums of files and of batches of files.
 
-use crate::error::{AtPath, OPEN};
+use crate::error::{AtPath, Doing, OPEN};
 use crate::{IngestError, Progress};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use trueup_core::dataset::BlockSums;
 
 /// A SHA-256 in lower-case hex.
@@ -15,32 +18,82 @@ fn hex(hasher: Sha256) -> String {
 }
 
 /// The checksum of a batch: of its inputs' checksums in ascending order, so that the order of the inputs does not matter.
-pub(crate) fn of_batch<'a>(
-    paths: impl IntoIterator<Item = &'a Path>,
-    progress: &dyn Progress,
-) -> Result<String, IngestError> {
-    let paths: Vec<&Path> = paths.into_iter().collect();
-    let mut sums: Vec<String> = paths.into_par_iter().map(|path| of_file(path, progress)).collect::<Result<_, _>>()?;
+pub(crate) enum BatchSum {
+    Known(String),
+    /// It is found while the inputs are read.
+    Pending(Pending),
+}
+
+/// A thread that reads the inputs; it gives up when this is dropped.
+pub(crate) struct Pending {
+    thread: JoinHandle<Result<String, IngestError>>,
+    _unwanted: SetOnDrop,
+}
+
+struct SetOnDrop(Arc<AtomicBool>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl BatchSum {
+    /// Reads the inputs at once.
+    pub(crate) fn of(paths: &[PathBuf], progress: &dyn Progress) -> Result<String, IngestError> {
+        let go_on = |length| {
+            progress.advance(length);
+            true
+        };
+        let sums = paths.par_iter().map(|path| of_file(path, &go_on)).collect::<Result<_, _>>()?;
+        Ok(of_sums(sums))
+    }
+
+    /// Reads the inputs while other things are done.
+    pub(crate) fn begin(paths: Vec<PathBuf>) -> Result<Self, IngestError> {
+        let unwanted = Arc::new(AtomicBool::new(false));
+        let seen = unwanted.clone();
+        let read = move || {
+            let sums = paths.iter().map(|path| of_file(path, &|_| !seen.load(Ordering::Relaxed)));
+            Ok(of_sums(sums.collect::<Result<_, _>>()?))
+        };
+        let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
+        Ok(Self::Pending(Pending { thread, _unwanted: SetOnDrop(unwanted) }))
+    }
+
+    /// The checksum in hex.
+    pub(crate) fn finish(self) -> Result<String, IngestError> {
+        match self {
+            Self::Known(sum) => Ok(sum),
+            Self::Pending(Pending { thread, .. }) => {
+                let failed = || io::Error::other("the thread that makes it has ended before its time");
+                thread.join().map_err(|_| failed()).doing("make the checksum of the inputs")?
+            }
+        }
+    }
+}
+
+fn of_sums(mut sums: Vec<String>) -> String {
     sums.sort_unstable();
     let mut hasher = Sha256::new();
     for sum in sums {
         hasher.update(sum.as_bytes());
         hasher.update(b"\n");
     }
-    Ok(hex(hasher))
+    hex(hasher)
 }
 
-fn of_file(path: &Path, progress: &dyn Progress) -> Result<String, IngestError> {
+/// `go_on` is told how many bytes were read, and says whether the others are wanted.
+fn of_file(path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
     let mut file = File::open(path).at(OPEN, path)?;
     let mut hasher = Sha256::new();
     let mut bytes = vec![0; 1 << 20];
     loop {
         let length = file.read(&mut bytes).at("read", path)?;
-        if length == 0 {
+        hasher.update(&bytes[..length]);
+        if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {
             return Ok(hex(hasher));
         }
-        hasher.update(&bytes[..length]);
-        progress.advance(u64::try_from(length).unwrap_or(u64::MAX));
     }
 }
 

@@ -176,7 +176,7 @@ impl Ingest {
             rejects: self.rejects.as_deref().map(Rejects::create).transpose()?,
             warnings: Vec::new(),
         };
-        let manifest = self.write(&plan, latest, &mut draft, &mut reading, &mut summary)?;
+        let manifest = self.write(plan, latest, &mut draft, &mut reading, &mut summary)?;
         if let Some(rejects) = reading.rejects {
             rejects.finish()?;
         }
@@ -209,7 +209,7 @@ impl Ingest {
     /// Writes the new files and gives back the manifest that is to name them.
     fn write(
         &self,
-        plan: &Plan,
+        plan: Plan,
         latest: Option<Manifest>,
         draft: &mut Draft,
         reading: &mut Reading<'_>,
@@ -253,7 +253,7 @@ impl Ingest {
         }
         manifest.version = draft.version();
         CREATED_BY.clone_into(&mut manifest.created_by);
-        manifest.batches.push(plan.batch(draft.version(), summary));
+        manifest.batches.push(plan.batch(draft.version(), summary)?);
         Ok(manifest)
     }
 }

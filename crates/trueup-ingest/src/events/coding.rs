@@ -158,8 +158,10 @@ fn values_of_texts<T>(texts: &StringArray, mut of_text: impl FnMut(&str) -> Opti
 fn of_rows<T: Copy + Default>(keys: &Int32Array, of_key: &[T], empty: T) -> Vec<T> {
     // A key that is not null is that of a text.
     let value = |key: i32| usize::try_from(key).ok().and_then(|key| of_key.get(key)).copied().unwrap_or_default();
-    if keys.null_count() == 0 {
-        return keys.values().iter().map(|key| value(*key)).collect();
+    let mut values: Vec<T> = keys.values().iter().map(|key| value(*key)).collect();
+    if let Some(filled) = keys.nulls() {
+        let rows = values.iter_mut().zip(filled);
+        rows.for_each(|(value, filled)| *value = if filled { *value } else { empty });
     }
-    keys.iter().map(|key| key.map_or(empty, value)).collect()
+    values
 }
