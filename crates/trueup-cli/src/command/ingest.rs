@@ -55,7 +55,7 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
 
-    /// Sort in about so much memory, such as 1GiB; the rest goes to disk
+    /// Aim at so much memory for events, such as 4GiB (by default 1GiB); what does not fit goes to disk meanwhile
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
 
