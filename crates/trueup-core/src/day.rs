@@ -74,6 +74,12 @@ impl Day {
         (date.year(), date.month()) == (other.year(), other.month())
     }
 
+    /// The calendar quarter that the day lies in; later ones are greater.
+    pub(crate) fn quarter(self) -> (i32, u32) {
+        let date = self.date();
+        (date.year(), date.month0() / 3)
+    }
+
     /// The next day, or `None` after the last.
     #[must_use]
     pub fn next(self) -> Option<Self> {
@@ -107,6 +113,8 @@ impl FromStr for Day {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
 
     #[test]
@@ -127,5 +135,13 @@ mod tests {
     #[test]
     fn weeks_start_on_monday() {
         assert_eq!("2026-11-22".parse::<Day>().map(|day| day.monday().to_string()), Ok("2026-11-16".to_owned()));
+    }
+
+    #[test]
+    fn quarters_are_of_three_months() {
+        let quarter = |text: &str| text.parse::<Day>().map(Day::quarter);
+        assert_eq!(quarter("2025-01-01"), quarter("2025-03-31"));
+        assert!(quarter("2025-03-31").unwrap() < quarter("2025-04-01").unwrap());
+        assert!(quarter("2024-12-31").unwrap() < quarter("2025-01-01").unwrap());
     }
 }

@@ -11,7 +11,11 @@ use arrow_schema::Schema;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::column::page::Page;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
+    ParquetStatisticsPolicy,
+};
+use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
 use std::fs::File;
@@ -177,16 +181,30 @@ pub(super) fn open_file(path: &Path) -> Result<File, DatasetError> {
     File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })
 }
 
-/// What a footer says, and the types of the columns, all of which are flat.
-fn decode_footer(footer: &Window) -> Result<(ParquetMetaData, Schema), ParquetError> {
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(footer)?;
-    let file = metadata.file_metadata();
-    let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
-    if schema.fields().len() != file.schema_descr().num_columns() {
+/// What a footer says, and the types of the columns, all of which are flat. Of the statistics only those that become [`Bounds`] are read:
+/// they are most of a footer.
+fn decode_footer(file: &Window) -> Result<(ParquetMetaData, Schema), ParquetError> {
+    let tail = file.len().saturating_sub(8);
+    let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
+    let footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
+    let columns = ParquetMetaDataReader::decode_schema(&footer)?;
+    let bounded: Vec<usize> =
+        (0..columns.num_columns()).filter(|leaf| BOUNDED.contains(&columns.column(*leaf).name())).collect();
+    let options = ParquetMetaDataOptions::new()
+        .with_schema(columns.clone())
+        .with_column_stats_policy(ParquetStatisticsPolicy::skip_except(&bounded))
+        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    let metadata = ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options))?;
+    let schema = parquet_to_arrow_schema(&columns, metadata.file_metadata().key_value_metadata())?;
+    if schema.fields().len() != columns.num_columns() {
         return Err(general("a column is not flat".to_owned()));
     }
     Ok((metadata, schema))
 }
+
+/// The columns whose statistics are read.
+const BOUNDED: [&str; 2] = ["account", "date"];
 
 /// The rows of each row group, as the footer counts them.
 fn row_counts(metadata: &ParquetMetaData) -> Result<Vec<u64>, ParquetError> {

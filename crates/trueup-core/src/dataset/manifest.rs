@@ -22,7 +22,7 @@ pub struct Manifest {
     /// Event files, each sorted by account, start date of the customer, customer, and the customer's own order; a customer lies
     /// in one row group of one file.
     pub events: Vec<DataFile>,
-    /// Spend files, sorted by account and date.
+    /// Spend files, sorted by calendar quarter, account and date.
     pub spend: Vec<DataFile>,
     /// Files of accounts; at most one.
     pub accounts: Vec<DataFile>,

@@ -60,11 +60,17 @@ fn a_run_is_of_one_customer() {
 
 #[test]
 fn spend_stands_in_order() {
-    for rows in [[(Some("b"), 20_000), (Some("a"), 20_000)], [(Some("a"), 20_001), (Some("a"), 20_000)]] {
+    let unordered = [
+        [(Some("b"), 20_000), (Some("a"), 20_000)],
+        [(Some("a"), 20_001), (Some("a"), 20_000)],
+        // Of a later quarter and an earlier one.
+        [(Some("a"), 20_100), (Some("b"), 20_000)],
+    ];
+    for rows in unordered {
         let mut place = Place::sound();
         place.spend(&rows);
         place.recommit();
-        let fault = "spend.parquet`, row group 0, row 1: the rows are not in the order of accounts and dates";
+        let fault = "spend.parquet`, row group 0, row 1: the rows are not in the order of quarters, accounts and dates";
         assert!(place.fault().ends_with(fault), "{}", place.fault());
     }
 }

@@ -34,7 +34,7 @@ impl Verification {
     /// an account's customers, and customers of one start date stand in order inside each file, customers numbered from 0 and their
     /// days in order; that no customer occurs twice in the dataset; and that the statistics of row groups, which let queries leave them
     /// unread, hold. The order of a customer's events of one day is not checked. Of spend: that every column decodes, and the order of
-    /// accounts and dates. Of accounts: that each row holds and none occurs twice. Of insights: that each line is a document, and their
+    /// calendar quarters, accounts and dates. Of accounts: that each row holds and none occurs twice. Of insights: that each line is a document, and their
     /// order.
     ///
     /// One row group is held at a time, and 16 bytes of every customer; two customers of which these are alike by chance (less

@@ -1,32 +1,32 @@
 //! The rows of a spend file.
 
 use super::Fault;
+use crate::Day;
 use crate::dataset::file::TableFile;
 use crate::plan::SpendProjection;
 use crate::scan::{Columns, SpendSplit};
 use std::sync::Arc;
 
-/// Checks that every column decodes, and the order of accounts and dates.
+type Quarter = (i32, u32);
+
+/// Checks that every column decodes, and the order of calendar quarters, accounts and dates.
 pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
-    let mut last: Option<(Arc<str>, u16)> = None;
+    let mut last: Option<(Quarter, Arc<str>, u16)> = None;
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true))?;
         let split = SpendSplit::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
-        for (row, day) in split.days.iter().enumerate() {
-            let (account, day) = (&split.accounts.texts[split.accounts.codes.get(row) as usize], *day);
-            if let Some((last_account, last_day)) = &mut last {
-                let unordered = (&*last_account, &*last_day) > (account, &day);
-                if unordered {
-                    return Err(Fault::at(file, row_group, row, "the rows are not in the order of accounts and dates"));
-                }
-                if !Arc::ptr_eq(last_account, account) {
-                    last_account.clone_from(account);
-                }
-                *last_day = day;
-            } else {
-                last = Some((account.clone(), day));
+        for (row, day) in split.days.iter().copied().enumerate() {
+            let account = &split.accounts.texts[split.accounts.codes.get(row) as usize];
+            let quarter = match &last {
+                Some((quarter, _, last_day)) if *last_day == day => *quarter,
+                _ => Day::from_number(day).quarter(),
+            };
+            if last.as_ref().is_some_and(|(last, key, last_day)| (last, key, last_day) > (&quarter, account, &day)) {
+                let fault = "the rows are not in the order of quarters, accounts and dates";
+                return Err(Fault::at(file, row_group, row, fault));
             }
+            last = Some((quarter, account.clone(), day));
         }
     }
     Ok(())

@@ -112,17 +112,20 @@ fn the_columns_are_those_that_are_stored() {
 }
 
 #[test]
-fn the_order_is_by_account_and_date_whatever_was_given() {
+fn the_order_is_by_quarter_account_and_date_whatever_was_given() {
     let given = table(vec![
-        (ACCOUNT, texts(&["b", "a", "a", "a", "a"])),
-        (DATE, texts(&["2025-01-01", "2025-01-02", "2025-01-01", "2025-01-01", "2025-01-01"])),
-        ("campaign", texts(&["", "", "z", "", "z"])),
-        ("clicks", texts(&["1", "2", "4", "3", "5"])),
+        (ACCOUNT, texts(&["b", "a", "a", "a", "a", "a", "c"])),
+        (
+            DATE,
+            texts(&["2025-01-01", "2025-01-02", "2025-01-01", "2025-01-01", "2025-01-01", "2025-04-01", "2024-12-31"]),
+        ),
+        ("campaign", texts(&["", "", "z", "", "z", "", ""])),
+        ("clicks", texts(&["1", "2", "4", "3", "5", "6", "7"])),
     ]);
     let stored = normalize(&given).batch;
     let sorted = sort_spend(&stored).unwrap();
-    assert_eq!(sorted.column(7).as_primitive::<Int64Type>().values(), &[3, 4, 5, 2, 1]);
-    let halves = [stored.slice(3, 2), stored.slice(0, 3)];
+    assert_eq!(sorted.column(7).as_primitive::<Int64Type>().values(), &[7, 3, 4, 5, 2, 1, 6]);
+    let halves = [stored.slice(3, 4), stored.slice(0, 3)];
     assert_eq!(sort_spend(&concat_spend(&halves).unwrap()).unwrap(), sorted);
     assert_eq!(sort_spend(&sorted).unwrap(), sorted);
     assert_eq!(sort_spend(&concat_spend(&[]).unwrap()).unwrap().num_rows(), 0);
