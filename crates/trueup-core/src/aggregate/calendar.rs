@@ -6,11 +6,16 @@ use crate::plan::{Origin, Plan, RowTest};
 use crate::scan::Dictionary;
 use std::sync::Arc;
 
+/// Stands for the sub-range of a day outside the range; there are fewer.
+pub(crate) const OUTSIDE: u32 = u32::MAX;
+
 /// Tables by day of the range, counted from its start.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     start: u16,
-    sub_ranges: Vec<u32>,
+    end: u16,
+    /// Per day, its sub-range and the last day of that.
+    sub_ranges: Vec<(u32, u16)>,
     /// Only what the query reads.
     dates: Option<DayTable>,
     weeks: Option<DayTable>,
@@ -50,10 +55,11 @@ impl Calendar {
         };
         let mut sub_ranges = Vec::with_capacity(plan.range.days() as usize);
         for (number, part) in (0_u32..).zip(&plan.sub_ranges) {
-            sub_ranges.resize(sub_ranges.len() + part.days() as usize, number);
+            sub_ranges.resize(sub_ranges.len() + part.days() as usize, (number, part.end.number()));
         }
         Self {
             start,
+            end,
             sub_ranges,
             dates: table(Computed::Date, |day| day.to_string()),
             weeks: table(Computed::Week, |day| day.monday().to_string()),
@@ -61,27 +67,21 @@ impl Calendar {
         }
     }
 
-    /// The number of the range's first day.
-    pub(crate) const fn start(&self) -> u16 {
-        self.start
+    /// The number of the sub-range that holds a day, and its last day; or [`OUTSIDE`] and the last day before the range.
+    #[inline]
+    pub(crate) fn sub_range(&self, day: u16) -> (u32, u16) {
+        // Days before the range are far behind its end here.
+        let found = self.sub_ranges.get(usize::from(day.wrapping_sub(self.start)));
+        found.copied().unwrap_or((OUTSIDE, self.start.saturating_sub(1)))
     }
 
-    /// How many days the range has.
-    pub(crate) fn days(&self) -> usize {
-        self.sub_ranges.len()
-    }
-
-    /// The number of the sub-range that holds a day of the range.
-    pub(crate) fn sub_range(&self, day: u16) -> u32 {
-        self.sub_ranges[self.offset(day)]
-    }
-
-    /// The number of the sub-range that holds the day so many days after the range's start.
-    pub(crate) fn sub_range_at(&self, offset: u16) -> u32 {
-        self.sub_ranges[usize::from(offset)]
+    /// The number of the range's last day.
+    pub(crate) const fn end(&self) -> u16 {
+        self.end
     }
 
     /// How many days after the range's start a day of the range is.
+    #[inline]
     pub(crate) fn offset(&self, day: u16) -> usize {
         usize::from(day - self.start)
     }

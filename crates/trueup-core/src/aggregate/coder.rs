@@ -148,15 +148,14 @@ impl<'a> Coder<'a> {
             Values::Day(context, table) => {
                 codes.extend(events.map(|event| table.codes[context.calendar.offset(split.days[event])]));
             }
-            Values::State => codes.extend(units.segments().map(|segment| u32::from(segment.state))),
+            Values::State => codes.extend(units.cuts().map(|(_, cut)| u32::from(cut.state))),
             Values::Stage => {
                 let histories = split.histories.events();
                 codes.extend(events.map(|event| u32::from(Histories::stage(histories[event]))));
             }
             Values::IsLast => {
-                // Units are rows: the dimension differs inside a segment.
-                let rows = (0_u32..).zip(units.segments());
-                codes.extend(rows.map(|(row, segment)| u32::from(segment.state_row == row)));
+                let state_rows = units.cuts().map(|(segment, cut)| segment + cut.state_row);
+                codes.extend(units.events.iter().zip(state_rows).map(|(event, state)| u32::from(*event == state)));
             }
             Values::OpportunityBooked => {
                 let met = split.histories.met();

@@ -2,6 +2,7 @@
 
 use crate::dictionary::Measure;
 use crate::scan::{Histories, stage};
+use std::ops::Add;
 
 /// Facts of a row, one bit each; a count of rows is the number of rows with its bit.
 pub(crate) type Facts = u32;
@@ -15,7 +16,7 @@ pub(crate) const BANKS: usize = 3;
 /// The bank of facts that only state rows have.
 pub(crate) const STATE_BANK: usize = 2;
 
-/// What a row adds to a bank: 0 or 1 for each count. Sums of so many rows as a chunk has fit too.
+/// What a row adds to a bank, 0 or 1 for each count, or a few rows together.
 pub(crate) type Lanes = [u16; LANES];
 
 /// The place of a measure that counts rows, over all banks.
@@ -49,8 +50,19 @@ static LANES_OF: [Lanes; 256] = {
 };
 
 /// What a row with these facts of a bank adds to it.
+#[inline]
 pub(crate) fn lanes(byte: u8) -> &'static Lanes {
     &LANES_OF[usize::from(byte)]
+}
+
+/// Adds to lanes, all at once: what goes to memory one by one is added one by one.
+#[inline]
+pub(crate) fn add<T: Copy + Add<Output = T>>(sums: &mut [T; LANES], more: &[T; LANES]) {
+    let mut all = *sums;
+    for lane in 0..LANES {
+        all[lane] = all[lane] + more[lane];
+    }
+    *sums = all;
 }
 
 /// Bits by stage that a customer may have met.
@@ -72,6 +84,7 @@ static FACTS: [u16; Histories::EVENT_VALUES * MET_VALUES] = {
 };
 
 /// The facts of a row, grades apart: `event` as [`Histories::events`] has it, `met` as [`Histories::met`] has it.
+#[inline]
 pub(crate) fn row_facts(event: u8, met: u8) -> u16 {
     FACTS[usize::from(event) * MET_VALUES + usize::from(met)]
 }
@@ -117,13 +130,15 @@ pub(crate) fn grade(label: &str) -> u16 {
     u16::from_le_bytes([low, high])
 }
 
-/// The bits of the last bank that a state row has by its segment's state and the stages met in it.
-pub(crate) const fn state_facts(state: u8, met: u8) -> u8 {
+/// The bits of the last bank that a segment has, by its state and the stages met in it, but for those of other columns and of
+/// groups.
+pub(crate) const fn state_facts(state: u8, met: u8, canceled_after_booking: bool) -> u8 {
     let paying = state == stage::SOLD || state == stage::CLOSED;
     state_bit(Measure::Customers, true)
         | state_bit(Measure::PayingCustomers, paying)
-        | state_bit(Measure::CanceledCustomers, met >> stage::CANCELED & 1 == 1)
         | state_bit(Measure::BookedCustomers, met >> stage::BOOKED & 1 == 1)
+        | state_bit(Measure::CanceledCustomers, met >> stage::CANCELED & 1 == 1)
+        | state_bit(Measure::CanceledAfterBooking, canceled_after_booking)
 }
 
 /// The bit of a measure in the last bank, if it counts.

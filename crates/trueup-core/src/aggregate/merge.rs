@@ -82,6 +82,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 impl Translation {
     /// The shared code of a code of `texts`.
+    #[inline]
     pub(crate) fn code(&mut self, code: u32, texts: &[Arc<str>], interner: &mut Interner) -> u32 {
         let at = code as usize;
         match self.0.get(at) {

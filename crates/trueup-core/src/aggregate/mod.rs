@@ -1,18 +1,21 @@
 //! Columns to state per group, customer by customer, and the merging of such states.
 //!
-//! A split is read in chunks of whole customers: `rows` finds each customer's state in each sub-range, `coder` turns dimensions to codes,
-//! `mask` holds the filter against rows or, where they do not differ inside a segment, against segments (`units`), `groups` numbers the
-//! combinations, `facts` says what a row counts for, `state` adds up; `merge` joins what several threads have gathered.
+//! A split, to which `bound` binds the query, is read in chunks of whole customers. `segments` cuts them by sub-range, `cuts` tells what each
+//! segment counts for, by the `facts` of its rows. `coder` turns dimensions to codes, `mask` holds the filter against rows or, where they do
+//! not differ inside a segment, against segments (`units`), `groups` numbers the combinations, `state` adds up; `merge` joins what several
+//! threads have gathered.
 
+mod bound;
 mod calendar;
 mod coder;
 mod condition;
+mod cuts;
 mod events;
 mod facts;
 mod groups;
 mod mask;
 mod merge;
-mod rows;
+mod segments;
 mod spend;
 mod state;
 mod units;

@@ -55,7 +55,7 @@ pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> Spen
     for (place, (_, texts)) in coded.iter().enumerate() {
         groups.expect(place + 1, texts.len());
     }
-    let sub_ranges: Vec<u32> = rows.iter().map(|row| context.calendar.sub_range(split.days[*row as usize])).collect();
+    let sub_ranges: Vec<u32> = rows.iter().map(|row| context.calendar.sub_range(split.days[*row as usize]).0).collect();
     let keys: Vec<&[u32]> =
         std::iter::once(&sub_ranges).chain(coded.iter().map(|(codes, _)| codes)).map(Vec::as_slice).collect();
     let mut slots = Vec::new();

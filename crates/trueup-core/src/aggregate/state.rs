@@ -1,6 +1,6 @@
 //! State per group: columns indexed by the group's number.
 
-use super::facts::{BANKS, LANES, Lanes, lane};
+use super::facts::{BANKS, LANES, Lanes, add, lane};
 use crate::dictionary::{Measure, MeasureKind};
 use hashbrown::HashSet;
 
@@ -51,7 +51,10 @@ impl MeasureLayout {
     }
 }
 
-/// What has been gathered per group. A slot is one more than the number of its group: the slot 0 takes what is of no group.
+/// Slots come in runs if one is so many times the same as the next, on average.
+const RUN: usize = 4;
+
+/// What has been gathered per group. A slot is one more than the number of its group.
 #[derive(Debug)]
 pub(crate) struct State {
     /// Counts by slot, of the banks of which any count is gathered.
@@ -60,8 +63,10 @@ pub(crate) struct State {
     carried: [Vec<[u64; LANES]>; BANKS],
     /// Rows that have been counted since anything was carried.
     counted: u32,
+    /// Whether slots come in runs.
+    in_runs: bool,
     money: Vec<i128>,
-    /// The sums of money of a slot, and one that takes what is not gathered.
+    /// The sums of money of a slot.
     money_width: usize,
     /// Group and code of an agent.
     pub(crate) agents: HashSet<(u32, u32)>,
@@ -73,8 +78,9 @@ impl State {
             banks: std::array::from_fn(|bank| layout.has_bank(bank).then(Vec::new)),
             carried: Default::default(),
             counted: 0,
+            in_runs: false,
             money: Vec::new(),
-            money_width: if layout.money.is_empty() { 0 } else { layout.money.len() + 1 },
+            money_width: layout.money.len(),
             agents: HashSet::new(),
         };
         state.grow(0);
@@ -99,6 +105,13 @@ impl State {
         });
     }
 
+    /// Looks at the slots that are counted next: where the same one comes again and again, as it does where groups follow time or accounts,
+    /// what it gets is added up before it goes there, since an addition would wait for the one before.
+    pub(crate) fn expect_slots(&mut self, slots: &[u32]) {
+        let changes = slots.iter().zip(slots.iter().skip(1)).filter(|(slot, next)| slot != next).count();
+        self.in_runs = changes * RUN < slots.len();
+    }
+
     fn carry(&mut self) {
         for (bank, carried) in self.banks.iter_mut().zip(&mut self.carried) {
             let Some(bank) = bank else { continue };
@@ -109,25 +122,28 @@ impl State {
         }
     }
 
-    /// Whether a count of a bank is gathered.
-    pub(crate) const fn has_bank(&self, bank: usize) -> bool {
-        self.banks[bank].is_some()
-    }
-
-    /// Adds to the counts of a bank: for each slot, the lanes of a row's facts, or of several rows'.
-    pub(crate) fn count(&mut self, bank: usize, rows: impl Iterator<Item = (u32, Lanes)>) {
+    /// Adds to the counts of a bank, if any is gathered: for each slot, the lanes of a row's facts, or of several rows'.
+    pub(crate) fn count<'a>(&mut self, bank: usize, rows: impl Iterator<Item = (u32, &'a Lanes)>) {
         let Some(bank) = &mut self.banks[bank] else { return };
-        for (slot, lanes) in rows {
-            add(&mut bank[slot as usize], &lanes);
+        if !self.in_runs {
+            for (slot, lanes) in rows {
+                add(&mut bank[slot as usize], &lanes.map(u32::from));
+            }
+            return;
         }
-    }
-
-    /// Where money goes that is not gathered.
-    pub(crate) const fn no_money_place(&self) -> usize {
-        self.money_width.saturating_sub(1)
+        let (mut open, mut sums) = (0, [0; LANES]);
+        for (slot, lanes) in rows {
+            if slot != open {
+                add(&mut bank[open as usize], &sums);
+                (open, sums) = (slot, [0; LANES]);
+            }
+            add(&mut sums, &lanes.map(u32::from));
+        }
+        add(&mut bank[open as usize], &sums);
     }
 
     /// Adds money to the sum at `place` of the layout.
+    #[inline]
     pub(crate) fn add_money(&mut self, slot: u32, place: usize, micros: i128) {
         self.money[slot as usize * self.money_width + place] += micros;
     }
@@ -164,13 +180,6 @@ impl State {
     }
 }
 
-/// By place, since a loop over two iterators is not unrolled.
-fn add(counts: &mut [u32; LANES], lanes: &Lanes) {
-    for lane in 0..LANES {
-        counts[lane] += u32::from(lanes[lane]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +195,7 @@ mod tests {
         }
         state.expect_rows(1);
         let [byte, ..] = fact(Measure::Leads).to_le_bytes();
-        state.count(0, std::iter::once((1, *lanes(byte))));
+        state.count(0, std::iter::once((1, lanes(byte))));
         assert_eq!(state.count_of(0, Measure::Leads), 1 << 32);
         let mut sum = State::new(&MeasureLayout::new(&[Measure::Leads]));
         sum.grow(1);

@@ -1,6 +1,7 @@
 //! What is grouped and filtered: rows, or whole segments where all their rows have the same values.
 
-use super::rows::{Rows, Segment};
+use super::cuts::Cut;
+use super::segments::{Rows, Segments};
 
 /// What a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,45 +13,48 @@ pub(crate) enum Grain {
 /// Units, column by column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units<'a> {
-    pub(crate) grain: Grain,
     /// The event in the split; of a segment, its first.
     pub(crate) events: &'a [u32],
     /// The customer in the split.
     pub(crate) customers: &'a [u32],
-    rows: &'a Rows,
-}
-
-/// The first events of segments, and their customers.
-#[derive(Debug, Default)]
-pub(crate) struct Heads {
-    events: Vec<u32>,
-    customers: Vec<u32>,
+    /// Of rows, their segments.
+    rows: Option<&'a [u32]>,
+    segments: &'a Segments,
+    cuts: &'a [&'a Cut],
 }
 
 impl<'a> Units<'a> {
-    /// The rows themselves, or their segments, whose heads are put into `heads`.
-    pub(crate) fn new(grain: Grain, rows: &'a Rows, heads: &'a mut Heads) -> Self {
+    pub(crate) fn new(grain: Grain, segments: &'a Segments, rows: &'a Rows, cuts: &'a [&'a Cut]) -> Self {
         match grain {
-            Grain::Row => Self { grain, events: &rows.events, customers: &rows.customers, rows },
+            Grain::Row => {
+                Self { events: &rows.events, customers: &rows.customers, rows: Some(&rows.segments), segments, cuts }
+            }
             Grain::Segment => {
-                let firsts = || rows.found.all.iter().map(|segment| segment.first as usize);
-                heads.events.clear();
-                heads.events.extend(firsts().map(|row| rows.events[row]));
-                heads.customers.clear();
-                heads.customers.extend(firsts().map(|row| rows.customers[row]));
-                Self { grain, events: &heads.events, customers: &heads.customers, rows }
+                Self { events: &segments.events, customers: &segments.customers, rows: None, segments, cuts }
             }
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.events.len()
     }
 
     /// The segment of each unit.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = &'a Segment> {
-        let (all, rows) = (&self.rows.found.all, &self.rows.segments);
-        let is_row = self.grain == Grain::Row;
-        (0..self.len()).map(move |unit| if is_row { &all[rows[unit] as usize] } else { &all[unit] })
+    fn places(self) -> impl Iterator<Item = usize> + 'a {
+        (0..self.len()).map(move |unit| self.rows.map_or(unit, |rows| rows[unit] as usize))
+    }
+
+    /// For each unit, the first event of its segment, and what that counts for.
+    pub(crate) fn cuts(self) -> impl Iterator<Item = (u32, &'a Cut)> {
+        self.places().map(move |place| (self.segments.events[place], self.cuts[place]))
+    }
+
+    /// Writes the sub-range of each unit to `sub_ranges`.
+    pub(crate) fn sub_ranges(self, sub_ranges: &mut Vec<u32>) {
+        sub_ranges.clear();
+        match self.rows {
+            None => sub_ranges.extend_from_slice(&self.segments.sub_ranges),
+            Some(rows) => sub_ranges.extend(rows.iter().map(|segment| self.segments.sub_ranges[*segment as usize])),
+        }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) enum Amounts {
 }
 
 /// Stands for null among multiples.
-pub(crate) const NO_MULTIPLE: i32 = i32::MIN;
+const NO_MULTIPLE: i32 = i32::MIN;
 
 /// Amounts are multiples of these, in millionths, where they allow: whole units, hundredths.
 const UNITS: [i64; 2] = [1_000_000, 10_000];
@@ -32,6 +32,7 @@ impl Amounts {
     }
 
     /// The amount of an event in millionths.
+    #[inline]
     pub(crate) fn get(&self, event: usize) -> Option<i64> {
         match self {
             Self::Narrow { unit, multiples } => Some(multiples[event])

@@ -33,6 +33,15 @@ impl Codes {
         }
     }
 
+    /// Where another code follows, and the end of all.
+    pub(super) fn ends_of_stretches(&self) -> Vec<usize> {
+        match self {
+            Self::Byte(codes) => ends_of_stretches(codes),
+            Self::Short(codes) => ends_of_stretches(codes),
+            Self::Word(codes) => ends_of_stretches(codes),
+        }
+    }
+
     /// Whether the code occurs.
     pub(super) fn contain(&self, code: u8) -> bool {
         match self {
@@ -42,6 +51,7 @@ impl Codes {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> u32 {
         match self {
             Self::Byte(codes) => u32::from(codes[at]),
@@ -59,15 +69,6 @@ impl Codes {
         }
     }
 
-    /// The number of codes.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Byte(codes) => codes.len(),
-            Self::Short(codes) => codes.len(),
-            Self::Word(codes) => codes.len(),
-        }
-    }
-
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         match self {
@@ -82,6 +83,15 @@ impl Default for Codes {
     fn default() -> Self {
         Self::Byte(Vec::new())
     }
+}
+
+fn ends_of_stretches<T: PartialEq>(codes: &[T]) -> Vec<usize> {
+    let mut end = 0;
+    let stretches = codes.chunk_by(PartialEq::eq).map(|stretch| {
+        end += stretch.len();
+        end
+    });
+    stretches.collect()
 }
 
 fn per_customer<T: Copy + PartialEq>(codes: &[T], offsets: &[u32]) -> Option<Vec<T>> {

@@ -1,6 +1,7 @@
 //! The stages that events and customers reach.
 
 use super::Runs;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// Codes of the funnel's stages.
@@ -24,6 +25,71 @@ pub(crate) struct Histories {
     events: Vec<u8>,
     /// Per customer, a bit by stage: those that occur.
     met: Vec<u8>,
+    /// Per customer, its shape.
+    shapes: Vec<Shape>,
+}
+
+/// The stages of a whole history in order, as a number: that which has them as its digits, of base six and counted from one, the first
+/// stage before the others. Histories of more events than have a number in 16 bits, which are few, have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape(u16);
+
+/// The base of a shape's number.
+#[expect(clippy::cast_possible_truncation, reason = "there are six stages")]
+const BASE: u32 = stage::COUNT as u32;
+
+impl Shape {
+    /// How many events a history with a shape has at most.
+    const EVENTS: usize = 6;
+    /// No shape.
+    const NONE: Self = Self(0);
+    /// How many shapes there are, none included.
+    pub(crate) const COUNT: usize = {
+        let (mut count, mut of_length, mut length) = (1, 1, 0);
+        while length < Self::EVENTS {
+            of_length *= stage::COUNT;
+            count += of_length;
+            length += 1;
+        }
+        count
+    };
+
+    /// The shape of a history that a number was found for, if it has so many events.
+    #[expect(clippy::cast_possible_truncation, reason = "the numbers of so many events fit")]
+    const fn of(number: u32, events: usize) -> Self {
+        if events <= Self::EVENTS { Self(number as u16) } else { Self::NONE }
+    }
+
+    /// Whether it is one.
+    pub(crate) fn is_some(self) -> bool {
+        self != Self::NONE
+    }
+
+    /// Where it stands among all.
+    #[inline]
+    pub(crate) fn number(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The stages.
+    fn stages(self) -> Vec<u8> {
+        let mut stages = Vec::new();
+        let mut number = u32::from(self.0);
+        while let Some(rest) = number.checked_sub(1) {
+            stages.extend(u8::try_from(rest % BASE));
+            number = rest / BASE;
+        }
+        stages.reverse();
+        stages
+    }
+
+    /// Events of such a history, as [`Histories::events`] has them, and the stages that occur, as [`Histories::met`] has them.
+    pub(crate) fn history(self) -> (Vec<u8>, u8) {
+        let stages = self.stages();
+        let ends = [0, u32::try_from(stages.len()).unwrap_or(u32::MAX)];
+        let Histories { events, met, .. } = Histories::of(stages, &ends);
+        (events, met.into_iter().fold(0, |all, met| all | met))
+    }
 }
 
 impl Histories {
@@ -37,19 +103,32 @@ impl Histories {
     pub(crate) const EVENT_VALUES: usize = 0b10_0000;
 
     /// `stages` are the codes of the events' stages.
-    pub(crate) fn new(mut stages: Vec<u8>, runs: &Runs) -> Self {
-        let mut met = Vec::with_capacity(runs.len());
-        for customer in 0..runs.len() {
-            let mut before = 0_u8;
-            for event in &mut stages[runs.events(customer)] {
-                let bit = 1 << *event;
-                *event |= if before & bit == 0 { Self::FIRST_OF_STAGE } else { 0 };
-                *event |= if before == 0 { Self::FIRST } else { 0 };
-                before |= bit;
-            }
-            met.push(before);
+    pub(crate) fn new(stages: Vec<u8>, runs: &Runs) -> Self {
+        Self::of(stages, runs.offsets())
+    }
+
+    /// Customer `i` has the events from `offsets[i]` to `offsets[i + 1]`. All are gone through as one: how many a customer has is as good
+    /// as random to a processor.
+    fn of(mut stages: Vec<u8>, offsets: &[u32]) -> Self {
+        let customers = offsets.len() - 1;
+        let (mut met, mut shapes) = (vec![0; customers], vec![Shape::NONE; customers]);
+        let (mut next, mut before, mut number, mut events) = (0, 0_u8, 0_u32, 0_usize);
+        for (at, event) in (0_u32..).zip(&mut stages) {
+            let is_first = offsets[next] == at;
+            next += usize::from(is_first);
+            before = select_unpredictable(is_first, 0, before);
+            number = select_unpredictable(is_first, 0, number);
+            events = select_unpredictable(is_first, 0, events) + 1;
+            let bit = 1 << *event;
+            number = number.wrapping_mul(BASE).wrapping_add(u32::from(*event) + 1);
+            *event |= select_unpredictable(before & bit == 0, Self::FIRST_OF_STAGE, 0);
+            *event |= select_unpredictable(is_first, Self::FIRST, 0);
+            before |= bit;
+            // The last event of a customer leaves what is true of all.
+            met[next - 1] = before;
+            shapes[next - 1] = Shape::of(number, events);
         }
-        Self { events: stages, met }
+        Self { events: stages, met, shapes }
     }
 
     /// Per event, a value of which the functions below tell more.
@@ -60,6 +139,11 @@ impl Histories {
     /// Per customer, a bit by stage: those that ever occur.
     pub(crate) fn met(&self) -> &[u8] {
         &self.met
+    }
+
+    /// Per customer, the shape of its history.
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes
     }
 
     /// The code of an event's stage.
@@ -85,6 +169,58 @@ impl Histories {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.events.len() + self.met.len()
+        self.events.len() + self.met.len() + size_of_val(&*self.shapes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The histories of customers with these stages.
+    fn histories(customers: &[Vec<u8>]) -> Histories {
+        let mut offsets = vec![0];
+        for stages in customers {
+            offsets.push(offsets.last().unwrap() + u32::try_from(stages.len()).unwrap());
+        }
+        Histories::of(customers.concat(), &offsets)
+    }
+
+    #[test]
+    fn a_shape_is_its_stages() {
+        let mut known = vec![Vec::new()];
+        let mut customers = Vec::new();
+        for _ in 0..Shape::EVENTS {
+            known = known.iter().flat_map(|stages| (0..6).map(|stage| [&**stages, &[stage]].concat())).collect();
+            customers.extend(known.clone());
+        }
+        let histories = histories(&customers);
+        let shapes: BTreeSet<usize> = histories.shapes().iter().map(|shape| shape.number()).collect();
+        assert_eq!((shapes.len(), shapes.last()), (Shape::COUNT - 1, Some(&(Shape::COUNT - 1))));
+        for (shape, stages) in histories.shapes().iter().zip(customers) {
+            assert_eq!(shape.stages(), stages);
+        }
+    }
+
+    #[test]
+    fn long_histories_have_no_shape() {
+        let shapes = histories(&[vec![0; 7], vec![1], vec![5; 40], vec![5; 6]]);
+        let known: Vec<_> = shapes.shapes().iter().map(|shape| shape.is_some()).collect();
+        assert_eq!(known, [false, true, false, true]);
+    }
+
+    #[test]
+    fn first_events_are_marked() {
+        let (events, met) = histories(&[vec![0, 1, 0, 5]]).shapes()[0].history();
+        assert_eq!(events.iter().map(|event| Histories::stage(*event)).collect::<Vec<_>>(), [0, 1, 0, 5]);
+        assert_eq!(
+            events.iter().map(|event| Histories::is_first(*event)).collect::<Vec<_>>(),
+            [true, false, false, false]
+        );
+        let first_of_stage: Vec<_> = events.iter().map(|event| Histories::is_first_of_stage(*event)).collect();
+        assert_eq!((first_of_stage, met), (vec![true, true, false, true], 0b10_0011));
     }
 }

@@ -14,14 +14,14 @@ mod spend;
 mod text;
 mod values;
 
-pub(crate) use amounts::{Amounts, NO_MULTIPLE};
+pub(crate) use amounts::Amounts;
 pub(crate) use codes::Codes;
 pub(crate) use columns::Columns;
 pub(crate) use decode::customer_numbers;
 pub(crate) use encoding::{Chunk, StoredRows};
 pub(crate) use fault::ColumnFault;
-pub(crate) use history::{Histories, stage};
-pub(crate) use runs::{Block, Runs};
+pub(crate) use history::{Histories, Shape, stage};
+pub(crate) use runs::{BLOCK_EVENTS, Block, Runs};
 pub(crate) use source::Source;
 pub(crate) use spend::SpendSplit;
 pub(crate) use text::{CodedTexts, Dictionary, TextColumn};

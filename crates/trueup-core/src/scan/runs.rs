@@ -26,8 +26,8 @@ pub(crate) struct Block {
     pub(crate) last_day: u16,
 }
 
-/// The events that a block has, unless it is a single customer with more.
-const BLOCK_EVENTS: usize = 256;
+/// The events that a block has at most, unless it is a single customer with more.
+pub(crate) const BLOCK_EVENTS: usize = 256;
 
 impl Runs {
     /// Customer `i` is the events from `offsets[i]` to `offsets[i + 1]`, of the account `accounts[i]`; each has one event at least, and
@@ -63,8 +63,14 @@ impl Runs {
     }
 
     /// The events of a customer.
+    #[inline]
     pub(crate) fn events(&self, customer: usize) -> Range<usize> {
         self.offsets[customer] as usize..self.offsets[customer + 1] as usize
+    }
+
+    /// Where each of consecutive customers begins, and where the last of them ends.
+    pub(crate) fn ends(&self, customers: &Range<usize>) -> &[u32] {
+        &self.offsets[customers.start..=customers.end]
     }
 
     /// The events of consecutive customers.
@@ -107,25 +113,22 @@ impl Default for Runs {
 }
 
 fn blocks(offsets: &[u32], accounts: &Codes, days: &[u16]) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut events_left = 0;
-    for customer in 0..accounts.len() {
-        let account = accounts.get(customer);
-        let days = &days[offsets[customer] as usize..offsets[customer + 1] as usize];
-        // A customer has at least one event.
-        let (Some(first_day), Some(last_day)) = (days.first().copied(), days.last().copied()) else { continue };
-        match blocks.last_mut() {
-            Some(block) if block.account == account && events_left >= days.len() => {
-                block.customers.end = customer + 1;
-                block.first_day = block.first_day.min(first_day);
-                block.last_day = block.last_day.max(last_day);
-            }
-            _ => {
-                blocks.push(Block { customers: customer..customer + 1, account, first_day, last_day });
-                events_left = BLOCK_EVENTS;
+    let mut blocks = Vec::with_capacity(days.len() / (BLOCK_EVENTS / 2));
+    let mut start = 0;
+    for end in accounts.ends_of_stretches() {
+        let account = accounts.get(start);
+        while start < end {
+            let full = offsets[start] as usize + BLOCK_EVENTS;
+            let fitting = offsets[start + 1..=end].iter().take_while(|offset| **offset as usize <= full).count();
+            let customers = start..start + fitting.max(1);
+            start = customers.end;
+            let starts = offsets[customers.clone()].iter().map(|first| days[*first as usize]);
+            // The event before the one with which the next customer begins.
+            let ends = offsets[customers.start + 1..=customers.end].iter().map(|next| days[*next as usize - 1]);
+            if let (Some(first_day), Some(last_day)) = (starts.min(), ends.max()) {
+                blocks.push(Block { customers, account, first_day, last_day });
             }
         }
-        events_left = events_left.saturating_sub(days.len());
     }
     blocks
 }

@@ -31,6 +31,7 @@ impl TextColumn {
     }
 
     /// The code of an event.
+    #[inline]
     pub(crate) fn code(&self, customer: usize, event: usize) -> u32 {
         self.codes.get(if self.per_customer { customer } else { event })
     }

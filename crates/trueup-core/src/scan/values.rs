@@ -63,13 +63,12 @@ impl<'a> Rows<'a> {
                 Filled::Some(rows) => {
                     met.clear();
                     places.expand(filled.values(), &table, &mut met)?;
-                    // Rows behind the last value look at it, though they do not take it.
-                    met.push(none);
+                    // Every row looks at the next value, whether it takes it or not: a branch would be guessed wrong too often.
                     let mut next = 0;
                     expanded.extend(rows.iter().map(|filled| {
-                        let value = if *filled { met[next] } else { none };
+                        let value = met.get(next).copied().unwrap_or(none);
                         next += usize::from(*filled);
-                        value
+                        if *filled { value } else { none }
                     }));
                 }
             }

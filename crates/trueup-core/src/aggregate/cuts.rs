@@ -1,0 +1,134 @@
+//! What segments count for.
+//!
+//! A segment is a cut out of its customer's history. Most histories are short, and so there are few of them: what each cut out of one counts
+//! for is found when it is first met, and looked up from then on.
+
+use super::facts::{BANKS, LANES, Lanes, STATE_BANK, add, lanes, row_facts, state_facts};
+use super::segments::Chunk;
+use crate::scan::{Histories, Shape, Split, stage};
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+/// What a segment counts for, whatever the columns are that a query reads beside it.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Cut {
+    /// What it adds to each bank. Its rows, in all banks but the last, only if there are at most [`MOST_ROWS`].
+    pub(crate) counts: [Lanes; BANKS],
+    /// The state row, the last row in the state, counted from the segment's first.
+    pub(crate) state_row: u32,
+    /// The first row that no cancellation or further stage has undone, counted likewise.
+    pub(crate) live_from: u32,
+    /// The furthest stage that no cancellation undid, or canceled.
+    pub(crate) state: u8,
+}
+
+/// The most rows that lanes can count.
+pub(crate) const MOST_ROWS: u32 = u16::MAX as u32;
+
+/// By stage: how far it is, cancellations being no way at all.
+#[expect(clippy::cast_possible_truncation, reason = "there are six stages")]
+const RANKS: [u8; 8] = {
+    let mut ranks = [0; 8];
+    let mut code = 0;
+    while code < stage::COUNT {
+        ranks[code] = if code == stage::CANCELED as usize { 0 } else { code as u8 + 1 };
+        code += 1;
+    }
+    ranks
+};
+
+impl Cut {
+    /// The cut that has the `rows` of a customer's history, whose events and stages are as [`Histories`] has them.
+    ///
+    /// The state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows closed work,
+    /// which is never undone. What was live before no longer is then.
+    fn new(history: &[u8], met: u8, rows: Range<usize>) -> Self {
+        const CLOSED: u8 = RANKS[stage::CLOSED as usize];
+        let mut cut = Self::default();
+        let (mut furthest, mut met_here, mut booked) = (0, 0_u8, None);
+        for (row, event) in (0..).zip(&history[rows.clone()]) {
+            let stage = Histories::stage(*event);
+            let rank = RANKS[usize::from(stage)];
+            let cancels = stage == stage::CANCELED && furthest != CLOSED;
+            if row == 0 || rank > furthest || cancels {
+                (furthest, cut.live_from, cut.state) = (rank, row, stage);
+            }
+            if rank == furthest {
+                cut.state_row = row;
+            }
+            if stage == stage::BOOKED && booked.is_none() {
+                booked = Some(rows.start + row as usize);
+            }
+            met_here |= 1 << stage;
+        }
+        let is_canceled = |event: &u8| Histories::stage(*event) == stage::CANCELED;
+        let canceled_after = booked.is_some_and(|booked| history[booked..].iter().any(is_canceled));
+        cut.counts[STATE_BANK] = *lanes(state_facts(cut.state, met_here, canceled_after));
+        if rows.len() <= MOST_ROWS as usize {
+            for event in &history[rows] {
+                for (counts, facts) in cut.counts.iter_mut().zip(row_facts(*event, met).to_le_bytes()) {
+                    add(counts, lanes(facts));
+                }
+            }
+        }
+        cut
+    }
+}
+
+/// Stands where another takes its place.
+static NO_CUT: Cut = Cut { counts: [[0; LANES]; BANKS], state_row: 0, live_from: 0, state: 0 };
+
+/// By the number of a shape, its cuts: of so many rows, by how many rows are before them; found when they are first asked for.
+#[derive(Debug)]
+pub(crate) struct Known(Box<[OnceLock<Box<[Cut]>>]>);
+
+/// What is known of shapes, for all queries.
+pub(crate) fn known() -> &'static Known {
+    static KNOWN: LazyLock<Known> =
+        LazyLock::new(|| Known(std::iter::repeat_with(OnceLock::new).take(Shape::COUNT).collect()));
+    &KNOWN
+}
+
+impl Known {
+    /// The cut that is a whole history of so many events, if it is known already.
+    #[inline]
+    pub(crate) fn whole(&self, shape: Shape, events: u32) -> Option<&Cut> {
+        self.0[shape.number()].get()?.get(events as usize - 1)
+    }
+
+    /// The cut of rows out of a history that has a shape.
+    fn get(&self, shape: Shape, rows: Range<usize>, events: usize) -> &Cut {
+        &self.0[shape.number()].get_or_init(|| all(shape))[rows.start * events + rows.len() - 1]
+    }
+}
+
+/// All cuts out of a history; those that end before they begin are of no meaning.
+fn all(shape: Shape) -> Box<[Cut]> {
+    let (history, met) = shape.history();
+    let starts = 0..history.len();
+    let cuts = starts.flat_map(|start| (1..=history.len()).map(move |length| start..start + length));
+    cuts.map(|rows| if rows.end <= history.len() { Cut::new(&history, met, rows) } else { Cut::default() }).collect()
+}
+
+/// The cuts that the segments of a chunk are; those out of histories of no shape are written to `own`, each with its segment.
+pub(crate) fn find<'a>(split: &Split, chunk: &Chunk, own: &'a mut Vec<(usize, Cut)>) -> Vec<&'a Cut> {
+    let (known, segments) = (known(), &chunk.segments);
+    let (shapes, met) = (split.histories.shapes(), split.histories.met());
+    let mut cuts: Vec<&Cut> = chunk.cuts.iter().map(|cut| cut.unwrap_or(&NO_CUT)).collect();
+    own.clear();
+    for (segment, _) in chunk.cuts.iter().enumerate().filter(|(_, cut)| cut.is_none()) {
+        let customer = segments.customers[segment] as usize;
+        let (history, rows) = (split.runs.events(customer), segments.rows(segment));
+        let rows = rows.start - history.start..rows.end - history.start;
+        if shapes[customer].is_some() {
+            cuts[segment] = known.get(shapes[customer], rows, history.len());
+        } else {
+            own.push((segment, Cut::new(&split.histories.events()[history], met[customer], rows)));
+        }
+    }
+    for (segment, cut) in own {
+        cuts[*segment] = cut;
+    }
+    cuts
+}

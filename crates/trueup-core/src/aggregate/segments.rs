@@ -1,0 +1,280 @@
+//! The events of consecutive customers that lie in the range, cut into segments: a customer in a sub-range.
+//!
+//! Whether an event lies in the range or begins a segment is as good as random to a processor, so the loops here have no branches
+//! that depend on it.
+
+use super::Calendar;
+use super::calendar::OUTSIDE;
+use super::cuts::{self, Cut};
+use crate::scan::{BLOCK_EVENTS, Block, Histories, Split};
+use std::ops::Range;
+
+/// Segments, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Segments {
+    /// The first event in the split; the others follow it.
+    pub(crate) events: Vec<u32>,
+    /// How many events.
+    pub(crate) lengths: Vec<u32>,
+    /// The customer in the split.
+    pub(crate) customers: Vec<u32>,
+    pub(crate) sub_ranges: Vec<u32>,
+}
+
+/// The events of segments one by one, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// The event in the split.
+    pub(crate) events: Vec<u32>,
+    /// The customer in the split.
+    pub(crate) customers: Vec<u32>,
+    /// The segment.
+    pub(crate) segments: Vec<u32>,
+}
+
+/// What gathers until it is worth counting.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) segments: Segments,
+    /// Per segment, its cut, where that was found along with it.
+    pub(crate) cuts: Vec<Option<&'static Cut>>,
+    found: Box<Found>,
+    /// Per segment that is cut event by event, how many rows are before it.
+    starts: Vec<u32>,
+}
+
+/// Events that are looked at in one go: all of most blocks.
+const STEP: usize = BLOCK_EVENTS;
+
+/// What one go finds. There is never more than it looks at, so that the low bits of a count are all of it.
+#[derive(Debug)]
+struct Found {
+    events: [u32; STEP],
+    customers: [u32; STEP],
+    sub_ranges: [u32; STEP],
+    /// How long each segment is, or how many rows are before it.
+    lengths: [u32; STEP],
+    cuts: [Option<&'static Cut>; STEP],
+    /// Customers that do not lie in one sub-range.
+    parted: [u32; STEP],
+}
+
+/// How much has been found, and what the next event continues.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    /// Segments that have been found.
+    segments: usize,
+    /// Rows that have been counted.
+    rows: u32,
+    /// The customer that begins next.
+    next_customer: u32,
+    /// The sub-range of the event before.
+    sub_range: u32,
+}
+
+impl Found {
+    /// Finds the segments of events.
+    fn cut(&mut self, cursor: &mut Cursor, split: &Split, events: Range<usize>, calendar: &Calendar) {
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        let first_event = events.start as u32;
+        let Cursor { mut segments, mut rows, mut next_customer, sub_range: mut previous } = *cursor;
+        let histories = &split.histories.events()[events.clone()];
+        for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
+            let (sub_range, _) = calendar.sub_range(*day);
+            let is_first = Histories::is_first(*history);
+            let is_inside = sub_range != OUTSIDE;
+            let begins = is_inside & (is_first | (sub_range != previous));
+            next_customer += u32::from(is_first);
+            // What begins nothing is overwritten by what comes next.
+            let at = segments % STEP;
+            self.events[at] = event;
+            self.customers[at] = next_customer - 1;
+            self.sub_ranges[at] = sub_range;
+            self.lengths[at] = rows;
+            self.cuts[at] = None;
+            segments += usize::from(begins);
+            rows += u32::from(is_inside);
+            previous = sub_range;
+        }
+        // One by one: the next call reads them so.
+        cursor.segments = segments;
+        cursor.rows = rows;
+        cursor.next_customer = next_customer;
+        cursor.sub_range = previous;
+    }
+}
+
+/// Of so many customers of a block one may not lie in one sub-range; where more do not, all are cut event by event.
+const PARTED: usize = 4;
+
+impl Chunk {
+    pub(crate) fn new() -> Self {
+        let none = [0; STEP];
+        Self {
+            segments: Segments::default(),
+            starts: Vec::new(),
+            cuts: Vec::new(),
+            found: Box::new(Found {
+                events: none,
+                customers: none,
+                sub_ranges: none,
+                lengths: none,
+                cuts: [None; STEP],
+                parted: none,
+            }),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+        self.cuts.clear();
+    }
+
+    /// Appends the segments of a block. Most customers lie in one sub-range, as their first and last day tell.
+    pub(crate) fn push(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+        let [first, ends @ ..] = split.runs.ends(&block.customers) else { return };
+        let (mut first, places, known) = (*first, &mut *self.found, cuts::known());
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        let first_customer = block.customers.start as u32;
+        let (mut found, mut parted) = (0, 0);
+        let shapes = &split.histories.shapes()[block.customers.clone()];
+        for (customer, (end, shape)) in (first_customer..).zip(ends.iter().zip(shapes)) {
+            let first_day = split.days[first as usize];
+            let (sub_range, last_day) = calendar.sub_range(first_day);
+            let is_whole = split.days[*end as usize - 1] <= last_day;
+            let at = found % STEP;
+            places.events[at] = first;
+            places.customers[at] = customer;
+            places.sub_ranges[at] = sub_range;
+            places.lengths[at] = *end - first;
+            places.cuts[at] = known.whole(*shape, *end - first);
+            found += usize::from(is_whole & (sub_range != OUTSIDE));
+            places.parted[parted % STEP] = customer;
+            parted += usize::from(!is_whole & (first_day <= calendar.end()));
+            first = *end;
+        }
+        if parted * PARTED > ends.len() {
+            return self.push_events(split, block, calendar);
+        }
+        self.segments.lengths.extend_from_slice(&places.lengths[..found]);
+        let mut cursor = Cursor { segments: found, rows: 0, next_customer: 0, sub_range: 0 };
+        for at in 0..parted {
+            cursor.next_customer = places.parted[at];
+            let events = split.runs.events(cursor.next_customer as usize);
+            places.cut(&mut cursor, split, events, calendar);
+        }
+        self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
+        self.take(cursor.segments);
+        self.measure(cursor);
+    }
+
+    /// Appends the segments of a block, event by event.
+    fn push_events(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+        let mut events = split.runs.events_of(&block.customers);
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        let next_customer = block.customers.start as u32;
+        let mut cursor = Cursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
+        while !events.is_empty() {
+            let step = events.start..events.end.min(events.start + STEP);
+            events.start = step.end;
+            self.found.cut(&mut cursor, split, step, calendar);
+            self.starts.extend_from_slice(&self.found.lengths[..cursor.segments]);
+            self.take(cursor.segments);
+            cursor.segments = 0;
+        }
+        self.measure(cursor);
+    }
+
+    /// Appends the first so many segments that were found, lengths aside.
+    fn take(&mut self, found: usize) {
+        self.segments.events.extend_from_slice(&self.found.events[..found]);
+        self.segments.customers.extend_from_slice(&self.found.customers[..found]);
+        self.segments.sub_ranges.extend_from_slice(&self.found.sub_ranges[..found]);
+        self.cuts.extend_from_slice(&self.found.cuts[..found]);
+    }
+
+    /// Appends the lengths of segments that were cut event by event.
+    fn measure(&mut self, cursor: Cursor) {
+        let ends = self.starts.iter().copied().skip(1).chain([cursor.rows]);
+        self.segments.lengths.extend(self.starts.iter().zip(ends).map(|(start, end)| end - start));
+        self.starts.clear();
+    }
+}
+
+impl Segments {
+    pub(crate) const fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    fn clear(&mut self) {
+        self.retain(&[]);
+    }
+
+    /// Keeps those at some places, which rise.
+    pub(crate) fn retain(&mut self, places: &[u32]) {
+        for column in [&mut self.events, &mut self.lengths, &mut self.customers, &mut self.sub_ranges] {
+            retain(column, places);
+        }
+    }
+
+    /// The events of a segment.
+    pub(crate) fn rows(&self, segment: usize) -> Range<usize> {
+        let first = self.events[segment] as usize;
+        first..first + self.lengths[segment] as usize
+    }
+}
+
+/// Most segments have no more rows than this.
+const FEW: usize = 4;
+
+impl Rows {
+    /// Takes the rows of segments. So many as few segments have more of are written at once, and what is too much is overwritten by what
+    /// comes next.
+    pub(crate) fn expand(&mut self, segments: &Segments) {
+        let rows: usize = segments.lengths.iter().map(|length| *length as usize).sum();
+        for column in [&mut self.events, &mut self.customers, &mut self.segments] {
+            column.resize(rows + FEW, 0);
+        }
+        let mut at = 0;
+        let columns = segments.events.iter().zip(&segments.lengths).zip(&segments.customers);
+        for (segment, ((first, length), customer)) in (0..).zip(columns) {
+            self.events[at..at + FEW].copy_from_slice(&[*first, first + 1, first + 2, first + 3]);
+            self.customers[at..at + FEW].copy_from_slice(&[*customer; FEW]);
+            self.segments[at..at + FEW].copy_from_slice(&[segment; FEW]);
+            let end = at + *length as usize;
+            for (event, at) in (*first..).zip(at..end).skip(FEW) {
+                (self.events[at], self.customers[at], self.segments[at]) = (event, *customer, segment);
+            }
+            at = end;
+        }
+        for column in [&mut self.events, &mut self.customers, &mut self.segments] {
+            column.truncate(rows);
+        }
+    }
+
+    /// Keeps those at some places, which rise.
+    pub(crate) fn retain(&mut self, places: &[u32]) {
+        for column in [&mut self.events, &mut self.customers, &mut self.segments] {
+            retain(column, places);
+        }
+    }
+}
+
+/// Keeps what is at some places, which rise.
+pub(crate) fn retain<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
+    for (to, from) in places.iter().enumerate() {
+        column[to] = column[*from as usize];
+    }
+    column.truncate(places.len());
+}
+
+/// Writes those of the places below `len` that pass to `places`, without branches that depend on it.
+pub(crate) fn select(len: usize, places: &mut Vec<u32>, passes: impl Fn(usize) -> bool) {
+    places.resize(len, 0);
+    let mut found = 0;
+    for (place, at) in (0..len).zip(0..) {
+        places[found] = at;
+        found += usize::from(passes(place));
+    }
+    places.truncate(found);
+}
