@@ -150,7 +150,10 @@ impl<'a> Aggregation<'a> {
             Grain::Row => rows.retain(kept),
             Grain::Segment => {
                 chunk.segments.retain(kept);
-                retain(cuts, kept);
+                // There are none where nothing hangs on them.
+                if !cuts.is_empty() {
+                    retain(cuts, kept);
+                }
             }
         }
     }
