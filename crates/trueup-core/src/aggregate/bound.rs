@@ -82,15 +82,22 @@ impl<'a> Bound<'a> {
         row_facts(histories.events()[event], histories.met()[customer])
     }
 
+    /// Whether a row is a conversion of an account whose conversions are graded.
+    #[inline]
+    pub(crate) fn is_graded(&self, customer: usize, event: usize) -> bool {
+        let is_conversion = Histories::stage(self.split.histories.events()[event]) == stage::LEAD_ORIGINATED;
+        let account = self.split.runs.accounts().get(customer) as usize;
+        is_conversion & self.grades.as_ref().is_some_and(|grades| grades.accounts[account])
+    }
+
     /// The facts that a row has by its grade.
     #[inline]
     pub(crate) fn grade(&self, customer: usize, event: usize) -> u16 {
-        let Some(Grades { column, facts, accounts }) = &self.grades else { return 0 };
-        let is_conversion = Histories::stage(self.split.histories.events()[event]) == stage::LEAD_ORIGINATED;
-        if is_conversion && accounts[self.split.runs.accounts().get(customer) as usize] {
-            facts[column.code(customer, event) as usize]
-        } else {
-            0
+        match &self.grades {
+            Some(grades) if self.is_graded(customer, event) => {
+                grades.facts[grades.column.code(customer, event) as usize]
+            }
+            _ => 0,
         }
     }
 }

@@ -179,8 +179,9 @@ impl<'a> Aggregation<'a> {
 
     /// Counts what segments count for that are of one group each.
     fn count_segments(&mut self, bound: &Bound<'_>, cuts: &[&Cut]) {
-        let Self { chunk, buffers, merged, .. } = self;
-        let (segments, slots) = (&chunk.segments, &buffers.slots);
+        let Self { chunk, rows, buffers, merged, .. } = self;
+        let Buffers { slots, kept, .. } = buffers;
+        let (segments, slots) = (&chunk.segments, &*slots);
         let state = &mut merged.state;
         merged.rows += segments.lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
         let counted = || slots.iter().copied().zip(cuts);
@@ -199,10 +200,14 @@ impl<'a> Aggregation<'a> {
             state.count(STATE_BANK, slots.iter().map(|slot| (*slot, one)));
         }
         if bound.grades.is_some() {
-            let rows = places().flat_map(|(segment, (slot, customer))| {
-                segments.rows(segment).map(|event| (*slot, bound.grade(*customer as usize, event)))
+            rows.expand(segments);
+            let place = |row: usize| (rows.customers[row] as usize, rows.events[row] as usize);
+            select(rows.events.len(), kept, |row| bound.is_graded(place(row).0, place(row).1));
+            let graded = kept.iter().map(|row| {
+                let (customer, event) = place(*row as usize);
+                (slots[rows.segments[*row as usize] as usize], bound.grade(customer, event))
             });
-            count_each(state, rows.filter(|(_, facts)| *facts != 0));
+            count_each(state, graded);
         }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
             for (segment, slot) in slots.iter().enumerate() {

@@ -140,8 +140,8 @@ impl Chunk {
         let shapes = &split.histories.shapes()[block.customers.clone()];
         for (customer, (end, shape)) in (first_customer..).zip(ends.iter().zip(shapes)) {
             let first_day = split.days[first as usize];
-            let (sub_range, last_day) = calendar.sub_range(first_day);
-            let is_whole = split.days[*end as usize - 1] <= last_day;
+            let (sub_range, last_inside) = calendar.sub_range(first_day);
+            let is_whole = split.days[*end as usize - 1] <= last_inside;
             let at = found % STEP;
             places.events[at] = first;
             places.customers[at] = customer;
