@@ -3,7 +3,7 @@
 use super::Context;
 use super::bound::Bound;
 use super::cuts::{self, Cut, MOST_ROWS};
-use super::facts::{STATE_BANK, lanes, state_bit};
+use super::facts::{BANKS, STATE_BANK, lanes, state_bit};
 use super::mask::Truth;
 use super::merge::Merged;
 use super::segments::{Chunk, Rows, retain, select};
@@ -184,10 +184,9 @@ impl<'a> Aggregation<'a> {
         let (segments, slots) = (&chunk.segments, &*slots);
         let state = &mut merged.state;
         merged.rows += segments.lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
-        let counted = || slots.iter().copied().zip(cuts);
-        state.count(0, counted().map(|(slot, cut)| (slot, &cut.counts[0])));
-        state.count(1, counted().map(|(slot, cut)| (slot, &cut.counts[1])));
-        state.count(STATE_BANK, counted().map(|(slot, cut)| (slot, &cut.counts[STATE_BANK])));
+        for bank in 0..BANKS {
+            state.count(bank, slots.iter().copied().zip(cuts.iter().map(|cut| &cut.counts[bank])));
+        }
         let places = || slots.iter().zip(&segments.customers).enumerate();
         if segments.lengths.iter().copied().max() > Some(MOST_ROWS) {
             for (segment, (slot, customer)) in places().filter(|(segment, _)| segments.lengths[*segment] > MOST_ROWS) {
