@@ -83,7 +83,7 @@ impl Plan {
         }
         let mut unknown_fields: Vec<String> = Vec::new();
         let tested: Vec<_> = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension).collect();
-        let spend_projection = SpendProjection::new(&spend, &dimensions, tested.iter().copied());
+        let spend_projection = SpendProjection::new(&spend, dimensions.iter().chain(&blank), tested.iter().copied());
         let mut seen = BTreeSet::new();
         for dimension in blank.iter().chain(tested) {
             if dimension.is_unknown() && seen.insert(&dimension.name) {

@@ -17,10 +17,10 @@ impl SpendProjection {
         Self(AMOUNTS.into_iter().chain(crate::model::SPEND_TEXTS).collect())
     }
 
-    /// The columns for `measures`, of which there is one at least, grouped by `grouped` and filtered by `tested`.
+    /// The columns for `measures`, of which there is one at least, with dimensions, blank ones too, and filtered by `tested`.
     pub(super) fn new<'a>(
         measures: &[Measure],
-        grouped: &'a [DimensionRef],
+        dimensions: impl Iterator<Item = &'a DimensionRef>,
         tested: impl Iterator<Item = &'a DimensionRef>,
     ) -> Self {
         let mut columns: BTreeSet<&'static str> = BTreeSet::new();
@@ -34,10 +34,11 @@ impl SpendProjection {
                 _ => &[],
             });
         }
-        if !grouped.is_empty() {
+        let mut dimensions = dimensions.peekable();
+        if dimensions.peek().is_some() {
             columns.extend(AMOUNTS);
         }
-        columns.extend(grouped.iter().chain(tested).filter_map(|dimension| text(dimension.spend?)));
+        columns.extend(dimensions.chain(tested).filter_map(|dimension| text(dimension.spend?)));
         Self(columns)
     }
 
@@ -80,7 +81,7 @@ mod tests {
         let resolve = |names: &[&str]| -> Vec<DimensionRef> {
             names.iter().map(|name| DimensionRef::new(name, &BTreeSet::new())).collect()
         };
-        SpendProjection::new(measures, &resolve(grouped), resolve(tested).iter()).0.into_iter().collect()
+        SpendProjection::new(measures, resolve(grouped).iter(), resolve(tested).iter()).0.into_iter().collect()
     }
 
     #[test]

@@ -61,6 +61,19 @@ fn only_what_some_table_has_makes_groups() {
 }
 
 #[test]
+fn blank_dimensions_are_dimensions_to_spend() {
+    let day = Day::from_number(20_000);
+    let spend = |fields: &[&str]| {
+        let plan = Plan::new(&EventsQuery::new(fields.iter().copied(), day, day), &BTreeSet::new());
+        plan.map(|plan| plan.spend_projection.columns(false)).ok()
+    };
+    assert_eq!(spend(&["clicks"]), Some(vec!["clicks"]));
+    // Whether spend alone gets a row hangs on every amount.
+    assert_eq!(spend(&["clicks", "crew"]), Some(vec!["adSpend", "clicks", "impressions", "managementFee"]));
+    assert_eq!(spend(&["clicks", "crew"]), spend(&["clicks", "date"]));
+}
+
+#[test]
 fn what_was_compiled_while_filters_were_read_is_not_compiled_again() {
     let day = Day::from_number(20_000);
     let interrupt = Interrupt::default();

@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Execution};
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
-use trueup_testkit::oracle::Tables;
+use trueup_testkit::oracle::{SpendRow, Tables};
 
 /// How tables are handed over, and in what portions they are worked on.
 #[derive(Clone, Debug)]
@@ -136,6 +137,41 @@ proptest! {
         for pruning in [true, false] {
             let answer = run(&stored, &request, Execution { pruning, ..Execution::default() });
             prop_assert_eq!(answer.map(|table| json(&table)), expected.clone().map(|table| json(&table)));
+        }
+    }
+}
+
+#[test]
+fn beside_blank_dimensions_spend_alone_has_a_row_whatever_amount_it_has() {
+    let row = SpendRow {
+        account: "acme".to_owned(),
+        date: "2025-01-20".parse().unwrap(),
+        attribution_category: None,
+        attribution_channel: None,
+        campaign: None,
+        ad_spend: None,
+        management_fee: None,
+        clicks: None,
+        impressions: Some(1),
+    };
+    let tables = Tables { spend: vec![row], ..Tables::default() };
+    let way = Way {
+        file_rows: 4,
+        input_group_rows: 4,
+        reversed: false,
+        one_by_one: false,
+        batch_rows: 4,
+        row_group_rows: 4,
+        stored_file_rows: 4,
+        memory: 1 << 30,
+        threads: 1,
+    };
+    let day = "2025-01-20".parse().unwrap();
+    for fields in [["noSuchField", "roasClosed"], ["campaign", "roasClosed"]] {
+        let query = EventsQuery::new(fields, day, day);
+        let folder = tempfile::tempdir().unwrap();
+        for dataset in [&dataset(&tables, 65_536), &on_disk(folder.path(), &tables, &way)] {
+            assert_eq!(dataset.query(&query).unwrap().len(), 1, "{fields:?}");
         }
     }
 }
