@@ -12,7 +12,7 @@ pub const MAX_UNITS: i64 = 9_000_000_000_000;
 pub const MAX_MICROS: i64 = MAX_UNITS * MICROS_PER_UNIT;
 
 /// Whole numbers up to this one are exact as a double.
-const MAX_EXACT: i128 = 1 << 53;
+const MAX_EXACT: i64 = 1 << 53;
 
 /// The double closest to an amount given in millionths, in currency units.
 ///
@@ -21,7 +21,7 @@ const MAX_EXACT: i128 = 1 << 53;
 /// ```
 #[must_use]
 pub fn to_f64(micros: i128) -> f64 {
-    if micros.abs() <= MAX_EXACT {
+    if let Some(micros) = i64::try_from(micros).ok().filter(|micros| (-MAX_EXACT..=MAX_EXACT).contains(micros)) {
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53; then one correctly rounded division")]
         return micros as f64 / MICROS_PER_UNIT as f64;
     }

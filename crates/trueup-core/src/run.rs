@@ -82,10 +82,10 @@ impl Dataset {
         };
         let workers = rayon::current_num_threads().min(events.len() + spend.len()).max(1);
         let merged = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(|mut merged, other| {
-            merged.absorb(&other, &execution.interrupt)?;
+            merged.absorb(other, &execution.interrupt)?;
             check_rows(&merged, execution).map(|()| merged)
         });
-        let merged = merged.unwrap_or_else(|| Ok(Merged::new(plan, &context.layout)))?;
+        let merged = merged.unwrap_or_else(|| Ok(Merged::new(&context)))?;
         let aggregated = begun.elapsed();
         let kept_rows = merged.rows;
         let groups = merged.groups.len();

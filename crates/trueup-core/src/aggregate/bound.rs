@@ -3,8 +3,8 @@
 use super::Context;
 use super::coder::Coder;
 use super::facts::{grade, row_facts};
+use super::interner::Translation;
 use super::mask::BoundTest;
-use super::merge::Translation;
 use super::units::Grain;
 use crate::dictionary::Measure;
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};

@@ -72,7 +72,7 @@ impl<'a> Aggregation<'a> {
             rows: Rows::default(),
             own_cuts: Vec::new(),
             buffers: Buffers { codes: vec![Vec::new(); context.plan.dimensions.len()], ..Buffers::default() },
-            merged: Merged::new(context.plan, &context.layout),
+            merged: Merged::new(context),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Numbers for combinations of codes.
 
+use super::merge::STEP;
+use crate::{Interrupt, Interruption};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
@@ -163,6 +165,33 @@ impl Groups {
             last = Some(slot);
             slots.push(slot);
         }
+    }
+
+    /// Takes in the combinations of other groups, and gives the slot here of each: `shared` has by place, the first aside, for each of
+    /// their codes the one here, which is below what was [expected](Self::expect).
+    pub(crate) fn absorb(
+        &mut self,
+        other: &Self,
+        shared: &[Vec<u32>],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<u32>, Interruption> {
+        let mut columns = vec![Vec::new(); self.width];
+        let (mut part, mut slots) = (Vec::new(), Vec::with_capacity(other.len()));
+        for keys in other.keys.chunks(STEP * self.width) {
+            interrupt.check()?;
+            let codes = |place: usize| keys.iter().skip(place).step_by(self.width);
+            for (place, column) in columns.iter_mut().enumerate() {
+                column.clear();
+                match place.checked_sub(1) {
+                    None => column.extend(codes(place)),
+                    Some(at) => column.extend(codes(place).map(|code| shared[at][*code as usize])),
+                }
+            }
+            let columns: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
+            self.slots(&columns, keys.len() / self.width, &mut part);
+            slots.append(&mut part);
+        }
+        Ok(slots)
     }
 }
 

@@ -1,15 +1,15 @@
 //! The state of all groups, under codes that all splits share, and the merging of what several threads have gathered.
 
+use super::Context;
 use super::groups::Groups;
+use super::interner::{Interner, Translation};
 use super::spend::{SpendPartial, SpendSums};
-use super::state::{MeasureLayout, State};
-use crate::plan::Plan;
+use super::state::State;
 use crate::{Interrupt, Interruption};
-use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// Groups that are worked on before the interrupt is looked at again.
-const STEP: usize = 1 << 13;
+pub(super) const STEP: usize = 1 << 13;
 
 /// The state of all groups met so far; a group's key is the sub-range and a shared code per dimension.
 #[derive(Debug)]
@@ -48,116 +48,52 @@ impl SpendTotals {
     }
 }
 
-/// Distinct texts, each under one code.
-#[derive(Debug, Default)]
-pub(crate) struct Interner {
-    codes: HashMap<Arc<str>, u32>,
-    texts: Vec<Arc<str>>,
-}
-
-impl Interner {
-    /// The code of a text, given now if it is new.
-    pub(crate) fn code(&mut self, text: &Arc<str>) -> u32 {
-        if let Some(code) = self.codes.get(text) {
-            return *code;
-        }
-        let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.texts.push(text.clone());
-        self.codes.insert(text.clone(), code);
-        code
-    }
-
-    /// The distinct texts by code.
-    pub(crate) fn texts(&self) -> &[Arc<str>] {
-        &self.texts
-    }
-}
-
-/// Shared codes of the codes of one split, found when first met.
-#[derive(Debug, Default)]
-pub(crate) struct Translation(Vec<u32>);
-
-/// Not met yet; there are fewer codes than this.
-const UNKNOWN: u32 = u32::MAX;
-
-impl Translation {
-    /// The shared code of a code of `texts`.
-    #[inline]
-    pub(crate) fn code(&mut self, code: u32, texts: &[Arc<str>], interner: &mut Interner) -> u32 {
-        let at = code as usize;
-        match self.0.get(at) {
-            Some(shared) if *shared != UNKNOWN => *shared,
-            _ => {
-                self.0.resize(self.0.len().max(texts.len()), UNKNOWN);
-                self.0[at] = interner.code(&texts[at]);
-                self.0[at]
-            }
-        }
-    }
-
-    /// Puts shared codes in place of codes of `texts`.
-    pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &[Arc<str>], interner: &mut Interner) {
-        for code in codes {
-            *code = self.code(*code, texts, interner);
-        }
-    }
-}
-
 impl Merged {
-    pub(crate) fn new(plan: &Plan, layout: &MeasureLayout) -> Self {
+    pub(crate) fn new(context: &Context<'_>) -> Self {
+        let plan = context.plan;
+        let interner = || Interner::new(&context.hasher);
         let carried: Vec<_> =
             (0..plan.dimensions.len()).filter(|place| plan.dimensions[*place].spend.is_some()).collect();
         Self {
             groups: Groups::new(plan.sub_ranges.len(), plan.dimensions.len()),
-            state: State::new(layout),
-            texts: plan.dimensions.iter().map(|_| Interner::default()).collect(),
+            state: State::new(&context.layout),
+            texts: plan.dimensions.iter().map(|_| interner()).collect(),
             spend: SpendTotals { groups: Groups::new(plan.sub_ranges.len(), carried.len()), sums: Vec::new(), carried },
-            agents: Interner::default(),
+            agents: interner(),
             rows: 0,
         }
     }
 
     /// Adds what another thread has gathered.
-    pub(crate) fn absorb(&mut self, other: &Self, interrupt: &Interrupt) -> Result<(), Interruption> {
-        let mut translations: Vec<_> = other.texts.iter().map(|_| Translation::default()).collect();
-        let mut slots = Vec::with_capacity(other.groups.len());
-        let mut key = vec![0; translations.len() + 1];
-        for from in 0..other.groups.len() {
-            if from.is_multiple_of(STEP) {
-                interrupt.check()?;
-            }
-            let (sub_range, codes) = other.groups.key(from).split_at(1);
-            key[..1].copy_from_slice(sub_range);
-            for (place, code) in codes.iter().enumerate() {
-                key[place + 1] = self.shared(place, *code, other.texts[place].texts(), &mut translations[place]);
-            }
-            slots.push(self.groups.slot(&key));
+    pub(crate) fn absorb(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
+        if self.groups.len() < other.groups.len() {
+            std::mem::swap(self, &mut other);
         }
+        let texts = self.texts.iter_mut().zip(other.texts);
+        let shared: Vec<_> = texts.map(|(texts, other)| texts.absorb(other, interrupt)).collect::<Result<_, _>>()?;
+        for (place, texts) in self.texts.iter().enumerate() {
+            self.groups.expect(place + 1, texts.texts().len());
+        }
+        let slots = self.groups.absorb(&other.groups, &shared, interrupt)?;
         self.state.grow(self.groups.len());
-        for (from, slot) in slots.iter().enumerate() {
-            if from.is_multiple_of(STEP) {
-                interrupt.check()?;
-            }
-            self.state.merge(*slot as usize - 1, &other.state, from);
-        }
-        let mut agents = Translation::default();
+        self.state.absorb(&other.state, &slots, interrupt)?;
+        let agents = self.agents.absorb(other.agents, interrupt)?;
         for (from, agent) in &other.state.agents {
-            let agent = agents.code(*agent, other.agents.texts(), &mut self.agents);
-            self.state.agents.insert((slots[*from as usize] - 1, agent));
+            self.state.agents.insert((slots[*from as usize] - 1, agents[*agent as usize]));
         }
         self.rows += other.rows;
-        self.absorb_spend(other, &mut translations);
+        self.absorb_spend(&other.spend, &shared);
         Ok(())
     }
 
-    fn absorb_spend(&mut self, other: &Self, translations: &mut [Translation]) {
-        let carried = &other.spend.carried;
-        let mut key = vec![0; carried.len() + 1];
-        for (from, sums) in other.spend.sums.iter().enumerate() {
-            let (sub_range, codes) = other.spend.groups.key(from).split_at(1);
+    /// Adds spend under codes for which `shared` gives the ones here, by dimension of the query.
+    fn absorb_spend(&mut self, other: &SpendTotals, shared: &[Vec<u32>]) {
+        let mut key = vec![0; other.carried.len() + 1];
+        for (from, sums) in other.sums.iter().enumerate() {
+            let (sub_range, codes) = other.groups.key(from).split_at(1);
             key[..1].copy_from_slice(sub_range);
-            for (at, (place, code)) in carried.iter().zip(codes).enumerate() {
-                key[at + 1] = self.shared(*place, *code, other.texts[*place].texts(), &mut translations[*place]);
+            for (at, (place, code)) in other.carried.iter().zip(codes).enumerate() {
+                key[at + 1] = shared[*place][*code as usize];
             }
             self.spend.add(&key, sums, &self.texts);
         }

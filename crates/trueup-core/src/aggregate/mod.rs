@@ -2,8 +2,8 @@
 //!
 //! A split, to which `bound` binds the query, is read in chunks of whole customers. `segments` cuts them by sub-range, `cuts` tells what each
 //! segment counts for, by the `facts` of its rows. `coder` turns dimensions to codes, `mask` holds the filter against rows or, where they do
-//! not differ inside a segment, against segments (`units`), `groups` numbers the combinations, `state` adds up; `merge` joins what several
-//! threads have gathered.
+//! not differ inside a segment, against segments (`units`), `interner` makes the codes of splits ones that all share, `groups` numbers the
+//! combinations, `state` adds up; `merge` joins what several threads have gathered.
 
 mod bound;
 mod calendar;
@@ -13,6 +13,7 @@ mod cuts;
 mod events;
 mod facts;
 mod groups;
+mod interner;
 mod mask;
 mod merge;
 mod segments;
@@ -32,6 +33,7 @@ use crate::model::Accounts;
 use crate::plan::{Condition, DimensionRef, Origin, Plan, RowTest};
 use crate::scan::Dictionary;
 use condition::FieldTest;
+use hashbrown::DefaultHashBuilder;
 use std::sync::Arc;
 
 /// What every split of one query shares.
@@ -41,6 +43,8 @@ pub(crate) struct Context<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) calendar: Calendar,
     pub(crate) layout: MeasureLayout,
+    /// Hashes the texts of dimensions, the same way in all threads.
+    hasher: DefaultHashBuilder,
     /// Whether a measure or a dimension hangs on the states of customers.
     needs_states: bool,
     condition: Option<Condition<FieldTest>>,
@@ -60,6 +64,7 @@ impl<'a> Context<'a> {
             accounts,
             calendar: Calendar::new(plan),
             layout,
+            hasher: DefaultHashBuilder::default(),
             condition: plan.row_condition.as_ref().map(FieldTest::gather),
         }
     }

@@ -1,7 +1,9 @@
 //! State per group: columns indexed by the group's number.
 
 use super::facts::{BANKS, LANES, Lanes, add, lane};
+use super::merge::STEP;
 use crate::dictionary::{Measure, MeasureKind};
+use crate::{Interrupt, Interruption};
 use hashbrown::HashSet;
 
 /// Which measures a query gathers from events, and where each is held.
@@ -148,19 +150,32 @@ impl State {
         self.money[slot as usize * self.money_width + place] += micros;
     }
 
-    /// Adds another state's group to one of this; agents apart.
-    pub(crate) fn merge(&mut self, group: usize, other: &Self, from: usize) {
-        let (slot, other_slot) = (group + 1, from + 1);
-        for (place, bank) in self.banks.iter().enumerate().filter(|(_, bank)| bank.is_some()) {
-            // Sums of two threads may be larger than what one of them may count.
-            self.carried[place].resize(bank.as_ref().map_or(0, Vec::len), [0; LANES]);
-            for lane in 0..LANES {
-                self.carried[place][slot][lane] += other.held(place, other_slot, lane);
+    /// Adds another state, each group to that of its slot in `slots`; agents apart.
+    pub(crate) fn absorb(&mut self, other: &Self, slots: &[u32], interrupt: &Interrupt) -> Result<(), Interruption> {
+        self.expect_rows(other.counted as usize);
+        for start in (0..slots.len()).step_by(STEP) {
+            interrupt.check()?;
+            // The other's slot, and the one here.
+            let pairs = (start + 1..).zip(slots[start..].iter().take(STEP)).map(|(from, slot)| (from, *slot as usize));
+            for (place, bank) in self.banks.iter_mut().enumerate() {
+                let (Some(bank), Some(more)) = (bank, &other.banks[place]) else { continue };
+                pairs.clone().for_each(|(from, slot)| add(&mut bank[slot], &more[from]));
+                let (carried, more) = (&mut self.carried[place], &other.carried[place]);
+                if !more.is_empty() {
+                    carried.resize(bank.len(), [0; LANES]);
+                }
+                pairs
+                    .clone()
+                    .take_while(|(from, _)| *from < more.len())
+                    .for_each(|(from, slot)| add(&mut carried[slot], &more[from]));
+            }
+            let width = self.money_width;
+            for (from, slot) in pairs {
+                let into = &mut self.money[slot * width..(slot + 1) * width];
+                into.iter_mut().zip(&other.money[from * width..]).for_each(|(into, sum)| *into += sum);
             }
         }
-        let width = self.money_width;
-        let into = &mut self.money[slot * width..(slot + 1) * width];
-        into.iter_mut().zip(&other.money[other_slot * width..]).for_each(|(into, sum)| *into += sum);
+        Ok(())
     }
 
     /// The count of a measure that counts rows or state rows; 0 if it is not gathered.
@@ -199,8 +214,9 @@ mod tests {
         assert_eq!(state.count_of(0, Measure::Leads), 1 << 32);
         let mut sum = State::new(&MeasureLayout::new(&[Measure::Leads]));
         sum.grow(1);
-        sum.merge(0, &state, 0);
-        sum.merge(0, &state, 0);
+        for _ in 0..2 {
+            assert_eq!(sum.absorb(&state, &[1], &Interrupt::default()), Ok(()));
+        }
         assert_eq!(sum.count_of(0, Measure::Leads), 2 << 32);
         assert_eq!(sum.count_of(0, Measure::Customers), 0);
     }

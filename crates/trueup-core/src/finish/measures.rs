@@ -1,7 +1,7 @@
 //! Metrics of groups, from what was gathered.
 
 use super::Values;
-use super::order::{self, STEP};
+use super::order::STEP;
 use crate::aggregate::{Context, Merged, SpendSums, Truth};
 use crate::dictionary::{Formula, Measure, MeasureKind};
 use crate::error::{Error, QueryError};
@@ -9,6 +9,9 @@ use crate::money;
 use crate::plan::{Condition, MetricTest};
 use crate::query::NumberTest;
 use crate::{Interrupt, Interruption};
+
+/// Groups whose totals are found at once: few enough for all of them to be at hand.
+const AT_ONCE: usize = 1 << 10;
 
 /// Everything that was gathered, by group.
 pub(super) struct Finished<'a> {
@@ -43,6 +46,22 @@ enum Bound {
     Ratio(Sum, Sum),
 }
 
+impl Sum {
+    /// A total of this sum as a double: a count, or money in currency units.
+    fn value(&self, total: i128) -> f64 {
+        if self.is_money {
+            return money::to_f64(total);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "the closest double is what is asked for")]
+        i64::try_from(total).map_or_else(|_| total as f64, |total| total as f64)
+    }
+}
+
+/// Adds to the total of each group what `amount` gives for it.
+fn add(totals: &mut [i128], groups: &[u32], amount: impl Fn(usize) -> i128) {
+    totals.iter_mut().zip(groups).for_each(|(total, group)| *total += amount(*group as usize));
+}
+
 impl<'a> Finished<'a> {
     pub(super) fn new(
         context: &'a Context<'a>,
@@ -61,80 +80,89 @@ impl<'a> Finished<'a> {
     }
 
     /// The values of a metric for `groups`, in their order.
-    pub(super) fn values(&self, formula: Formula, name: &'static str, groups: &[usize]) -> Result<Values, Error> {
-        Ok(match self.bind(formula) {
+    pub(super) fn values(&self, formula: Formula, name: &'static str, groups: &[u32]) -> Result<Values, Error> {
+        match self.bind(formula) {
             Bound::Ratio(above, below) => {
-                Values::Ratios(self.each(groups, |group| Ok(self.ratio(&above, &below, group).unwrap_or(0.0)))?)
+                let mut ratios = Vec::with_capacity(groups.len());
+                for step in self.steps(groups, AT_ONCE) {
+                    ratios.extend(self.ratios(&above, &below, step?).map(|ratio| ratio.unwrap_or(0.0)));
+                }
+                Ok(Values::Ratios(ratios))
             }
             Bound::Amount(sum) if sum.is_money => {
-                Values::Money(self.each(groups, |group| Ok(self.total(&sum, group)))?)
+                let mut amounts = Vec::with_capacity(groups.len());
+                for step in self.steps(groups, AT_ONCE) {
+                    amounts.extend(self.totals(&sum, step?));
+                }
+                Ok(Values::Money(amounts))
             }
-            Bound::Amount(sum) => Values::Counts(self.each(groups, |group| {
-                u64::try_from(self.total(&sum, group)).map_err(|_| QueryError::Overflow { name }.into())
-            })?),
-        })
+            Bound::Amount(sum) => {
+                let mut counts = Vec::with_capacity(groups.len());
+                for step in self.steps(groups, AT_ONCE) {
+                    for total in self.totals(&sum, step?) {
+                        counts.push(u64::try_from(total).map_err(|_| QueryError::Overflow { name })?);
+                    }
+                }
+                Ok(Values::Counts(counts))
+            }
+        }
     }
 
-    fn each<T>(&self, groups: &[usize], value: impl FnMut(usize) -> Result<T, Error>) -> Result<Vec<T>, Error> {
-        order::each(groups, self.interrupt, value)
+    /// Groups in steps, until the interrupt ends them.
+    fn steps<'g>(&self, groups: &'g [u32], step: usize) -> impl Iterator<Item = Result<&'g [u32], Interruption>> {
+        groups.chunks(step).map(|step| self.interrupt.check().map(|()| step))
     }
 
     /// For each group, whether a condition holds; a ratio without denominator leaves it open.
     pub(super) fn truths(&self, having: &Condition<MetricTest>) -> Result<Vec<Truth>, Interruption> {
         let mut bound = having.map(&mut |test: &MetricTest| (self.bind(test.formula), test.test.clone()));
-        let groups = self.merged.groups.len();
+        let groups: Vec<u32> = (0_u32..).take(self.merged.groups.len()).collect();
         // A thousand tests of a group take as long as one test of a thousand.
         let step = (STEP / bound.leaves().len().max(1)).max(1);
-        let mut all = Vec::with_capacity(groups);
-        for start in (0..groups).step_by(step) {
-            self.interrupt.check()?;
-            let part = start..groups.min(start + step);
-            all.append(&mut bound.evaluate(part.len(), &mut |(formula, test), truths: &mut Vec<Truth>| {
-                truths.extend(part.clone().map(|group| self.truth(formula, test, group)));
+        let mut all = Vec::with_capacity(groups.len());
+        for step in self.steps(&groups, step) {
+            let groups = step?;
+            all.append(&mut bound.evaluate(groups.len(), &mut |(formula, test), truths: &mut Vec<Truth>| {
+                self.test(formula, test, groups, truths);
             }));
         }
         Ok(all)
     }
 
-    fn truth(&self, formula: &Bound, test: &NumberTest, group: usize) -> Truth {
-        let value = match formula {
-            Bound::Ratio(above, below) => self.ratio(above, below, group),
-            Bound::Amount(sum) => Some(self.value(sum, group)),
-        };
-        value.map_or(Truth::Unknown, |value| Truth::from(test.holds(Some(value))))
+    /// Adds to `truths` whether the value of each of `groups` passes a test.
+    fn test(&self, formula: &Bound, test: &NumberTest, groups: &[u32], truths: &mut Vec<Truth>) {
+        let truth = |value: f64| Truth::from(test.holds(Some(value)));
+        match formula {
+            Bound::Ratio(above, below) => {
+                truths.extend(self.ratios(above, below, groups).map(|ratio| ratio.map_or(Truth::Unknown, truth)));
+            }
+            Bound::Amount(sum) => {
+                truths.extend(self.totals(sum, groups).into_iter().map(|total| truth(sum.value(total))));
+            }
+        }
     }
 
-    /// Numerator over denominator, unless the denominator is 0.
-    fn ratio(&self, above: &Sum, below: &Sum, group: usize) -> Option<f64> {
-        if self.total(below, group) == 0 {
-            return None;
-        }
+    /// For each of `groups`, numerator over denominator, unless the denominator is 0.
+    fn ratios(&self, above: &Sum, below: &Sum, groups: &[u32]) -> impl Iterator<Item = Option<f64>> {
+        let totals = self.totals(above, groups).into_iter().zip(self.totals(below, groups));
         // Adding 0 turns a negative zero to zero.
-        Some(self.value(above, group) / self.value(below, group) + 0.0)
+        totals.map(|(a, b)| (b != 0).then(|| above.value(a) / below.value(b) + 0.0))
     }
 
-    /// A sum as a double: a count, or money in currency units.
-    fn value(&self, sum: &Sum, group: usize) -> f64 {
-        let total = self.total(sum, group);
-        if sum.is_money {
-            return money::to_f64(total);
-        }
-        #[expect(clippy::cast_precision_loss, reason = "the closest double is what is asked for")]
-        {
-            total as f64
-        }
-    }
-
-    fn total(&self, sum: &Sum, group: usize) -> i128 {
+    /// The sum for each of `groups`.
+    fn totals(&self, sum: &Sum, groups: &[u32]) -> Vec<i128> {
         let state = &self.merged.state;
-        let measure = |place: &Place| match place {
-            Place::Count(measure) => i128::from(state.count_of(group, *measure)),
-            Place::Money(place) => state.money_at(group, *place),
-            Place::Agents => self.agents[group],
-            Place::Spend(sum) => sum(&self.spend[group]),
-            Place::Nowhere => 0,
-        };
-        sum.places.iter().map(measure).sum()
+        let mut totals = vec![0; groups.len()];
+        for place in &sum.places {
+            match place {
+                Place::Count(measure) => add(&mut totals, groups, |group| i128::from(state.count_of(group, *measure))),
+                Place::Money(place) => add(&mut totals, groups, |group| state.money_at(group, *place)),
+                Place::Agents => add(&mut totals, groups, |group| self.agents[group]),
+                Place::Spend(amount) => add(&mut totals, groups, |group| amount(&self.spend[group])),
+                Place::Nowhere => {}
+            }
+        }
+        totals
     }
 
     fn bind(&self, formula: Formula) -> Bound {

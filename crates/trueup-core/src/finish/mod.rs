@@ -1,6 +1,7 @@
 //! Merged state to the answer: ratios, conditions on metrics, order.
 
 mod arrow;
+mod dictionary;
 mod measures;
 mod order;
 #[cfg(feature = "polars")]
@@ -15,11 +16,10 @@ use crate::aggregate::{Context, Merged, Truth};
 use crate::error::{Error, QueryError};
 use crate::plan::Output;
 use crate::query::Interval;
-use crate::{Day, Interrupt, Interruption};
+use crate::{Day, Interrupt};
+use dictionary::Dictionary;
 use measures::Finished;
-use order::{each, sort};
-use std::cmp::Ordering;
-use std::sync::Arc;
+use order::{each, sort_by_rank};
 
 /// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
 /// no step that takes long goes without looking at it.
@@ -40,18 +40,29 @@ pub(crate) fn finish(
     if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
         return Err(QueryError::TooManyRows { limit }.into());
     }
+    let texts = std::mem::take(&mut merged.texts).into_iter();
+    let dictionaries =
+        texts.map(|texts| Dictionary::new(texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
     let finished = Finished::new(context, &merged, interrupt)?;
     let passes = plan.having.as_ref().map(|having| finished.truths(having)).transpose()?;
-    let is_kept = |group: &usize| passes.as_ref().is_none_or(|truths| truths[*group] == Truth::True);
-    let groups: Vec<usize> = (0..merged.groups.len()).filter(is_kept).collect();
-    let dictionaries =
-        merged.texts.iter().map(|texts| Dictionary::new(texts.texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
-    let groups = sort(groups, interrupt, |a, b| compare(&dictionaries, merged.groups.key(a), merged.groups.key(b)))?;
+    let is_kept = |group: &u32| passes.as_ref().is_none_or(|truths| truths[*group as usize] == Truth::True);
+    let mut groups: Vec<u32> = (0_u32..).take(merged.groups.len()).filter(is_kept).collect();
+    let code = |group: u32, at: usize| merged.groups.key(group as usize)[at];
+    // By the last dimension first: what comes in order of one stays in it among those that are equal in the next.
+    for (place, dictionary) in
+        dictionaries.iter().enumerate().rev().filter(|(_, dictionary)| dictionary.ranks.len() > 1)
+    {
+        let rank = |group: u32| dictionary.ranks[code(group, place + 1) as usize];
+        groups = sort_by_rank(&groups, dictionary.ranks.len(), interrupt, rank)?;
+    }
+    if plan.sub_ranges.len() > 1 {
+        groups = sort_by_rank(&groups, plan.sub_ranges.len(), interrupt, |group| code(group, 0))?;
+    }
     let mut columns = Vec::new();
     if plan.interval != Interval::Total {
-        let sub_range = |group: usize| plan.sub_ranges[merged.groups.key(group)[0] as usize];
-        let starts: Vec<Day> = each(&groups, interrupt, |group| Ok::<_, Interruption>(sub_range(group).start))?;
-        let ends: Vec<Day> = each(&groups, interrupt, |group| Ok::<_, Interruption>(sub_range(group).end))?;
+        let sub_range = |group: u32| plan.sub_ranges[code(group, 0) as usize];
+        let starts: Vec<Day> = each(&groups, interrupt, |group| sub_range(group).start)?;
+        let ends: Vec<Day> = each(&groups, interrupt, |group| sub_range(group).end)?;
         columns.push(Column { name: "start".to_owned(), values: Values::Days(starts) });
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
@@ -62,8 +73,7 @@ pub(crate) fn finish(
         columns.push(match output {
             Output::Dimension(place) => {
                 let dictionary = &dictionaries[*place];
-                let rank = |group: usize| dictionary.ranks[merged.groups.key(group)[place + 1] as usize];
-                let codes = each(&groups, interrupt, |group| Ok::<_, Interruption>(rank(group)))?;
+                let codes = each(&groups, interrupt, |group| dictionary.ranks[code(group, place + 1) as usize])?;
                 let texts = Texts { codes: codes.into(), dictionary: dictionary.sorted.clone() };
                 Column { name: plan.dimensions[*place].name.clone(), values: Values::Texts(texts) }
             }
@@ -76,29 +86,4 @@ pub(crate) fn finish(
         });
     }
     Ok(ResultTable { columns, rows: groups.len(), unknown_fields: plan.unknown_fields.clone() })
-}
-
-/// The texts of a dimension in order.
-struct Dictionary {
-    sorted: Arc<[Arc<str>]>,
-    /// Where the text of a code stands among them.
-    ranks: Vec<u32>,
-}
-
-impl Dictionary {
-    fn new(texts: &[Arc<str>], interrupt: &Interrupt) -> Result<Self, Interruption> {
-        let by_text = |a: usize, b: usize| texts[a].as_bytes().cmp(texts[b].as_bytes());
-        let order = sort((0..texts.len()).collect(), interrupt, by_text)?;
-        let mut ranks = vec![0; texts.len()];
-        (0_u32..).zip(&order).for_each(|(rank, code)| ranks[*code] = rank);
-        let sorted = each(&order, interrupt, |code| Ok::<_, Interruption>(texts[code].clone()))?;
-        Ok(Self { sorted: sorted.into(), ranks })
-    }
-}
-
-fn compare(dictionaries: &[Dictionary], a: &[u32], b: &[u32]) -> Ordering {
-    let ranks = dictionaries.iter().zip(a[1..].iter().zip(&b[1..]));
-    let mut by_text =
-        ranks.map(|(dictionary, (a, b))| dictionary.ranks[*a as usize].cmp(&dictionary.ranks[*b as usize]));
-    a[0].cmp(&b[0]).then_with(|| by_text.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
 }

@@ -11,11 +11,11 @@ use std::cmp::Ordering;
 pub(super) const STEP: usize = 1 << 13;
 
 /// Puts numbers in order, by all threads; what compares as equal comes in any order.
-pub(super) fn sort(
-    mut numbers: Vec<usize>,
+pub(super) fn sort<N: Copy + Default + Send + Sync>(
+    mut numbers: Vec<N>,
     interrupt: &Interrupt,
-    compare: impl Fn(usize, usize) -> Ordering + Sync,
-) -> Result<Vec<usize>, Interruption> {
+    compare: impl Fn(N, N) -> Ordering + Sync,
+) -> Result<Vec<N>, Interruption> {
     interrupt.check()?;
     if numbers.len() <= STEP {
         numbers.sort_unstable_by(|a, b| compare(*a, *b));
@@ -26,7 +26,7 @@ pub(super) fn sort(
         run.sort_unstable_by(|a, b| compare(*a, *b));
         Ok(())
     })?;
-    let mut merged = vec![0; numbers.len()];
+    let mut merged = vec![N::default(); numbers.len()];
     let mut run = STEP;
     while run < numbers.len() {
         let pairs = numbers.par_chunks(2 * run).zip(merged.par_chunks_mut(2 * run));
@@ -41,12 +41,12 @@ pub(super) fn sort(
 }
 
 /// Merges two sorted runs `into` a place for all of their numbers.
-fn merge<'n>(
-    mut left: &'n [usize],
-    mut right: &'n [usize],
-    into: &mut [usize],
+fn merge<'n, N: Copy>(
+    mut left: &'n [N],
+    mut right: &'n [N],
+    into: &mut [N],
     interrupt: &Interrupt,
-    compare: impl Fn(usize, usize) -> Ordering,
+    compare: impl Fn(N, N) -> Ordering,
 ) -> Result<(), Interruption> {
     for part in into.chunks_mut(STEP) {
         interrupt.check()?;
@@ -64,17 +64,47 @@ fn merge<'n>(
     Ok(())
 }
 
-/// What `make` makes of each number, in their order.
-pub(super) fn each<T, E: From<Interruption>>(
-    numbers: &[usize],
+/// Puts numbers in order of their ranks, all of which are below `ranks`; those of one rank stay in their order.
+pub(super) fn sort_by_rank(
+    numbers: &[u32],
+    ranks: usize,
     interrupt: &Interrupt,
-    mut make: impl FnMut(usize) -> Result<T, E>,
-) -> Result<Vec<T>, E> {
+    rank: impl Fn(u32) -> u32,
+) -> Result<Vec<u32>, Interruption> {
+    // Where the next number of each rank goes.
+    let mut places = vec![0_u32; ranks + 1];
+    for step in numbers.chunks(STEP) {
+        interrupt.check()?;
+        step.iter().for_each(|number| places[rank(*number) as usize + 1] += 1);
+    }
+    let mut before = 0;
+    for place in &mut places {
+        before += *place;
+        *place = before;
+    }
+    let mut sorted = vec![0; numbers.len()];
+    for step in numbers.chunks(STEP) {
+        interrupt.check()?;
+        for number in step {
+            let place = &mut places[rank(*number) as usize];
+            sorted[*place as usize] = *number;
+            *place += 1;
+        }
+    }
+    Ok(sorted)
+}
+
+/// What `make` makes of each number, in their order.
+pub(super) fn each<N: Copy, T>(
+    numbers: &[N],
+    interrupt: &Interrupt,
+    mut make: impl FnMut(N) -> T,
+) -> Result<Vec<T>, Interruption> {
     let mut made = Vec::with_capacity(numbers.len());
     for step in numbers.chunks(STEP) {
         interrupt.check()?;
         for number in step {
-            made.push(make(*number)?);
+            made.push(make(*number));
         }
     }
     Ok(made)

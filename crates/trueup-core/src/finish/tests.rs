@@ -75,7 +75,7 @@ fn an_end_after_aggregation_is_seen() {
     for fields in [&["leads"][..], &["account", "nobody", "leads", "spend", "opportunityAgents"]] {
         let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
         let context = Context::new(&plan, dataset.accounts());
-        let finish = |interrupt| finish(&context, Merged::new(&plan, &context.layout), None, &interrupt);
+        let finish = |interrupt| finish(&context, Merged::new(&context), None, &interrupt);
         assert!(finish(Interrupt::default()).is_ok());
         let canceled = Interrupt::default();
         canceled.cancel();

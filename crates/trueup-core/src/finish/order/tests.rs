@@ -43,13 +43,13 @@ fn it_ends_soon_after_it_is_told_to() {
 fn what_is_made_ends_soon_too() {
     let (interrupt, mut made) = (Interrupt::default(), 0);
     let numbers = mixed(4 * STEP);
-    let all = each::<_, Interruption>(&numbers, &interrupt, |number| {
+    let all = each(&numbers, &interrupt, |number| {
         made += 1;
         if made == STEP + 1 {
             interrupt.cancel();
         }
-        Ok(number)
+        number
     });
     assert_eq!((all, made), (Err(Interruption::Canceled), 2 * STEP));
-    assert_eq!(each::<_, Interruption>(&numbers, &Interrupt::default(), Ok), Ok(numbers.clone()));
+    assert_eq!(each(&numbers, &Interrupt::default(), |number| number), Ok(numbers.clone()));
 }

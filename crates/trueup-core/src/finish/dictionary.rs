@@ -1,0 +1,88 @@
+//! The texts of a dimension, in order.
+
+use super::order::{each, sort};
+use crate::{Interrupt, Interruption};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The texts of a dimension in order.
+pub(super) struct Dictionary {
+    pub(super) sorted: Arc<[Arc<str>]>,
+    /// Where the text of a code stands among them.
+    pub(super) ranks: Vec<u32>,
+}
+
+/// Bytes of a text that are compared as a number.
+const HEAD: usize = 12;
+
+impl Dictionary {
+    /// Puts texts, which are all different, in order of their bytes.
+    pub(super) fn new(texts: Vec<Arc<str>>, interrupt: &Interrupt) -> Result<Self, Interruption> {
+        let shared = shared_bytes(&texts);
+        let heads = (0_u32..).zip(&texts).map(|(code, text)| head(&text.as_bytes()[shared..], code)).collect();
+        let text = |head: u128| &texts[code(head) as usize];
+        let by_text =
+            |a: u128, b: u128| (a >> u32::BITS).cmp(&(b >> u32::BITS)).then_with(|| compare(text(a), text(b)));
+        let order = sort(heads, interrupt, by_text)?;
+        let mut ranks = vec![0; texts.len()];
+        (0_u32..).zip(&order).for_each(|(rank, head)| ranks[code(*head) as usize] = rank);
+        // Each is moved: a clone would have to count on a place of memory that nobody has at hand.
+        let mut texts: Vec<Option<Arc<str>>> = texts.into_iter().map(Some).collect();
+        let sorted = each(&order, interrupt, |head| texts[code(head) as usize].take())?;
+        Ok(Self { sorted: sorted.into_iter().flatten().collect(), ranks })
+    }
+}
+
+fn compare(a: &str, b: &str) -> Ordering {
+    a.as_bytes().cmp(b.as_bytes())
+}
+
+/// The bytes with which all texts begin.
+fn shared_bytes(texts: &[Arc<str>]) -> usize {
+    let Some((first, others)) = texts.split_first() else { return 0 };
+    let shared = |least: usize, text: &Arc<str>| {
+        let pairs = first.as_bytes()[..least].iter().zip(text.as_bytes());
+        pairs.take_while(|(a, b)| a == b).count()
+    };
+    others.iter().fold(first.len(), shared)
+}
+
+/// A number that compares as the first bytes of a text do, with its code below them.
+fn head(text: &[u8], code: u32) -> u128 {
+    let mut head = [0; size_of::<u128>()];
+    let length = text.len().min(HEAD);
+    head[..length].copy_from_slice(&text[..length]);
+    u128::from_be_bytes(head) | u128::from(code)
+}
+
+/// The code in a number that [`head`] made.
+#[expect(clippy::cast_possible_truncation, reason = "what is cut off are the bytes of the text")]
+const fn code(head: u128) -> u32 {
+    head as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_in_order_of_their_bytes() {
+        let long = "a text that is longer than a head ";
+        for start in ["", "é", long] {
+            let ends = ["b", "", "a", "\0", "aa", "a\0", "ab", "\u{7f}", "ü", "0123456789ab", "0123456789abc", long];
+            let texts: Vec<Arc<str>> = ends.iter().map(|end| Arc::from(format!("{start}{end}"))).collect();
+            let dictionary = Dictionary::new(texts.clone(), &Interrupt::default());
+            let mut expected = texts.clone();
+            expected.sort_unstable_by(|a, b| compare(a, b));
+            assert_eq!(dictionary.as_ref().map(|dictionary| &*dictionary.sorted), Ok(&*expected));
+            let ranks = dictionary.map(|dictionary| dictionary.ranks).unwrap_or_default();
+            assert_eq!(ranks.len(), texts.len());
+            for (rank, text) in ranks.iter().zip(&texts) {
+                assert_eq!(&expected[*rank as usize], text);
+            }
+        }
+        assert!(
+            Dictionary::new(Vec::new(), &Interrupt::default()).is_ok_and(|dictionary| dictionary.sorted.is_empty())
+        );
+    }
+}
