@@ -74,10 +74,11 @@ impl Day {
         (date.year(), date.month()) == (other.year(), other.month())
     }
 
-    /// The calendar quarter that the day lies in; later ones are greater.
-    pub(crate) fn quarter(self) -> (i32, u32) {
+    /// The calendar quarter that the day lies in, counted from that of 1970-01-01.
+    pub(crate) fn quarter(self) -> u16 {
         let date = self.date();
-        (date.year(), date.month0() / 3)
+        let years = date.year_ce().1.saturating_sub(1970);
+        u16::try_from(years * 4 + date.month0() / 3).unwrap_or(u16::MAX)
     }
 
     /// The next day, or `None` after the last.

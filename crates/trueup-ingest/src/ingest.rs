@@ -110,8 +110,8 @@ impl Ingest {
     }
 
     /// Bytes of memory that events should take, 1 GiB if not set; beyond, they are spilled to disk. It is a target: batches that are
-    /// read and row groups that are written at the time come on top if they are large. Spend, accounts and insights are held in memory
-    /// whatever it is.
+    /// read and row groups that are filled and written at the time come on top if they are large. Spend, accounts and insights are held
+    /// in memory whatever it is.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);

@@ -15,6 +15,7 @@ mod keys;
 mod latest;
 mod normalize;
 mod order;
+mod period;
 mod render;
 mod spend;
 mod stage;
@@ -33,6 +34,7 @@ pub use instant::format_date_time;
 pub use latest::keep_latest;
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{Order, Sorted, order_events, sort_events};
+pub use period::Period;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
 pub use stage::Stage;
 

@@ -161,7 +161,7 @@ pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 }
 
 /// The calendar quarter of each row.
-fn quarters(batch: &RecordBatch) -> Vec<(i32, u32)> {
+fn quarters(batch: &RecordBatch) -> Vec<u16> {
     let days = batch.column(1).as_primitive::<Date32Type>().values().iter();
     // Stored days are in range, and most often that of the row before.
     let mut last = (Day::MIN, Day::MIN.quarter());

@@ -27,7 +27,7 @@ fn a_customer_occurs_once_in_all_files() {
 #[test]
 fn the_same_account_and_other_customers_may_be_in_several_files() {
     let mut place = Place::with_events(&[&SOUND[..2], &[row(2, "b", "1", 20_000)]]);
-    place.add_events(&[events(&[row(0, "a", "3", 19_990), row(1, "ab", "1", 20_000), row(2, "b", "2", 20_000)])]);
+    place.add_events(&[events(&[row(0, "a", "3", 19_990), row(1, "ab", "1", 19_995), row(2, "b", "2", 19_990)])]);
     place.commit();
     assert_eq!(place.faults(), Vec::<String>::new());
 }
@@ -37,7 +37,31 @@ fn customers_stand_in_the_order_of_the_layout() {
     finds(&[&[row(0, "b", "1", 20_000), row(1, "a", "1", 20_000)]], 0, 1, "the customer `1` of `a` is out of order");
     finds(&[&[row(0, "a", "1", 20_001), row(1, "a", "2", 20_000)]], 0, 1, "the customer `2` of `a` is out of order");
     finds(&[&[row(0, "a", "2", 20_000), row(1, "a", "1", 20_000)]], 0, 1, "the customer `1` of `a` is out of order");
-    finds(&[&SOUND, &[row(3, "a", "3", 20_009)]], 1, 0, "the customer `3` of `a` is out of order");
+}
+
+#[test]
+fn row_groups_may_stand_in_any_order() {
+    let place = Place::with_events(&[&SOUND, &[row(3, "a", "3", 20_009)], &[row(4, "a", "0", 19_000)]]);
+    place.commit();
+    assert_eq!(place.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn the_customers_of_a_row_group_are_of_the_same_quarters() {
+    let other =
+        "the customer `2` of `a` is of other quarters than the one before it, and so belongs in another row group";
+    let (second, third) = (20_090, 20_180);
+    let first = row(0, "a", "1", 20_000);
+    finds(&[&[first, row(1, "a", "2", second)]], 0, 1, other);
+    // The quarter of its last event counts too, be it the next or a later one.
+    finds(&[&[first, row(1, "a", "2", 20_001), row(1, "a", "2", second)]], 0, 1, other);
+    finds(&[&[first, row(1, "a", "2", 20_001), row(1, "a", "2", third)]], 0, 1, other);
+    finds(&[&[first, row(0, "a", "1", second), row(1, "a", "2", 20_001)]], 0, 2, other);
+    // Whoever goes on for more than two quarters may have begun in any.
+    let far = [first, row(0, "a", "1", third), row(1, "a", "2", second), row(1, "a", "2", 20_400)];
+    let place = Place::with_events(&[&far]);
+    place.commit();
+    assert_eq!(place.faults(), Vec::<String>::new());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use arrow_array::{
     UInt16Array, UInt32Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_select::take::take_record_batch;
 use std::sync::Arc;
 use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns};
 
@@ -61,6 +62,11 @@ impl Coded {
 
     pub(super) fn len(&self) -> usize {
         self.accounts.len()
+    }
+
+    /// A copy of some rows, in that order.
+    pub(super) fn take(&self, rows: Vec<u32>) -> Result<Self, ArrowError> {
+        Self::of_batch(&take_record_batch(&self.to_batch()?, &UInt32Array::from(rows))?)
     }
 
     /// Bytes of memory, about.

@@ -1,6 +1,6 @@
 //! Where row groups and files of events begin.
 
-/// How events are cut into row groups and files. It looks at nothing but the order of the customers, so that the same events always
+/// How events are cut into row groups and files. It looks at nothing but the customers in their order, so that the same events always
 /// make the same files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
@@ -13,34 +13,18 @@ pub(crate) struct Layout {
 /// The rows after which a file ends even within an account, in units of those after which it ends with one.
 const LARGEST_FILE: usize = 4;
 
-/// What a customer begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begins {
-    Nothing,
-    Group,
-    File,
-}
-
-/// What the open file and row group hold.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Filled {
-    pub(crate) group: usize,
-    pub(crate) file: usize,
-}
-
 impl Layout {
-    /// What the next customer, with so many rows, begins.
-    pub(crate) fn next(self, filled: Filled, rows: usize, new_account: bool) -> Begins {
+    /// Whether a file that holds so many rows ends before the next customer.
+    pub(super) fn ends_file(self, filled: usize, new_account: bool) -> bool {
         let full = if new_account { self.file_rows } else { self.file_rows.saturating_mul(LARGEST_FILE) };
-        if filled.file > 0 && filled.file >= full {
-            return Begins::File;
-        }
+        filled > 0 && filled >= full
+    }
+
+    /// Whether a row group that holds so many rows ends before the next customer, which has `rows`.
+    pub(super) fn ends_group(self, filled: usize, rows: usize, new_account: bool) -> bool {
         // A row group of few accounts can be skipped by queries about others, so it ends early where an account does.
-        let early = new_account && filled.group >= self.group_rows.div_ceil(2);
-        if filled.group > 0 && (early || filled.group + rows > self.group_rows) {
-            return Begins::Group;
-        }
-        Begins::Nothing
+        let early = new_account && filled >= self.group_rows.div_ceil(2);
+        filled > 0 && (early || filled + rows > self.group_rows)
     }
 }
 
@@ -51,14 +35,18 @@ mod tests {
     #[test]
     fn groups_and_files_end_with_accounts_where_they_can() {
         let layout = Layout { group_rows: 10, file_rows: 20 };
-        let next = |group, file, rows, new_account| layout.next(Filled { group, file }, rows, new_account);
-        assert_eq!(next(0, 0, 99, true), Begins::Nothing);
-        assert_eq!(next(8, 8, 2, false), Begins::Nothing);
-        assert_eq!(next(8, 8, 3, false), Begins::Group);
-        assert_eq!(next(4, 4, 1, true), Begins::Nothing);
-        assert_eq!(next(5, 5, 1, true), Begins::Group);
-        assert_eq!(next(5, 20, 1, true), Begins::File);
-        assert_eq!(next(5, 79, 1, false), Begins::Nothing);
-        assert_eq!(next(5, 80, 1, false), Begins::File);
+        assert!(!layout.ends_group(0, 99, true));
+        assert!(!layout.ends_group(8, 2, false));
+        assert!(layout.ends_group(8, 3, false));
+        assert!(!layout.ends_group(4, 1, true));
+        assert!(layout.ends_group(5, 1, true));
+        assert!(!layout.ends_group(5, 1, false));
+
+        assert!(!layout.ends_file(0, true));
+        assert!(!layout.ends_file(19, true));
+        assert!(layout.ends_file(20, true));
+        assert!(!layout.ends_file(79, false));
+        assert!(layout.ends_file(80, false));
+        assert!(!Layout { file_rows: 0, ..layout }.ends_file(0, true));
     }
 }

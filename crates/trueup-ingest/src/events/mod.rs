@@ -10,6 +10,7 @@ mod gather;
 mod held;
 mod hybrid;
 mod layout;
+mod open_groups;
 mod oversize;
 mod parts;
 mod pass;

@@ -12,7 +12,6 @@ use super::writer::EventWriter;
 use crate::IngestError;
 use crate::error::Doing;
 use rayon::prelude::*;
-use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
 
 /// Of the memory, the share that rows may take that are sorted at once: others are sorted, others encoded meanwhile.
@@ -29,12 +28,14 @@ pub(super) struct Pass<'a> {
     writer: EventWriter<'a>,
     known: &'a Known,
     memory: usize,
+    /// What is yet to be written.
+    sorted: Vec<SortedRows>,
     replaced: u64,
 }
 
 impl<'a> Pass<'a> {
     pub(super) fn new(writer: EventWriter<'a>, known: &'a Known, memory: usize) -> Self {
-        Self { writer, known, memory, replaced: 0 }
+        Self { writer, known, memory, sorted: Vec::new(), replaced: 0 }
     }
 
     /// Takes rows in memory.
@@ -94,34 +95,33 @@ impl<'a> Pass<'a> {
         fitting.take(rayon::current_num_threads() * PARTS).count().max(1)
     }
 
-    /// Sorts some parts, while what was sorted before is encoded.
+    /// Sorts some parts, while what was sorted before is written.
     fn step(
         &mut self,
         parts: &[Part],
         sort: impl Fn(&Part) -> Result<SortedRows, IngestError> + Sync + Send,
     ) -> Result<(), IngestError> {
-        let writer = &mut self.writer;
-        let (encoded, sorted) = rayon::join(
-            || writer.encode(),
+        let (writer, before) = (&mut self.writer, std::mem::take(&mut self.sorted));
+        let (written, sorted) = rayon::join(
+            || writer.write(before),
             || parts.par_iter().map(sort).collect::<Result<Vec<SortedRows>, IngestError>>(),
         );
-        encoded?;
-        for sorted in sorted? {
-            self.replaced += sorted.replaced as u64;
-            self.writer.push(&Arc::new(sorted));
-        }
+        written?;
+        self.sorted = sorted?;
+        self.replaced += self.sorted.iter().map(|sorted| sorted.replaced as u64).sum::<u64>();
         Ok(())
     }
 
     /// Takes an account that does not fit in memory.
     fn oversize(&mut self, spill: &Spill, part: &Part) -> Result<(), IngestError> {
-        self.writer.encode()?;
+        self.writer.write(self.sorted.drain(..))?;
         self.replaced += oversize::write(spill, part, self.memory, self.known, &mut self.writer)?;
         Ok(())
     }
 
     /// Ends the last file; hands out all, and how many rows others have replaced.
-    pub(super) fn finish(self) -> Result<(Vec<DataFile>, u64), IngestError> {
+    pub(super) fn finish(mut self) -> Result<(Vec<DataFile>, u64), IngestError> {
+        self.writer.write(self.sorted)?;
         Ok((self.writer.finish()?, self.replaced))
     }
 }

@@ -3,7 +3,7 @@
 use super::chunk::CodedTexts;
 use super::coded::{Coded, Dimension, wrong};
 use super::coder::Coder;
-use super::sorted::{Known, SortedRows};
+use super::sorted::Known;
 use crate::parquet_file::Column;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
@@ -11,39 +11,43 @@ use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, Pri
 use arrow_schema::DataType;
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescPtr;
-use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
 use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, Stage, TOTAL, TYPE};
 
 /// Whole customers that become a row group.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct RowGroup {
-    parts: Vec<Part>,
+    pub(super) pieces: Vec<Piece>,
+    /// The rows of each customer.
+    customers: Vec<u32>,
     pub(super) rows: usize,
     /// The number of the first customer in its file.
     first_customer: i32,
 }
 
-/// Consecutive customers out of sorted rows.
-struct Part {
-    sorted: Arc<SortedRows>,
-    customers: Range<usize>,
+/// Some rows in the order of the row group.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) rows: Arc<Coded>,
+    pub(super) order: Vec<u32>,
 }
 
 impl RowGroup {
-    /// Adds the next customer, which has so many rows and that number in its file.
-    pub(super) fn push(&mut self, sorted: &Arc<SortedRows>, customer: usize, rows: usize, number: i32) {
-        if self.rows == 0 {
-            self.first_customer = number;
+    /// Adds the next customer, which has those of the rows, in that order.
+    pub(super) fn push(&mut self, rows: &Arc<Coded>, order: &[u32]) {
+        self.rows += order.len();
+        self.customers.push(u32::try_from(order.len()).unwrap_or(u32::MAX));
+        match self.pieces.last_mut() {
+            Some(last) if Arc::ptr_eq(&last.rows, rows) => last.order.extend_from_slice(order),
+            _ => self.pieces.push(Piece { rows: rows.clone(), order: order.to_vec() }),
         }
-        self.rows += rows;
-        match self.parts.last_mut() {
-            Some(last) if Arc::ptr_eq(&last.sorted, sorted) && last.customers.end == customer => {
-                last.customers.end += 1;
-            }
-            _ => self.parts.push(Part { sorted: sorted.clone(), customers: customer..customer + 1 }),
-        }
+    }
+
+    /// Numbers the customers, the first of which is number `first` of the file, and says how many there are.
+    pub(super) fn number(&mut self, first: i32) -> i32 {
+        self.first_customer = first;
+        i32::try_from(self.customers.len()).unwrap_or(i32::MAX)
     }
 
     /// A column of the file, of that type there.
@@ -71,21 +75,25 @@ impl RowGroup {
 
     /// For each row the number of its customer in the file.
     fn customers(&self) -> ArrayRef {
-        let rows = self.parts.iter().flat_map(Part::customer_rows);
-        let numbers = (self.first_customer..).zip(rows);
-        let numbers = numbers.flat_map(|(number, rows)| std::iter::repeat_n(number, rows.len()));
-        Arc::new(Int32Array::from_iter_values(numbers))
+        let mut numbers = Vec::with_capacity(self.rows);
+        for (number, rows) in (self.first_customer..).zip(&self.customers) {
+            numbers.extend(std::iter::repeat_n(number, *rows as usize));
+        }
+        Arc::new(Int32Array::from(numbers))
     }
 
     /// A text for each customer, whose rows follow each other. Customers of different accounts may share it, which does no harm.
     fn opportunity_ids(&self) -> CodedTexts<'_> {
         let mut coded = CodedTexts::default();
-        for part in &self.parts {
-            for rows in part.customer_rows() {
-                let row = part.sorted.order[rows.start] as usize;
-                let code = u32::try_from(coded.texts.len()).unwrap_or(u32::MAX);
-                coded.texts.push(part.sorted.rows.opportunity_ids.value(row));
-                coded.codes.extend(std::iter::repeat_n(code, rows.len()));
+        let mut customers = (0..).zip(&self.customers);
+        for (rows, mut order) in self.rows() {
+            // A customer lies in one piece.
+            while let Some(first) = order.first()
+                && let Some((code, count)) = customers.next()
+            {
+                coded.texts.push(rows.opportunity_ids.value(*first as usize));
+                coded.codes.extend(std::iter::repeat_n(code, *count as usize));
+                order = &order[*count as usize..];
             }
         }
         coded
@@ -149,20 +157,7 @@ impl RowGroup {
 
     /// Rows, and which of them in which order.
     fn rows(&self) -> impl Iterator<Item = (&Coded, &[u32])> {
-        self.parts.iter().map(|part| (&part.sorted.rows, &part.sorted.order[part.rows()]))
-    }
-}
-
-impl Part {
-    fn rows(&self) -> Range<usize> {
-        let starts = &self.sorted.customers;
-        starts[self.customers.start] as usize..starts[self.customers.end] as usize
-    }
-
-    /// The rows of each customer.
-    fn customer_rows(&self) -> impl Iterator<Item = Range<usize>> {
-        let starts = &self.sorted.customers[self.customers.start..=self.customers.end];
-        starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+        self.pieces.iter().map(|piece| (&*piece.rows, &*piece.order))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Sorted customers to event files.
 
 use super::encoding;
-use super::layout::{Begins, Filled, Layout};
+use super::layout::Layout;
+use super::open_groups::OpenGroups;
 use super::row_group::RowGroup;
 use super::sorted::{Known, SortedRows};
 use crate::IngestError;
 use crate::draft::{Draft, Ending};
+use crate::error::Doing;
 use crate::parquet_file::ParquetFile;
 use crate::table::Table;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -25,12 +27,12 @@ pub(super) struct EventWriter<'a> {
     schema: SchemaRef,
     files: Vec<Ending>,
     open: Option<ParquetFile>,
-    filled: Filled,
-    /// Customers that the file has which is being filled.
+    /// Rows of the file that is being filled.
+    rows: usize,
+    /// Customers of its row groups that are whole.
     customers: i32,
     account: Option<u32>,
-    /// The row group that is being filled.
-    group: RowGroup,
+    groups: OpenGroups,
     /// Row groups that are whole but not yet encoded, file by file; the last file may go on.
     ready: Vec<Vec<RowGroup>>,
 }
@@ -52,63 +54,66 @@ impl<'a> EventWriter<'a> {
             schema: Arc::new(Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())),
             files: Vec::new(),
             open: None,
-            filled: Filled::default(),
+            rows: 0,
             customers: 0,
             account: None,
-            group: RowGroup::default(),
+            groups: OpenGroups::default(),
             ready: vec![Vec::new()],
         }
     }
 
-    /// Adds the next customers. They are held until [`encode`](Self::encode).
-    pub(super) fn push(&mut self, sorted: &Arc<SortedRows>) {
-        for (customer, ends) in sorted.customers.windows(2).enumerate() {
-            let (start, rows) = (ends[0] as usize, (ends[1] - ends[0]) as usize);
-            let account = Some(sorted.rows.accounts.value(sorted.order[start] as usize));
+    /// Adds the next customers, and writes the row groups that are whole now.
+    pub(super) fn write(&mut self, sorted: impl IntoIterator<Item = SortedRows>) -> Result<(), IngestError> {
+        sorted.into_iter().for_each(|sorted| self.push(sorted));
+        self.encode()?;
+        self.groups.let_go().doing("take rows")
+    }
+
+    fn push(&mut self, sorted: SortedRows) {
+        let rows = Arc::new(sorted.rows);
+        for ends in sorted.customers.windows(2) {
+            let order = &sorted.order[ends[0] as usize..ends[1] as usize];
+            let account = order.first().map(|row| rows.accounts.value(*row as usize));
             let new_account = account != self.account;
             self.account = account;
-            match self.layout.next(self.filled, rows, new_account) {
-                Begins::Nothing => {}
-                Begins::Group => self.end_group(),
-                Begins::File => self.end_file(),
+            if self.layout.ends_file(self.rows, new_account) {
+                self.end_file();
             }
-            self.group.push(sorted, customer, rows, self.customers);
-            self.customers += 1;
-            self.filled.group += rows;
-            self.filled.file += rows;
+            self.rows += order.len();
+            if let Some(whole) = self.groups.push(self.layout, &rows, order) {
+                self.end_group(whole);
+            }
         }
     }
 
-    fn end_group(&mut self) {
-        self.filled.group = 0;
-        let group = std::mem::take(&mut self.group);
-        if group.rows > 0
-            && let Some(file) = self.ready.last_mut()
-        {
+    fn end_group(&mut self, mut group: RowGroup) {
+        self.customers += group.number(self.customers);
+        if let Some(file) = self.ready.last_mut() {
             file.push(group);
         }
     }
 
     fn end_file(&mut self) {
-        self.end_group();
-        self.filled = Filled::default();
-        self.customers = 0;
+        for group in self.groups.end() {
+            self.end_group(group);
+        }
+        (self.rows, self.customers) = (0, 0);
         self.ready.push(Vec::new());
     }
 
     /// Encodes and writes the row groups that are whole.
-    pub(super) fn encode(&mut self) -> Result<(), IngestError> {
+    fn encode(&mut self) -> Result<(), IngestError> {
         let ready = std::mem::replace(&mut self.ready, vec![Vec::new()]);
         for (at, groups) in ready.into_iter().enumerate() {
             if at > 0 {
                 self.end_open()?;
             }
-            self.write(&groups)?;
+            self.append(&groups)?;
         }
         Ok(())
     }
 
-    fn write(&mut self, groups: &[RowGroup]) -> Result<(), IngestError> {
+    fn append(&mut self, groups: &[RowGroup]) -> Result<(), IngestError> {
         if groups.is_empty() {
             return Ok(());
         }

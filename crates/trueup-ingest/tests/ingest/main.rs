@@ -6,6 +6,7 @@ mod columns;
 mod dataset;
 mod faults;
 mod insights;
+mod layout;
 mod order;
 mod rejects;
 mod replace;

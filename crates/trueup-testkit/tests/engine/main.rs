@@ -8,3 +8,4 @@ mod ends;
 mod exports;
 mod laws;
 mod oracle;
+mod pruned;

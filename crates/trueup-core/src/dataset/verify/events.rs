@@ -1,14 +1,14 @@
 //! The rows of the event files, and the customers of all of them.
 
 use super::Fault;
+use crate::Day;
 use crate::dataset::Bounds;
 use crate::dataset::file::TableFile;
-use crate::model::OPPORTUNITY_ID;
+use crate::model::{OPPORTUNITY_ID, Period};
 use crate::plan::Projection;
 use crate::scan::{ColumnFault, Columns, Split, TextColumn, customer_numbers};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
-use std::cmp::Ordering;
 
 /// The customers of the files checked so far.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(super) struct Customers {
     seen: HashSet<[u8; 16]>,
 }
 
-/// A customer, as the layout orders them.
+/// A customer, as a row group orders them.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Customer<'a> {
     account: &'a str,
@@ -25,20 +25,12 @@ struct Customer<'a> {
     opportunity_id: &'a str,
 }
 
-/// What the last customer of a row group was.
-struct Last {
-    number: i32,
-    account: String,
-    start: u16,
-    opportunity_id: String,
-}
-
 impl Customers {
     /// Checks one file, and its customers against those of the files before.
     pub(super) fn check(&mut self, file: &TableFile) -> Result<(), Fault> {
         let texts = file.texts().map(str::to_owned).collect();
         let projection = Projection { texts, totals: true, date_times: true };
-        let mut last = None;
+        let mut next = 0;
         for row_group in 0..file.row_groups() {
             let rows = file.read(row_group, &projection.columns(true))?;
             let damaged = |fault| file.damaged(row_group, fault);
@@ -48,32 +40,33 @@ impl Customers {
             let Some(ids) = split.text(OPPORTUNITY_ID) else {
                 return Err(damaged(ColumnFault::new(OPPORTUNITY_ID, "the column is missing")).into());
             };
-            last = self
-                .check_row_group(&split, &numbers, ids, last)
+            next = self
+                .check_row_group(&split, &numbers, ids, next)
                 .map_err(|(row, fault)| Fault::at(file, row_group, row, fault))?;
         }
         Ok(())
     }
 
-    /// Checks a row group after the one that ended with the customer `last`; on a fault, its row and what it is.
+    /// Checks a row group whose first customer has to be number `next` of the file, and gives back which comes after it; on a fault,
+    /// its row and what it is.
     fn check_row_group(
         &mut self,
         split: &Split,
         numbers: &[i32],
         ids: &TextColumn,
-        last: Option<Last>,
-    ) -> Result<Option<Last>, (usize, String)> {
-        let (Some(first_number), Some(last_number)) = (numbers.first(), numbers.last()) else { return Ok(last) };
+        next: i64,
+    ) -> Result<i64, (usize, String)> {
+        let (Some(first_number), Some(last_number)) = (numbers.first(), numbers.last()) else { return Ok(next) };
         // Inside a row group they are known to rise by one.
-        let expected = last.as_ref().map_or(Some(0), |last| last.number.checked_add(1));
-        if expected != Some(*first_number) {
+        if next != i64::from(*first_number) {
             return Err((
                 0,
                 format!("the row group begins with the customer {first_number} of the file, out of order"),
             ));
         }
         let id = |run: usize, row: usize| &*ids.dictionary()[ids.code(run, row) as usize];
-        let mut previous = last.as_ref().map(Last::customer);
+        let mut previous = None;
+        let mut period = None;
         for run in 0..split.runs.len() {
             let rows = split.runs.events(run);
             let first = rows.start;
@@ -96,12 +89,23 @@ impl Customers {
                     format!("the customer `{opportunity_id}` of `{account}` occurs twice in the dataset"),
                 ));
             }
-            if previous.as_ref().is_some_and(|previous| previous.cmp(&customer) == Ordering::Greater) {
+            if previous.as_ref().is_some_and(|previous| *previous > customer) {
                 return Err((first, format!("the customer `{opportunity_id}` of `{account}` is out of order")));
             }
             previous = Some(customer);
+            let of_customer =
+                Period::of(Day::from_number(split.days[first]), Day::from_number(split.days[rows.end - 1]));
+            if *period.get_or_insert(of_customer) != of_customer {
+                return Err((
+                    first,
+                    format!(
+                        "the customer `{opportunity_id}` of `{account}` is of other quarters than the one before it, and so \
+                         belongs in another row group"
+                    ),
+                ));
+            }
         }
-        Ok(previous.map(|customer| customer.into_last(*last_number)))
+        Ok(i64::from(*last_number) + 1)
     }
 }
 
@@ -116,17 +120,6 @@ impl Customer<'_> {
             *byte = of_digest;
         }
         first
-    }
-
-    fn into_last(self, number: i32) -> Last {
-        let Self { account, start, opportunity_id } = self;
-        Last { number, account: account.to_owned(), start, opportunity_id: opportunity_id.to_owned() }
-    }
-}
-
-impl Last {
-    fn customer(&self) -> Customer<'_> {
-        Customer { account: &self.account, start: self.start, opportunity_id: &self.opportunity_id }
     }
 }
 

@@ -7,11 +7,9 @@ use crate::plan::SpendProjection;
 use crate::scan::{Columns, SpendSplit};
 use std::sync::Arc;
 
-type Quarter = (i32, u32);
-
 /// Checks that every column decodes, and the order of calendar quarters, accounts and dates.
 pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
-    let mut last: Option<(Quarter, Arc<str>, u16)> = None;
+    let mut last: Option<(u16, Arc<str>, u16)> = None;
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true))?;

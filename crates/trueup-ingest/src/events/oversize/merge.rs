@@ -11,7 +11,6 @@ use crate::error::Doing;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
-use std::sync::Arc;
 
 /// Rows that are handed on at once.
 const AT_ONCE: u32 = 1 << 16;
@@ -112,11 +111,9 @@ pub(super) fn merge(runs: &[Rows], known: &Known, writer: &mut EventWriter<'_>) 
             PeekMut::pop(head);
         }
         if merged.rows >= AT_ONCE {
-            writer.push(&Arc::new(merged.take(known)?));
-            writer.encode()?;
+            writer.write([merged.take(known)?])?;
             cursors.iter_mut().for_each(|cursor| cursor.merged = None);
         }
     }
-    writer.push(&Arc::new(merged.take(known)?));
-    Ok(())
+    writer.write([merged.take(known)?])
 }

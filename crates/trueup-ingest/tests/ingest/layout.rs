@@ -1,0 +1,122 @@
+//! How events lie in files.
+
+use crate::dataset::Case;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Int32Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+use trueup_core::Day;
+use trueup_core::dataset::Verification;
+use trueup_core::model::Period;
+
+/// A customer of a row group.
+#[derive(Debug)]
+struct Customer {
+    number: i32,
+    account: String,
+    id: String,
+    days: Vec<u16>,
+}
+
+/// Customers lie whole in row groups of at most so many rows, numbered in order; each row group has those of one period, in order. There
+/// are periods of every kind.
+pub(crate) fn check(case: &Case, group_rows: usize) {
+    let mut met = BTreeSet::new();
+    let mut periods = BTreeMap::new();
+    for file in case.manifest().events {
+        let mut next = 0;
+        for group in row_groups(&case.dataset().join(&file.path)) {
+            assert!(group.iter().map(|customer| customer.days.len()).sum::<usize>() <= group_rows);
+            let key = |customer: &Customer| (customer.account.clone(), customer.days[0], customer.id.clone());
+            assert!(group.is_sorted_by_key(key), "{group:?}");
+            let period = period(&group[0]);
+            *periods.entry(period).or_insert(0) += 1;
+            for customer in group {
+                assert_eq!(customer.number, next);
+                next += 1;
+                assert_eq!(self::period(&customer), period, "{customer:?}");
+                assert!(customer.days.is_sorted());
+                assert!(met.insert((customer.account, customer.id)));
+            }
+        }
+    }
+    let crosses = |period: &Period| matches!(period, Period::Near { first, last } if first != last);
+    let stays = |period: &Period| matches!(period, Period::Near { first, last } if first == last);
+    assert!(periods.keys().filter(|period| stays(period)).count() > 2);
+    assert!(periods.keys().any(crosses) && periods.contains_key(&Period::Far));
+    assert_eq!(Verification::of(case.dataset(), None).unwrap().faults, Vec::<String>::new());
+}
+
+fn period(customer: &Customer) -> Period {
+    Period::of(Day::from_number(customer.days[0]), Day::from_number(*customer.days.last().unwrap()))
+}
+
+/// The customers of each row group of a file.
+fn row_groups(path: &Path) -> Vec<Vec<Customer>> {
+    let open = || ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let read = |group| {
+        let reader = open().with_row_groups(vec![group]).build().unwrap();
+        customers(&reader.map(Result::unwrap).collect::<Vec<_>>())
+    };
+    (0..open().metadata().num_row_groups()).map(read).collect()
+}
+
+fn customers(batches: &[RecordBatch]) -> Vec<Customer> {
+    let mut customers: Vec<Customer> = Vec::new();
+    for batch in batches {
+        let text = |name| batch.column_by_name(name).unwrap().as_string::<i32>();
+        let (accounts, ids) = (text("account"), text("opportunityId"));
+        let days = batch.column_by_name("date").unwrap().as_primitive::<Date32Type>();
+        for (row, number) in batch.column(0).as_primitive::<Int32Type>().values().iter().copied().enumerate() {
+            let (account, id) = (accounts.value(row).to_owned(), ids.value(row).to_owned());
+            let day = u16::try_from(days.value(row)).unwrap();
+            match customers.last_mut() {
+                Some(last) if last.number == number => {
+                    assert_eq!((&last.account, &last.id), (&account, &id));
+                    last.days.push(day);
+                }
+                _ => customers.push(Customer { number, account, id, days: vec![day] }),
+            }
+        }
+    }
+    customers
+}
+
+#[test]
+fn a_row_group_has_customers_of_one_period() {
+    let case = Case::new();
+    let header = "account,opportunityId,type,date\n";
+    let first =
+        "a,1,sold,2025-01-31\na,2,sold,2025-02-01\na,3,sold,2025-01-01\na,4,sold,2025-03-31\nb,1,sold,2025-01-05\n";
+    case.events("1.csv", &format!("{header}{first}"));
+    let shown = |case: &Case| {
+        let path = case.dataset().join(&case.manifest().events[0].path);
+        let name = |customer: &Customer| format!("{}{}", customer.account, customer.id);
+        row_groups(&path).iter().map(|group| group.iter().map(name).collect()).collect::<Vec<Vec<_>>>()
+    };
+    assert_eq!(shown(&case), [["a3", "a1", "a2", "a4", "b1"]]);
+    // What comes later may move a customer to another period, though its start remains.
+    let later = "a,1,closed,2025-03-31\na,2,closed,2025-04-01\na,3,closed,2025-07-01\nb,2,sold,2024-12-31\n";
+    case.events("2.csv", &format!("{header}{later}"));
+    assert_eq!(shown(&case), [vec!["b2"], vec!["a1", "a4", "b1"], vec!["a2"], vec!["a3"]]);
+}
+
+#[test]
+fn a_row_group_that_is_full_goes_to_the_file_before_those_that_are_not() {
+    let case = Case::new();
+    let rows: String = ["01-02", "05-02", "05-03", "01-03", "05-04", "05-05"]
+        .iter()
+        .zip(["a,1", "a,2", "a,3", "b,1", "b,2", "b,3"])
+        .map(|(day, customer)| format!("{customer},sold,2025-{day}\n"))
+        .collect();
+    let path = case.file("a.csv", format!("account,opportunityId,type,date\n{rows}"));
+    case.ingest().events(path).row_group_rows(4).run(&()).unwrap();
+    assert_eq!(
+        case.stored_events().iter().map(|row| &row[..3]).collect::<Vec<_>>(),
+        // May of a, January of both, May of b.
+        ["a|2", "a|3", "a|1", "b|1", "b|2", "b|3"]
+    );
+}
