@@ -3,7 +3,7 @@
 use super::merge::STEP;
 use crate::{Interrupt, Interruption};
 use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 /// The combinations of codes met so far, each with a number in order of appearance.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(crate) struct Groups {
 enum Index {
     /// By position, where few combinations are possible; 0 is none.
     Dense(Vec<u32>),
-    /// By hash.
-    Hashed(DefaultHashBuilder, HashTable<u32>),
+    /// By hash, of which each slot has half beside it: the codes are seldom looked at, and not at all as the table grows.
+    Hashed(DefaultHashBuilder, HashTable<(u32, u32)>),
 }
 
 /// The most combinations that are looked up by position.
@@ -79,8 +79,8 @@ impl Groups {
                 let hasher = DefaultHashBuilder::default();
                 let mut slots = HashTable::with_capacity(self.len());
                 for (slot, key) in keys {
-                    let hash = |slot: &u32| hasher.hash_one(of(&self.keys, self.width, *slot));
-                    slots.insert_unique(hasher.hash_one(key), slot, hash);
+                    let half = half_hash(&hasher, key);
+                    slots.insert_unique(whole(half), (half, slot), |(half, _)| whole(*half));
                 }
                 Index::Hashed(hasher, slots)
             }
@@ -95,8 +95,9 @@ impl Groups {
         match &self.index {
             Index::Dense(slots) => slots[position(&self.radices, key)].checked_sub(1),
             Index::Hashed(hasher, slots) => {
-                let slot = slots.find(hasher.hash_one(key), |slot| of(&self.keys, self.width, *slot) == key);
-                slot.map(|slot| slot - 1)
+                let half = half_hash(hasher, key);
+                let is_key = |(known, slot): &(u32, u32)| *known == half && of(&self.keys, self.width, *slot) == key;
+                slots.find(whole(half), is_key).map(|(_, slot)| slot - 1)
             }
         }
     }
@@ -115,13 +116,14 @@ impl Groups {
                 *slot
             }
             Index::Hashed(hasher, slots) => {
-                let hash = hasher.hash_one(key);
-                if let Some(slot) = slots.find(hash, |slot| of(keys, width, *slot) == key) {
+                let half = half_hash(hasher, key);
+                let is_key = |(known, slot): &(u32, u32)| *known == half && of(keys, width, *slot) == key;
+                if let Some((_, slot)) = slots.find(whole(half), is_key) {
                     return *slot;
                 }
                 // Keys alone would take 16 GiB before the number of groups could overflow.
                 self.len += 1;
-                slots.insert_unique(hash, self.len, |slot| hasher.hash_one(of(keys, width, *slot)));
+                slots.insert_unique(whole(half), (half, self.len), |(half, _)| whole(*half));
                 keys.extend_from_slice(key);
                 self.len
             }
@@ -175,6 +177,9 @@ impl Groups {
         shared: &[Vec<u32>],
         interrupt: &Interrupt,
     ) -> Result<Vec<u32>, Interruption> {
+        if let Index::Hashed(_, known) = &mut self.index {
+            known.reserve(other.len(), |(half, _)| whole(*half));
+        }
         let mut columns = vec![Vec::new(); self.width];
         let (mut part, mut slots) = (Vec::new(), Vec::with_capacity(other.len()));
         for keys in other.keys.chunks(STEP * self.width) {
@@ -195,6 +200,19 @@ impl Groups {
     }
 }
 
+/// Half a hash of codes.
+fn half_hash(hasher: &DefaultHashBuilder, key: &[u32]) -> u32 {
+    let mut hasher = hasher.build_hasher();
+    key.iter().for_each(|code| hasher.write_u32(*code));
+    let [.., a, b, c, d] = hasher.finish().to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// A hash of which both ends, by which a table places, are taken from half of one.
+const fn whole(half: u32) -> u64 {
+    half as u64 * (1 + (1 << u32::BITS))
+}
+
 fn position(radices: &[u32], key: &[u32]) -> usize {
     radices.iter().zip(key).fold(0, |position, (radix, code)| position * *radix as usize + *code as usize)
 }
@@ -207,6 +225,7 @@ fn of(keys: &[u32], width: usize, slot: u32) -> &[u32] {
 #[cfg(test)]
 mod tests {
     use super::{Groups, Index};
+    use crate::Interrupt;
 
     #[test]
     fn groups_keep_their_slots_as_they_grow() {
@@ -241,6 +260,29 @@ mod tests {
             by_column.slots(&[&first, &second], 500, &mut slots);
             let each: Vec<u32> = first.iter().zip(&second).map(|(a, b)| by_row.slot(&[*a, *b])).collect();
             assert_eq!(slots, each);
+        }
+    }
+
+    #[test]
+    fn groups_that_are_absorbed_meet_those_that_are_known() {
+        // By position, and by hash.
+        for radix in [64, 1 << 20] {
+            let (mut groups, mut other) = (Groups::new(2, 1), Groups::new(2, 1));
+            groups.expect(1, radix);
+            other.expect(1, 64);
+            let known: Vec<u32> = (0..20).map(|code| groups.slot(&[code % 2, code])).collect();
+            // The other's code 0 is the 39 here, its code 39 the 0.
+            let shared: Vec<u32> = (0..40).rev().collect();
+            (0..40).for_each(|code| assert_eq!(other.slot(&[code % 2, code]), code + 1));
+            let slots = groups.absorb(&other, &[shared], &Interrupt::default()).unwrap_or_default();
+            for (code, slot) in (0..).zip(&slots) {
+                assert_eq!(groups.key(*slot as usize - 1), [code % 2, 39 - code]);
+            }
+            // An odd code is in the other sub-range here, and a group of its own.
+            assert_eq!((slots.len(), known.len(), groups.len()), (40, 20, 60));
+            (0..20).for_each(|code| assert_eq!(groups.slot(&[code % 2, code]), known[code as usize]));
+            let again = groups.absorb(&other, &[(0..40).rev().collect()], &Interrupt::default());
+            assert_eq!((again, groups.len()), (Ok(slots), 60));
         }
     }
 

@@ -19,7 +19,8 @@ use crate::query::Interval;
 use crate::{Day, Interrupt};
 use dictionary::Dictionary;
 use measures::Finished;
-use order::{each, sort_by_rank};
+use order::{STEP, each, sort_by_rank};
+use rayon::prelude::*;
 
 /// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
 /// no step that takes long goes without looking at it.
@@ -69,8 +70,8 @@ pub(crate) fn finish(
     // The texts that a column has which is empty on all rows in scope: nobody shall see whether out of scope some table has it.
     let is_met = plan.needs_spend || merged.groups.len() > 0;
     let blank = Texts::blank(groups.len(), is_met);
-    for output in &plan.output {
-        columns.push(match output {
+    let column = |output: &Output| -> Result<Column, Error> {
+        Ok(match output {
             Output::Dimension(place) => {
                 let dictionary = &dictionaries[*place];
                 let codes = each(&groups, interrupt, |group| dictionary.ranks[code(group, place + 1) as usize])?;
@@ -83,7 +84,13 @@ pub(crate) fn finish(
             Output::Metric(field, formula) => {
                 Column { name: field.name.to_owned(), values: finished.values(*formula, field.name, &groups)? }
             }
-        });
+        })
+    };
+    // Few rows take less time than it takes to wake a thread.
+    let at_once = if groups.len() < STEP { plan.output.len().max(1) } else { 1 };
+    let made: Vec<_> = plan.output.par_iter().with_min_len(at_once).map(column).collect();
+    for column in made {
+        columns.push(column?);
     }
     Ok(ResultTable { columns, rows: groups.len(), unknown_fields: plan.unknown_fields.clone() })
 }

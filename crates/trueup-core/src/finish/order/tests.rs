@@ -40,6 +40,24 @@ fn it_ends_soon_after_it_is_told_to() {
 }
 
 #[test]
+fn numbers_of_one_rank_stay_in_their_order() {
+    let numbers: Vec<u32> = (0..3 * 8_192 + 5).map(|number| number * 7_919 % 20_000).collect();
+    let mut expected = numbers.clone();
+    expected.sort_by_key(|number| number % 300);
+    let interrupt = Interrupt::default();
+    assert_eq!(sort_by_rank(&numbers, 300, &interrupt, |number| number % 300), Ok(expected));
+    assert_eq!(sort_by_rank(&[], 0, &interrupt, |number| number), Ok(Vec::new()));
+    let ranked = AtomicUsize::new(0);
+    let sorted = sort_by_rank(&numbers, 300, &interrupt, |number| {
+        if ranked.fetch_add(1, Relaxed) == STEP {
+            interrupt.cancel();
+        }
+        number % 300
+    });
+    assert_eq!((sorted, ranked.into_inner()), (Err(Interruption::Canceled), 2 * STEP));
+}
+
+#[test]
 fn what_is_made_ends_soon_too() {
     let (interrupt, mut made) = (Interrupt::default(), 0);
     let numbers = mixed(4 * STEP);
