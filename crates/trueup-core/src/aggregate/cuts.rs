@@ -39,6 +39,12 @@ const RANKS: [u8; 8] = {
 };
 
 impl Cut {
+    /// Whether it is one, and not [`NO_CUT`].
+    #[inline]
+    pub(crate) fn is_found(&self) -> bool {
+        !std::ptr::eq(self, &raw const NO_CUT)
+    }
+
     /// The cut that has the `rows` of a customer's history, whose events and stages are as [`Histories`] has them.
     ///
     /// The state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows closed work,
@@ -76,10 +82,10 @@ impl Cut {
     }
 }
 
-/// Stands where another takes its place.
-static NO_CUT: Cut = Cut { counts: [[0; LANES]; BANKS], state_row: 0, live_from: 0, state: 0 };
+/// Stands where a cut has not been found yet.
+pub(crate) static NO_CUT: Cut = Cut { counts: [[0; LANES]; BANKS], state_row: 0, live_from: 0, state: 0 };
 
-/// By the number of a shape, its cuts: of so many rows, by how many rows are before them; found when they are first asked for.
+/// By the number of a shape, its cuts, the whole history first; found when they are first asked for.
 #[derive(Debug)]
 pub(crate) struct Known(Box<[OnceLock<Box<[Cut]>>]>);
 
@@ -91,15 +97,15 @@ pub(crate) fn known() -> &'static Known {
 }
 
 impl Known {
-    /// The cut that is a whole history of so many events, if it is known already.
+    /// The cut that is a whole history, if it is known already; else [`NO_CUT`].
     #[inline]
-    pub(crate) fn whole(&self, shape: Shape, events: u32) -> Option<&Cut> {
-        self.0[shape.number()].get()?.get(events as usize - 1)
+    pub(crate) fn whole(&self, shape: Shape) -> &Cut {
+        self.0[shape.number()].get().and_then(|cuts| cuts.first()).unwrap_or(&NO_CUT)
     }
 
     /// The cut of rows out of a history that has a shape.
     fn get(&self, shape: Shape, rows: Range<usize>, events: usize) -> &Cut {
-        &self.0[shape.number()].get_or_init(|| all(shape))[rows.start * events + rows.len() - 1]
+        &self.0[shape.number()].get_or_init(|| all(shape))[rows.start * events + events - rows.len()]
     }
 }
 
@@ -107,7 +113,8 @@ impl Known {
 fn all(shape: Shape) -> Box<[Cut]> {
     let (history, met) = shape.history();
     let starts = 0..history.len();
-    let cuts = starts.flat_map(|start| (1..=history.len()).map(move |length| start..start + length));
+    let lengths = || (1..=history.len()).rev();
+    let cuts = starts.flat_map(|start| lengths().map(move |length| start..start + length));
     cuts.map(|rows| if rows.end <= history.len() { Cut::new(&history, met, rows) } else { Cut::default() }).collect()
 }
 
@@ -115,9 +122,9 @@ fn all(shape: Shape) -> Box<[Cut]> {
 pub(crate) fn find<'a>(split: &Split, chunk: &Chunk, own: &'a mut Vec<(usize, Cut)>) -> Vec<&'a Cut> {
     let (known, segments) = (known(), &chunk.segments);
     let (shapes, met) = (split.histories.shapes(), split.histories.met());
-    let mut cuts: Vec<&Cut> = chunk.cuts.iter().map(|cut| cut.unwrap_or(&NO_CUT)).collect();
+    let mut cuts: Vec<&Cut> = chunk.cuts.clone();
     own.clear();
-    for (segment, _) in chunk.cuts.iter().enumerate().filter(|(_, cut)| cut.is_none()) {
+    for segment in chunk.unknown.iter().map(|segment| *segment as usize) {
         let customer = segments.customers[segment] as usize;
         let (history, rows) = (split.runs.events(customer), segments.rows(segment));
         let rows = rows.start - history.start..rows.end - history.start;

@@ -5,7 +5,7 @@
 
 use super::Calendar;
 use super::calendar::OUTSIDE;
-use super::cuts::{self, Cut};
+use super::cuts::{self, Cut, NO_CUT};
 use crate::scan::{BLOCK_EVENTS, Block, Histories, Split};
 use std::ops::Range;
 
@@ -37,7 +37,9 @@ pub(crate) struct Rows {
 pub(crate) struct Chunk {
     pub(crate) segments: Segments,
     /// Per segment, its cut, where that was found along with it.
-    pub(crate) cuts: Vec<Option<&'static Cut>>,
+    pub(crate) cuts: Vec<&'static Cut>,
+    /// The segments where it was not.
+    pub(crate) unknown: Vec<u32>,
     found: Box<Found>,
     /// Per segment that is cut event by event, how many rows are before it.
     starts: Vec<u32>,
@@ -54,7 +56,7 @@ struct Found {
     sub_ranges: [u32; STEP],
     /// How long each segment is, or how many rows are before it.
     lengths: [u32; STEP],
-    cuts: [Option<&'static Cut>; STEP],
+    cuts: [&'static Cut; STEP],
     /// Customers that do not lie in one sub-range.
     parted: [u32; STEP],
 }
@@ -91,7 +93,7 @@ impl Found {
             self.customers[at] = next_customer - 1;
             self.sub_ranges[at] = sub_range;
             self.lengths[at] = rows;
-            self.cuts[at] = None;
+            self.cuts[at] = &NO_CUT;
             segments += usize::from(begins);
             rows += u32::from(is_inside);
             previous = sub_range;
@@ -114,12 +116,13 @@ impl Chunk {
             segments: Segments::default(),
             starts: Vec::new(),
             cuts: Vec::new(),
+            unknown: Vec::new(),
             found: Box::new(Found {
                 events: none,
                 customers: none,
                 sub_ranges: none,
                 lengths: none,
-                cuts: [None; STEP],
+                cuts: [&NO_CUT; STEP],
                 parted: none,
             }),
         }
@@ -128,10 +131,37 @@ impl Chunk {
     pub(crate) fn clear(&mut self) {
         self.segments.clear();
         self.cuts.clear();
+        self.unknown.clear();
+    }
+
+    /// Appends the segments of a block.
+    pub(crate) fn push(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+        let (sub_range, last_inside) = calendar.sub_range(block.first_day);
+        if sub_range != OUTSIDE && block.last_day <= last_inside {
+            self.push_whole(split, block, sub_range);
+        } else {
+            self.push_customers(split, block, calendar);
+        }
+    }
+
+    /// Appends the segments of a block that lies in one sub-range.
+    fn push_whole(&mut self, split: &Split, block: &Block, sub_range: u32) {
+        let ends = split.runs.ends(&block.customers);
+        let Segments { events, lengths, customers, sub_ranges } = &mut self.segments;
+        events.extend_from_slice(&ends[..block.customers.len()]);
+        lengths.extend(ends.windows(2).map(|ends| ends[1] - ends[0]));
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        customers.extend(block.customers.start as u32..block.customers.end as u32);
+        sub_ranges.resize(events.len(), sub_range);
+        let known = cuts::known();
+        let shapes = &split.histories.shapes()[block.customers.clone()];
+        let first = self.cuts.len();
+        self.cuts.extend(shapes.iter().map(|shape| known.whole(*shape)));
+        self.note_unknown(first);
     }
 
     /// Appends the segments of a block. Most customers lie in one sub-range, as their first and last day tell.
-    pub(crate) fn push(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+    fn push_customers(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
         let [first, ends @ ..] = split.runs.ends(&block.customers) else { return };
         let (mut first, places, known) = (*first, &mut *self.found, cuts::known());
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
@@ -147,7 +177,7 @@ impl Chunk {
             places.customers[at] = customer;
             places.sub_ranges[at] = sub_range;
             places.lengths[at] = *end - first;
-            places.cuts[at] = known.whole(*shape, *end - first);
+            places.cuts[at] = known.whole(*shape);
             found += usize::from(is_whole & (sub_range != OUTSIDE));
             places.parted[parted % STEP] = customer;
             parted += usize::from(!is_whole & (first_day <= calendar.end()));
@@ -164,7 +194,9 @@ impl Chunk {
             places.cut(&mut cursor, split, events, calendar);
         }
         self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
+        let first = self.cuts.len();
         self.take(cursor.segments);
+        self.note_unknown(first);
         self.measure(cursor);
     }
 
@@ -174,6 +206,7 @@ impl Chunk {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let next_customer = block.customers.start as u32;
         let mut cursor = Cursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
+        let first = self.cuts.len();
         while !events.is_empty() {
             let step = events.start..events.end.min(events.start + STEP);
             events.start = step.end;
@@ -182,6 +215,8 @@ impl Chunk {
             self.take(cursor.segments);
             cursor.segments = 0;
         }
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        self.unknown.extend(first as u32..self.cuts.len() as u32);
         self.measure(cursor);
     }
 
@@ -191,6 +226,13 @@ impl Chunk {
         self.segments.customers.extend_from_slice(&self.found.customers[..found]);
         self.segments.sub_ranges.extend_from_slice(&self.found.sub_ranges[..found]);
         self.cuts.extend_from_slice(&self.found.cuts[..found]);
+    }
+
+    /// Notes which of the segments from `first` on have no cut yet.
+    fn note_unknown(&mut self, first: usize) {
+        let missing = (first..).zip(&self.cuts[first..]).filter(|(_, cut)| !cut.is_found());
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        self.unknown.extend(missing.map(|(segment, _)| segment as u32));
     }
 
     /// Appends the lengths of segments that were cut event by event.
