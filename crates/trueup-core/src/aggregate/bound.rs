@@ -77,9 +77,8 @@ impl<'a> Bound<'a> {
 
     /// The facts of a row, its grade aside.
     #[inline]
-    pub(crate) fn row_facts(&self, customer: usize, event: usize) -> u16 {
-        let histories = &self.split.histories;
-        row_facts(histories.events()[event], histories.met()[customer])
+    pub(crate) fn row_facts(&self, event: usize) -> u16 {
+        row_facts(self.split.histories.events()[event])
     }
 
     /// Whether a row is a conversion of an account whose conversions are graded.

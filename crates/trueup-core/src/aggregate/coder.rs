@@ -135,11 +135,11 @@ impl<'a> Coder<'a> {
         codes.clear();
         match &mut self.values {
             Values::Empty => codes.resize(units.len(), 0),
-            Values::Account => split.runs.accounts().gather(units.customers, codes),
-            Values::Text(column) => column.gather(units.customers, units.events, codes),
+            Values::Account => split.runs.accounts().gather(&units.customers(), codes),
+            Values::Text(column) => gather(column, units, codes),
             Values::Graded(column, graded) => {
-                column.gather(units.customers, units.events, codes);
-                for (code, customer) in codes.iter_mut().zip(units.customers) {
+                gather(column, units, codes);
+                for (code, customer) in codes.iter_mut().zip(&*units.customers()) {
                     if !graded[split.runs.accounts().get(*customer as usize) as usize] {
                         *code = 0;
                     }
@@ -158,9 +158,8 @@ impl<'a> Coder<'a> {
                 codes.extend(units.events.iter().zip(state_rows).map(|(event, state)| u32::from(*event == state)));
             }
             Values::OpportunityBooked => {
-                let met = split.histories.met();
-                let booked = |customer: &u32| u32::from(met[*customer as usize] >> stage::BOOKED & 1);
-                codes.extend(units.customers.iter().map(booked));
+                let booked = |customer| split.histories.first(split.runs.events(customer), stage::BOOKED).is_some();
+                by_customer(units, codes, |customer| u32::from(booked(customer)));
             }
             Values::FirstDay(stage, growing) => by_customer(units, codes, |customer| {
                 let history = split.runs.events(customer);
@@ -181,10 +180,19 @@ impl<'a> Coder<'a> {
     }
 }
 
+/// Appends the codes of units in a column.
+fn gather(column: &TextColumn, units: &Units<'_>, codes: &mut Vec<u32>) {
+    if column.is_per_customer() {
+        column.codes().gather(&units.customers(), codes);
+    } else {
+        column.codes().gather(units.events, codes);
+    }
+}
+
 /// Codes that are the same on every row of a customer, found once for each.
 fn by_customer(units: &Units<'_>, codes: &mut Vec<u32>, mut code: impl FnMut(usize) -> u32) {
     let mut last = None;
-    codes.extend(units.customers.iter().map(|customer| match last {
+    codes.extend(units.customers().iter().map(|customer| match last {
         Some((known, found)) if known == *customer => found,
         _ => {
             let found = code(*customer as usize);

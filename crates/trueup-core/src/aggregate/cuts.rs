@@ -49,7 +49,7 @@ impl Cut {
     ///
     /// The state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows closed work,
     /// which is never undone. What was live before no longer is then.
-    fn new(history: &[u8], met: u8, rows: Range<usize>) -> Self {
+    fn new(history: &[u8], rows: Range<usize>) -> Self {
         const CLOSED: u8 = RANKS[stage::CLOSED as usize];
         let mut cut = Self::default();
         let (mut furthest, mut met_here, mut booked) = (0, 0_u8, None);
@@ -73,7 +73,7 @@ impl Cut {
         cut.counts[STATE_BANK] = *lanes(state_facts(cut.state, met_here, canceled_after));
         if rows.len() <= MOST_ROWS as usize {
             for event in &history[rows] {
-                for (counts, facts) in cut.counts.iter_mut().zip(row_facts(*event, met).to_le_bytes()) {
+                for (counts, facts) in cut.counts.iter_mut().zip(row_facts(*event).to_le_bytes()) {
                     add(counts, lanes(facts));
                 }
             }
@@ -111,17 +111,17 @@ impl Known {
 
 /// All cuts out of a history; those that end before they begin are of no meaning.
 fn all(shape: Shape) -> Box<[Cut]> {
-    let (history, met) = shape.history();
+    let history = shape.history();
     let starts = 0..history.len();
     let lengths = || (1..=history.len()).rev();
     let cuts = starts.flat_map(|start| lengths().map(move |length| start..start + length));
-    cuts.map(|rows| if rows.end <= history.len() { Cut::new(&history, met, rows) } else { Cut::default() }).collect()
+    cuts.map(|rows| if rows.end <= history.len() { Cut::new(&history, rows) } else { Cut::default() }).collect()
 }
 
 /// The cuts that the segments of a chunk are; those out of histories of no shape are written to `own`, each with its segment.
 pub(crate) fn find<'a>(split: &Split, chunk: &Chunk, own: &'a mut Vec<(usize, Cut)>) -> Vec<&'a Cut> {
     let (known, segments) = (known(), &chunk.segments);
-    let (shapes, met) = (split.histories.shapes(), split.histories.met());
+    let shapes = split.histories.shapes();
     let mut cuts: Vec<&Cut> = chunk.cuts.clone();
     own.clear();
     for segment in chunk.unknown.iter().map(|segment| *segment as usize) {
@@ -131,7 +131,7 @@ pub(crate) fn find<'a>(split: &Split, chunk: &Chunk, own: &'a mut Vec<(usize, Cu
         if shapes[customer].is_some() {
             cuts[segment] = known.get(shapes[customer], rows, history.len());
         } else {
-            own.push((segment, Cut::new(&split.histories.events()[history], met[customer], rows)));
+            own.push((segment, Cut::new(&split.histories.events()[history], rows)));
         }
     }
     for (segment, cut) in own {

@@ -187,11 +187,10 @@ impl<'a> Aggregation<'a> {
         for bank in 0..BANKS {
             state.count(bank, slots.iter().copied().zip(cuts.iter().map(|cut| &cut.counts[bank])));
         }
-        let places = || slots.iter().zip(&segments.customers).enumerate();
         if segments.lengths.iter().copied().max() > Some(MOST_ROWS) {
-            for (segment, (slot, customer)) in places().filter(|(segment, _)| segments.lengths[*segment] > MOST_ROWS) {
-                let rows = segments.rows(segment).map(|event| (*slot, bound.row_facts(*customer as usize, event)));
-                count_each(state, rows);
+            let long = slots.iter().enumerate().filter(|(segment, _)| segments.lengths[*segment] > MOST_ROWS);
+            for (segment, slot) in long {
+                count_each(state, segments.rows(segment).map(|event| (*slot, bound.row_facts(event))));
             }
         }
         if self.context.layout.has(Measure::Opportunities) {
@@ -200,19 +199,21 @@ impl<'a> Aggregation<'a> {
         }
         if bound.grades.is_some() {
             rows.expand(segments);
-            let place = |row: usize| (rows.customers[row] as usize, rows.events[row] as usize);
-            select(rows.events.len(), kept, |row| bound.is_graded(place(row).0, place(row).1));
+            let of = |row: usize| (rows.segments[row] as usize, rows.events[row] as usize);
+            let customer = |segment: usize| segments.customers[segment] as usize;
+            select(rows.events.len(), kept, |row| {
+                let (segment, event) = of(row);
+                bound.is_graded(customer(segment), event)
+            });
             let graded = kept.iter().map(|row| {
-                let (customer, event) = place(*row as usize);
-                (slots[rows.segments[*row as usize] as usize], bound.grade(customer, event))
+                let (segment, event) = of(*row as usize);
+                (slots[segment], bound.grade(customer(segment), event))
             });
             count_each(state, graded);
         }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
-            for (segment, slot) in slots.iter().enumerate() {
-                let amounts = segments.rows(segment).filter_map(|event| totals.get(event));
-                state.add_money(*slot, place, amounts.map(i128::from).sum());
-            }
+            let sums = (0..slots.len()).map(|segment| totals.sum(segments.rows(segment)));
+            state.add_each(place, slots.iter().copied().zip(sums));
         }
     }
 
@@ -223,14 +224,15 @@ impl<'a> Aggregation<'a> {
         let state = &mut merged.state;
         let events = || rows.events.iter().map(|event| *event as usize);
         merged.rows += rows.events.len() as u64;
-        let customers = rows.customers.iter().map(|customer| *customer as usize);
-        let facts = customers.zip(events());
-        let facts = facts.map(|(customer, event)| bound.row_facts(customer, event) | bound.grade(customer, event));
-        count_each(state, slots.iter().copied().zip(facts));
+        count_each(state, slots.iter().copied().zip(events().map(|event| bound.row_facts(event))));
+        if bound.grades.is_some() {
+            let customers = rows.segments.iter().map(|segment| chunk.segments.customers[*segment as usize] as usize);
+            let grades = customers.zip(events()).map(|(customer, event)| bound.grade(customer, event));
+            count_each(state, slots.iter().copied().zip(grades));
+        }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
-            for (slot, event) in slots.iter().zip(events()) {
-                state.add_money(*slot, place, totals.get(event).map_or(0, i128::from));
-            }
+            let amounts = events().map(|event| totals.get(event).map_or(0, i128::from));
+            state.add_each(place, slots.iter().copied().zip(amounts));
         }
         if self.context.layout.has(Measure::Opportunities) {
             counted.resize(merged.groups.len() + 1, 0);
@@ -246,9 +248,19 @@ impl<'a> Aggregation<'a> {
         let Buffers { kept, states, slots, .. } = buffers;
         states.clear();
         if self.context.needs_states {
-            let state_row = |segment: usize| chunk.segments.events[segment] + cuts[segment].state_row;
-            select(slots.len(), kept, |row| rows.events[row] == state_row(rows.segments[row] as usize));
-            states.extend(kept.iter().map(|row| (slots[*row as usize], rows.segments[*row as usize] as usize)));
+            if bound.filter_grain == Grain::Row {
+                let state_row = |segment: usize| chunk.segments.events[segment] + cuts[segment].state_row;
+                select(slots.len(), kept, |row| rows.events[row] == state_row(rows.segments[row] as usize));
+                states.extend(kept.iter().map(|row| (slots[*row as usize], rows.segments[*row as usize] as usize)));
+            } else {
+                // Every segment has all of its rows.
+                let mut first = 0;
+                states.extend(cuts.iter().zip(&chunk.segments.lengths).enumerate().map(|(segment, (cut, length))| {
+                    let slot = slots[first + cut.state_row as usize];
+                    first += *length as usize;
+                    (slot, segment)
+                }));
+            }
             let counts = states.iter().map(|(slot, segment)| (*slot, &cuts[*segment].counts[STATE_BANK]));
             state.count(STATE_BANK, counts);
         }

@@ -65,55 +65,52 @@ pub(crate) fn add<T: Copy + Add<Output = T>>(sums: &mut [T; LANES], more: &[T; L
     *sums = all;
 }
 
-/// Bits by stage that a customer may have met.
-const MET_VALUES: usize = 1 << stage::COUNT;
-
-/// The facts of a row, by what its event is in its customer's history and the stages that its customer ever meets.
+/// The facts of a row, by what its event is in its customer's history.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "facts of rows are those of the first two banks, and the rest are below their ends"
+    reason = "facts of rows are those of the first two banks, and events are below the table's end"
 )]
-static FACTS: [u16; Histories::EVENT_VALUES * MET_VALUES] = {
-    let mut all = [0; Histories::EVENT_VALUES * MET_VALUES];
-    let mut at = 0;
-    while at < all.len() {
-        all[at] = facts((at / MET_VALUES) as u8, (at % MET_VALUES) as u8) as u16;
-        at += 1;
+static FACTS: [u16; 1 << u8::BITS] = {
+    let mut all = [0; 1 << u8::BITS];
+    let mut event = 0;
+    while event < all.len() {
+        all[event] = facts(event as u8) as u16;
+        event += 1;
     }
     all
 };
 
-/// The facts of a row, grades apart: `event` as [`Histories::events`] has it, `met` as [`Histories::met`] has it.
+/// The facts of a row, grades apart; `event` as [`Histories::events`] has it.
 #[inline]
-pub(crate) fn row_facts(event: u8, met: u8) -> u16 {
-    FACTS[usize::from(event) * MET_VALUES + usize::from(met)]
+pub(crate) fn row_facts(event: u8) -> u16 {
+    FACTS[usize::from(event)]
 }
 
-const fn facts(event: u8, met: u8) -> Facts {
+const fn facts(event: u8) -> Facts {
     let of = Histories::stage(event);
     let mut facts = fact(Measure::Rows);
     if of == stage::LEAD_ORIGINATED {
         facts |= fact(Measure::Conversions);
         if Histories::is_first(event) {
             facts |= fact(Measure::Leads)
-                | when(met, stage::BOOKED, Measure::BookedLeads)
-                | when(met, stage::SOLD, Measure::SoldLeads)
-                | when(met, stage::CLOSED, Measure::ClosedLeads);
+                | when(event, stage::BOOKED, Measure::BookedLeads)
+                | when(event, stage::SOLD, Measure::SoldLeads)
+                | when(event, stage::CLOSED, Measure::ClosedLeads);
         }
     }
     if Histories::is_first_of_stage(event) {
         facts |= match of {
-            stage::BOOKED => fact(Measure::FirstBooked) | when(met, stage::ESTIMATED, Measure::FirstBookedEstimated),
-            stage::ESTIMATED => fact(Measure::FirstEstimated) | when(met, stage::SOLD, Measure::FirstEstimatedSold),
-            stage::SOLD => fact(Measure::FirstSold) | when(met, stage::CLOSED, Measure::FirstSoldClosed),
+            stage::BOOKED => fact(Measure::FirstBooked) | when(event, stage::ESTIMATED, Measure::FirstBookedEstimated),
+            stage::ESTIMATED => fact(Measure::FirstEstimated) | when(event, stage::SOLD, Measure::FirstEstimatedSold),
+            stage::SOLD => fact(Measure::FirstSold) | when(event, stage::CLOSED, Measure::FirstSoldClosed),
             _ => 0,
         };
     }
     facts
 }
 
-const fn when(met: u8, of: u8, measure: Measure) -> Facts {
-    if met >> of & 1 == 1 { fact(measure) } else { 0 }
+const fn when(event: u8, stage: u8, measure: Measure) -> Facts {
+    if Histories::reaches(event, stage) { fact(measure) } else { 0 }
 }
 
 /// The facts of a conversion with a grade.

@@ -26,8 +26,6 @@ pub(crate) struct Segments {
 pub(crate) struct Rows {
     /// The event in the split.
     pub(crate) events: Vec<u32>,
-    /// The customer in the split.
-    pub(crate) customers: Vec<u32>,
     /// The segment.
     pub(crate) segments: Vec<u32>,
 }
@@ -267,36 +265,37 @@ impl Segments {
 }
 
 /// Most segments have no more rows than this.
-const FEW: usize = 4;
+const FEW: usize = 6;
+
+/// The rows of such a segment, from its first.
+const STEPS: [u32; FEW] = [0, 1, 2, 3, 4, 5];
 
 impl Rows {
     /// Takes the rows of segments. So many as few segments have more of are written at once, and what is too much is overwritten by what
     /// comes next.
     pub(crate) fn expand(&mut self, segments: &Segments) {
         let rows: usize = segments.lengths.iter().map(|length| *length as usize).sum();
-        for column in [&mut self.events, &mut self.customers, &mut self.segments] {
+        for column in [&mut self.events, &mut self.segments] {
             column.resize(rows + FEW, 0);
         }
         let mut at = 0;
-        let columns = segments.events.iter().zip(&segments.lengths).zip(&segments.customers);
-        for (segment, ((first, length), customer)) in (0..).zip(columns) {
-            self.events[at..at + FEW].copy_from_slice(&[*first, first + 1, first + 2, first + 3]);
-            self.customers[at..at + FEW].copy_from_slice(&[*customer; FEW]);
+        for (segment, (first, length)) in (0..).zip(segments.events.iter().zip(&segments.lengths)) {
+            self.events[at..at + FEW].copy_from_slice(&STEPS.map(|step| first + step));
             self.segments[at..at + FEW].copy_from_slice(&[segment; FEW]);
             let end = at + *length as usize;
             for (event, at) in (*first..).zip(at..end).skip(FEW) {
-                (self.events[at], self.customers[at], self.segments[at]) = (event, *customer, segment);
+                (self.events[at], self.segments[at]) = (event, segment);
             }
             at = end;
         }
-        for column in [&mut self.events, &mut self.customers, &mut self.segments] {
+        for column in [&mut self.events, &mut self.segments] {
             column.truncate(rows);
         }
     }
 
     /// Keeps those at some places, which rise.
     pub(crate) fn retain(&mut self, places: &[u32]) {
-        for column in [&mut self.events, &mut self.customers, &mut self.segments] {
+        for column in [&mut self.events, &mut self.segments] {
             retain(column, places);
         }
     }

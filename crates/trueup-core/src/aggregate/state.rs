@@ -144,6 +144,19 @@ impl State {
         add(&mut bank[open as usize], &sums);
     }
 
+    /// Adds money, each to the sum of its slot at `place` of the layout.
+    pub(crate) fn add_each(&mut self, place: usize, money: impl Iterator<Item = (u32, i128)>) {
+        let (mut open, mut sum) = (0, 0);
+        for (slot, micros) in money {
+            if !self.in_runs || slot != open {
+                self.add_money(open, place, std::mem::take(&mut sum));
+                open = slot;
+            }
+            sum += micros;
+        }
+        self.add_money(open, place, sum);
+    }
+
     /// Adds money to the sum at `place` of the layout.
     #[inline]
     pub(crate) fn add_money(&mut self, slot: u32, place: usize, micros: i128) {

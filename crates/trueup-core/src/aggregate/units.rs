@@ -2,6 +2,7 @@
 
 use super::cuts::Cut;
 use super::segments::{Rows, Segments};
+use std::borrow::Cow;
 
 /// What a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +16,6 @@ pub(crate) enum Grain {
 pub(crate) struct Units<'a> {
     /// The event in the split; of a segment, its first.
     pub(crate) events: &'a [u32],
-    /// The customer in the split.
-    pub(crate) customers: &'a [u32],
     /// Of rows, their segments.
     rows: Option<&'a [u32]>,
     segments: &'a Segments,
@@ -26,12 +25,8 @@ pub(crate) struct Units<'a> {
 impl<'a> Units<'a> {
     pub(crate) fn new(grain: Grain, segments: &'a Segments, rows: &'a Rows, cuts: &'a [&'a Cut]) -> Self {
         match grain {
-            Grain::Row => {
-                Self { events: &rows.events, customers: &rows.customers, rows: Some(&rows.segments), segments, cuts }
-            }
-            Grain::Segment => {
-                Self { events: &segments.events, customers: &segments.customers, rows: None, segments, cuts }
-            }
+            Grain::Row => Self { events: &rows.events, rows: Some(&rows.segments), segments, cuts },
+            Grain::Segment => Self { events: &segments.events, rows: None, segments, cuts },
         }
     }
 
@@ -42,6 +37,12 @@ impl<'a> Units<'a> {
     /// The segment of each unit.
     fn places(self) -> impl Iterator<Item = usize> + 'a {
         (0..self.len()).map(move |unit| self.rows.map_or(unit, |rows| rows[unit] as usize))
+    }
+
+    /// The customer of each unit, in the split.
+    pub(crate) fn customers(self) -> Cow<'a, [u32]> {
+        let all = &self.segments.customers;
+        self.rows.map_or(Cow::Borrowed(all), |rows| rows.iter().map(|segment| all[*segment as usize]).collect())
     }
 
     /// For each unit, the first event of its segment, and what that counts for.

@@ -1,6 +1,7 @@
 //! Amounts of money, as narrow as they allow.
 
 use super::{NO_VALUE, Values};
+use std::ops::Range;
 
 /// An amount per event, or none.
 #[derive(Clone, Debug)]
@@ -39,6 +40,23 @@ impl Amounts {
                 .filter(|multiple| *multiple != NO_MULTIPLE)
                 .map(|multiple| i64::from(multiple) * unit),
             Self::Wide(micros) => Some(micros[event]).filter(|micros| *micros != NO_VALUE),
+        }
+    }
+
+    /// The sum of some events' amounts in millionths.
+    #[inline]
+    pub(crate) fn sum(&self, events: Range<usize>) -> i128 {
+        match self {
+            // A multiple has 32 bits, and a split has fewer than 2^32 rows: the sum has 64.
+            Self::Narrow { unit, multiples } => {
+                let multiples = multiples[events]
+                    .iter()
+                    .map(|multiple| if *multiple == NO_MULTIPLE { 0 } else { i64::from(*multiple) });
+                i128::from(multiples.sum::<i64>()) * i128::from(*unit)
+            }
+            Self::Wide(micros) => {
+                micros[events].iter().map(|micros| if *micros == NO_VALUE { 0 } else { i128::from(*micros) }).sum()
+            }
         }
     }
 

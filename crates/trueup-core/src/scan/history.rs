@@ -23,8 +23,6 @@ pub(crate) mod stage {
 pub(crate) struct Histories {
     /// Per event, the code of its stage and the flags below.
     events: Vec<u8>,
-    /// Per customer, a bit by stage: those that occur.
-    met: Vec<u8>,
     /// Per customer, its shape.
     shapes: Vec<Shape>,
 }
@@ -83,12 +81,11 @@ impl Shape {
         stages
     }
 
-    /// Events of such a history, as [`Histories::events`] has them, and the stages that occur, as [`Histories::met`] has them.
-    pub(crate) fn history(self) -> (Vec<u8>, u8) {
+    /// Events of such a history, as [`Histories::events`] has them.
+    pub(crate) fn history(self) -> Vec<u8> {
         let stages = self.stages();
         let ends = [0, u32::try_from(stages.len()).unwrap_or(u32::MAX)];
-        let Histories { events, met, .. } = Histories::of(stages, &ends);
-        (events, met.into_iter().fold(0, |all, met| all | met))
+        Histories::of(stages, &ends).events
     }
 }
 
@@ -99,8 +96,8 @@ impl Histories {
     const FIRST_OF_STAGE: u8 = 0b0_1000;
     /// The customer has no earlier event.
     const FIRST: u8 = 0b1_0000;
-    /// How many values an event can have.
-    pub(crate) const EVENT_VALUES: usize = 0b10_0000;
+    /// Where the flags of stages begin that the customer [reaches](Self::reaches).
+    const REACHED: usize = 5;
 
     /// `stages` are the codes of the events' stages.
     pub(crate) fn new(stages: Vec<u8>, runs: &Runs) -> Self {
@@ -128,17 +125,17 @@ impl Histories {
             met[next - 1] = before;
             shapes[next - 1] = Shape::of(number, events);
         }
-        Self { events: stages, met, shapes }
+        let mut next = 0;
+        for event in &mut stages {
+            next += usize::from(Self::is_first(*event));
+            *event |= REACHED[usize::from(*event)][usize::from(met[next - 1])];
+        }
+        Self { events: stages, shapes }
     }
 
     /// Per event, a value of which the functions below tell more.
     pub(crate) fn events(&self) -> &[u8] {
         &self.events
-    }
-
-    /// Per customer, a bit by stage: those that ever occur.
-    pub(crate) fn met(&self) -> &[u8] {
-        &self.met
     }
 
     /// Per customer, the shape of its history.
@@ -161,6 +158,18 @@ impl Histories {
         event & Self::FIRST != 0
     }
 
+    /// Whether the event's customer ever has one of the stage; known of those stages alone that are [asked](asked) of the event.
+    pub(crate) const fn reaches(event: u8, stage: u8) -> bool {
+        let (asked, mut at) = (asked(event), 0);
+        while at < asked.len() {
+            if asked[at] == stage {
+                return event >> (Self::REACHED + at) & 1 == 1;
+            }
+            at += 1;
+        }
+        false
+    }
+
     /// The first of a customer's events that has the stage.
     pub(crate) fn first(&self, customer: Range<usize>, stage: u8) -> Option<usize> {
         let start = customer.start;
@@ -169,9 +178,45 @@ impl Histories {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.events.len() + self.met.len() + size_of_val(&*self.shapes)
+        self.events.len() + size_of_val(&*self.shapes)
     }
 }
+
+/// Of which stages an event tells whether its customer ever has them, by its own stage and whether it is the first: as much as metrics
+/// hang on.
+const fn asked(event: u8) -> &'static [u8] {
+    match Histories::stage(event) {
+        stage::LEAD_ORIGINATED if Histories::is_first(event) => &[stage::BOOKED, stage::SOLD, stage::CLOSED],
+        stage::BOOKED => &[stage::ESTIMATED],
+        stage::ESTIMATED => &[stage::SOLD],
+        stage::SOLD => &[stage::CLOSED],
+        _ => &[],
+    }
+}
+
+/// Bits by stage that a customer may have met.
+const MET_VALUES: usize = 1 << stage::COUNT;
+
+/// By an event without them, and a bit by stage for those that its customer ever has: the flags of the stages asked.
+#[expect(clippy::cast_possible_truncation, reason = "the event is below the table's end, and the rest is 0 or 1")]
+static REACHED: [[u8; MET_VALUES]; 1 << Histories::REACHED] = {
+    let mut all = [[0; MET_VALUES]; 1 << Histories::REACHED];
+    let mut event = 0;
+    while event < all.len() {
+        let asked = asked(event as u8);
+        let mut met = 0;
+        while met < MET_VALUES {
+            let mut at = 0;
+            while at < asked.len() {
+                all[event][met] |= ((met >> asked[at] & 1) as u8) << (Histories::REACHED + at);
+                at += 1;
+            }
+            met += 1;
+        }
+        event += 1;
+    }
+    all
+};
 
 #[cfg(test)]
 mod tests {
@@ -214,13 +259,26 @@ mod tests {
 
     #[test]
     fn first_events_are_marked() {
-        let (events, met) = histories(&[vec![0, 1, 0, 5]]).shapes()[0].history();
+        let events = histories(&[vec![0, 1, 0, 5]]).shapes()[0].history();
         assert_eq!(events.iter().map(|event| Histories::stage(*event)).collect::<Vec<_>>(), [0, 1, 0, 5]);
         assert_eq!(
             events.iter().map(|event| Histories::is_first(*event)).collect::<Vec<_>>(),
             [true, false, false, false]
         );
         let first_of_stage: Vec<_> = events.iter().map(|event| Histories::is_first_of_stage(*event)).collect();
-        assert_eq!((first_of_stage, met), (vec![true, true, false, true], 0b10_0011));
+        assert_eq!(first_of_stage, [true, true, false, true]);
+    }
+
+    #[test]
+    fn events_tell_what_their_customer_reaches() {
+        // The stage before the one asked may come later.
+        let events = histories(&[vec![0, 1, 0, 3, 2], vec![3, 4], vec![0, 4]]).events;
+        let reaches = |event: usize, stage| Histories::reaches(events[event], stage);
+        let lead = [stage::BOOKED, stage::ESTIMATED, stage::SOLD, stage::CLOSED].map(|stage| reaches(0, stage));
+        assert_eq!(lead, [true, false, true, false]);
+        assert_eq!([stage::BOOKED, stage::SOLD].map(|stage| reaches(2, stage)), [false, false], "a second conversion");
+        assert!(reaches(1, stage::ESTIMATED) && reaches(4, stage::SOLD) && !reaches(3, stage::CLOSED));
+        assert!(reaches(5, stage::CLOSED) && !reaches(5, stage::SOLD));
+        assert!(reaches(7, stage::CLOSED) && !reaches(7, stage::BOOKED));
     }
 }

@@ -36,9 +36,9 @@ impl TextColumn {
         self.codes.get(if self.per_customer { customer } else { event })
     }
 
-    /// Appends the codes of events, whose customers stand beside them.
-    pub(crate) fn gather(&self, customers: &[u32], events: &[u32], into: &mut Vec<u32>) {
-        self.codes.gather(if self.per_customer { customers } else { events }, into);
+    /// The codes, one for each customer or one for each event.
+    pub(crate) const fn codes(&self) -> &Codes {
+        &self.codes
     }
 
     /// Whether a customer's events all have the same text.
