@@ -128,31 +128,34 @@ impl Merged {
         self.state.grow(self.groups.len());
     }
 
-    /// Gives spend that no event stands beside its own group: dimensions that spend does not carry are empty there.
-    pub(crate) fn ensure_spend(&mut self, interrupt: &Interrupt) -> Result<(), Interruption> {
+    /// Gives spend that no event stands beside its own group, where dimensions that spend does not carry are empty; returns for each group
+    /// the number of the spend beside it, if there is any.
+    pub(crate) fn ensure_spend(&mut self, interrupt: &Interrupt) -> Result<Vec<Option<u32>>, Interruption> {
         let mut alone: Vec<bool> = self.spend.sums.iter().map(SpendSums::shows).collect();
-        for number in self.spend_groups(interrupt)?.into_iter().flatten() {
-            alone[number as usize] = false;
+        let mut beside = self.spend_groups(interrupt)?;
+        for number in beside.iter().flatten() {
+            alone[*number as usize] = false;
         }
         let empty: Arc<str> = Arc::from("");
         let blank: Vec<u32> = self.texts.iter_mut().map(|texts| texts.code(&empty)).collect();
         for (place, texts) in self.texts.iter().enumerate() {
             self.groups.expect(place + 1, texts.texts().len());
         }
-        for (number, _) in alone.iter().enumerate().filter(|(_, alone)| **alone) {
+        for (number, _) in (0_u32..).zip(alone).filter(|(_, alone)| *alone) {
             interrupt.check()?;
-            let (sub_range, codes) = self.spend.groups.key(number).split_at(1);
+            let (sub_range, codes) = self.spend.groups.key(number as usize).split_at(1);
             let mut key = [sub_range, &blank].concat();
             self.spend.carried.iter().zip(codes).for_each(|(place, code)| key[place + 1] = *code);
+            // The group is new: any other that has what the spend carries would stand beside it.
             self.ensure(&key);
+            beside.push(Some(number));
         }
-        Ok(())
+        Ok(beside)
     }
 
-    /// The spend beside each group.
-    pub(crate) fn spend_beside(&self, interrupt: &Interrupt) -> Result<Vec<SpendSums>, Interruption> {
-        let sums = |number: Option<u32>| number.map(|number| self.spend.sums[number as usize]).unwrap_or_default();
-        Ok(self.spend_groups(interrupt)?.into_iter().map(sums).collect())
+    /// The spend of a number that [`Merged::ensure_spend`] gave.
+    pub(crate) fn spend(&self, number: u32) -> &SpendSums {
+        &self.spend.sums[number as usize]
     }
 
     /// For each group, the spend group that has its carried dimensions, if there is one.

@@ -18,7 +18,8 @@ pub(super) struct Finished<'a> {
     context: &'a Context<'a>,
     merged: &'a Merged,
     interrupt: &'a Interrupt,
-    spend: Vec<SpendSums>,
+    /// The number of the spend beside each group; empty if it is not asked for.
+    spend: Vec<Option<u32>>,
     /// Distinct agents; empty if they are not asked for.
     agents: Vec<i128>,
 }
@@ -66,6 +67,7 @@ impl<'a> Finished<'a> {
     pub(super) fn new(
         context: &'a Context<'a>,
         merged: &'a Merged,
+        spend: Vec<Option<u32>>,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Interruption> {
         let mut agents = vec![0; if context.layout.agents { merged.groups.len() } else { 0 }];
@@ -75,7 +77,6 @@ impl<'a> Finished<'a> {
             }
             agents[*group as usize] += 1;
         }
-        let spend = if context.plan.needs_spend { merged.spend_beside(interrupt)? } else { Vec::new() };
         Ok(Self { context, merged, interrupt, spend, agents })
     }
 
@@ -158,7 +159,9 @@ impl<'a> Finished<'a> {
                 Place::Count(measure) => add(&mut totals, groups, |group| i128::from(state.count_of(group, *measure))),
                 Place::Money(place) => add(&mut totals, groups, |group| state.money_at(group, *place)),
                 Place::Agents => add(&mut totals, groups, |group| self.agents[group]),
-                Place::Spend(amount) => add(&mut totals, groups, |group| amount(&self.spend[group])),
+                Place::Spend(amount) => add(&mut totals, groups, |group| {
+                    self.spend[group].map_or(0, |number| amount(self.merged.spend(number)))
+                }),
                 Place::Nowhere => {}
             }
         }

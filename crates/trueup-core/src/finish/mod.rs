@@ -35,16 +35,14 @@ pub(crate) fn finish(
         // With only metrics selected every sub-range has a row, zeros included.
         (0_u32..).take(plan.sub_ranges.len()).for_each(|sub_range| merged.ensure(&[sub_range]));
     }
-    if plan.needs_spend {
-        merged.ensure_spend(interrupt)?;
-    }
+    let spend = if plan.needs_spend { merged.ensure_spend(interrupt)? } else { Vec::new() };
     if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
         return Err(QueryError::TooManyRows { limit }.into());
     }
     let texts = std::mem::take(&mut merged.texts).into_iter();
     let dictionaries =
         texts.map(|texts| Dictionary::new(texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
-    let finished = Finished::new(context, &merged, interrupt)?;
+    let finished = Finished::new(context, &merged, spend, interrupt)?;
     let passes = plan.having.as_ref().map(|having| finished.truths(having)).transpose()?;
     let is_kept = |group: &u32| passes.as_ref().is_none_or(|truths| truths[*group as usize] == Truth::True);
     let mut groups: Vec<u32> = (0_u32..).take(merged.groups.len()).filter(is_kept).collect();
@@ -87,7 +85,7 @@ pub(crate) fn finish(
         })
     };
     // Few rows take less time than it takes to wake a thread.
-    let at_once = if groups.len() < STEP { plan.output.len().max(1) } else { 1 };
+    let at_once = if groups.len() < 4 * STEP { plan.output.len().max(1) } else { 1 };
     let made: Vec<_> = plan.output.par_iter().with_min_len(at_once).map(column).collect();
     for column in made {
         columns.push(column?);
