@@ -163,16 +163,8 @@ pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 /// The calendar quarter of each row.
 fn quarters(batch: &RecordBatch) -> Vec<u16> {
     let days = batch.column(1).as_primitive::<Date32Type>().values().iter();
-    // Stored days are in range, and most often that of the row before.
-    let mut last = (Day::MIN, Day::MIN.quarter());
-    let quarter = |day: &i32| {
-        let day = Day::from_number(u16::try_from(*day).unwrap_or(u16::MAX));
-        if day != last.0 {
-            last = (day, day.quarter());
-        }
-        last.1
-    };
-    days.map(quarter).collect()
+    // Stored days are in range.
+    days.map(|day| Day::from_number(u16::try_from(*day).unwrap_or(u16::MAX)).quarter()).collect()
 }
 
 type Comparator<'a> = Box<dyn Fn(usize, usize) -> Ordering + Send + Sync + 'a>;

@@ -16,10 +16,7 @@ pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
         let split = SpendSplit::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         for (row, day) in split.days.iter().copied().enumerate() {
             let account = &split.accounts.texts[split.accounts.codes.get(row) as usize];
-            let quarter = match &last {
-                Some((quarter, _, last_day)) if *last_day == day => *quarter,
-                _ => Day::from_number(day).quarter(),
-            };
+            let quarter = Day::from_number(day).quarter();
             if last.as_ref().is_some_and(|(last, key, last_day)| (last, key, last_day) > (&quarter, account, &day)) {
                 let fault = "the rows are not in the order of quarters, accounts and dates";
                 return Err(Fault::at(file, row_group, row, fault));
