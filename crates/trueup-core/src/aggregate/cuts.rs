@@ -103,19 +103,21 @@ impl Known {
         self.0[shape.number()].get().and_then(|cuts| cuts.first()).unwrap_or(&NO_CUT)
     }
 
-    /// The cut of rows out of a history that has a shape.
-    fn get(&self, shape: Shape, rows: Range<usize>, events: usize) -> &Cut {
-        &self.0[shape.number()].get_or_init(|| all(shape))[rows.start * events + events - rows.len()]
+    /// The cut of so many rows out of a history that has a shape and `before` events before them.
+    #[inline]
+    fn get(&self, shape: Shape, before: usize, rows: usize) -> &Cut {
+        &self.0[shape.number()].get_or_init(|| all(shape))[before * Shape::EVENTS + rows]
     }
 }
 
-/// All cuts out of a history; those that end before they begin are of no meaning.
+/// The whole history, and then all cuts out of it, by how many events are before them and how many they have; those that go beyond its
+/// end are of no meaning.
 fn all(shape: Shape) -> Box<[Cut]> {
     let history = shape.history();
-    let starts = 0..history.len();
-    let lengths = || (1..=history.len()).rev();
-    let cuts = starts.flat_map(|start| lengths().map(move |length| start..start + length));
-    cuts.map(|rows| if rows.end <= history.len() { Cut::new(&history, rows) } else { Cut::default() }).collect()
+    let lengths = 1..=Shape::EVENTS;
+    let cuts = (0..history.len()).flat_map(|start| lengths.clone().map(move |length| start..start + length));
+    let cut = |rows: Range<usize>| if rows.end <= history.len() { Cut::new(&history, rows) } else { Cut::default() };
+    std::iter::once(0..history.len()).chain(cuts).map(cut).collect()
 }
 
 /// The cuts that the segments of a chunk are; those out of histories of no shape are written to `own`, each with its segment.
@@ -124,14 +126,20 @@ pub(crate) fn find<'a>(split: &Split, chunk: &Chunk, own: &'a mut Vec<(usize, Cu
     let shapes = split.histories.shapes();
     let mut cuts: Vec<&Cut> = chunk.cuts.clone();
     own.clear();
-    for segment in chunk.unknown.iter().map(|segment| *segment as usize) {
-        let customer = segments.customers[segment] as usize;
-        let (history, rows) = (split.runs.events(customer), segments.rows(segment));
-        let rows = rows.start - history.start..rows.end - history.start;
-        if shapes[customer].is_some() {
-            cuts[segment] = known.get(shapes[customer], rows, history.len());
-        } else {
-            own.push((segment, Cut::new(&split.histories.events()[history], rows)));
+    for unknown in &chunk.unknown {
+        let firsts = segments.events[unknown.clone()].iter().zip(&segments.lengths[unknown.clone()]);
+        let places = firsts.zip(&segments.customers[unknown.clone()]).zip(&mut cuts[unknown.clone()]);
+        for (segment, (((first, length), customer), cut)) in unknown.clone().zip(places) {
+            let customer = *customer as usize;
+            let history = split.runs.events(customer);
+            let before = *first as usize - history.start;
+            let shape = shapes[customer];
+            if shape.is_some() {
+                *cut = known.get(shape, before, *length as usize);
+            } else {
+                let rows = before..before + *length as usize;
+                own.push((segment, Cut::new(&split.histories.events()[history], rows)));
+            }
         }
     }
     for (segment, cut) in own {

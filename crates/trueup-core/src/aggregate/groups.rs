@@ -134,9 +134,13 @@ impl Groups {
     pub(crate) fn slots(&mut self, codes: &[&[u32]], rows: usize, slots: &mut Vec<u32>) {
         slots.clear();
         if let Index::Dense(_) = self.index {
-            // The positions first, column by column.
-            slots.resize(rows, 0);
-            for (column, radix) in codes.iter().zip(&self.radices) {
+            // The positions first, column by column; a code that can have one value only is no part of them.
+            let mut columns = codes.iter().zip(&self.radices).filter(|(_, radix)| **radix > 1);
+            match columns.next() {
+                Some((column, _)) => slots.extend_from_slice(column),
+                None => slots.resize(rows, 0),
+            }
+            for (column, radix) in columns {
                 for (position, code) in slots.iter_mut().zip(*column) {
                     *position = *position * radix + code;
                 }

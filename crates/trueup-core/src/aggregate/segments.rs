@@ -37,10 +37,12 @@ pub(crate) struct Chunk {
     /// Per segment, its cut, where that was found along with it.
     pub(crate) cuts: Vec<&'static Cut>,
     /// The segments where it was not.
-    pub(crate) unknown: Vec<u32>,
+    pub(crate) unknown: Vec<Range<usize>>,
     found: Box<Found>,
     /// Per segment that is cut event by event, how many rows are before it.
     starts: Vec<u32>,
+    /// So many blocks that come next are cut event by event, as those before them had to be.
+    parted_blocks: usize,
 }
 
 /// Events that are looked at in one go: all of most blocks.
@@ -107,12 +109,16 @@ impl Found {
 /// Of so many customers of a block one may not lie in one sub-range; where more do not, all are cut event by event.
 const PARTED: usize = 4;
 
+/// Where one block has so many, so do the next ones: it is not tried with them.
+const PARTED_BLOCKS: usize = 16;
+
 impl Chunk {
     pub(crate) fn new() -> Self {
         let none = [0; STEP];
         Self {
             segments: Segments::default(),
             starts: Vec::new(),
+            parted_blocks: 0,
             cuts: Vec::new(),
             unknown: Vec::new(),
             found: Box::new(Found {
@@ -137,6 +143,9 @@ impl Chunk {
         let (sub_range, last_inside) = calendar.sub_range(block.first_day);
         if sub_range != OUTSIDE && block.last_day <= last_inside {
             self.push_whole(split, block, sub_range);
+        } else if self.parted_blocks > 0 {
+            self.parted_blocks -= 1;
+            self.push_events(split, block, calendar);
         } else {
             self.push_customers(split, block, calendar);
         }
@@ -182,6 +191,7 @@ impl Chunk {
             first = *end;
         }
         if parted * PARTED > ends.len() {
+            self.parted_blocks = PARTED_BLOCKS;
             return self.push_events(split, block, calendar);
         }
         self.segments.lengths.extend_from_slice(&places.lengths[..found]);
@@ -213,8 +223,7 @@ impl Chunk {
             self.take(cursor.segments);
             cursor.segments = 0;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-        self.unknown.extend(first as u32..self.cuts.len() as u32);
+        self.unknown.push(first..self.cuts.len());
         self.measure(cursor);
     }
 
@@ -228,9 +237,12 @@ impl Chunk {
 
     /// Notes which of the segments from `first` on have no cut yet.
     fn note_unknown(&mut self, first: usize) {
-        let missing = (first..).zip(&self.cuts[first..]).filter(|(_, cut)| !cut.is_found());
-        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-        self.unknown.extend(missing.map(|(segment, _)| segment as u32));
+        for (segment, _) in (first..).zip(&self.cuts[first..]).filter(|(_, cut)| !cut.is_found()) {
+            match self.unknown.last_mut() {
+                Some(last) if last.end == segment => last.end += 1,
+                _ => self.unknown.push(segment..segment + 1),
+            }
+        }
     }
 
     /// Appends the lengths of segments that were cut event by event.

@@ -38,7 +38,7 @@ const BASE: u32 = stage::COUNT as u32;
 
 impl Shape {
     /// How many events a history with a shape has at most.
-    const EVENTS: usize = 6;
+    pub(crate) const EVENTS: usize = 6;
     /// No shape.
     const NONE: Self = Self(0);
     /// How many shapes there are, none included.
