@@ -1,8 +1,8 @@
 //! The stages that events and customers reach.
 
 use super::Runs;
-use std::hint::select_unpredictable;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Codes of the funnel's stages.
 pub(crate) mod stage {
@@ -33,8 +33,13 @@ pub(crate) struct Histories {
 pub(crate) struct Shape(u16);
 
 /// The base of a shape's number.
-#[expect(clippy::cast_possible_truncation, reason = "there are six stages")]
-const BASE: u32 = stage::COUNT as u32;
+const BASE: u64 = stage::COUNT as u64;
+
+/// Events are packed into a number of so many bytes.
+const PACKED: usize = size_of::<u64>();
+
+/// One in each byte.
+const ONE_EACH: u64 = u64::from_le_bytes([1; PACKED]);
 
 impl Shape {
     /// How many events a history with a shape has at most.
@@ -52,10 +57,14 @@ impl Shape {
         count
     };
 
-    /// The shape of a history that a number was found for, if it has so many events.
+    /// The shape of a history with so many events, not more than have one; `stages` has the stages from its lowest byte on.
     #[expect(clippy::cast_possible_truncation, reason = "the numbers of so many events fit")]
-    const fn of(number: u32, events: usize) -> Self {
-        if events <= Self::EVENTS { Self(number as u16) } else { Self::NONE }
+    const fn of(stages: u64, events: usize) -> Self {
+        // A digit is a byte; those that the history has stand last, and the bytes behind it are shifted out.
+        let digits = stages.wrapping_add(ONE_EACH) << (8 * (PACKED - events)) >> (8 * (PACKED - Self::EVENTS));
+        // Two digits each in the first, the third and the fifth byte.
+        let pairs = digits * BASE + (digits >> 8);
+        Self(((pairs & 0xff) * BASE.pow(4) + (pairs >> 16 & 0xff) * BASE.pow(2) + (pairs >> 32 & 0xff)) as u16)
     }
 
     /// Whether it is one.
@@ -72,7 +81,7 @@ impl Shape {
     /// The stages.
     fn stages(self) -> Vec<u8> {
         let mut stages = Vec::new();
-        let mut number = u32::from(self.0);
+        let mut number = u64::from(self.0);
         while let Some(rest) = number.checked_sub(1) {
             stages.extend(u8::try_from(rest % BASE));
             number = rest / BASE;
@@ -83,9 +92,22 @@ impl Shape {
 
     /// Events of such a history, as [`Histories::events`] has them.
     pub(crate) fn history(self) -> Vec<u8> {
-        let stages = self.stages();
-        let ends = [0, u32::try_from(stages.len()).unwrap_or(u32::MAX)];
-        Histories::of(stages, &ends).events
+        let mut events = self.stages();
+        Histories::mark(&mut events);
+        events
+    }
+
+    /// The same, packed.
+    fn packed(self) -> [u8; PACKED] {
+        /// What was asked for before, by shape: no history is 0.
+        static KNOWN: [AtomicU64; Shape::COUNT] = [const { AtomicU64::new(0) }; Shape::COUNT];
+        let known = &KNOWN[self.number()];
+        let mut packed = known.load(Ordering::Relaxed).to_le_bytes();
+        if packed[0] == 0 {
+            packed.iter_mut().zip(self.history()).for_each(|(byte, event)| *byte = event);
+            known.store(u64::from_le_bytes(packed), Ordering::Relaxed);
+        }
+        packed
     }
 }
 
@@ -104,33 +126,49 @@ impl Histories {
         Self::of(stages, runs.offsets())
     }
 
-    /// Customer `i` has the events from `offsets[i]` to `offsets[i + 1]`. All are gone through as one: how many a customer has is as good
-    /// as random to a processor.
+    /// Customer `i` has the events from `offsets[i]` to `offsets[i + 1]`, one at least.
     fn of(mut stages: Vec<u8>, offsets: &[u32]) -> Self {
-        let customers = offsets.len() - 1;
-        let (mut met, mut shapes) = (vec![0; customers], vec![Shape::NONE; customers]);
-        let (mut next, mut before, mut number, mut events) = (0, 0_u8, 0_u32, 0_usize);
-        for (at, event) in (0_u32..).zip(&mut stages) {
-            let is_first = offsets[next] == at;
-            next += usize::from(is_first);
-            before = select_unpredictable(is_first, 0, before);
-            number = select_unpredictable(is_first, 0, number);
-            events = select_unpredictable(is_first, 0, events) + 1;
+        let len = stages.len();
+        // As many are read and written at once as are packed: what is too much is overwritten by what comes next.
+        stages.resize(len + PACKED, 0);
+        let mut events = vec![0; len + PACKED];
+        let mut shapes = Vec::with_capacity(offsets.len());
+        for ends in offsets.windows(2) {
+            let (first, end) = (ends[0] as usize, ends[1] as usize);
+            let (from, to) = (&stages[first..], &mut events[first..]);
+            let shape = match from.first_chunk() {
+                Some(packed) if end - first <= Shape::EVENTS => {
+                    let shape = Shape::of(u64::from_le_bytes(*packed), end - first);
+                    to[..PACKED].copy_from_slice(&shape.packed());
+                    shape
+                }
+                _ => {
+                    let history = &mut to[..end - first];
+                    history.copy_from_slice(&from[..end - first]);
+                    Self::mark(history);
+                    Shape::NONE
+                }
+            };
+            shapes.push(shape);
+        }
+        events.truncate(len);
+        Self { events, shapes }
+    }
+
+    /// Sets the flags of one customer's events, which are its stages.
+    fn mark(history: &mut [u8]) {
+        let mut met = 0_u8;
+        for (at, event) in history.iter_mut().enumerate() {
             let bit = 1 << *event;
-            number = number.wrapping_mul(BASE).wrapping_add(u32::from(*event) + 1);
-            *event |= select_unpredictable(before & bit == 0, Self::FIRST_OF_STAGE, 0);
-            *event |= select_unpredictable(is_first, Self::FIRST, 0);
-            before |= bit;
-            // The last event of a customer leaves what is true of all.
-            met[next - 1] = before;
-            shapes[next - 1] = Shape::of(number, events);
+            *event |= if met & bit == 0 { Self::FIRST_OF_STAGE } else { 0 };
+            *event |= if at == 0 { Self::FIRST } else { 0 };
+            met |= bit;
         }
-        let mut next = 0;
-        for event in &mut stages {
-            next += usize::from(Self::is_first(*event));
-            *event |= REACHED[usize::from(*event)][usize::from(met[next - 1])];
+        for event in history {
+            for (at, stage) in asked(*event).iter().enumerate() {
+                *event |= (met >> stage & 1) << (Self::REACHED + at);
+            }
         }
-        Self { events: stages, shapes }
     }
 
     /// Per event, a value of which the functions below tell more.
@@ -193,30 +231,6 @@ const fn asked(event: u8) -> &'static [u8] {
         _ => &[],
     }
 }
-
-/// Bits by stage that a customer may have met.
-const MET_VALUES: usize = 1 << stage::COUNT;
-
-/// By an event without them, and a bit by stage for those that its customer ever has: the flags of the stages asked.
-#[expect(clippy::cast_possible_truncation, reason = "the event is below the table's end, and the rest is 0 or 1")]
-static REACHED: [[u8; MET_VALUES]; 1 << Histories::REACHED] = {
-    let mut all = [[0; MET_VALUES]; 1 << Histories::REACHED];
-    let mut event = 0;
-    while event < all.len() {
-        let asked = asked(event as u8);
-        let mut met = 0;
-        while met < MET_VALUES {
-            let mut at = 0;
-            while at < asked.len() {
-                all[event][met] |= ((met >> asked[at] & 1) as u8) << (Histories::REACHED + at);
-                at += 1;
-            }
-            met += 1;
-        }
-        event += 1;
-    }
-    all
-};
 
 #[cfg(test)]
 mod tests {
