@@ -1,13 +1,15 @@
 //! Whole queries on a dataset in memory: 1,000,000 events of 200 accounts over 24 months, the generator's default seed.
 //!
-//! Each case states what share of the events lies in its range. `cargo bench -p trueup-benches`.
+//! Each case states what share of the events lies in its range. `cargo bench -p trueup-benches --bench query`
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::time::Duration;
 use trueup_benches::last_quarter;
 use trueup_core::query::{EventsQuery, Filter, Interval, Test};
-use trueup_core::{Dataset, Value};
+use trueup_core::{Dataset, Execution, Value};
 
 const EVENTS: u64 = 1_000_000;
 const ACCOUNTS: u32 = 200;
@@ -52,11 +54,45 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
     ]
 }
 
-fn queries(criterion: &mut Criterion) {
-    let dataset = trueup_benches::dataset(EVENTS, ACCOUNTS).unwrap();
+/// Joining what two threads have gathered, and nothing else of the query; of all events, about half of them on either thread.
+fn merge(criterion: &mut Criterion, dataset: &Dataset) {
+    let range = dataset.date_range().unwrap();
+    let mut group = criterion.benchmark_group("merge");
+    for (name, dimensions, least_groups) in [
+        // A customer's events lie in one place, so that nearly all groups are of one thread alone.
+        ("groups of one thread: account x customer", &["account", "opportunityId"][..], 400_000),
+        // Nearly all groups are of both threads.
+        ("groups of both threads: campaign x date", &["campaign", "date"], 200_000),
+    ] {
+        let fields = [dimensions, &["leads", "customers", "closedRevenue"]].concat();
+        let query = EventsQuery::new(fields, range.start, range.end).allow_long_total();
+        let threads = NonZeroUsize::new(2);
+        let measured = || {
+            let execution = Execution { threads, ..Execution::default() };
+            dataset.analyze(black_box(&query), execution).unwrap().measured.unwrap()
+        };
+        let expected = dataset.query(&query).unwrap().len();
+        assert!(expected > least_groups, "{name}: {expected} rows");
+        group.throughput(Throughput::Elements(expected as u64)).sample_size(10);
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(|iterations| {
+                let mut merging = Duration::ZERO;
+                for _ in 0..iterations {
+                    let measured = measured();
+                    assert_eq!(measured.result_rows, expected);
+                    merging += measured.merging;
+                }
+                merging
+            });
+        });
+    }
+    group.finish();
+}
+
+fn queries(criterion: &mut Criterion, dataset: &Dataset) {
     let mut group = criterion.benchmark_group("query");
     group.throughput(Throughput::Elements(dataset.event_rows()));
-    for (name, query) in cases(&dataset) {
+    for (name, query) in cases(dataset) {
         let expected = dataset.query(&query).unwrap();
         let leads = |row| match expected.value(row, "leads") {
             Some(Value::Count(leads)) => leads,
@@ -75,5 +111,11 @@ fn queries(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, queries);
+fn suite(criterion: &mut Criterion) {
+    let dataset = trueup_benches::dataset(EVENTS, ACCOUNTS).unwrap();
+    queries(criterion, &dataset);
+    merge(criterion, &dataset);
+}
+
+criterion_group!(benches, suite);
 criterion_main!(benches);

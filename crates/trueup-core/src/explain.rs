@@ -56,6 +56,9 @@ pub struct Measured {
     pub result_rows: usize,
     /// Reading, aggregating and merging.
     pub aggregation: Duration,
+    /// Of that, joining what two threads have gathered: the sum over all joins, some of which may run at the same time; nothing if one
+    /// thread read it all.
+    pub merging: Duration,
     /// Ratios, conditions on metrics, order.
     pub finishing: Duration,
 }
@@ -126,6 +129,7 @@ impl fmt::Display for Explanation {
             writeln!(f, "kept         {} events", measured.kept_rows)?;
             writeln!(f, "answer       {} groups, {} rows", measured.groups, measured.result_rows)?;
             writeln!(f, "aggregation  {}", milliseconds(measured.aggregation))?;
+            writeln!(f, "merging      {}", milliseconds(measured.merging))?;
             writeln!(f, "finishing    {}", milliseconds(measured.finishing))?;
         }
         Ok(())

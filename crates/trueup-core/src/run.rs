@@ -78,14 +78,19 @@ impl Dataset {
         let worker = |_| {
             // Where one thread fails the others need not go on.
             let fail = |_: &Error| next.store(events.len() + spend.len(), Ordering::Relaxed);
-            self.work(&context, execution, &events, &spend, &next).inspect_err(fail)
+            let merged = self.work(&context, execution, &events, &spend, &next).inspect_err(fail);
+            merged.map(|merged| (merged, Duration::ZERO))
         };
         let workers = rayon::current_num_threads().min(events.len() + spend.len()).max(1);
-        let merged = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(|mut merged, other| {
+        let join = |(mut merged, took): (Merged, Duration), (other, other_took): (Merged, Duration)| {
+            let begun = Instant::now();
             merged.absorb(other, &execution.interrupt)?;
-            check_rows(&merged, execution).map(|()| merged)
-        });
-        let merged = merged.unwrap_or_else(|| Ok(Merged::new(&context)))?;
+            let took = took + other_took + begun.elapsed();
+            check_rows(&merged, execution)?;
+            Ok((merged, took))
+        };
+        let merged = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(join);
+        let (merged, merging) = merged.unwrap_or_else(|| Ok((Merged::new(&context), Duration::ZERO)))?;
         let aggregated = begun.elapsed();
         let kept_rows = merged.rows;
         let groups = merged.groups.len();
@@ -99,6 +104,7 @@ impl Dataset {
             groups,
             result_rows: table.len(),
             aggregation: aggregated,
+            merging,
             finishing: total.saturating_sub(aggregated),
         };
         Ok((table, measured))

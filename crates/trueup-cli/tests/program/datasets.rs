@@ -76,6 +76,6 @@ fn explain_shows_the_plan_and_what_it_took() {
     assert!(text.contains("account, trueup.customer, type, date, campaign"), "{text}");
     assert!(!text.contains("aggregation"), "{text}");
     let text = place.run(&[&explain, ["--analyze", "--threads", "1"].as_slice()].concat()).succeeded();
-    assert!(text.contains("aggregation") && text.contains("5 rows"), "{text}");
+    assert!(text.contains("aggregation") && text.contains("merging      0.00 ms") && text.contains("5 rows"), "{text}");
     place.run(&["explain", "ds", "--fields", "campaign", "--start", "2025-01-01", "--end", "2025-01-02"]).failed(1);
 }

@@ -4,6 +4,7 @@ use crate::dataset::{Dataset, Tables};
 use crate::execution::Execution;
 use crate::query::EventsQuery;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Two customers, each a part of its own, a year apart.
@@ -34,5 +35,17 @@ fn what_is_read_is_what_is_told() {
         let measured = told.measured.unwrap();
         assert_eq!((told.event_parts_kept, told.event_parts_skipped, measured.parts), (kept, 2 - kept, kept));
         assert_eq!(measured.rows, kept as u64);
+        assert!(measured.merging <= measured.aggregation);
+    }
+}
+
+#[test]
+fn one_thread_merges_nothing_and_two_do() {
+    let day = |text: &str| text.parse().unwrap();
+    let query = EventsQuery::new(["leads", "zip"], day("2024-01-01"), day("2025-01-01")).allow_long_total();
+    for threads in [1, 2] {
+        let execution = Execution { threads: NonZeroUsize::new(threads), ..Execution::default() };
+        let measured = dataset().analyze(&query, execution).unwrap().measured.unwrap();
+        assert_eq!((measured.parts, measured.merging.is_zero()), (2, threads == 1));
     }
 }
