@@ -39,7 +39,7 @@ def arguments():
 
 
 def inside(work):
-    """Runs this script in a virtual environment with the peers, which it makes if need be."""
+    """Runs the script in a virtual environment with the peers, which it makes if need be."""
     folder = os.path.join(work, "venv")
     python = os.path.join(folder, "bin", "python")
     if os.path.realpath(sys.prefix) == os.path.realpath(folder):
@@ -52,7 +52,7 @@ def inside(work):
         subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
         with open(stamp, "w") as file:
             file.write(wanted)
-    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
+    os.execv(python, [python, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
 def built():
