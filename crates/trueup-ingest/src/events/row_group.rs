@@ -9,6 +9,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray};
 use arrow_schema::DataType;
+use hashbrown::HashMap;
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescPtr;
 use std::sync::Arc;
@@ -82,16 +83,21 @@ impl RowGroup {
         Arc::new(Int32Array::from(numbers))
     }
 
-    /// A text for each customer, whose rows follow each other. Customers of different accounts may share it, which does no harm.
+    /// The texts of customers, whose rows follow each other; customers of different accounts may share one.
     fn opportunity_ids(&self) -> CodedTexts<'_> {
         let mut coded = CodedTexts::default();
-        let mut customers = (0..).zip(&self.customers);
+        let mut known = HashMap::with_capacity(self.customers.len());
+        let mut customers = self.customers.iter();
         for (rows, mut order) in self.rows() {
             // A customer lies in one piece.
             while let Some(first) = order.first()
-                && let Some((code, count)) = customers.next()
+                && let Some(count) = customers.next()
             {
-                coded.texts.push(rows.opportunity_ids.value(*first as usize));
+                let id = rows.opportunity_ids.value(*first as usize);
+                let code = *known.entry(id).or_insert_with(|| {
+                    coded.texts.push(id);
+                    u32::try_from(coded.texts.len() - 1).unwrap_or(u32::MAX)
+                });
                 coded.codes.extend(std::iter::repeat_n(code, *count as usize));
                 order = &order[*count as usize..];
             }

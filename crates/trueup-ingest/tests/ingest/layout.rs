@@ -5,6 +5,8 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int32Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::column::page::Page;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
@@ -119,4 +121,19 @@ fn a_row_group_that_is_full_goes_to_the_file_before_those_that_are_not() {
         // May of a, January of both, May of b.
         ["a|2", "a|3", "a|1", "b|1", "b|2", "b|3"]
     );
+}
+
+#[test]
+fn a_dictionary_has_each_text_once() {
+    let case = Case::new();
+    let accounts = ["a", "b", "c"].map(|account| format!("{account},1,sold,2025-01-31\n{account},2,sold,2025-01-31\n"));
+    case.events("1.csv", &format!("account,opportunityId,type,date\n{}", accounts.concat()));
+    let file = SerializedFileReader::new(File::open(case.dataset().join(&case.manifest().events[0].path)).unwrap());
+    let file = file.unwrap();
+    let group = file.get_row_group(0).unwrap();
+    let is_id = |column: &usize| group.metadata().column(*column).column_path().string() == "opportunityId";
+    let column = (0..group.num_columns()).find(is_id).unwrap();
+    let first = group.get_column_page_reader(column).unwrap().get_next_page().unwrap();
+    // Two ids, of six customers.
+    assert!(matches!(first, Some(Page::DictionaryPage { num_values: 2, .. })), "{first:?}");
 }
