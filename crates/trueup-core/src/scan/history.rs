@@ -196,7 +196,7 @@ impl Histories {
         event & Self::FIRST != 0
     }
 
-    /// Whether the event's customer ever has one of the stage; known of those stages alone that are [asked](asked) of the event.
+    /// Whether the event's customer ever has one of the stage; known of those stages alone that are asked of the event.
     pub(crate) const fn reaches(event: u8, stage: u8) -> bool {
         let (asked, mut at) = (asked(event), 0);
         while at < asked.len() {
