@@ -56,6 +56,7 @@ struct Found {
     sub_ranges: [u32; STEP],
     /// How long each segment is, or how many rows are before it.
     lengths: [u32; STEP],
+    /// Those of customers that lie in one sub-range.
     cuts: [&'static Cut; STEP],
     /// Customers that do not lie in one sub-range.
     parted: [u32; STEP],
@@ -93,7 +94,6 @@ impl Found {
             self.customers[at] = next_customer - 1;
             self.sub_ranges[at] = sub_range;
             self.lengths[at] = rows;
-            self.cuts[at] = &NO_CUT;
             segments += usize::from(begins);
             rows += u32::from(is_inside);
             previous = sub_range;
@@ -203,6 +203,7 @@ impl Chunk {
         }
         self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
         let first = self.cuts.len();
+        self.cuts.extend_from_slice(&places.cuts[..found]);
         self.take(cursor.segments);
         self.note_unknown(first);
         self.measure(cursor);
@@ -227,12 +228,12 @@ impl Chunk {
         self.measure(cursor);
     }
 
-    /// Appends the first so many segments that were found, lengths aside.
+    /// Appends the first so many segments that were found, lengths aside, and no cut where none was looked up.
     fn take(&mut self, found: usize) {
         self.segments.events.extend_from_slice(&self.found.events[..found]);
         self.segments.customers.extend_from_slice(&self.found.customers[..found]);
         self.segments.sub_ranges.extend_from_slice(&self.found.sub_ranges[..found]);
-        self.cuts.extend_from_slice(&self.found.cuts[..found]);
+        self.cuts.resize(self.segments.events.len(), &NO_CUT);
     }
 
     /// Notes which of the segments from `first` on have no cut yet.
