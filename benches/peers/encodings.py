@@ -130,8 +130,7 @@ def alternatives(name, tables, rows, into_codes):
 def weighed(name, files, tables, options):
     """The column as trueup wrote it, and its alternatives, all read and timed in turns."""
     ours = Written(name, files, into_codes=False)
-    # Texts that the dictionary has more than once are no codes.
-    into_codes = name != "opportunityId" and all(encoding_of(chunk) == "RLE_DICTIONARY" for chunk in ours.chunks)
+    into_codes = all(encoding_of(chunk) == "RLE_DICTIONARY" for chunk in ours.chunks)
     into_codes = into_codes and ours.chunks[0].physical_type == "BYTE_ARRAY"
     ours = Written(name, files, into_codes)
     rows = [[footer.row_group(group).num_rows for group in range(footer.num_row_groups)] for footer in ours.footers]
