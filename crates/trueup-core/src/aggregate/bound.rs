@@ -2,13 +2,17 @@
 
 use super::Context;
 use super::coder::Coder;
-use super::facts::{grade, row_facts};
+use super::facts::{grade, matches};
 use super::interner::Translation;
 use super::mask::BoundTest;
+use super::merge::Merged;
+use super::slots::Slots;
+use super::state::{Lanes, by_bank};
 use super::units::Grain;
 use crate::dictionary::Measure;
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
 use crate::scan::{Histories, Split, TextColumn, stage};
+use std::ops::Range;
 
 /// A query, bound to the columns of a split.
 pub(crate) struct Bound<'a> {
@@ -19,19 +23,38 @@ pub(crate) struct Bound<'a> {
     pub(crate) filter_grain: Grain,
     pub(crate) coders: Vec<Coder<'a>>,
     pub(crate) translations: Vec<Translation>,
+    /// `None` if too many combinations of codes are possible.
+    pub(crate) slots: Option<Slots>,
     pub(crate) condition: Option<Condition<BoundTest<'a>>>,
     /// `None` if no count hangs on grades, or the split has none.
     pub(crate) grades: Option<Grades<'a>>,
-    /// The column of customer statuses, and by code whether it is matched.
-    pub(crate) statuses: Option<(&'a TextColumn, Vec<bool>)>,
-    pub(crate) agents: Option<(&'a TextColumn, Translation)>,
+    /// `None` if no count hangs on statuses.
+    pub(crate) statuses: Option<Statuses<'a>>,
+    /// `None` if they are not gathered, or the split has none.
+    pub(crate) agents: Option<Agents<'a>>,
+}
+
+/// The statuses of customers.
+pub(crate) struct Statuses<'a> {
+    /// `None` if all are empty.
+    pub(crate) column: Option<&'a TextColumn>,
+    /// Per bank, by the code of a status, what a state row with it adds.
+    pub(crate) lanes: Vec<Vec<Lanes>>,
+}
+
+/// The agents of state rows.
+pub(crate) struct Agents<'a> {
+    pub(crate) column: &'a TextColumn,
+    translation: Translation,
+    /// By code, the slot in which it was met last.
+    slots: Vec<u32>,
 }
 
 /// The grades of conversions.
 pub(crate) struct Grades<'a> {
-    column: &'a TextColumn,
-    /// By the code of a grade, the facts of a conversion with it.
-    facts: Vec<u16>,
+    pub(crate) column: &'a TextColumn,
+    /// Per bank, by the code of a grade, what a conversion with it adds.
+    pub(crate) lanes: Vec<Vec<Lanes>>,
     /// By the code of an account, whether its conversions are graded.
     accounts: Vec<bool>,
 }
@@ -55,48 +78,61 @@ impl<'a> Bound<'a> {
         let grades = split.text(LABEL_COLUMN).filter(|_| graded.into_iter().any(|measure| layout.has(measure)));
         let grades = grades.map(|column| Grades {
             column,
-            facts: column.dictionary().iter().map(|label| grade(label)).collect(),
+            lanes: by_bank(layout, column.dictionary().iter().map(|label| grade(label))),
             accounts: context.graded(split.runs.account_keys()),
         });
         let matched = [Measure::MatchedCustomers, Measure::UnmatchedCustomers];
-        let statuses = split.text(STATUS_COLUMN).filter(|_| matched.into_iter().any(|measure| layout.has(measure)));
-        let is_matched = |status: &str| !matches!(status, "" | "Unmatched");
+        let statuses = matched.into_iter().any(|measure| layout.has(measure)).then(|| split.text(STATUS_COLUMN));
+        let statuses = statuses.map(|column| {
+            let texts = column.map_or(&[][..], |column| &column.dictionary()[1..]);
+            let facts = texts.iter().map(|status| matches(status));
+            Statuses { column, lanes: by_bank(layout, std::iter::once(matches("")).chain(facts)) }
+        });
+        let agents = split.text(AGENT_COLUMN).filter(|_| layout.agents).map(|column| Agents {
+            column,
+            translation: Translation::default(),
+            slots: vec![0; column.dictionary().len()],
+        });
         Self {
             split,
             grain,
             filter_grain,
+            slots: Slots::new(context.plan.sub_ranges.len(), &coders),
             translations: coders.iter().map(|_| Translation::default()).collect(),
             coders,
             condition,
             grades,
-            statuses: statuses
-                .map(|column| (column, column.dictionary().iter().map(|status| is_matched(status)).collect())),
-            agents: split.text(AGENT_COLUMN).filter(|_| layout.agents).map(|column| (column, Translation::default())),
+            statuses,
+            agents,
         }
     }
+}
 
-    /// The facts of a row, its grade aside.
+impl Agents<'_> {
+    /// Adds the agent of a code, if it is one, to a slot.
     #[inline]
-    pub(crate) fn row_facts(&self, event: usize) -> u16 {
-        row_facts(self.split.histories.events()[event])
-    }
-
-    /// Whether a row is a conversion of an account whose conversions are graded.
-    #[inline]
-    pub(crate) fn is_graded(&self, customer: usize, event: usize) -> bool {
-        let is_conversion = Histories::stage(self.split.histories.events()[event]) == stage::LEAD_ORIGINATED;
-        let account = self.split.runs.accounts().get(customer) as usize;
-        is_conversion & self.grades.as_ref().is_some_and(|grades| grades.accounts[account])
-    }
-
-    /// The facts that a row has by its grade.
-    #[inline]
-    pub(crate) fn grade(&self, customer: usize, event: usize) -> u16 {
-        match &self.grades {
-            Some(grades) if self.is_graded(customer, event) => {
-                grades.facts[grades.column.code(customer, event) as usize]
-            }
-            _ => 0,
+    pub(crate) fn add(&mut self, slot: u32, code: u32, merged: &mut Merged) {
+        let last = &mut self.slots[code as usize];
+        if code != 0 && *last != slot {
+            *last = slot;
+            let agent = self.translation.code(code, self.column.dictionary(), &mut merged.agents);
+            merged.state.agents.insert((slot - 1, agent));
         }
+    }
+}
+
+impl Grades<'_> {
+    /// Whether a customer is one of an account whose conversions are graded.
+    #[inline]
+    pub(crate) fn are_of(&self, split: &Split, customer: usize) -> bool {
+        self.accounts[split.runs.accounts().get(customer) as usize]
+    }
+
+    /// The codes of the grades of a customer's conversions among some of its events.
+    #[inline]
+    pub(crate) fn codes(&self, split: &Split, customer: usize, events: Range<usize>) -> impl Iterator<Item = u32> {
+        let conversions =
+            events.filter(|event| Histories::stage(split.histories.events()[*event]) == stage::LEAD_ORIGINATED);
+        conversions.map(move |event| self.column.code(customer, event))
     }
 }

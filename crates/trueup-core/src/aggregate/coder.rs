@@ -119,6 +119,14 @@ impl<'a> Coder<'a> {
         }
     }
 
+    /// How many codes there are, if that is known before rows are read.
+    pub(crate) fn cardinality(&self) -> Option<usize> {
+        match &self.values {
+            Values::FirstDay(..) | Values::DateTime(_) => None,
+            _ => Some(self.texts.len()),
+        }
+    }
+
     /// Whether all rows of a segment have the same value.
     pub(crate) fn is_per_segment(&self) -> bool {
         match &self.values {

@@ -2,12 +2,12 @@
 
 use super::Context;
 use super::bound::Bound;
-use super::cuts::{self, Cut, MOST_ROWS};
-use super::facts::{BANKS, STATE_BANK, lanes, state_bit};
+use super::facts::fact;
+use super::kinds::Kinds;
 use super::mask::Truth;
 use super::merge::Merged;
-use super::segments::{Chunk, Rows, retain, select};
-use super::state::State;
+use super::segments::{Chunk, Rows, Segments, select};
+use super::state::by_bank;
 use super::units::{Grain, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
@@ -24,16 +24,14 @@ pub(crate) struct Aggregation<'a> {
     context: &'a Context<'a>,
     pub(crate) merged: Merged,
     total_place: Option<usize>,
-    /// By the code of a state, where its revenue is held; `None` if that is not asked for.
-    revenue_places: [Option<usize>; stage::COUNT],
     /// Per slot, the segment that was counted last; segments are counted from 1 over all splits.
     counted: Vec<u64>,
     segments: u64,
     chunk: Chunk,
     /// Those of the chunk, where they are grouped or filtered one by one.
     rows: Rows,
-    /// Room for cuts of no shape.
-    own_cuts: Vec<(usize, Cut)>,
+    /// Those of the split.
+    kinds: Kinds<'a>,
     buffers: Buffers,
 }
 
@@ -47,30 +45,23 @@ struct Buffers {
     kept: Vec<u32>,
     /// The slots of units.
     slots: Vec<u32>,
-    /// The slots and segments of state rows.
-    states: Vec<(u32, usize)>,
+    /// Slots, and numbers of what is added there.
+    graded: Vec<(u32, u32)>,
+    /// Per segment, where rows are grouped one by one, the slot of its state row.
+    states: Vec<u32>,
 }
 
 impl<'a> Aggregation<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
         let place = |measure| context.layout.money_place(measure);
-        let mut revenue_places = [None; stage::COUNT];
-        for (state, measure) in [
-            (stage::ESTIMATED, Measure::EstimatedRevenue),
-            (stage::SOLD, Measure::SoldRevenue),
-            (stage::CLOSED, Measure::ClosedRevenue),
-        ] {
-            revenue_places[usize::from(state)] = place(measure);
-        }
         Self {
             context,
             total_place: place(Measure::Total),
-            revenue_places,
             counted: Vec::new(),
             segments: 0,
             chunk: Chunk::new(),
             rows: Rows::default(),
-            own_cuts: Vec::new(),
+            kinds: Kinds::new(context),
             buffers: Buffers { codes: vec![Vec::new(); context.plan.dimensions.len()], ..Buffers::default() },
             merged: Merged::new(context),
         }
@@ -80,13 +71,14 @@ impl<'a> Aggregation<'a> {
     pub(crate) fn add(&mut self, split: &Split, interrupt: &Interrupt) -> Result<(), Interruption> {
         let context = self.context;
         let mut bound = Bound::new(context, split);
+        self.kinds.begin(split, bound.grain);
         let selected = context.selected(split.runs.account_keys());
         let (start, end) = (context.plan.range.start.number(), context.plan.range.end.number());
         for block in split.runs.blocks() {
             if !selected[block.account as usize] || block.last_day < start || block.first_day > end {
                 continue;
             }
-            self.chunk.push(split, block, &context.calendar);
+            self.chunk.push(split, block, &context.calendar, &mut self.kinds);
             if self.chunk.segments.len() >= CHUNK {
                 interrupt.check()?;
                 self.add_chunk(&mut bound);
@@ -104,43 +96,32 @@ impl<'a> Aggregation<'a> {
         let rows = self.chunk.segments.lengths.iter().map(|length| *length as usize).sum();
         self.merged.state.expect_rows(rows);
         let found = self.chunk.segments.len() as u64;
-        let mut own_cuts = std::mem::take(&mut self.own_cuts);
-        let mut cuts = if bound.grain == Grain::Segment || self.context.needs_states {
-            cuts::find(bound.split, &self.chunk, &mut own_cuts)
-        } else {
-            Vec::new()
-        };
         if bound.filter_grain == Grain::Segment {
-            self.filter(bound, &mut cuts);
+            self.filter(bound);
         }
         if bound.grain == Grain::Row {
             self.rows.expand(&self.chunk.segments);
         }
         if bound.filter_grain == Grain::Row {
-            self.filter(bound, &mut cuts);
+            self.filter(bound);
         }
-        self.group(bound, &cuts);
+        self.group(bound);
         match bound.grain {
-            Grain::Segment => {
-                self.count_segments(bound, &cuts);
-                self.count_states(bound, &cuts, cuts.len(), |buffers, segment| (buffers.slots[segment], segment));
-            }
-            Grain::Row => {
-                self.count_rows(bound, &cuts);
-                let states = self.buffers.states.len();
-                self.count_states(bound, &cuts, states, |buffers, at| buffers.states[at]);
-            }
+            Grain::Segment => self.count_segments(bound),
+            Grain::Row => self.count_rows(bound),
+        }
+        if self.context.needs_states {
+            self.count_states(bound);
         }
         self.segments += found;
-        self.own_cuts = own_cuts;
         self.chunk.clear();
     }
 
     /// Drops the units that do not pass the filter.
-    fn filter(&mut self, bound: &mut Bound<'_>, cuts: &mut Vec<&Cut>) {
+    fn filter(&mut self, bound: &mut Bound<'_>) {
         let Some(condition) = &mut bound.condition else { return };
-        let Self { chunk, rows, buffers, .. } = self;
-        let units = Units::new(bound.filter_grain, &chunk.segments, rows, cuts);
+        let Self { chunk, rows, kinds, buffers, .. } = self;
+        let units = Units::new(bound.filter_grain, &chunk.segments, rows, kinds);
         let (split, mut codes) = (bound.split, Vec::new());
         let truths = condition
             .evaluate(units.len(), &mut |test, truths: &mut Vec<Truth>| test.fill(split, &units, &mut codes, truths));
@@ -148,68 +129,66 @@ impl<'a> Aggregation<'a> {
         select(units.len(), kept, |unit| truths[unit] == Truth::True);
         match bound.filter_grain {
             Grain::Row => rows.retain(kept),
-            Grain::Segment => {
-                chunk.segments.retain(kept);
-                // There are none where nothing hangs on them.
-                if !cuts.is_empty() {
-                    retain(cuts, kept);
-                }
-            }
+            Grain::Segment => chunk.segments.retain(kept),
         }
     }
 
     /// Finds the slot of each unit.
-    fn group(&mut self, bound: &mut Bound<'_>, cuts: &[&Cut]) {
-        let Self { chunk, rows, buffers, merged, .. } = self;
-        let units = Units::new(bound.grain, &chunk.segments, rows, cuts);
+    fn group(&mut self, bound: &mut Bound<'_>) {
+        let Self { chunk, rows, kinds, buffers, merged, .. } = self;
+        let units = Units::new(bound.grain, &chunk.segments, rows, kinds);
         let Buffers { codes, sub_ranges, slots, .. } = buffers;
-        units.sub_ranges(sub_ranges);
-        for (place, coder) in bound.coders.iter_mut().enumerate() {
-            let codes = &mut codes[place];
-            coder.fill(&units, codes);
-            let texts = &mut merged.texts[place];
-            bound.translations[place].apply(codes, coder.texts(), texts);
-            merged.groups.expect(place + 1, texts.texts().len());
+        match &*self.context.plan.sub_ranges {
+            [_] => {
+                sub_ranges.clear();
+                sub_ranges.resize(units.len(), 0);
+            }
+            _ => units.sub_ranges(sub_ranges),
         }
-        let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
-        merged.groups.slots(&columns, units.len(), slots);
+        for (coder, codes) in bound.coders.iter_mut().zip(&mut *codes) {
+            coder.fill(&units, codes);
+        }
+        let Bound { coders, translations, slots: of_split, .. } = bound;
+        if let Some(of_split) = of_split {
+            let mut key = vec![0; codes.len() + 1];
+            of_split.fill(sub_ranges, codes, slots, |unit| {
+                key[0] = sub_ranges[unit];
+                for (place, (coder, translation)) in coders.iter().zip(&mut *translations).enumerate() {
+                    key[place + 1] = merged.shared(place, codes[place][unit], coder.texts(), translation);
+                }
+                merged.groups.slot(&key)
+            });
+        } else {
+            for (place, (coder, translation)) in coders.iter().zip(translations).enumerate() {
+                let texts = &mut merged.texts[place];
+                translation.apply(&mut codes[place], coder.texts(), texts);
+                merged.groups.expect(place + 1, texts.texts().len());
+            }
+            let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
+            merged.groups.slots(&columns, units.len(), slots);
+        }
         merged.state.expect_slots(slots);
         merged.state.grow(merged.groups.len());
     }
 
     /// Counts what segments count for that are of one group each.
-    fn count_segments(&mut self, bound: &Bound<'_>, cuts: &[&Cut]) {
-        let Self { chunk, rows, buffers, merged, .. } = self;
-        let Buffers { slots, kept, .. } = buffers;
+    fn count_segments(&mut self, bound: &Bound<'_>) {
+        let Self { chunk, kinds, buffers, merged, .. } = self;
+        let Buffers { slots, graded, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
         let state = &mut merged.state;
         merged.rows += segments.lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
-        for bank in 0..BANKS {
-            state.count(bank, slots.iter().copied().zip(cuts.iter().map(|cut| &cut.counts[bank])));
-        }
-        if segments.lengths.iter().copied().max() > Some(MOST_ROWS) {
-            let long = slots.iter().enumerate().filter(|(segment, _)| segments.lengths[*segment] > MOST_ROWS);
-            for (segment, slot) in long {
-                count_each(state, segments.rows(segment).map(|event| (*slot, bound.row_facts(event))));
+        state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
+        if let Some(grades) = &bound.grades {
+            graded.clear();
+            for (segment, slot) in slots.iter().enumerate() {
+                let customer = segments.customers[segment] as usize;
+                if grades.are_of(bound.split, customer) {
+                    graded
+                        .extend(grades.codes(bound.split, customer, segments.rows(segment)).map(|code| (*slot, code)));
+                }
             }
-        }
-        if self.context.layout.has(Measure::Opportunities) {
-            let one = lanes(state_bit(Measure::Opportunities, true));
-            state.count(STATE_BANK, slots.iter().map(|slot| (*slot, one)));
-        }
-        if bound.grades.is_some() {
-            rows.expand(segments);
-            let of = |row: usize| (rows.segments[row] as usize, rows.events[row] as usize);
-            let customer = |segment: usize| segments.customers[segment] as usize;
-            select(rows.events.len(), kept, |row| {
-                let (segment, event) = of(row);
-                bound.is_graded(customer(segment), event)
-            });
-            let graded = kept.iter().map(|row| {
-                let (segment, event) = of(*row as usize);
-                (slots[segment], bound.grade(customer(segment), event))
-            });
-            count_each(state, graded);
+            state.count(&grades.lanes, graded.iter().copied());
         }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
             let sums = (0..slots.len()).map(|segment| totals.sum(segments.rows(segment)));
@@ -218,113 +197,106 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Counts rows, and finds the state rows among them.
-    fn count_rows(&mut self, bound: &Bound<'_>, cuts: &[&Cut]) {
-        let Self { chunk, rows, buffers, merged, counted, .. } = self;
-        let slots = &buffers.slots;
+    fn count_rows(&mut self, bound: &Bound<'_>) {
+        let Self { context, chunk, rows, kinds, buffers, merged, counted, .. } = self;
+        let Buffers { kept, states, slots, graded, .. } = buffers;
+        let segments = &mut chunk.segments;
         let state = &mut merged.state;
         let events = || rows.events.iter().map(|event| *event as usize);
         merged.rows += rows.events.len() as u64;
-        count_each(state, slots.iter().copied().zip(events().map(|event| bound.row_facts(event))));
-        if bound.grades.is_some() {
-            let customers = rows.segments.iter().map(|segment| chunk.segments.customers[*segment as usize] as usize);
-            let grades = customers.zip(events()).map(|(customer, event)| bound.grade(customer, event));
-            count_each(state, slots.iter().copied().zip(grades));
+        let histories = bound.split.histories.events();
+        state.count(&context.row_lanes, slots.iter().copied().zip(events().map(|event| u32::from(histories[event]))));
+        if let Some(grades) = &bound.grades {
+            graded.clear();
+            for ((slot, segment), event) in slots.iter().zip(&rows.segments).zip(events()) {
+                let customer = segments.customers[*segment as usize] as usize;
+                if grades.are_of(bound.split, customer) {
+                    graded.extend(grades.codes(bound.split, customer, event..event + 1).map(|code| (*slot, code)));
+                }
+            }
+            state.count(&grades.lanes, graded.iter().copied());
         }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
             let amounts = events().map(|event| totals.get(event).map_or(0, i128::from));
             state.add_each(place, slots.iter().copied().zip(amounts));
         }
-        if self.context.layout.has(Measure::Opportunities) {
+        if context.layout.has(Measure::Opportunities) {
             counted.resize(merged.groups.len() + 1, 0);
             let first = self.segments + 1;
-            let is_new = slots.iter().zip(&rows.segments).map(|(slot, segment)| {
-                // A customer's rows of a sub-range come one after the other: it is new in the group if it was not counted last.
+            // A customer's rows of a sub-range come one after the other: it is new in the group if it was not counted last.
+            let is_new = |(slot, segment): (&u32, &u32)| {
                 let segment = first + u64::from(*segment);
-                let is_new = std::mem::replace(&mut counted[*slot as usize], segment) != segment;
-                (*slot, lanes(state_bit(Measure::Opportunities, is_new)))
-            });
-            state.count(STATE_BANK, is_new);
+                (std::mem::replace(&mut counted[*slot as usize], segment) != segment).then_some(*slot)
+            };
+            graded.clear();
+            graded.extend(slots.iter().zip(&rows.segments).filter_map(is_new).map(|slot| (slot, 0)));
+            let one = by_bank(&context.layout, std::iter::once(fact(Measure::Opportunities)));
+            state.count(&one, graded.iter().copied());
         }
-        let Buffers { kept, states, slots, .. } = buffers;
         states.clear();
-        if self.context.needs_states {
-            if bound.filter_grain == Grain::Row {
-                let state_row = |segment: usize| chunk.segments.events[segment] + cuts[segment].state_row;
-                select(slots.len(), kept, |row| rows.events[row] == state_row(rows.segments[row] as usize));
-                states.extend(kept.iter().map(|row| (slots[*row as usize], rows.segments[*row as usize] as usize)));
-            } else {
-                // Every segment has all of its rows.
-                let mut first = 0;
-                states.extend(cuts.iter().zip(&chunk.segments.lengths).enumerate().map(|(segment, (cut, length))| {
-                    let slot = slots[first + cut.state_row as usize];
-                    first += *length as usize;
-                    (slot, segment)
-                }));
-            }
-            let counts = states.iter().map(|(slot, segment)| (*slot, &cuts[*segment].counts[STATE_BANK]));
-            state.count(STATE_BANK, counts);
+        if !context.needs_states {
+            return;
         }
+        if bound.filter_grain == Grain::Row {
+            // Only segments whose state row has passed are left.
+            select(slots.len(), kept, |row| {
+                let segment = rows.segments[row] as usize;
+                rows.events[row] == segments.events[segment] + kinds.cut(segments.kinds[segment]).state_row
+            });
+            states.extend(kept.iter().map(|row| slots[*row as usize]));
+            kept.iter_mut().for_each(|row| *row = rows.segments[*row as usize]);
+            segments.retain(kept);
+        } else {
+            let mut first = 0;
+            states.extend(segments.lengths.iter().zip(&segments.kinds).map(|(length, kind)| {
+                let slot = slots[first + kinds.cut(*kind).state_row as usize];
+                first += *length as usize;
+                slot
+            }));
+        }
+        state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied()));
     }
 
-    /// Adds what only state rows carry: there are so many, and `state` gives the slot and the segment of each.
-    fn count_states(
-        &mut self,
-        bound: &mut Bound<'_>,
-        cuts: &[&Cut],
-        count: usize,
-        state: impl Fn(&Buffers, usize) -> (u32, usize),
-    ) {
-        let Self { context, chunk, buffers, merged, revenue_places, .. } = self;
-        let segments = &chunk.segments;
-        // The code of a state row in a column.
-        let code = |column: &TextColumn, segment: usize| {
-            let event = segments.events[segment] + cuts[segment].state_row;
-            column.code(segments.customers[segment] as usize, event as usize)
-        };
-        let matches = [Measure::MatchedCustomers, Measure::UnmatchedCustomers];
-        if matches.into_iter().any(|measure| context.layout.has(measure)) {
-            let facts = (0..count).map(|at| {
-                let (slot, segment) = state(buffers, at);
-                let statuses = bound.statuses.as_ref();
-                let is_matched = statuses.is_some_and(|(column, matched)| matched[code(column, segment) as usize]);
-                let measure = if is_matched { Measure::MatchedCustomers } else { Measure::UnmatchedCustomers };
-                (slot, lanes(state_bit(measure, true)))
-            });
-            merged.state.count(STATE_BANK, facts);
+    /// Adds what only state rows carry.
+    fn count_states(&mut self, bound: &mut Bound<'_>) {
+        let Self { context, chunk, kinds, buffers, merged, .. } = self;
+        let (split, segments) = (bound.split, &chunk.segments);
+        let slots = if bound.grain == Grain::Segment { &buffers.slots } else { &buffers.states };
+        if let Some(statuses) = &bound.statuses {
+            let slots = slots.iter().copied();
+            match statuses.column {
+                Some(column) => merged.state.count(&statuses.lanes, slots.zip(state_codes(column, segments, kinds))),
+                None => merged.state.count(&statuses.lanes, slots.map(|slot| (slot, 0))),
+            }
         }
-        if let Some(totals) = bound.split.totals.as_deref().filter(|_| revenue_places.iter().any(Option::is_some)) {
+        if let Some(totals) = split.totals.as_deref() {
             // Few earn: they are found first.
-            let mut earning = std::mem::take(&mut buffers.kept);
-            let earns = |at| revenue_places[usize::from(cuts[state(buffers, at).1].state)].is_some();
-            select(count, &mut earning, earns);
-            let histories = bound.split.histories.events();
-            for at in &earning {
-                let (slot, segment) = state(buffers, *at as usize);
-                let (first, cut) = (segments.events[segment] as usize, cuts[segment]);
+            select(slots.len(), &mut buffers.kept, |segment| kinds.earns(segments.kinds[segment]));
+            let histories = split.histories.events();
+            for segment in buffers.kept.iter().map(|segment| *segment as usize) {
+                let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));
                 let live = first + cut.live_from as usize..first + cut.state_row as usize + 1;
-                if let Some(place) = revenue_places[usize::from(cut.state)] {
-                    merged.state.add_money(slot, place, revenue(cut.state, totals, histories, live));
+                if let Some(place) = context.layout.revenues[usize::from(cut.state)] {
+                    merged.state.add_money(slots[segment], place, revenue(cut.state, totals, histories, live));
                 }
             }
-            buffers.kept = earning;
         }
-        if let Some((column, translation)) = &mut bound.agents {
-            for (slot, segment) in (0..count).map(|at| state(buffers, at)) {
-                let code = code(column, segment);
-                if code != 0 {
-                    let agent = translation.code(code, column.dictionary(), &mut merged.agents);
-                    merged.state.agents.insert((slot - 1, agent));
-                }
+        if let Some(agents) = &mut bound.agents {
+            for (slot, code) in slots.iter().zip(state_codes(agents.column, segments, kinds)) {
+                agents.add(*slot, code, merged);
             }
         }
     }
 }
 
-/// Counts rows, each with its slot, by their facts.
-fn count_each(state: &mut State, rows: impl Iterator<Item = (u32, u16)> + Clone) {
-    for bank in 0..STATE_BANK {
-        state.count(bank, rows.clone().map(|(slot, facts)| (slot, lanes(facts.to_le_bytes()[bank]))));
-    }
+/// The code of each segment's state row in a column.
+fn state_codes<'a>(
+    column: &'a TextColumn,
+    segments: &'a Segments,
+    kinds: &'a Kinds<'_>,
+) -> impl Iterator<Item = u32> + Clone + 'a {
+    let rows = segments.events.iter().zip(&segments.kinds).map(|(first, kind)| first + kinds.cut(*kind).state_row);
+    segments.customers.iter().zip(rows).map(|(customer, row)| column.code(*customer as usize, row as usize))
 }
 
 /// The revenue of a customer in a state, in millionths, where the state's events among `live` count: estimates are averaged, the rest adds

@@ -100,7 +100,7 @@ impl Merged {
     }
 
     /// The shared code of a code of `texts`, which are a dimension's.
-    fn shared(&mut self, place: usize, code: u32, texts: &[Arc<str>], translation: &mut Translation) -> u32 {
+    pub(super) fn shared(&mut self, place: usize, code: u32, texts: &[Arc<str>], translation: &mut Translation) -> u32 {
         let interner = &mut self.texts[place];
         let shared = translation.code(code, texts, interner);
         self.groups.expect(place + 1, interner.texts().len());

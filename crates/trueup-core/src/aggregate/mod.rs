@@ -1,9 +1,10 @@
 //! Columns to state per group, customer by customer, and the merging of such states.
 //!
-//! A split, to which `bound` binds the query, is read in chunks of whole customers. `segments` cuts them by sub-range, `cuts` tells what each
-//! segment counts for, by the `facts` of its rows. `coder` turns dimensions to codes, `mask` holds the filter against rows or, where they do
-//! not differ inside a segment, against segments (`units`), `interner` makes the codes of splits ones that all share, `groups` numbers the
-//! combinations, `state` adds up; `merge` joins what several threads have gathered.
+//! A split, to which `bound` binds the query, is read in chunks of whole customers. `segments` cuts them by sub-range; `kinds` are the few ways
+//! in which they are cut, and what each counts for, by the `facts` of its rows and by how it ends (`cuts`). `coder` turns dimensions to
+//! codes, `mask` holds the filter against rows or, where they do not differ inside a segment, against segments (`units`), `interner` makes the
+//! codes of splits ones that all share, `groups` numbers the combinations, which `slots` remembers by the codes of the split, `state` adds up;
+//! `merge` joins what several threads have gathered.
 
 mod bound;
 mod calendar;
@@ -14,9 +15,11 @@ mod events;
 mod facts;
 mod groups;
 mod interner;
+mod kinds;
 mod mask;
 mod merge;
 mod segments;
+mod slots;
 mod spend;
 mod state;
 mod units;
@@ -33,7 +36,9 @@ use crate::model::Accounts;
 use crate::plan::{Condition, DimensionRef, Origin, Plan, RowTest};
 use crate::scan::Dictionary;
 use condition::FieldTest;
+use facts::{of_state, row_facts};
 use hashbrown::DefaultHashBuilder;
+use state::{Lanes, by_bank};
 use std::sync::Arc;
 
 /// What every split of one query shares.
@@ -43,6 +48,10 @@ pub(crate) struct Context<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) calendar: Calendar,
     pub(crate) layout: MeasureLayout,
+    /// Per bank, what a row adds to it, by what its event is in its customer's history.
+    row_lanes: Vec<Vec<Lanes>>,
+    /// Per bank, what a state row adds to it, by its facts.
+    state_lanes: Vec<Vec<Lanes>>,
     /// Hashes the texts of dimensions, the same way in all threads.
     hasher: DefaultHashBuilder,
     /// Whether a measure or a dimension hangs on the states of customers.
@@ -55,12 +64,14 @@ impl<'a> Context<'a> {
         let layout = MeasureLayout::new(&plan.measures);
         let tests = plan.row_condition.iter().flat_map(Condition::leaves);
         let mut dimensions = plan.dimensions.iter().chain(tests.filter_map(RowTest::dimension));
-        let of_state = |dimension: &DimensionRef| {
+        let is_of_state = |dimension: &DimensionRef| {
             matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
         };
         Self {
             plan,
-            needs_states: layout.needs_states() || dimensions.any(of_state),
+            row_lanes: by_bank(&layout, (0..=u8::MAX).map(row_facts)),
+            state_lanes: by_bank(&layout, (0..=u8::MAX).map(of_state)),
+            needs_states: layout.needs_states() || dimensions.any(is_of_state),
             accounts,
             calendar: Calendar::new(plan),
             layout,

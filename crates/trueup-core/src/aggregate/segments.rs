@@ -5,7 +5,7 @@
 
 use super::Calendar;
 use super::calendar::OUTSIDE;
-use super::cuts::{self, Cut, NO_CUT};
+use super::kinds::Kinds;
 use crate::scan::{BLOCK_EVENTS, Block, Histories, Split};
 use std::ops::Range;
 
@@ -19,6 +19,8 @@ pub(crate) struct Segments {
     /// The customer in the split.
     pub(crate) customers: Vec<u32>,
     pub(crate) sub_ranges: Vec<u32>,
+    /// The kind in the split; those that were not found yet have none.
+    pub(crate) kinds: Vec<u32>,
 }
 
 /// The events of segments one by one, column by column.
@@ -34,10 +36,6 @@ pub(crate) struct Rows {
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) segments: Segments,
-    /// Per segment, its cut, where that was found along with it.
-    pub(crate) cuts: Vec<&'static Cut>,
-    /// The segments where it was not.
-    pub(crate) unknown: Vec<Range<usize>>,
     found: Box<Found>,
     /// Per segment that is cut event by event, how many rows are before it.
     starts: Vec<u32>,
@@ -57,7 +55,7 @@ struct Found {
     /// How long each segment is, or how many rows are before it.
     lengths: [u32; STEP],
     /// Those of customers that lie in one sub-range.
-    cuts: [&'static Cut; STEP],
+    kinds: [u32; STEP],
     /// Customers that do not lie in one sub-range.
     parted: [u32; STEP],
 }
@@ -106,6 +104,30 @@ impl Found {
     }
 }
 
+impl Found {
+    /// Finds the segments of events that all lie in the range, lengths aside.
+    fn cut_inside(&mut self, cursor: &mut Cursor, split: &Split, events: Range<usize>, calendar: &Calendar) {
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        let first_event = events.start as u32;
+        let Cursor { mut segments, mut next_customer, sub_range: mut previous, .. } = *cursor;
+        let histories = &split.histories.events()[events.clone()];
+        for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
+            let (sub_range, _) = calendar.sub_range(*day);
+            let is_first = Histories::is_first(*history);
+            next_customer += u32::from(is_first);
+            let at = segments % STEP;
+            self.events[at] = event;
+            self.customers[at] = next_customer - 1;
+            self.sub_ranges[at] = sub_range;
+            segments += usize::from(is_first | (sub_range != previous));
+            previous = sub_range;
+        }
+        cursor.segments = segments;
+        cursor.next_customer = next_customer;
+        cursor.sub_range = previous;
+    }
+}
+
 /// Of so many customers of a block one may not lie in one sub-range; where more do not, all are cut event by event.
 const PARTED: usize = 4;
 
@@ -119,14 +141,12 @@ impl Chunk {
             segments: Segments::default(),
             starts: Vec::new(),
             parted_blocks: 0,
-            cuts: Vec::new(),
-            unknown: Vec::new(),
             found: Box::new(Found {
                 events: none,
                 customers: none,
                 sub_ranges: none,
                 lengths: none,
-                cuts: [&NO_CUT; STEP],
+                kinds: none,
                 parted: none,
             }),
         }
@@ -134,48 +154,43 @@ impl Chunk {
 
     pub(crate) fn clear(&mut self) {
         self.segments.clear();
-        self.cuts.clear();
-        self.unknown.clear();
     }
 
     /// Appends the segments of a block.
-    pub(crate) fn push(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+    pub(crate) fn push(&mut self, split: &Split, block: &Block, calendar: &Calendar, kinds: &mut Kinds<'_>) {
         let (sub_range, last_inside) = calendar.sub_range(block.first_day);
         if sub_range != OUTSIDE && block.last_day <= last_inside {
-            self.push_whole(split, block, sub_range);
+            self.push_whole(split, block, sub_range, kinds);
         } else if self.parted_blocks > 0 {
             self.parted_blocks -= 1;
-            self.push_events(split, block, calendar);
+            self.push_events(split, block, calendar, kinds);
         } else {
-            self.push_customers(split, block, calendar);
+            self.push_customers(split, block, calendar, kinds);
         }
     }
 
     /// Appends the segments of a block that lies in one sub-range.
-    fn push_whole(&mut self, split: &Split, block: &Block, sub_range: u32) {
+    fn push_whole(&mut self, split: &Split, block: &Block, sub_range: u32, kinds: &mut Kinds<'_>) {
         let ends = split.runs.ends(&block.customers);
-        let Segments { events, lengths, customers, sub_ranges } = &mut self.segments;
+        let Segments { events, lengths, customers, sub_ranges, .. } = &mut self.segments;
         events.extend_from_slice(&ends[..block.customers.len()]);
         lengths.extend(ends.windows(2).map(|ends| ends[1] - ends[0]));
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         customers.extend(block.customers.start as u32..block.customers.end as u32);
         sub_ranges.resize(events.len(), sub_range);
-        let known = cuts::known();
-        let shapes = &split.histories.shapes()[block.customers.clone()];
-        let first = self.cuts.len();
-        self.cuts.extend(shapes.iter().map(|shape| known.whole(*shape)));
-        self.note_unknown(first);
+        let numbers = split.histories.numbers()[block.customers.clone()].iter();
+        kinds.find_whole(split, &mut self.segments, numbers.map(|number| u32::from(*number)));
     }
 
     /// Appends the segments of a block. Most customers lie in one sub-range, as their first and last day tell.
-    fn push_customers(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+    fn push_customers(&mut self, split: &Split, block: &Block, calendar: &Calendar, kinds: &mut Kinds<'_>) {
         let [first, ends @ ..] = split.runs.ends(&block.customers) else { return };
-        let (mut first, places, known) = (*first, &mut *self.found, cuts::known());
+        let (mut first, places) = (*first, &mut *self.found);
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let first_customer = block.customers.start as u32;
         let (mut found, mut parted) = (0, 0);
-        let shapes = &split.histories.shapes()[block.customers.clone()];
-        for (customer, (end, shape)) in (first_customer..).zip(ends.iter().zip(shapes)) {
+        let numbers = &split.histories.numbers()[block.customers.clone()];
+        for (customer, (end, number)) in (first_customer..).zip(ends.iter().zip(numbers)) {
             let first_day = split.days[first as usize];
             let (sub_range, last_inside) = calendar.sub_range(first_day);
             let is_whole = split.days[*end as usize - 1] <= last_inside;
@@ -184,7 +199,7 @@ impl Chunk {
             places.customers[at] = customer;
             places.sub_ranges[at] = sub_range;
             places.lengths[at] = *end - first;
-            places.cuts[at] = known.whole(*shape);
+            places.kinds[at] = u32::from(*number);
             found += usize::from(is_whole & (sub_range != OUTSIDE));
             places.parted[parted % STEP] = customer;
             parted += usize::from(!is_whole & (first_day <= calendar.end()));
@@ -192,7 +207,7 @@ impl Chunk {
         }
         if parted * PARTED > ends.len() {
             self.parted_blocks = PARTED_BLOCKS;
-            return self.push_events(split, block, calendar);
+            return self.push_events(split, block, calendar, kinds);
         }
         self.segments.lengths.extend_from_slice(&places.lengths[..found]);
         let mut cursor = Cursor { segments: found, rows: 0, next_customer: 0, sub_range: 0 };
@@ -202,54 +217,49 @@ impl Chunk {
             places.cut(&mut cursor, split, events, calendar);
         }
         self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
-        let first = self.cuts.len();
-        self.cuts.extend_from_slice(&places.cuts[..found]);
         self.take(cursor.segments);
-        self.note_unknown(first);
-        self.measure(cursor);
+        self.measure(cursor.rows);
+        kinds.find_whole(split, &mut self.segments, self.found.kinds[..found].iter().copied());
+        kinds.find(split, &mut self.segments);
     }
 
     /// Appends the segments of a block, event by event.
-    fn push_events(&mut self, split: &Split, block: &Block, calendar: &Calendar) {
+    fn push_events(&mut self, split: &Split, block: &Block, calendar: &Calendar, kinds: &mut Kinds<'_>) {
         let mut events = split.runs.events_of(&block.customers);
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let next_customer = block.customers.start as u32;
         let mut cursor = Cursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
-        let first = self.cuts.len();
+        let is_inside = calendar.sub_range(block.first_day).0 != OUTSIDE && block.last_day <= calendar.end();
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        let end = events.end as u32;
         while !events.is_empty() {
             let step = events.start..events.end.min(events.start + STEP);
             events.start = step.end;
-            self.found.cut(&mut cursor, split, step, calendar);
-            self.starts.extend_from_slice(&self.found.lengths[..cursor.segments]);
+            if is_inside {
+                self.found.cut_inside(&mut cursor, split, step, calendar);
+                self.starts.extend_from_slice(&self.found.events[..cursor.segments]);
+            } else {
+                self.found.cut(&mut cursor, split, step, calendar);
+                self.starts.extend_from_slice(&self.found.lengths[..cursor.segments]);
+            }
             self.take(cursor.segments);
             cursor.segments = 0;
         }
-        self.unknown.push(first..self.cuts.len());
-        self.measure(cursor);
+        self.measure(if is_inside { end } else { cursor.rows });
+        kinds.find(split, &mut self.segments);
     }
 
-    /// Appends the first so many segments that were found, lengths aside, and no cut where none was looked up.
+    /// Appends the first so many segments that were found, lengths and kinds aside.
     fn take(&mut self, found: usize) {
         self.segments.events.extend_from_slice(&self.found.events[..found]);
         self.segments.customers.extend_from_slice(&self.found.customers[..found]);
         self.segments.sub_ranges.extend_from_slice(&self.found.sub_ranges[..found]);
-        self.cuts.resize(self.segments.events.len(), &NO_CUT);
-    }
-
-    /// Notes which of the segments from `first` on have no cut yet.
-    fn note_unknown(&mut self, first: usize) {
-        for (segment, _) in (first..).zip(&self.cuts[first..]).filter(|(_, cut)| !cut.is_found()) {
-            match self.unknown.last_mut() {
-                Some(last) if last.end == segment => last.end += 1,
-                _ => self.unknown.push(segment..segment + 1),
-            }
-        }
     }
 
     /// Appends the lengths of segments that were cut event by event.
-    fn measure(&mut self, cursor: Cursor) {
-        let ends = self.starts.iter().copied().skip(1).chain([cursor.rows]);
-        self.segments.lengths.extend(self.starts.iter().zip(ends).map(|(start, end)| end - start));
+    fn measure(&mut self, end: u32) {
+        self.starts.push(end);
+        self.segments.lengths.extend(self.starts.windows(2).map(|ends| ends[1] - ends[0]));
         self.starts.clear();
     }
 }
@@ -259,15 +269,17 @@ impl Segments {
         self.events.len()
     }
 
-    fn clear(&mut self) {
-        self.retain(&[]);
+    fn columns(&mut self) -> [&mut Vec<u32>; 5] {
+        [&mut self.events, &mut self.lengths, &mut self.customers, &mut self.sub_ranges, &mut self.kinds]
     }
 
-    /// Keeps those at some places, which rise.
+    fn clear(&mut self) {
+        self.columns().into_iter().for_each(Vec::clear);
+    }
+
+    /// Keeps those at some places.
     pub(crate) fn retain(&mut self, places: &[u32]) {
-        for column in [&mut self.events, &mut self.lengths, &mut self.customers, &mut self.sub_ranges] {
-            retain(column, places);
-        }
+        retain(self.columns(), places);
     }
 
     /// The events of a segment.
@@ -306,20 +318,20 @@ impl Rows {
         }
     }
 
-    /// Keeps those at some places, which rise.
+    /// Keeps those at some places.
     pub(crate) fn retain(&mut self, places: &[u32]) {
-        for column in [&mut self.events, &mut self.segments] {
-            retain(column, places);
-        }
+        retain([&mut self.events, &mut self.segments], places);
     }
 }
 
-/// Keeps what is at some places, which rise.
-pub(crate) fn retain<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
-    for (to, from) in places.iter().enumerate() {
-        column[to] = column[*from as usize];
+/// Keeps what is at some places.
+fn retain<const COLUMNS: usize>(columns: [&mut Vec<u32>; COLUMNS], places: &[u32]) {
+    let mut kept = Vec::new();
+    for column in columns {
+        kept.clear();
+        kept.extend(places.iter().map(|at| column[*at as usize]));
+        std::mem::swap(column, &mut kept);
     }
-    column.truncate(places.len());
 }
 
 /// Writes those of the places below `len` that pass to `places`, without branches that depend on it.

@@ -1,10 +1,18 @@
 //! State per group: columns indexed by the group's number.
 
-use super::facts::{BANKS, LANES, Lanes, add, lane};
+use super::facts::Facts;
 use super::merge::STEP;
 use crate::dictionary::{Measure, MeasureKind};
+use crate::scan::stage;
 use crate::{Interrupt, Interruption};
 use hashbrown::HashSet;
+use std::ops::Add;
+
+/// Counts are held in banks of so many, which are added to at once.
+pub(crate) const LANES: usize = 4;
+
+/// What is added to a bank.
+pub(crate) type Lanes = [u32; LANES];
 
 /// Which measures a query gathers from events, and where each is held.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +23,8 @@ pub(crate) struct MeasureLayout {
     money: Vec<Measure>,
     /// Whether distinct agents are gathered.
     pub(crate) agents: bool,
+    /// By the code of a state, where the revenue of customers in it is held; `None` if it is not gathered.
+    pub(crate) revenues: [Option<usize>; stage::COUNT],
 }
 
 impl MeasureLayout {
@@ -27,6 +37,13 @@ impl MeasureLayout {
                 MeasureKind::StateDistinct => layout.agents = true,
                 MeasureKind::SpendMoney | MeasureKind::SpendCount => {}
             }
+        }
+        for (state, measure) in [
+            (stage::ESTIMATED, Measure::EstimatedRevenue),
+            (stage::SOLD, Measure::SoldRevenue),
+            (stage::CLOSED, Measure::ClosedRevenue),
+        ] {
+            layout.revenues[usize::from(state)] = layout.money_place(measure);
         }
         layout
     }
@@ -47,10 +64,26 @@ impl MeasureLayout {
         self.agents || self.counts.iter().chain(&self.money).any(of_state)
     }
 
-    /// Whether a count of a bank is gathered.
-    pub(crate) fn has_bank(&self, bank: usize) -> bool {
-        self.counts.iter().any(|measure| lane(*measure) / LANES == bank)
+    /// Where a count is held, if it is gathered.
+    pub(crate) fn count_place(&self, measure: Measure) -> Option<usize> {
+        self.counts.iter().position(|held| *held == measure)
     }
+
+    /// How many banks hold the counts.
+    pub(crate) fn banks(&self) -> usize {
+        self.counts.len().div_ceil(LANES)
+    }
+}
+
+/// Per bank, what rows with each of these facts add to it.
+pub(crate) fn by_bank(layout: &MeasureLayout, facts: impl Iterator<Item = Facts> + Clone) -> Vec<Vec<Lanes>> {
+    let bank = |measures: &[Measure]| {
+        // A lane that is none has the bit that no fact has.
+        let mut bits = [Facts::BITS - 1; LANES];
+        bits.iter_mut().zip(measures).for_each(|(bit, measure)| *bit = *measure as u32);
+        facts.clone().map(|facts| bits.map(|bit| facts >> bit & 1)).collect()
+    };
+    layout.counts.chunks(LANES).map(bank).collect()
 }
 
 /// Slots come in runs if one is so many times the same as the next, on average.
@@ -59,12 +92,14 @@ const RUN: usize = 4;
 /// What has been gathered per group. A slot is one more than the number of its group.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Counts by slot, of the banks of which any count is gathered.
-    banks: [Option<Vec<[u32; LANES]>>; BANKS],
-    /// What the counts would have overflowed with, by slot; empty as long as they have not.
-    carried: [Vec<[u64; LANES]>; BANKS],
+    /// Counts by bank and slot.
+    banks: Vec<Vec<Lanes>>,
+    /// What the counts would have overflowed with, likewise; empty as long as they have not.
+    carried: Vec<Vec<[u64; LANES]>>,
     /// Rows that have been counted since anything was carried.
     counted: u32,
+    /// Whether there is one slot only.
+    is_one: bool,
     /// Whether slots come in runs.
     in_runs: bool,
     money: Vec<i128>,
@@ -77,9 +112,10 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(layout: &MeasureLayout) -> Self {
         let mut state = Self {
-            banks: std::array::from_fn(|bank| layout.has_bank(bank).then(Vec::new)),
-            carried: Default::default(),
+            banks: vec![Vec::new(); layout.banks()],
+            carried: vec![Vec::new(); layout.banks()],
             counted: 0,
+            is_one: false,
             in_runs: false,
             money: Vec::new(),
             money_width: layout.money.len(),
@@ -92,7 +128,7 @@ impl State {
     /// Makes room for groups below `groups`.
     pub(crate) fn grow(&mut self, groups: usize) {
         let slots = groups + 1;
-        for bank in self.banks.iter_mut().flatten() {
+        for bank in &mut self.banks {
             bank.resize(slots, [0; LANES]);
         }
         self.money.resize(slots * self.money_width, 0);
@@ -111,12 +147,12 @@ impl State {
     /// what it gets is added up before it goes there, since an addition would wait for the one before.
     pub(crate) fn expect_slots(&mut self, slots: &[u32]) {
         let changes = slots.iter().zip(slots.iter().skip(1)).filter(|(slot, next)| slot != next).count();
+        self.is_one = changes == 0;
         self.in_runs = changes * RUN < slots.len();
     }
 
     fn carry(&mut self) {
         for (bank, carried) in self.banks.iter_mut().zip(&mut self.carried) {
-            let Some(bank) = bank else { continue };
             carried.resize(bank.len(), [0; LANES]);
             for (count, carried) in bank.iter_mut().flatten().zip(carried.iter_mut().flatten()) {
                 *carried += u64::from(std::mem::take(count));
@@ -124,24 +160,42 @@ impl State {
         }
     }
 
-    /// Adds to the counts of a bank, if any is gathered: for each slot, the lanes of a row's facts, or of several rows'.
-    pub(crate) fn count<'a>(&mut self, bank: usize, rows: impl Iterator<Item = (u32, &'a Lanes)>) {
-        let Some(bank) = &mut self.banks[bank] else { return };
-        if !self.in_runs {
-            for (slot, lanes) in rows {
-                add(&mut bank[slot as usize], &lanes.map(u32::from));
+    /// Counts rows, each with its slot and the number that it has in `lanes`: per bank, what is added.
+    pub(crate) fn count(&mut self, lanes: &[Vec<Lanes>], rows: impl Iterator<Item = (u32, u32)> + Clone) {
+        let Some(numbers) = lanes.first().map(Vec::len) else { return };
+        let banks =
+            lanes.iter().zip(&mut self.banks).filter(|(lanes, _)| lanes.iter().any(|lanes| *lanes != [0; LANES]));
+        if self.is_one {
+            // How often a number is met is found first.
+            let mut times = vec![0; numbers];
+            let mut one = 0;
+            for (slot, number) in rows {
+                one = slot;
+                times[number as usize] += 1;
+            }
+            for (lanes, bank) in banks {
+                for (times, lanes) in times.iter().zip(lanes) {
+                    add(&mut bank[one as usize], &lanes.map(|lane| lane * times));
+                }
             }
             return;
         }
-        let (mut open, mut sums) = (0, [0; LANES]);
-        for (slot, lanes) in rows {
-            if slot != open {
-                add(&mut bank[open as usize], &sums);
-                (open, sums) = (slot, [0; LANES]);
+        for (lanes, bank) in banks {
+            let rows = rows.clone().map(|(slot, number)| (slot, &lanes[number as usize]));
+            if !self.in_runs {
+                rows.for_each(|(slot, lanes)| add(&mut bank[slot as usize], lanes));
+                continue;
             }
-            add(&mut sums, &lanes.map(u32::from));
+            let (mut open, mut sums) = (0, [0; LANES]);
+            for (slot, lanes) in rows {
+                if slot != open {
+                    add(&mut bank[open as usize], &sums);
+                    (open, sums) = (slot, [0; LANES]);
+                }
+                add(&mut sums, lanes);
+            }
+            add(&mut bank[open as usize], &sums);
         }
-        add(&mut bank[open as usize], &sums);
     }
 
     /// Adds money, each to the sum of its slot at `place` of the layout.
@@ -171,7 +225,7 @@ impl State {
             // The other's slot, and the one here.
             let pairs = (start + 1..).zip(slots[start..].iter().take(STEP)).map(|(from, slot)| (from, *slot as usize));
             for (place, bank) in self.banks.iter_mut().enumerate() {
-                let (Some(bank), Some(more)) = (bank, &other.banks[place]) else { continue };
+                let more = &other.banks[place];
                 pairs.clone().for_each(|(from, slot)| add(&mut bank[slot], &more[from]));
                 let (carried, more) = (&mut self.carried[place], &other.carried[place]);
                 if !more.is_empty() {
@@ -191,15 +245,11 @@ impl State {
         Ok(())
     }
 
-    /// The count of a measure that counts rows or state rows; 0 if it is not gathered.
-    pub(crate) fn count_of(&self, group: usize, measure: Measure) -> u64 {
-        let lane = lane(measure);
-        self.held(lane / LANES, group + 1, lane % LANES)
-    }
-
-    fn held(&self, bank: usize, slot: usize, lane: usize) -> u64 {
-        let counted = self.banks[bank].as_ref().and_then(|bank| bank.get(slot)).map_or(0, |lanes| lanes[lane]);
-        u64::from(counted) + self.carried[bank].get(slot).map_or(0, |lanes| lanes[lane])
+    /// The count at `place` of the layout.
+    pub(crate) fn count_at(&self, group: usize, place: usize) -> u64 {
+        let (bank, lane, slot) = (place / LANES, place % LANES, group + 1);
+        let carried = self.carried[bank].get(slot).map_or(0, |lanes| lanes[lane]);
+        u64::from(self.banks[bank][slot][lane]) + carried
     }
 
     /// The sum at `place` of the layout.
@@ -208,29 +258,34 @@ impl State {
     }
 }
 
+/// Adds to lanes, all at once: what goes to memory one by one is added one by one.
+#[inline]
+pub(crate) fn add<T: Copy + Add<Output = T>>(sums: &mut [T; LANES], more: &[T; LANES]) {
+    let mut all = *sums;
+    for lane in 0..LANES {
+        all[lane] = all[lane] + more[lane];
+    }
+    *sums = all;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::facts::{fact, lanes};
 
     #[test]
     fn counts_go_beyond_what_a_lane_holds() {
-        let mut state = State::new(&MeasureLayout::new(&[Measure::Leads]));
+        let mut state = State::new(&MeasureLayout::new(&[Measure::Conversions, Measure::Leads]));
         state.grow(1);
         state.expect_rows(u32::MAX as usize);
-        if let Some(bank) = &mut state.banks[0] {
-            bank[1][lane(Measure::Leads)] = u32::MAX;
-        }
+        state.banks[0][1][1] = u32::MAX;
         state.expect_rows(1);
-        let [byte, ..] = fact(Measure::Leads).to_le_bytes();
-        state.count(0, std::iter::once((1, lanes(byte))));
-        assert_eq!(state.count_of(0, Measure::Leads), 1 << 32);
-        let mut sum = State::new(&MeasureLayout::new(&[Measure::Leads]));
+        state.count(&[vec![[0, 1, 0, 0]]], std::iter::once((1, 0)));
+        assert_eq!((state.count_at(0, 0), state.count_at(0, 1)), (0, 1 << 32));
+        let mut sum = State::new(&MeasureLayout::new(&[Measure::Conversions, Measure::Leads]));
         sum.grow(1);
         for _ in 0..2 {
             assert_eq!(sum.absorb(&state, &[1], &Interrupt::default()), Ok(()));
         }
-        assert_eq!(sum.count_of(0, Measure::Leads), 2 << 32);
-        assert_eq!(sum.count_of(0, Measure::Customers), 0);
+        assert_eq!((sum.count_at(0, 0), sum.count_at(0, 1)), (0, 2 << 32));
     }
 }

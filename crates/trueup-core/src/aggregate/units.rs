@@ -1,6 +1,7 @@
 //! What is grouped and filtered: rows, or whole segments where all their rows have the same values.
 
 use super::cuts::Cut;
+use super::kinds::Kinds;
 use super::segments::{Rows, Segments};
 use std::borrow::Cow;
 
@@ -19,14 +20,14 @@ pub(crate) struct Units<'a> {
     /// Of rows, their segments.
     rows: Option<&'a [u32]>,
     segments: &'a Segments,
-    cuts: &'a [&'a Cut],
+    kinds: &'a Kinds<'a>,
 }
 
 impl<'a> Units<'a> {
-    pub(crate) fn new(grain: Grain, segments: &'a Segments, rows: &'a Rows, cuts: &'a [&'a Cut]) -> Self {
+    pub(crate) fn new(grain: Grain, segments: &'a Segments, rows: &'a Rows, kinds: &'a Kinds<'a>) -> Self {
         match grain {
-            Grain::Row => Self { events: &rows.events, rows: Some(&rows.segments), segments, cuts },
-            Grain::Segment => Self { events: &segments.events, rows: None, segments, cuts },
+            Grain::Row => Self { events: &rows.events, rows: Some(&rows.segments), segments, kinds },
+            Grain::Segment => Self { events: &segments.events, rows: None, segments, kinds },
         }
     }
 
@@ -45,9 +46,9 @@ impl<'a> Units<'a> {
         self.rows.map_or(Cow::Borrowed(all), |rows| rows.iter().map(|segment| all[*segment as usize]).collect())
     }
 
-    /// For each unit, the first event of its segment, and what that counts for.
+    /// For each unit, the first event of its segment, and the cut that it is.
     pub(crate) fn cuts(self) -> impl Iterator<Item = (u32, &'a Cut)> {
-        self.places().map(move |place| (self.segments.events[place], self.cuts[place]))
+        self.places().map(move |place| (self.segments.events[place], self.kinds.cut(self.segments.kinds[place])))
     }
 
     /// Writes the sub-range of each unit to `sub_ranges`.

@@ -27,7 +27,7 @@ pub(super) struct Finished<'a> {
 /// Where a measure is held.
 #[derive(Clone, Copy)]
 enum Place {
-    Count(Measure),
+    Count(usize),
     Money(usize),
     Agents,
     Spend(fn(&SpendSums) -> i128),
@@ -156,7 +156,7 @@ impl<'a> Finished<'a> {
         let mut totals = vec![0; groups.len()];
         for place in &sum.places {
             match place {
-                Place::Count(measure) => add(&mut totals, groups, |group| i128::from(state.count_of(group, *measure))),
+                Place::Count(place) => add(&mut totals, groups, |group| i128::from(state.count_at(group, *place))),
                 Place::Money(place) => add(&mut totals, groups, |group| state.money_at(group, *place)),
                 Place::Agents => add(&mut totals, groups, |group| self.agents[group]),
                 Place::Spend(amount) => add(&mut totals, groups, |group| {
@@ -195,7 +195,9 @@ impl<'a> Finished<'a> {
             Measure::Impressions => Place::Spend(|sums| sums.impressions),
             Measure::OpportunityAgents => Place::Agents,
             _ => match measure.kind() {
-                MeasureKind::Rows | MeasureKind::StateRows => Place::Count(measure),
+                MeasureKind::Rows | MeasureKind::StateRows => {
+                    layout.count_place(measure).map_or(Place::Nowhere, Place::Count)
+                }
                 _ => layout.money_place(measure).map_or(Place::Nowhere, Place::Money),
             },
         }

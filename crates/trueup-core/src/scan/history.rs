@@ -23,7 +23,9 @@ pub(crate) mod stage {
 pub(crate) struct Histories {
     /// Per event, the code of its stage and the flags below.
     events: Vec<u8>,
-    /// Per customer, its shape.
+    /// Per customer, where its shape stands in `shapes`.
+    numbers: Vec<u8>,
+    /// The shapes that customers have, none first. What is met when as many as have a number are known counts as none.
     shapes: Vec<Shape>,
 }
 
@@ -132,7 +134,10 @@ impl Histories {
         // As many are read and written at once as are packed: what is too much is overwritten by what comes next.
         stages.resize(len + PACKED, 0);
         let mut events = vec![0; len + PACKED];
-        let mut shapes = Vec::with_capacity(offsets.len());
+        let mut numbers = Vec::with_capacity(offsets.len());
+        let mut shapes = vec![Shape::NONE];
+        // By shape, its number; 0 is none.
+        let mut known = vec![0; Shape::COUNT];
         for ends in offsets.windows(2) {
             let (first, end) = (ends[0] as usize, ends[1] as usize);
             let (from, to) = (&stages[first..], &mut events[first..]);
@@ -149,10 +154,18 @@ impl Histories {
                     Shape::NONE
                 }
             };
-            shapes.push(shape);
+            let number = &mut known[shape.number()];
+            if *number == 0
+                && shape.is_some()
+                && let Ok(next) = u8::try_from(shapes.len())
+            {
+                *number = next;
+                shapes.push(shape);
+            }
+            numbers.push(*number);
         }
         events.truncate(len);
-        Self { events, shapes }
+        Self { events, numbers, shapes }
     }
 
     /// Sets the flags of one customer's events, which are its stages.
@@ -176,7 +189,12 @@ impl Histories {
         &self.events
     }
 
-    /// Per customer, the shape of its history.
+    /// Per customer, where the shape of its history stands in [`shapes`](Self::shapes); 0 if it has none.
+    pub(crate) fn numbers(&self) -> &[u8] {
+        &self.numbers
+    }
+
+    /// The shapes that histories have, none first.
     pub(crate) fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
@@ -216,7 +234,7 @@ impl Histories {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.events.len() + size_of_val(&*self.shapes)
+        self.events.len() + self.numbers.len() + size_of_val(&*self.shapes)
     }
 }
 
@@ -250,30 +268,61 @@ mod tests {
 
     #[test]
     fn a_shape_is_its_stages() {
-        let mut known = vec![Vec::new()];
-        let mut customers = Vec::new();
+        let (mut all, mut last) = (BTreeSet::new(), vec![Vec::new()]);
         for _ in 0..Shape::EVENTS {
-            known = known.iter().flat_map(|stages| (0..6).map(|stage| [&**stages, &[stage]].concat())).collect();
-            customers.extend(known.clone());
+            last = last.iter().flat_map(|stages| (0..6).map(|stage| [&**stages, &[stage]].concat())).collect();
+            for stages in &last {
+                let mut packed = [0; PACKED];
+                packed[..stages.len()].copy_from_slice(stages);
+                let shape = Shape::of(u64::from_le_bytes(packed), stages.len());
+                assert_eq!(shape.stages(), *stages);
+                all.insert(shape.number());
+            }
         }
+        assert_eq!((all.len(), all.last()), (Shape::COUNT - 1, Some(&(Shape::COUNT - 1))));
+    }
+
+    /// The shape of each customer.
+    fn shapes(histories: &Histories) -> Vec<Shape> {
+        histories.numbers().iter().map(|number| histories.shapes()[usize::from(*number)]).collect()
+    }
+
+    #[test]
+    fn customers_of_one_shape_share_its_number() {
+        let customers: Vec<Vec<u8>> = vec![vec![0, 1], vec![5], vec![0, 1], vec![0; 7], vec![5; 6], vec![5]];
         let histories = histories(&customers);
-        let shapes: BTreeSet<usize> = histories.shapes().iter().map(|shape| shape.number()).collect();
-        assert_eq!((shapes.len(), shapes.last()), (Shape::COUNT - 1, Some(&(Shape::COUNT - 1))));
-        for (shape, stages) in histories.shapes().iter().zip(customers) {
+        assert_eq!(histories.numbers(), [1, 2, 1, 0, 3, 2]);
+        for (shape, stages) in shapes(&histories).iter().zip(customers).filter(|(_, stages)| stages.len() < 7) {
             assert_eq!(shape.stages(), stages);
         }
     }
 
     #[test]
+    fn what_is_met_when_all_numbers_are_taken_has_none() {
+        let of_length = |stages: Vec<Vec<u8>>| -> Vec<Vec<u8>> {
+            stages.iter().flat_map(|stages| (0..6).map(|stage| [&**stages, &[stage]].concat())).collect()
+        };
+        // 216, and then 1,296.
+        let three = (0..3).fold(vec![Vec::new()], |stages, _| of_length(stages));
+        let customers = [three.clone(), of_length(three.clone()), three].concat();
+        let histories = histories(&customers);
+        assert_eq!(histories.shapes().len(), 256);
+        for (place, (shape, stages)) in shapes(&histories).iter().zip(&customers).enumerate() {
+            let has_number = !(255..216 + 1_296).contains(&place);
+            assert_eq!(shape.stages(), if has_number { stages.clone() } else { Vec::new() }, "{place}");
+        }
+    }
+
+    #[test]
     fn long_histories_have_no_shape() {
-        let shapes = histories(&[vec![0; 7], vec![1], vec![5; 40], vec![5; 6]]);
-        let known: Vec<_> = shapes.shapes().iter().map(|shape| shape.is_some()).collect();
+        let shapes = shapes(&histories(&[vec![0; 7], vec![1], vec![5; 40], vec![5; 6]]));
+        let known: Vec<_> = shapes.iter().map(|shape| shape.is_some()).collect();
         assert_eq!(known, [false, true, false, true]);
     }
 
     #[test]
     fn first_events_are_marked() {
-        let events = histories(&[vec![0, 1, 0, 5]]).shapes()[0].history();
+        let events = histories(&[vec![0, 1, 0, 5]]).shapes()[1].history();
         assert_eq!(events.iter().map(|event| Histories::stage(*event)).collect::<Vec<_>>(), [0, 1, 0, 5]);
         assert_eq!(
             events.iter().map(|event| Histories::is_first(*event)).collect::<Vec<_>>(),

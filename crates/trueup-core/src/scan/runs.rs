@@ -53,7 +53,7 @@ impl Runs {
     }
 
     /// One more than there are customers: customer `i` is the events from `offsets[i]` to `offsets[i + 1]`.
-    pub(super) fn offsets(&self) -> &[u32] {
+    pub(crate) fn offsets(&self) -> &[u32] {
         &self.offsets
     }
 
