@@ -14,7 +14,7 @@ pub(crate) const OUTSIDE: u32 = u32::MAX;
 pub(crate) struct Calendar {
     start: u16,
     end: u16,
-    /// Per day, its sub-range and the last day of that.
+    /// Per day, its sub-range and the last day of that; behind them, what stands for all days outside the range.
     sub_ranges: Vec<(u32, u16)>,
     /// Only what the query reads.
     dates: Option<DayTable>,
@@ -53,10 +53,11 @@ impl Calendar {
             let read = dimensions.iter().any(|dimension| dimension.origin == Origin::Computed(computed));
             read.then(|| DayTable::new((start..=end).map(Day::from_number), text))
         };
-        let mut sub_ranges = Vec::with_capacity(plan.range.days() as usize);
+        let mut sub_ranges = Vec::with_capacity(plan.range.days() as usize + 1);
         for (number, part) in (0_u32..).zip(&plan.sub_ranges) {
             sub_ranges.resize(sub_ranges.len() + part.days() as usize, (number, part.end.number()));
         }
+        sub_ranges.push((OUTSIDE, start.saturating_sub(1)));
         Self {
             start,
             end,
@@ -71,8 +72,8 @@ impl Calendar {
     #[inline]
     pub(crate) fn sub_range(&self, day: u16) -> (u32, u16) {
         // Days before the range are far behind its end here.
-        let found = self.sub_ranges.get(usize::from(day.wrapping_sub(self.start)));
-        found.copied().unwrap_or((OUTSIDE, self.start.saturating_sub(1)))
+        let behind = self.sub_ranges.len() - 1;
+        self.sub_ranges[usize::from(day.wrapping_sub(self.start)).min(behind)]
     }
 
     /// The number of the range's last day.

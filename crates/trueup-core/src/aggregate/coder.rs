@@ -9,6 +9,7 @@ use crate::model::{Stage, format_date_time};
 use crate::plan::{DimensionRef, Origin};
 use crate::scan::{Dictionary, Histories, NO_VALUE, Split, TextColumn, stage};
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -154,7 +155,8 @@ impl<'a> Coder<'a> {
                 }
             }
             Values::Day(context, table) => {
-                codes.extend(events.map(|event| table.codes[context.calendar.offset(split.days[event])]));
+                let (days, of_day) = (&*split.days, &*table.codes);
+                codes.extend(events.map(|event| of_day[context.calendar.offset(days[event])]));
             }
             Values::State => codes.extend(units.cuts().map(|(_, cut)| u32::from(cut.state))),
             Values::Stage => {
@@ -190,11 +192,8 @@ impl<'a> Coder<'a> {
 
 /// Appends the codes of units in a column.
 fn gather(column: &TextColumn, units: &Units<'_>, codes: &mut Vec<u32>) {
-    if column.is_per_customer() {
-        column.codes().gather(&units.customers(), codes);
-    } else {
-        column.codes().gather(units.events, codes);
-    }
+    let customers = if column.is_per_customer() { units.customers() } else { Cow::default() };
+    column.gather(&customers, units.events, codes);
 }
 
 /// Codes that are the same on every row of a customer, found once for each.

@@ -6,13 +6,13 @@ use super::facts::fact;
 use super::kinds::Kinds;
 use super::mask::Truth;
 use super::merge::Merged;
-use super::segments::{Chunk, Rows, Segments, select};
+use super::segments::{Chunk, Rows, select};
 use super::state::by_bank;
 use super::units::{Grain, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
 use crate::money;
-use crate::scan::{Amounts, Histories, Split, TextColumn, stage};
+use crate::scan::{Amounts, Histories, Split, stage};
 use std::ops::Range;
 
 /// Customers are read until so many segments have gathered.
@@ -49,6 +49,9 @@ struct Buffers {
     graded: Vec<(u32, u32)>,
     /// Per segment, where rows are grouped one by one, the slot of its state row.
     states: Vec<u32>,
+    /// Per segment, the event in the split that is its state row, and the code of that in a column.
+    state_rows: Vec<u32>,
+    state_codes: Vec<u32>,
 }
 
 impl<'a> Aggregation<'a> {
@@ -93,8 +96,6 @@ impl<'a> Aggregation<'a> {
         if self.chunk.segments.len() == 0 {
             return;
         }
-        let rows = self.chunk.segments.lengths.iter().map(|length| *length as usize).sum();
-        self.merged.state.expect_rows(rows);
         let found = self.chunk.segments.len() as u64;
         if bound.filter_grain == Grain::Segment {
             self.filter(bound);
@@ -105,6 +106,12 @@ impl<'a> Aggregation<'a> {
         if bound.filter_grain == Grain::Row {
             self.filter(bound);
         }
+        let rows = match bound.grain {
+            Grain::Segment => self.chunk.segments.lengths.iter().map(|length| *length as usize).sum(),
+            Grain::Row => self.rows.events.len(),
+        };
+        self.merged.rows += rows as u64;
+        self.merged.state.expect_rows(rows);
         self.group(bound);
         match bound.grain {
             Grain::Segment => self.count_segments(bound),
@@ -177,7 +184,6 @@ impl<'a> Aggregation<'a> {
         let Buffers { slots, graded, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
         let state = &mut merged.state;
-        merged.rows += segments.lengths.iter().map(|length| u64::from(*length)).sum::<u64>();
         state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
         if let Some(grades) = &bound.grades {
             graded.clear();
@@ -203,7 +209,6 @@ impl<'a> Aggregation<'a> {
         let segments = &mut chunk.segments;
         let state = &mut merged.state;
         let events = || rows.events.iter().map(|event| *event as usize);
-        merged.rows += rows.events.len() as u64;
         let histories = bound.split.histories.events();
         state.count(&context.row_lanes, slots.iter().copied().zip(events().map(|event| u32::from(histories[event]))));
         if let Some(grades) = &bound.grades {
@@ -261,19 +266,26 @@ impl<'a> Aggregation<'a> {
     fn count_states(&mut self, bound: &mut Bound<'_>) {
         let Self { context, chunk, kinds, buffers, merged, .. } = self;
         let (split, segments) = (bound.split, &chunk.segments);
-        let slots = if bound.grain == Grain::Segment { &buffers.slots } else { &buffers.states };
+        let Buffers { slots, states, kept, state_rows, state_codes, .. } = buffers;
+        let slots = if bound.grain == Grain::Segment { &*slots } else { &*states };
+        if bound.statuses.is_some() || bound.agents.is_some() {
+            let state_row = |(first, kind): (&u32, &u32)| first + kinds.cut(*kind).state_row;
+            state_rows.clear();
+            state_rows.extend(segments.events.iter().zip(&segments.kinds).map(state_row));
+        }
         if let Some(statuses) = &bound.statuses {
-            let slots = slots.iter().copied();
+            state_codes.clear();
             match statuses.column {
-                Some(column) => merged.state.count(&statuses.lanes, slots.zip(state_codes(column, segments, kinds))),
-                None => merged.state.count(&statuses.lanes, slots.map(|slot| (slot, 0))),
+                Some(column) => column.gather(&segments.customers, state_rows, state_codes),
+                None => state_codes.resize(slots.len(), 0),
             }
+            merged.state.count(&statuses.lanes, slots.iter().copied().zip(state_codes.iter().copied()));
         }
         if let Some(totals) = split.totals.as_deref() {
             // Few earn: they are found first.
-            select(slots.len(), &mut buffers.kept, |segment| kinds.earns(segments.kinds[segment]));
+            select(slots.len(), kept, |segment| kinds.earns(segments.kinds[segment]));
             let histories = split.histories.events();
-            for segment in buffers.kept.iter().map(|segment| *segment as usize) {
+            for segment in kept.iter().map(|segment| *segment as usize) {
                 let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));
                 let live = first + cut.live_from as usize..first + cut.state_row as usize + 1;
                 if let Some(place) = context.layout.revenues[usize::from(cut.state)] {
@@ -282,26 +294,21 @@ impl<'a> Aggregation<'a> {
             }
         }
         if let Some(agents) = &mut bound.agents {
-            for (slot, code) in slots.iter().zip(state_codes(agents.column, segments, kinds)) {
-                agents.add(*slot, code, merged);
+            state_codes.clear();
+            agents.column.gather(&segments.customers, state_rows, state_codes);
+            for (slot, code) in slots.iter().zip(&*state_codes) {
+                agents.add(*slot, *code, merged);
             }
         }
     }
 }
 
-/// The code of each segment's state row in a column.
-fn state_codes<'a>(
-    column: &'a TextColumn,
-    segments: &'a Segments,
-    kinds: &'a Kinds<'_>,
-) -> impl Iterator<Item = u32> + Clone + 'a {
-    let rows = segments.events.iter().zip(&segments.kinds).map(|(first, kind)| first + kinds.cut(*kind).state_row);
-    segments.customers.iter().zip(rows).map(|(customer, row)| column.code(*customer as usize, row as usize))
-}
-
-/// The revenue of a customer in a state, in millionths, where the state's events among `live` count: estimates are averaged, the rest adds
-/// up.
+/// The revenue of a customer in a state, in millionths, where the state's events among `live` count, of which the last is one: estimates are
+/// averaged, the rest adds up.
 fn revenue(state: u8, totals: &Amounts, histories: &[u8], live: Range<usize>) -> i128 {
+    if live.len() == 1 {
+        return totals.get(live.start).map_or(0, i128::from);
+    }
     let of_state = live.filter(|event| Histories::stage(histories[*event]) == state);
     let amounts = of_state.filter_map(|event| totals.get(event));
     let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));

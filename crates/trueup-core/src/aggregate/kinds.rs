@@ -101,17 +101,15 @@ impl<'a> Kinds<'a> {
     }
 
     /// Finds the kinds of the next segments, which are whole histories, by the numbers of their shapes.
-    pub(crate) fn find_whole(&mut self, split: &Split, segments: &mut Segments, numbers: impl Iterator<Item = u32>) {
+    pub(crate) fn find_whole(&mut self, split: &Split, segments: &mut Segments, numbers: &[u8]) {
         let first = segments.kinds.len();
-        segments.kinds.extend(numbers);
+        segments.kinds.extend(numbers.iter().map(|number| u32::from(*number)));
         if !self.are_needed {
             return;
         }
-        for segment in first..segments.kinds.len() {
-            if segments.kinds[segment] == 0 {
-                let customer = segments.customers[segment] as usize;
-                segments.kinds[segment] = self.meet(split, customer, 0, segments.lengths[segment]);
-            }
+        for (segment, _) in (first..).zip(numbers).filter(|(_, number)| **number == 0) {
+            let customer = segments.customers[segment] as usize;
+            segments.kinds[segment] = self.meet(split, customer, 0, segments.lengths[segment]);
         }
     }
 

@@ -54,8 +54,8 @@ struct Found {
     sub_ranges: [u32; STEP],
     /// How long each segment is, or how many rows are before it.
     lengths: [u32; STEP],
-    /// Those of customers that lie in one sub-range.
-    kinds: [u32; STEP],
+    /// The numbers of the shapes of customers that lie in one sub-range.
+    numbers: [u8; STEP],
     /// Customers that do not lie in one sub-range.
     parted: [u32; STEP],
 }
@@ -146,7 +146,7 @@ impl Chunk {
                 customers: none,
                 sub_ranges: none,
                 lengths: none,
-                kinds: none,
+                numbers: [0; STEP],
                 parted: none,
             }),
         }
@@ -178,8 +178,7 @@ impl Chunk {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         customers.extend(block.customers.start as u32..block.customers.end as u32);
         sub_ranges.resize(events.len(), sub_range);
-        let numbers = split.histories.numbers()[block.customers.clone()].iter();
-        kinds.find_whole(split, &mut self.segments, numbers.map(|number| u32::from(*number)));
+        kinds.find_whole(split, &mut self.segments, &split.histories.numbers()[block.customers.clone()]);
     }
 
     /// Appends the segments of a block. Most customers lie in one sub-range, as their first and last day tell.
@@ -199,7 +198,7 @@ impl Chunk {
             places.customers[at] = customer;
             places.sub_ranges[at] = sub_range;
             places.lengths[at] = *end - first;
-            places.kinds[at] = u32::from(*number);
+            places.numbers[at] = *number;
             found += usize::from(is_whole & (sub_range != OUTSIDE));
             places.parted[parted % STEP] = customer;
             parted += usize::from(!is_whole & (first_day <= calendar.end()));
@@ -219,7 +218,7 @@ impl Chunk {
         self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
         self.take(cursor.segments);
         self.measure(cursor.rows);
-        kinds.find_whole(split, &mut self.segments, self.found.kinds[..found].iter().copied());
+        kinds.find_whole(split, &mut self.segments, &self.found.numbers[..found]);
         kinds.find(split, &mut self.segments);
     }
 
@@ -289,32 +288,27 @@ impl Segments {
     }
 }
 
-/// Most segments have no more rows than this.
-const FEW: usize = 6;
-
-/// The rows of such a segment, from its first.
-const STEPS: [u32; FEW] = [0, 1, 2, 3, 4, 5];
-
 impl Rows {
-    /// Takes the rows of segments. So many as few segments have more of are written at once, and what is too much is overwritten by what
-    /// comes next.
+    /// Takes the rows of segments. Where a segment begins, the steps from the row before are written down, and then all are added up: how
+    /// many rows a segment has is as good as random.
     pub(crate) fn expand(&mut self, segments: &Segments) {
-        let rows: usize = segments.lengths.iter().map(|length| *length as usize).sum();
-        for column in [&mut self.events, &mut self.segments] {
-            column.resize(rows + FEW, 0);
+        let rows = segments.lengths.iter().map(|length| *length as usize).sum();
+        self.events.clear();
+        self.events.resize(rows, 1);
+        self.segments.clear();
+        self.segments.resize(rows, 0);
+        let (mut at, mut last) = (0, 0);
+        for (first, length) in segments.events.iter().zip(&segments.lengths) {
+            self.events[at] = first.wrapping_sub(last);
+            self.segments[at] = 1;
+            at += *length as usize;
+            last = first + length - 1;
         }
-        let mut at = 0;
-        for (segment, (first, length)) in (0..).zip(segments.events.iter().zip(&segments.lengths)) {
-            self.events[at..at + FEW].copy_from_slice(&STEPS.map(|step| first + step));
-            self.segments[at..at + FEW].copy_from_slice(&[segment; FEW]);
-            let end = at + *length as usize;
-            for (event, at) in (*first..).zip(at..end).skip(FEW) {
-                (self.events[at], self.segments[at]) = (event, segment);
-            }
-            at = end;
-        }
-        for column in [&mut self.events, &mut self.segments] {
-            column.truncate(rows);
+        let (mut event, mut segment) = (0_u32, u32::MAX);
+        for (events, segments) in self.events.iter_mut().zip(&mut self.segments) {
+            event = event.wrapping_add(*events);
+            segment = segment.wrapping_add(*segments);
+            (*events, *segments) = (event, segment);
         }
     }
 

@@ -5,7 +5,7 @@ use super::condition::FieldTest;
 use super::groups::Groups;
 use super::mask::{CodeTest, Truth};
 use crate::dictionary::SpendColumn;
-use crate::scan::{Amounts, CodedTexts, Dictionary, SpendSplit};
+use crate::scan::{CodedTexts, Dictionary, SpendSplit};
 use std::sync::Arc;
 
 /// What spend rows add up to.
@@ -68,30 +68,45 @@ pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> Spen
 impl SpendSplit {
     /// Adds rows to the sums of their groups, column by column; a column that was not asked for adds nothing.
     fn add(&self, rows: &[u32], slots: &[u32], sums: &mut [SpendSums]) {
-        let mut add = |value: &dyn Fn(usize) -> i128, sum: fn(&mut SpendSums) -> &mut i128| {
-            for (row, slot) in rows.iter().zip(slots) {
-                *sum(&mut sums[*slot as usize - 1]) += value(*row as usize);
-            }
-        };
-        let amount = |amounts: &Amounts, row| amounts.get(row).map_or(0, i128::from);
-        for (amounts, sum) in [
-            (&self.ad_spend, (|sums| &mut sums.ad_spend) as fn(&mut SpendSums) -> &mut i128),
-            (&self.management_fee, |sums| &mut sums.management_fee),
-        ] {
-            let Some(amounts) = amounts else { continue };
-            add(&|row| amount(amounts, row), sum);
-            if let [.., Some(campaigns)] = &self.texts {
-                let of_campaign = |row| if campaigns.codes.get(row) == 0 { 0 } else { amount(amounts, row) };
-                add(&of_campaign, |sums| &mut sums.campaign_spend);
-            }
+        let mut campaigns = Vec::new();
+        if let [.., Some(column)] = &self.texts {
+            column.codes.gather(rows, &mut campaigns);
         }
-        if let Some(clicks) = &self.clicks {
-            add(&|row| i128::from(clicks[row]), |sums| &mut sums.clicks);
+        if let Some(amounts) = &self.ad_spend {
+            let amounts = amounts.gather(rows);
+            add(sums, slots, amounts.iter().copied(), |sums| &mut sums.ad_spend);
+            add(sums, slots, of_campaigns(&amounts, &campaigns), |sums| &mut sums.campaign_spend);
         }
-        if let Some(impressions) = &self.impressions {
-            add(&|row| i128::from(impressions[row]), |sums| &mut sums.impressions);
+        if let Some(amounts) = &self.management_fee {
+            let amounts = amounts.gather(rows);
+            add(sums, slots, amounts.iter().copied(), |sums| &mut sums.management_fee);
+            add(sums, slots, of_campaigns(&amounts, &campaigns), |sums| &mut sums.campaign_spend);
+        }
+        let rows = || rows.iter().map(|row| *row as usize);
+        if let Some(clicks) = self.clicks.as_deref() {
+            add(sums, slots, rows().map(|row| clicks[row]), |sums| &mut sums.clicks);
+        }
+        if let Some(impressions) = self.impressions.as_deref() {
+            add(sums, slots, rows().map(|row| impressions[row]), |sums| &mut sums.impressions);
         }
     }
+}
+
+/// Adds what is of rows to the sums of their groups.
+fn add<T: Into<i128>>(
+    sums: &mut [SpendSums],
+    slots: &[u32],
+    amounts: impl Iterator<Item = T>,
+    sum: impl Fn(&mut SpendSums) -> &mut i128,
+) {
+    for (slot, amount) in slots.iter().zip(amounts) {
+        *sum(&mut sums[*slot as usize - 1]) += amount.into();
+    }
+}
+
+/// The amounts of rows that have a campaign; there are none where campaigns are not read.
+fn of_campaigns(amounts: &[i64], campaigns: &[u32]) -> impl Iterator<Item = i64> {
+    amounts.iter().zip(campaigns).map(|(amount, campaign)| if *campaign == 0 { 0 } else { *amount })
 }
 
 fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<u32> {

@@ -146,7 +146,7 @@ impl State {
     /// Looks at the slots that are counted next: where the same one comes again and again, as it does where groups follow time or accounts,
     /// what it gets is added up before it goes there, since an addition would wait for the one before.
     pub(crate) fn expect_slots(&mut self, slots: &[u32]) {
-        let changes = slots.iter().zip(slots.iter().skip(1)).filter(|(slot, next)| slot != next).count();
+        let changes = slots.windows(2).filter(|pair| pair[0] != pair[1]).count();
         self.is_one = changes == 0;
         self.in_runs = changes * RUN < slots.len();
     }

@@ -43,6 +43,20 @@ impl Amounts {
         }
     }
 
+    /// The amounts at `places` in millionths, 0 where there is none.
+    pub(crate) fn gather(&self, places: &[u32]) -> Vec<i64> {
+        let places = places.iter().map(|at| *at as usize);
+        match self {
+            Self::Narrow { unit, multiples } => {
+                let multiples = places.map(|at| multiples[at]);
+                multiples.map(|multiple| if multiple == NO_MULTIPLE { 0 } else { i64::from(multiple) * unit }).collect()
+            }
+            Self::Wide(micros) => {
+                places.map(|at| micros[at]).map(|micros| if micros == NO_VALUE { 0 } else { micros }).collect()
+            }
+        }
+    }
+
     /// The sum of some events' amounts in millionths.
     #[inline]
     pub(crate) fn sum(&self, events: Range<usize>) -> i128 {

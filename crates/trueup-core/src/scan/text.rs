@@ -36,9 +36,9 @@ impl TextColumn {
         self.codes.get(if self.per_customer { customer } else { event })
     }
 
-    /// The codes, one for each customer or one for each event.
-    pub(crate) const fn codes(&self) -> &Codes {
-        &self.codes
+    /// Appends the codes of events, each of the customer at its place.
+    pub(crate) fn gather(&self, customers: &[u32], events: &[u32], codes: &mut Vec<u32>) {
+        self.codes.gather(if self.per_customer { customers } else { events }, codes);
     }
 
     /// Whether a customer's events all have the same text.
