@@ -3,6 +3,7 @@
 
 mod ask;
 mod columns;
+mod crowds;
 mod disk;
 mod ends;
 mod exports;
