@@ -9,7 +9,8 @@ pub(crate) type Facts = u32;
 /// Those that only state rows have, the first of which is that they are one.
 pub(crate) type StateFacts = u8;
 
-// They come last.
+// They come last, and one bit is left that is none.
+const _: () = assert!((Measure::Opportunities as u32) < Facts::BITS - 1);
 const _: () = assert!(Measure::Opportunities as u32 - Measure::Customers as u32 == StateFacts::BITS - 1);
 
 /// Facts of state rows among all.

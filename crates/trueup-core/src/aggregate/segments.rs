@@ -37,7 +37,7 @@ pub(crate) struct Rows {
 pub(crate) struct Chunk {
     pub(crate) segments: Segments,
     found: Box<Found>,
-    /// Per segment that is cut event by event, how many rows are before it.
+    /// Where each segment begins that is cut event by event, counted in rows or, where all events are rows, in events.
     starts: Vec<u32>,
     /// So many blocks that come next are cut event by event, as those before them had to be.
     parted_blocks: usize,
@@ -102,9 +102,7 @@ impl Found {
         cursor.next_customer = next_customer;
         cursor.sub_range = previous;
     }
-}
 
-impl Found {
     /// Finds the segments of events that all lie in the range, lengths aside.
     fn cut_inside(&mut self, cursor: &mut Cursor, split: &Split, events: Range<usize>, calendar: &Calendar) {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
@@ -255,7 +253,7 @@ impl Chunk {
         self.segments.sub_ranges.extend_from_slice(&self.found.sub_ranges[..found]);
     }
 
-    /// Appends the lengths of segments that were cut event by event.
+    /// Appends the lengths of segments that were cut event by event; the last ends at `end`, counted as they are.
     fn measure(&mut self, end: u32) {
         self.starts.push(end);
         self.segments.lengths.extend(self.starts.windows(2).map(|ends| ends[1] - ends[0]));

@@ -89,6 +89,9 @@ pub(crate) fn by_bank(layout: &MeasureLayout, facts: impl Iterator<Item = Facts>
 /// Slots come in runs if one is so many times the same as the next, on average.
 const RUN: usize = 4;
 
+/// Where all that is counted goes to one slot, so many numbers are worth looking at one by one.
+const FEW: usize = 1 << 10;
+
 /// What has been gathered per group. A slot is one more than the number of its group.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -165,7 +168,7 @@ impl State {
         let Some(numbers) = lanes.first().map(Vec::len) else { return };
         let banks =
             lanes.iter().zip(&mut self.banks).filter(|(lanes, _)| lanes.iter().any(|lanes| *lanes != [0; LANES]));
-        if self.is_one {
+        if self.is_one && numbers <= FEW {
             // How often a number is met is found first.
             let mut times = vec![0; numbers];
             let mut one = 0;

@@ -43,7 +43,10 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
                 date_time: None,
                 event_id: None,
                 total: Some(i64::try_from(number).unwrap() * 10_000),
-                other: other.map(|(name, text)| (name.to_owned(), Cell::Text(text))).into_iter().collect::<BTreeMap<_, _>>(),
+                other: other
+                    .map(|(name, text)| (name.to_owned(), Cell::Text(text)))
+                    .into_iter()
+                    .collect::<BTreeMap<_, _>>(),
             });
         }
     }
