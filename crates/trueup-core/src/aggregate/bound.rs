@@ -52,7 +52,7 @@ pub(crate) struct Agents<'a> {
 
 /// The grades of conversions.
 pub(crate) struct Grades<'a> {
-    pub(crate) column: &'a TextColumn,
+    column: &'a TextColumn,
     /// Per bank, by the code of a grade, what a conversion with it adds.
     pub(crate) lanes: Vec<Vec<Lanes>>,
     /// By the code of an account, whether its conversions are graded.
@@ -122,17 +122,21 @@ impl Agents<'_> {
 }
 
 impl Grades<'_> {
-    /// Whether a customer is one of an account whose conversions are graded.
+    /// Appends the slot and the code of the grade of each conversion among some of a customer's events, which are of one group, if its account's
+    /// conversions are graded.
     #[inline]
-    pub(crate) fn are_of(&self, split: &Split, customer: usize) -> bool {
-        self.accounts[split.runs.accounts().get(customer) as usize]
-    }
-
-    /// The codes of the grades of a customer's conversions among some of its events.
-    #[inline]
-    pub(crate) fn codes(&self, split: &Split, customer: usize, events: Range<usize>) -> impl Iterator<Item = u32> {
-        let conversions =
-            events.filter(|event| Histories::stage(split.histories.events()[*event]) == stage::LEAD_ORIGINATED);
-        conversions.map(move |event| self.column.code(customer, event))
+    pub(crate) fn gather(
+        &self,
+        split: &Split,
+        slot: u32,
+        customer: usize,
+        events: Range<usize>,
+        graded: &mut Vec<(u32, u32)>,
+    ) {
+        if self.accounts[split.runs.accounts().get(customer) as usize] {
+            let histories = split.histories.events();
+            let conversions = events.filter(|event| Histories::stage(histories[*event]) == stage::LEAD_ORIGINATED);
+            graded.extend(conversions.map(|event| (slot, self.column.code(customer, event))));
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! What segments count for.
+//! How segments end, and what their state rows count for.
 //!
-//! A segment is a cut out of its customer's history. Most histories are short, and so there are few of them: what each cut out of one counts
-//! for is found when it is first met, and looked up from then on.
+//! A segment is a cut out of its customer's history. Most histories are short, and so there are few of them: all cuts out of one are found
+//! when it is first met, and looked up from then on.
 
 use super::facts::{StateFacts, state_facts};
 use crate::scan::{Histories, Shape, stage};

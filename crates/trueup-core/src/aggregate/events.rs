@@ -2,12 +2,11 @@
 
 use super::Context;
 use super::bound::Bound;
-use super::facts::fact;
+use super::facts::state_fact;
 use super::kinds::Kinds;
 use super::mask::Truth;
 use super::merge::Merged;
 use super::segments::{Chunk, Rows, select};
-use super::state::by_bank;
 use super::units::{Grain, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
@@ -189,10 +188,7 @@ impl<'a> Aggregation<'a> {
             graded.clear();
             for (segment, slot) in slots.iter().enumerate() {
                 let customer = segments.customers[segment] as usize;
-                if grades.are_of(bound.split, customer) {
-                    graded
-                        .extend(grades.codes(bound.split, customer, segments.rows(segment)).map(|code| (*slot, code)));
-                }
+                grades.gather(bound.split, *slot, customer, segments.rows(segment), graded);
             }
             state.count(&grades.lanes, graded.iter().copied());
         }
@@ -215,9 +211,7 @@ impl<'a> Aggregation<'a> {
             graded.clear();
             for ((slot, segment), event) in slots.iter().zip(&rows.segments).zip(events()) {
                 let customer = segments.customers[*segment as usize] as usize;
-                if grades.are_of(bound.split, customer) {
-                    graded.extend(grades.codes(bound.split, customer, event..event + 1).map(|code| (*slot, code)));
-                }
+                grades.gather(bound.split, *slot, customer, event..event + 1, graded);
             }
             state.count(&grades.lanes, graded.iter().copied());
         }
@@ -234,9 +228,9 @@ impl<'a> Aggregation<'a> {
                 (std::mem::replace(&mut counted[*slot as usize], segment) != segment).then_some(*slot)
             };
             graded.clear();
-            graded.extend(slots.iter().zip(&rows.segments).filter_map(is_new).map(|slot| (slot, 0)));
-            let one = by_bank(&context.layout, std::iter::once(fact(Measure::Opportunities)));
-            state.count(&one, graded.iter().copied());
+            let counts_once = u32::from(state_fact(Measure::Opportunities, true));
+            graded.extend(slots.iter().zip(&rows.segments).filter_map(is_new).map(|slot| (slot, counts_once)));
+            state.count(&context.state_lanes, graded.iter().copied());
         }
         states.clear();
         if !context.needs_states {
