@@ -14,6 +14,10 @@ use command::Command;
 use exit::Exit;
 use std::process::ExitCode;
 
+/// It asks the system for huge pages, so that columns are found in memory with fewer steps, and keeps what a query frees for the next.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What stands below the commands.
 const MORE: &str = "\
 New here? `trueup demo` makes a dataset to play with and shows what to ask of it. With data of your own:

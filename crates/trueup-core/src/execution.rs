@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How a query is carried out; none of it changes a byte of an answer that is given.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// Threads to work with; `None` shares those of the process.
+    /// Threads to work with; `None` shares those of the process, and takes fewer where there is little to do.
     pub threads: Option<NonZeroUsize>,
     /// Whether parts that statistics rule out are left unread.
     pub pruning: bool,

@@ -13,6 +13,9 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+/// Rows that are worth a thread if they need not be decoded: fewer are aggregated before another thread is awake.
+const ROWS_PER_THREAD: u64 = 1 << 16;
+
 impl Dataset {
     /// Answers a query.
     ///
@@ -81,7 +84,15 @@ impl Dataset {
             let merged = self.work(&context, execution, &events, &spend, &next).inspect_err(fail);
             merged.map(|merged| (merged, Duration::ZERO))
         };
-        let workers = rayon::current_num_threads().min(events.len() + spend.len()).max(1);
+        let rows = events.iter().map(|part| part.rows).sum::<u64>() + spend.iter().map(|part| part.rows).sum::<u64>();
+        let threads = rayon::current_num_threads().min(events.len() + spend.len()).max(1);
+        let is_held = || {
+            let held = events.iter().all(|part| part.is_held(&plan.projection));
+            held && spend.iter().all(|part| part.is_held(&plan.spend_projection))
+        };
+        let worth = usize::try_from(rows / ROWS_PER_THREAD).unwrap_or(usize::MAX);
+        let is_quick = execution.threads.is_none() && worth < threads && is_held();
+        let workers = if is_quick { worth.max(1) } else { threads };
         let join = |(mut merged, took): (Merged, Duration), (other, other_took): (Merged, Duration)| {
             let begun = Instant::now();
             merged.absorb(other, &execution.interrupt)?;
@@ -99,7 +110,7 @@ impl Dataset {
         let total = begun.elapsed();
         let measured = Measured {
             parts: events.len() + spend.len(),
-            rows: events.iter().map(|part| part.rows).sum::<u64>() + spend.iter().map(|part| part.rows).sum::<u64>(),
+            rows,
             kept_rows,
             groups,
             result_rows: table.len(),

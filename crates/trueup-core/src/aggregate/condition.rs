@@ -1,16 +1,17 @@
 //! A filter's conditions with all that is asked of one dimension brought together, so that it is held against each text once.
 
+use super::amount_test::AmountTest;
 use super::mask::Truth;
 use crate::plan::{Condition, DimensionRef, RowTest};
-use crate::query::{NumberTest, TextTest};
+use crate::query::TextTest;
 
 /// What a filter asks of one field.
 #[derive(Clone, Debug)]
 pub(crate) enum FieldTest {
     /// Tests of a dimension's text.
     Dimension(DimensionRef, Condition<TextTest>),
-    /// A test of the event's own amount, in currency units.
-    Total(NumberTest),
+    /// A test of the event's own amount.
+    Total(AmountTest),
 }
 
 impl FieldTest {
@@ -18,7 +19,7 @@ impl FieldTest {
     /// dimension is known for a row or unknown for it as a whole.
     pub(crate) fn gather(condition: &Condition<RowTest>) -> Condition<Self> {
         match condition {
-            Condition::Test(RowTest::Total(test)) => Condition::Test(Self::Total(test.clone())),
+            Condition::Test(RowTest::Total(test)) => Condition::Test(Self::Total(AmountTest::new(test))),
             Condition::Test(RowTest::Dimension(dimension, test)) => {
                 Condition::Test(Self::Dimension(dimension.clone(), Condition::Test(test.clone())))
             }

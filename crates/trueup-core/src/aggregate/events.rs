@@ -11,11 +11,14 @@ use super::units::{Grain, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
 use crate::money;
-use crate::scan::{Amounts, Histories, Split, stage};
+use crate::scan::{Ahead, Amounts, Block, Histories, Split, stage};
 use std::ops::Range;
 
 /// Customers are read until so many segments have gathered.
 const CHUNK: usize = 2_048;
+
+/// Blocks whose columns are asked of the memory before they are read.
+const AHEAD: usize = 2;
 
 /// Aggregates splits; what has been gathered is in [`Aggregation::merged`].
 #[derive(Debug)]
@@ -76,10 +79,14 @@ impl<'a> Aggregation<'a> {
         self.kinds.begin(split, bound.grain);
         let selected = context.selected(split.runs.account_keys());
         let (start, end) = (context.plan.range.start.number(), context.plan.range.end.number());
-        for block in split.runs.blocks() {
-            if !selected[block.account as usize] || block.last_day < start || block.first_day > end {
-                continue;
-            }
+        let is_read =
+            |block: &&Block| selected[block.account as usize] && block.last_day >= start && block.first_day <= end;
+        let blocks = split.runs.blocks().iter().filter(is_read);
+        let ahead = Ahead::new(split, &context.plan.projection);
+        let mut coming = blocks.clone();
+        coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
+        for block in blocks {
+            coming.by_ref().take(1).for_each(|block| ahead.fetch(&block.customers));
             self.chunk.push(split, block, &context.calendar, &mut self.kinds);
             if self.chunk.segments.len() >= CHUNK {
                 interrupt.check()?;

@@ -22,30 +22,27 @@ pub(crate) struct Kinds<'a> {
     cuts: Vec<Cut>,
     /// Whether segments of a kind may have a revenue that is asked for.
     earns: Vec<bool>,
-    /// By [place](place), the kinds of cuts out of histories that have a shape, and behind them by [event](alone) those of single events of
-    /// others; 0 if it was not met yet.
+    /// By [event](alone), the kinds of cuts that are single events of histories without a shape, and behind them by [place](place) those
+    /// of cuts out of the others; 0 if it was not met yet.
     parts: Vec<u32>,
 }
-
-/// Where cuts of single events begin.
-const ALONE: usize = u8::MAX as usize * PARTS;
 
 /// Where a cut stands that is a single event of a history of no shape. What it counts for hangs on the event, and on whether a cancellation
 /// follows.
 fn alone(event: u8, is_canceled: bool) -> usize {
-    ALONE + usize::from(event) + (usize::from(is_canceled) << u8::BITS)
+    usize::from(event) + (usize::from(is_canceled) << u8::BITS)
 }
 
 /// Cuts out of a history that has a shape, by how many events are before them and how many they have.
 const PARTS: usize = Shape::EVENTS * Shape::EVENTS;
 
-/// Behind all places.
-const NOWHERE: usize = ALONE + (2 << u8::BITS);
+/// Where cuts out of histories that have a shape begin.
+const SHAPED: usize = 2 << u8::BITS;
 
-/// Where a cut out of a history stands among those of all shapes; those of none stand behind all.
+/// Where a cut out of a history stands that has the shape of a number; without one, behind those of all that can be.
 #[inline]
 fn place(number: u8, before: u32, rows: u32) -> usize {
-    let first = if number == 0 { NOWHERE } else { usize::from(number - 1) * PARTS };
+    let first = SHAPED + usize::from(number.wrapping_sub(1)) * PARTS;
     first + before as usize * Shape::EVENTS + rows as usize - 1
 }
 
@@ -138,7 +135,7 @@ impl<'a> Kinds<'a> {
     fn meet(&mut self, split: &Split, customer: usize, before: u32, rows: u32) -> u32 {
         let number = split.histories.numbers()[customer];
         let events = before as usize..(before + rows) as usize;
-        self.parts.resize(NOWHERE, 0);
+        self.parts.resize(SHAPED + (split.histories.shapes().len() - 1) * PARTS, 0);
         if number != 0 {
             let known = Known::of(split.histories.shapes()[usize::from(number)]);
             let kind = self.push(*known.part(events.start, events.len()), &known.history[events]);

@@ -1,12 +1,12 @@
 //! Conditions held against rows, in three-valued logic.
 
 use super::Context;
+use super::amount_test::AmountTest;
 use super::coder::Coder;
 use super::condition::FieldTest;
 use super::units::Units;
-use crate::money;
 use crate::plan::Condition;
-use crate::query::{NumberTest, TextTest};
+use crate::query::TextTest;
 use crate::scan::Split;
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ impl<'a> CodeTest<'a> {
 #[derive(Debug)]
 pub(crate) enum BoundTest<'a> {
     Dimension(Coder<'a>, CodeTest<'a>),
-    Total(&'a NumberTest),
+    Total(&'a AmountTest),
 }
 
 impl<'a> BoundTest<'a> {
@@ -114,10 +114,7 @@ impl<'a> BoundTest<'a> {
                 coder.fill(units, codes);
                 test.fill(codes, coder.texts(), truths);
             }
-            Self::Total(test) => truths.extend(units.events.iter().map(|event| {
-                let total = split.totals.as_ref().and_then(|totals| totals.get(*event as usize));
-                Truth::from(test.holds(total.map(|micros| money::to_f64(i128::from(micros)))))
-            })),
+            Self::Total(test) => test.fill(split.totals.as_deref(), units.events, truths),
         }
     }
 

@@ -6,6 +6,7 @@
 //! codes of splits ones that all share, `groups` numbers the combinations, which `slots` remembers by the codes of the split, `state` adds up;
 //! `merge` joins what several threads have gathered.
 
+mod amount_test;
 mod bound;
 mod calendar;
 mod coder;

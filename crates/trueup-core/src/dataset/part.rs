@@ -63,6 +63,14 @@ impl<T: Columns> Part<T> {
         }
     }
 
+    /// Whether the columns of `projection` are decoded.
+    pub(crate) fn is_held(&self, projection: &T::Projection) -> bool {
+        match &self.source {
+            Source::Memory(_) => true,
+            Source::RowGroup(row_group) => row_group.held::<T>(projection).is_some(),
+        }
+    }
+
     /// The bytes that the columns of `projection` take in the file.
     pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> u64 {
         match &self.source {
@@ -73,16 +81,22 @@ impl<T: Columns> Part<T> {
 }
 
 impl RowGroup {
+    /// The columns that are decoded, if they are all of `projection`.
+    fn held<T: Columns>(&self, projection: &T::Projection) -> Option<Arc<T>> {
+        self.cache.get(self.part).filter(|columns: &Arc<T>| columns.missing(projection) == T::Projection::default())
+    }
+
     fn read<T: Columns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
-        let is_whole = |columns: &Arc<T>| columns.missing(projection) == T::Projection::default();
-        if let Some(held) = self.cache.get(self.part).filter(is_whole) {
+        if let Some(held) = self.held(projection) {
             return Ok(held);
         }
         // What is held is whole at any time, whatever became of the thread that held the lock.
         let _decoding = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = self.held(projection) {
+            return Ok(held);
+        }
         let held: Option<Arc<T>> = self.cache.get(self.part);
         let columns = match held {
-            Some(held) if is_whole(&held) => return Ok(held),
             Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held))),
             None => self.decode(projection, None),
         };

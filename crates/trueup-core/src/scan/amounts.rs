@@ -19,6 +19,9 @@ const NO_MULTIPLE: i32 = i32::MIN;
 const UNITS: [i64; 2] = [1_000_000, 10_000];
 
 impl Amounts {
+    /// All amounts in millionths that can be held.
+    pub(crate) const ALL: Range<i128> = NO_VALUE as i128 + 1..i64::MAX as i128 + 1;
+
     /// Holds amounts in millionths.
     ///
     /// # Errors
@@ -57,6 +60,24 @@ impl Amounts {
         }
     }
 
+    /// Tells of each of the amounts at `places` whether it is one in the range, given in millionths.
+    pub(crate) fn within(&self, range: &Range<i128>, places: &[u32], each: impl FnMut(bool)) {
+        let places = places.iter().map(|at| *at as usize);
+        match self {
+            Self::Narrow { unit, multiples } => {
+                // The least multiple that is not below.
+                let multiple = |micros: i128| -(-micros).div_euclid(i128::from(*unit));
+                let range = multiple(range.start)..multiple(range.end);
+                let (first, last) = ends(&range, NO_MULTIPLE + 1, i32::MAX);
+                places.map(|at| (first <= multiples[at]) & (multiples[at] <= last)).for_each(each);
+            }
+            Self::Wide(micros) => {
+                let (first, last) = ends(range, NO_VALUE + 1, i64::MAX);
+                places.map(|at| (first <= micros[at]) & (micros[at] <= last)).for_each(each);
+            }
+        }
+    }
+
     /// The sum of some events' amounts in millionths.
     #[inline]
     pub(crate) fn sum(&self, events: Range<usize>) -> i128 {
@@ -89,6 +110,12 @@ impl Default for Amounts {
     }
 }
 
+/// The first and the last number of a range that lie between two others; the first is behind the last if none does.
+fn ends<T: Copy + Into<i128> + TryFrom<i128>>(range: &Range<i128>, least: T, most: T) -> (T, T) {
+    let (first, last) = (range.start.max(least.into()), (range.end - 1).min(most.into()));
+    T::try_from(first).ok().zip(T::try_from(last).ok()).unwrap_or((most, least))
+}
+
 /// The amounts in units, if they all are multiples that are small enough.
 fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
     let multiple = |micros: &i64| match *micros {
@@ -107,12 +134,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn held(amounts: &[i64]) -> Amounts {
-        let filled = Filled::Some(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
-        let mut rows = Rows::default();
-        rows.push(Stretch { filled, places: Places::InTurn(0) });
-        let values = amounts.iter().copied().filter(|amount| *amount != NO_VALUE).collect();
-        Amounts::new(Values { values, rows }).unwrap()
+    impl Amounts {
+        /// Holds amounts of which [`NO_VALUE`] is none.
+        pub(crate) fn of(amounts: &[i64]) -> Self {
+            let filled = Filled::Some(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
+            let mut rows = Rows::default();
+            rows.push(Stretch { filled, places: Places::InTurn(0) });
+            let values = amounts.iter().copied().filter(|amount| *amount != NO_VALUE).collect();
+            Self::new(Values { values, rows }).unwrap()
+        }
     }
 
     proptest! {
@@ -128,7 +158,7 @@ mod tests {
                 0..4,
             ),
         ) {
-            let held = held(&amounts);
+            let held = Amounts::of(&amounts);
             for (event, amount) in amounts.into_iter().enumerate() {
                 prop_assert_eq!(held.get(event).unwrap_or(NO_VALUE), amount);
             }
@@ -137,7 +167,7 @@ mod tests {
 
     #[test]
     fn cents_take_four_bytes() {
-        assert_eq!(held(&[1_230_000, NO_VALUE, -40_000]).bytes(), 12);
-        assert_eq!(held(&[1_230_001, NO_VALUE]).bytes(), 16);
+        assert_eq!(Amounts::of(&[1_230_000, NO_VALUE, -40_000]).bytes(), 12);
+        assert_eq!(Amounts::of(&[1_230_001, NO_VALUE]).bytes(), 16);
     }
 }

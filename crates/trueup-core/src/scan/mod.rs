@@ -1,5 +1,6 @@
 //! A split's columns, decoded to narrow types.
 
+mod ahead;
 mod amounts;
 mod batch;
 mod codes;
@@ -14,6 +15,7 @@ mod spend;
 mod text;
 mod values;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use amounts::Amounts;
 pub(crate) use codes::Codes;
 pub(crate) use columns::Columns;

@@ -41,6 +41,11 @@ impl TextColumn {
         self.codes.gather(if self.per_customer { customers } else { events }, codes);
     }
 
+    /// The codes, per customer or per event.
+    pub(crate) const fn codes(&self) -> &Codes {
+        &self.codes
+    }
+
     /// Whether a customer's events all have the same text.
     pub(crate) const fn is_per_customer(&self) -> bool {
         self.per_customer
