@@ -8,6 +8,7 @@ use super::mask::BoundTest;
 use super::merge::Merged;
 use super::slots::Slots;
 use super::state::{Lanes, by_bank};
+use super::tally::Tally;
 use super::units::Grain;
 use crate::dictionary::Measure;
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
@@ -25,6 +26,8 @@ pub(crate) struct Bound<'a> {
     pub(crate) translations: Vec<Translation>,
     /// `None` if too many combinations of codes are possible.
     pub(crate) slots: Option<Slots>,
+    /// `None` if more than counts and revenues is gathered, or there are too many positions or classes.
+    pub(crate) tally: Option<Tally>,
     pub(crate) condition: Option<Condition<BoundTest<'a>>>,
     /// `None` if no count hangs on grades, or the split has none.
     pub(crate) grades: Option<Grades<'a>>,
@@ -93,11 +96,19 @@ impl<'a> Bound<'a> {
             translation: Translation::default(),
             slots: vec![0; column.dictionary().len()],
         });
+        let slots = Slots::new(context.plan.sub_ranges.len(), &coders);
+        let is_more = grades.is_some()
+            || statuses.is_some()
+            || agents.is_some()
+            || layout.has(Measure::Total)
+            || grain == Grain::Row && layout.has(Measure::Opportunities);
+        let positions = slots.as_ref().filter(|_| !is_more).map(Slots::bits);
         Self {
             split,
             grain,
             filter_grain,
-            slots: Slots::new(context.plan.sub_ranges.len(), &coders),
+            tally: positions.and_then(|bits| Tally::new(bits, layout.banks())),
+            slots,
             translations: coders.iter().map(|_| Translation::default()).collect(),
             coders,
             condition,
@@ -105,6 +116,21 @@ impl<'a> Bound<'a> {
             statuses,
             agents,
         }
+    }
+}
+
+impl Bound<'_> {
+    /// The slot at a position, for which the state may have no room yet; where too many are possible, positions are slots.
+    #[inline]
+    pub(crate) fn slot(&mut self, position: u32, merged: &mut Merged) -> u32 {
+        let Self { slots, coders, translations, .. } = self;
+        let Some(slots) = slots else { return position };
+        slots.slot(position, |key| {
+            for (place, (coder, translation)) in coders.iter().zip(translations).enumerate() {
+                key[place + 1] = merged.shared(place, key[place + 1], coder.texts(), translation);
+            }
+            merged.groups.slot(key)
+        })
     }
 }
 

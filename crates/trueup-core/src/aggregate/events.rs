@@ -17,6 +17,9 @@ use std::ops::Range;
 /// Customers are read until so many segments have gathered.
 const CHUNK: usize = 2_048;
 
+/// So many customers are worth a tally: fewer are counted before it knows what there is to count.
+const TALLIED: usize = 512;
+
 /// Blocks whose columns are asked of the memory before they are read.
 const AHEAD: usize = 2;
 
@@ -82,6 +85,9 @@ impl<'a> Aggregation<'a> {
         let is_read =
             |block: &&Block| selected[block.account as usize] && block.last_day >= start && block.first_day <= end;
         let blocks = split.runs.blocks().iter().filter(is_read);
+        if blocks.clone().map(|block| block.customers.len()).sum::<usize>() < TALLIED {
+            bound.tally = None;
+        }
         let ahead = Ahead::new(split, &context.plan.projection);
         let mut coming = blocks.clone();
         coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
@@ -94,7 +100,19 @@ impl<'a> Aggregation<'a> {
             }
         }
         self.add_chunk(&mut bound);
+        self.add_tally(&mut bound);
         Ok(())
+    }
+
+    /// Adds what has been tallied of a split.
+    fn add_tally(&mut self, bound: &mut Bound<'_>) {
+        let Some(tally) = bound.tally.take() else { return };
+        self.merged.state.expect_rows(tally.rows());
+        tally.each(|position, bank, lanes| {
+            let slot = bound.slot(position, &mut self.merged);
+            self.merged.state.grow(self.merged.groups.len());
+            self.merged.state.add_lanes(slot, bank, lanes);
+        });
     }
 
     /// Adds the rows that have gathered, and clears them.
@@ -117,7 +135,17 @@ impl<'a> Aggregation<'a> {
             Grain::Row => self.rows.events.len(),
         };
         self.merged.rows += rows as u64;
-        self.merged.state.expect_rows(rows);
+        match &mut bound.tally {
+            Some(tally) => {
+                if bound.grain == Grain::Row {
+                    tally.expect_events(&self.context.row_lanes);
+                }
+                if !tally.expect(rows, &self.kinds) {
+                    self.add_tally(bound);
+                }
+            }
+            None => self.merged.state.expect_rows(rows),
+        }
         self.group(bound);
         match bound.grain {
             Grain::Segment => self.count_segments(bound),
@@ -161,18 +189,13 @@ impl<'a> Aggregation<'a> {
         for (coder, codes) in bound.coders.iter_mut().zip(&mut *codes) {
             coder.fill(&units, codes);
         }
-        let Bound { coders, translations, slots: of_split, .. } = bound;
-        if let Some(of_split) = of_split {
-            let mut key = vec![0; codes.len() + 1];
-            of_split.fill(sub_ranges, codes, slots, |unit| {
-                key[0] = sub_ranges[unit];
-                for (place, (coder, translation)) in coders.iter().zip(&mut *translations).enumerate() {
-                    key[place + 1] = merged.shared(place, codes[place][unit], coder.texts(), translation);
-                }
-                merged.groups.slot(&key)
-            });
+        if let Some(of_split) = &bound.slots {
+            of_split.positions(sub_ranges, codes, slots);
+            if bound.tally.is_none() {
+                slots.iter_mut().for_each(|slot| *slot = bound.slot(*slot, merged));
+            }
         } else {
-            for (place, (coder, translation)) in coders.iter().zip(translations).enumerate() {
+            for (place, (coder, translation)) in bound.coders.iter().zip(&mut bound.translations).enumerate() {
                 let texts = &mut merged.texts[place];
                 translation.apply(&mut codes[place], coder.texts(), texts);
                 merged.groups.expect(place + 1, texts.texts().len());
@@ -180,15 +203,20 @@ impl<'a> Aggregation<'a> {
             let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
             merged.groups.slots(&columns, units.len(), slots);
         }
-        merged.state.expect_slots(slots);
-        merged.state.grow(merged.groups.len());
+        if bound.tally.is_none() {
+            merged.state.expect_slots(slots);
+            merged.state.grow(merged.groups.len());
+        }
     }
 
     /// Counts what segments count for that are of one group each.
-    fn count_segments(&mut self, bound: &Bound<'_>) {
+    fn count_segments(&mut self, bound: &mut Bound<'_>) {
         let Self { chunk, kinds, buffers, merged, .. } = self;
         let Buffers { slots, graded, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
+        if let Some(tally) = &mut bound.tally {
+            return tally.add_kinds(slots, &segments.kinds);
+        }
         let state = &mut merged.state;
         state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
         if let Some(grades) = &bound.grades {
@@ -206,14 +234,18 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Counts rows, and finds the state rows among them.
-    fn count_rows(&mut self, bound: &Bound<'_>) {
+    fn count_rows(&mut self, bound: &mut Bound<'_>) {
         let Self { context, chunk, rows, kinds, buffers, merged, counted, .. } = self;
         let Buffers { kept, states, slots, graded, .. } = buffers;
         let segments = &mut chunk.segments;
         let state = &mut merged.state;
         let events = || rows.events.iter().map(|event| *event as usize);
         let histories = bound.split.histories.events();
-        state.count(&context.row_lanes, slots.iter().copied().zip(events().map(|event| u32::from(histories[event]))));
+        let counted_rows = slots.iter().copied().zip(events().map(|event| histories[event]));
+        match &mut bound.tally {
+            Some(tally) => tally.add_events(counted_rows),
+            None => state.count(&context.row_lanes, counted_rows.map(|(slot, event)| (slot, u32::from(event)))),
+        }
         if let Some(grades) = &bound.grades {
             graded.clear();
             for ((slot, segment), event) in slots.iter().zip(&rows.segments).zip(events()) {
@@ -260,7 +292,10 @@ impl<'a> Aggregation<'a> {
                 slot
             }));
         }
-        state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied()));
+        match &mut bound.tally {
+            Some(tally) => tally.add_kinds(states, &segments.kinds),
+            None => state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied())),
+        }
     }
 
     /// Adds what only state rows carry.
@@ -290,7 +325,12 @@ impl<'a> Aggregation<'a> {
                 let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));
                 let live = first + cut.live_from as usize..first + cut.state_row as usize + 1;
                 if let Some(place) = context.layout.revenues[usize::from(cut.state)] {
-                    merged.state.add_money(slots[segment], place, revenue(cut.state, totals, histories, live));
+                    let mut slot = slots[segment];
+                    if bound.tally.is_some() {
+                        slot = bound.slot(slot, merged);
+                        merged.state.grow(merged.groups.len());
+                    }
+                    merged.state.add_money(slot, place, revenue(cut.state, totals, histories, live));
                 }
             }
         }

@@ -23,6 +23,7 @@ mod segments;
 mod slots;
 mod spend;
 mod state;
+mod tally;
 mod units;
 
 pub(crate) use calendar::Calendar;

@@ -10,6 +10,8 @@ pub(crate) struct Slots {
     bits: Vec<u32>,
     /// 0 where none was found yet.
     known: Vec<u32>,
+    /// The sub-range and the codes of a position.
+    key: Vec<u32>,
 }
 
 /// A position has at most so many bits.
@@ -23,28 +25,43 @@ impl Slots {
         let bits: Option<Vec<u32>> = coders.iter().map(|coder| coder.cardinality().map(bits_of)).collect();
         let bits = bits?;
         let all = bits.iter().sum::<u32>() + bits_of(sub_ranges);
-        (all <= MOST_BITS).then(|| Self { bits, known: vec![0; 1 << all] })
+        (all <= MOST_BITS).then(|| Self { key: vec![0; bits.len() + 1], bits, known: vec![0; 1 << all] })
     }
 
-    /// Writes the slots of units to `slots`, of which there are `sub_ranges` and, by dimension, codes; `find` finds the slot of a unit.
-    pub(crate) fn fill(
-        &mut self,
-        sub_ranges: &[u32],
-        codes: &[Vec<u32>],
-        slots: &mut Vec<u32>,
-        mut find: impl FnMut(usize) -> u32,
-    ) {
-        slots.clear();
-        slots.extend_from_slice(sub_ranges);
+    /// How many bits a position has.
+    pub(crate) fn bits(&self) -> u32 {
+        self.known.len().ilog2()
+    }
+
+    /// Writes the positions of units to `positions`, of which there are `sub_ranges` and, by dimension, codes.
+    pub(crate) fn positions(&self, sub_ranges: &[u32], codes: &[Vec<u32>], positions: &mut Vec<u32>) {
+        positions.clear();
+        positions.extend_from_slice(sub_ranges);
         for (codes, bits) in codes.iter().zip(&self.bits) {
-            slots.iter_mut().zip(codes).for_each(|(position, code)| *position = *position << bits | code);
+            positions.iter_mut().zip(codes).for_each(|(position, code)| *position = *position << bits | code);
         }
-        for (unit, slot) in slots.iter_mut().enumerate() {
-            let known = &mut self.known[*slot as usize];
-            if *known == 0 {
-                *known = find(unit);
-            }
-            *slot = *known;
+    }
+
+    /// The slot at a position; `find` finds it by the sub-range and, by dimension, the codes.
+    #[inline]
+    pub(crate) fn slot(&mut self, position: u32, find: impl FnOnce(&mut [u32]) -> u32) -> u32 {
+        match self.known[position as usize] {
+            0 => self.find(position, find),
+            known => known,
         }
+    }
+
+    #[cold]
+    fn find(&mut self, position: u32, find: impl FnOnce(&mut [u32]) -> u32) -> u32 {
+        let Self { bits, known, key } = self;
+        let mut rest = position;
+        for (code, bits) in key[1..].iter_mut().zip(bits).rev() {
+            *code = rest & ((1 << *bits) - 1);
+            rest >>= *bits;
+        }
+        key[0] = rest;
+        let slot = find(key);
+        known[position as usize] = slot;
+        slot
     }
 }

@@ -95,6 +95,8 @@ const FEW: usize = 1 << 10;
 /// What has been gathered per group. A slot is one more than the number of its group.
 #[derive(Debug)]
 pub(crate) struct State {
+    /// Groups that there is room for, and one.
+    slots: usize,
     /// Counts by bank and slot.
     banks: Vec<Vec<Lanes>>,
     /// What the counts would have overflowed with, likewise; empty as long as they have not.
@@ -115,6 +117,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(layout: &MeasureLayout) -> Self {
         let mut state = Self {
+            slots: 0,
             banks: vec![Vec::new(); layout.banks()],
             carried: vec![Vec::new(); layout.banks()],
             counted: 0,
@@ -129,8 +132,16 @@ impl State {
     }
 
     /// Makes room for groups below `groups`.
+    #[inline]
     pub(crate) fn grow(&mut self, groups: usize) {
-        let slots = groups + 1;
+        if groups >= self.slots {
+            self.grow_to(groups + 1);
+        }
+    }
+
+    #[cold]
+    fn grow_to(&mut self, slots: usize) {
+        self.slots = slots;
         for bank in &mut self.banks {
             bank.resize(slots, [0; LANES]);
         }
@@ -199,6 +210,12 @@ impl State {
             }
             add(&mut bank[open as usize], &sums);
         }
+    }
+
+    /// Adds to a bank of a slot.
+    #[inline]
+    pub(crate) fn add_lanes(&mut self, slot: u32, bank: usize, lanes: &Lanes) {
+        add(&mut self.banks[bank][slot as usize], lanes);
     }
 
     /// Adds money, each to the sum of its slot at `place` of the layout.
