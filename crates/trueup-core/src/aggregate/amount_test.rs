@@ -41,7 +41,7 @@ impl AmountTest {
     pub(crate) fn fill(&self, amounts: Option<&Amounts>, events: &[u32], truths: &mut Vec<Truth>) {
         let truth = |is_inside: bool| Truth::from(is_inside != self.is_outside);
         match amounts {
-            Some(amounts) => amounts.within(&self.range, events, |is_inside| truths.push(truth(is_inside))),
+            Some(amounts) => amounts.within(&self.range, events, truth, truths),
             None => truths.resize(truths.len() + events.len(), truth(false)),
         }
     }

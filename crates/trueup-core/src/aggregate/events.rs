@@ -21,7 +21,7 @@ const CHUNK: usize = 2_048;
 const TALLIED: usize = 512;
 
 /// Blocks whose columns are asked of the memory before they are read.
-const AHEAD: usize = 2;
+const AHEAD: usize = 4;
 
 /// Aggregates splits; what has been gathered is in [`Aggregation::merged`].
 #[derive(Debug)]
@@ -88,6 +88,9 @@ impl<'a> Aggregation<'a> {
         if blocks.clone().map(|block| block.customers.len()).sum::<usize>() < TALLIED {
             bound.tally = None;
         }
+        if let Some(tally) = bound.tally.as_mut().filter(|_| bound.grain == Grain::Row) {
+            tally.expect_events(&context.row_lanes);
+        }
         let ahead = Ahead::new(split, &context.plan.projection);
         let mut coming = blocks.clone();
         coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
@@ -104,7 +107,7 @@ impl<'a> Aggregation<'a> {
         Ok(())
     }
 
-    /// Adds what has been tallied of a split.
+    /// Adds what has been tallied of a split. What counts for nothing that is asked for makes a group too.
     fn add_tally(&mut self, bound: &mut Bound<'_>) {
         let Some(tally) = bound.tally.take() else { return };
         self.merged.state.expect_rows(tally.rows());
@@ -137,9 +140,6 @@ impl<'a> Aggregation<'a> {
         self.merged.rows += rows as u64;
         match &mut bound.tally {
             Some(tally) => {
-                if bound.grain == Grain::Row {
-                    tally.expect_events(&self.context.row_lanes);
-                }
                 if !tally.expect(rows, &self.kinds) {
                     self.add_tally(bound);
                 }
@@ -167,7 +167,7 @@ impl<'a> Aggregation<'a> {
         let truths = condition
             .evaluate(units.len(), &mut |test, truths: &mut Vec<Truth>| test.fill(split, &units, &mut codes, truths));
         let kept = &mut buffers.kept;
-        select(units.len(), kept, |unit| truths[unit] == Truth::True);
+        select(kept, truths.iter().map(|truth| *truth == Truth::True));
         match bound.filter_grain {
             Grain::Row => rows.retain(kept),
             Grain::Segment => chunk.segments.retain(kept),
@@ -277,10 +277,11 @@ impl<'a> Aggregation<'a> {
         }
         if bound.filter_grain == Grain::Row {
             // Only segments whose state row has passed are left.
-            select(slots.len(), kept, |row| {
-                let segment = rows.segments[row] as usize;
-                rows.events[row] == segments.events[segment] + kinds.cut(segments.kinds[segment]).state_row
-            });
+            let is_state_row = |(event, segment): (&u32, &u32)| {
+                let segment = *segment as usize;
+                *event == segments.events[segment] + kinds.cut(segments.kinds[segment]).state_row
+            };
+            select(kept, rows.events.iter().zip(&rows.segments).map(is_state_row));
             states.extend(kept.iter().map(|row| slots[*row as usize]));
             kept.iter_mut().for_each(|row| *row = rows.segments[*row as usize]);
             segments.retain(kept);
@@ -319,7 +320,7 @@ impl<'a> Aggregation<'a> {
         }
         if let Some(totals) = split.totals.as_deref() {
             // Few earn: they are found first.
-            select(slots.len(), kept, |segment| kinds.earns(segments.kinds[segment]));
+            select(kept, segments.kinds.iter().map(|kind| kinds.earns(*kind)));
             let histories = split.histories.events();
             for segment in kept.iter().map(|segment| *segment as usize) {
                 let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));

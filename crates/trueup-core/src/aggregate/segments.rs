@@ -326,13 +326,13 @@ fn retain<const COLUMNS: usize>(columns: [&mut Vec<u32>; COLUMNS], places: &[u32
     }
 }
 
-/// Writes those of the places below `len` that pass to `places`, without branches that depend on it.
-pub(crate) fn select(len: usize, places: &mut Vec<u32>, passes: impl Fn(usize) -> bool) {
-    places.resize(len, 0);
+/// Writes the places of those that pass to `places`, without branches that depend on it.
+pub(crate) fn select(places: &mut Vec<u32>, passes: impl ExactSizeIterator<Item = bool>) {
+    places.resize(passes.len(), 0);
     let mut found = 0;
-    for (place, at) in (0..len).zip(0..) {
+    for (at, passes) in (0..).zip(passes) {
         places[found] = at;
-        found += usize::from(passes(place));
+        found += usize::from(passes);
     }
     places.truncate(found);
 }

@@ -15,7 +15,7 @@ pub(crate) struct Tally {
     /// Classes by what they add.
     classes: HashTable<u32>,
     /// By what an event is in its customer's history, where the times of its class begin.
-    events: Vec<u32>,
+    events: [u32; EVENTS],
     /// By kind of segments, likewise.
     kinds: Vec<u32>,
     /// Rows that have been counted.
@@ -24,6 +24,9 @@ pub(crate) struct Tally {
 
 /// Positions have at most so many bits, for there to be more to count than times.
 const MOST_BITS: u32 = 9;
+
+/// What an event can be in its customer's history.
+const EVENTS: usize = 1 << u8::BITS;
 
 /// There are so many classes at most.
 const MOST_CLASSES: usize = 32;
@@ -37,7 +40,7 @@ impl Tally {
             times: Vec::new(),
             lanes,
             classes: HashTable::new(),
-            events: Vec::new(),
+            events: [0; EVENTS],
             kinds: Vec::new(),
             rows: 0,
         };
@@ -46,9 +49,8 @@ impl Tally {
 
     /// Makes sure that events can be counted, each by what it is in its customer's history, where per bank stands what it adds.
     pub(crate) fn expect_events(&mut self, lanes: &[Vec<Lanes>]) {
-        for number in self.events.len()..numbers(lanes) {
-            let class = self.class(lanes, number);
-            self.events.push(class);
+        for number in 0..EVENTS {
+            self.events[number] = self.class(lanes, number);
         }
     }
 

@@ -60,8 +60,8 @@ impl Amounts {
         }
     }
 
-    /// Tells of each of the amounts at `places` whether it is one in the range, given in millionths.
-    pub(crate) fn within(&self, range: &Range<i128>, places: &[u32], each: impl FnMut(bool)) {
+    /// Appends what `told` makes of whether each of the amounts at `places` is one in the range, given in millionths.
+    pub(crate) fn within<T>(&self, range: &Range<i128>, places: &[u32], told: impl Fn(bool) -> T, into: &mut Vec<T>) {
         let places = places.iter().map(|at| *at as usize);
         match self {
             Self::Narrow { unit, multiples } => {
@@ -69,11 +69,11 @@ impl Amounts {
                 let multiple = |micros: i128| -(-micros).div_euclid(i128::from(*unit));
                 let range = multiple(range.start)..multiple(range.end);
                 let (first, last) = ends(&range, NO_MULTIPLE + 1, i32::MAX);
-                places.map(|at| (first <= multiples[at]) & (multiples[at] <= last)).for_each(each);
+                into.extend(places.map(|at| told((first <= multiples[at]) & (multiples[at] <= last))));
             }
             Self::Wide(micros) => {
                 let (first, last) = ends(range, NO_VALUE + 1, i64::MAX);
-                places.map(|at| (first <= micros[at]) & (micros[at] <= last)).for_each(each);
+                into.extend(places.map(|at| told((first <= micros[at]) & (micros[at] <= last))));
             }
         }
     }
