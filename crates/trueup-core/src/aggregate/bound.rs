@@ -15,6 +15,9 @@ use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
 use crate::scan::{Histories, Split, TextColumn, stage};
 use std::ops::Range;
 
+/// So many customers are worth a tally: fewer are counted before it knows what there is to count.
+const TALLIED: usize = 512;
+
 /// A query, bound to the columns of a split.
 pub(crate) struct Bound<'a> {
     pub(crate) split: &'a Split,
@@ -26,7 +29,7 @@ pub(crate) struct Bound<'a> {
     pub(crate) translations: Vec<Translation>,
     /// `None` if too many combinations of codes are possible.
     pub(crate) slots: Option<Slots>,
-    /// `None` if more than counts and revenues is gathered, or there are too many positions or classes.
+    /// `None` if more than counts and revenues is gathered, customers are few, or positions or classes many.
     pub(crate) tally: Option<Tally>,
     pub(crate) condition: Option<Condition<BoundTest<'a>>>,
     /// `None` if no count hangs on grades, or the split has none.
@@ -63,7 +66,8 @@ pub(crate) struct Grades<'a> {
 }
 
 impl<'a> Bound<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split) -> Self {
+    /// Binds a query to a split of which it reads so many customers.
+    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, customers: usize) -> Self {
         let layout = &context.layout;
         let dimensions = context.plan.dimensions.iter();
         let coders: Vec<_> = dimensions.map(|dimension| Coder::new(context, split, dimension)).collect();
@@ -96,19 +100,23 @@ impl<'a> Bound<'a> {
             translation: Translation::default(),
             slots: vec![0; column.dictionary().len()],
         });
-        let slots = Slots::new(context.plan.sub_ranges.len(), &coders);
+        let slots = Slots::new(context.plan.sub_ranges.len(), &coders, customers);
         let is_more = grades.is_some()
             || statuses.is_some()
             || agents.is_some()
             || layout.has(Measure::Total)
             || grain == Grain::Row && layout.has(Measure::Opportunities);
-        let positions = slots.as_ref().filter(|_| !is_more).map(Slots::bits);
+        let positions = slots.as_ref().filter(|_| !is_more && customers >= TALLIED).map(Slots::bits);
+        let mut tally = positions.and_then(|bits| Tally::new(bits, layout.banks()));
+        if let Some(tally) = tally.as_mut().filter(|_| grain == Grain::Row) {
+            tally.expect_events(&context.row_lanes);
+        }
         Self {
             split,
             grain,
             filter_grain,
-            tally: positions.and_then(|bits| Tally::new(bits, layout.banks())),
             slots,
+            tally,
             translations: coders.iter().map(|_| Translation::default()).collect(),
             coders,
             condition,

@@ -17,9 +17,6 @@ use std::ops::Range;
 /// Customers are read until so many segments have gathered.
 const CHUNK: usize = 2_048;
 
-/// So many customers are worth a tally: fewer are counted before it knows what there is to count.
-const TALLIED: usize = 512;
-
 /// Blocks whose columns are asked of the memory before they are read.
 const AHEAD: usize = 4;
 
@@ -78,22 +75,20 @@ impl<'a> Aggregation<'a> {
     /// Adds a split's events, unless it is interrupted.
     pub(crate) fn add(&mut self, split: &Split, interrupt: &Interrupt) -> Result<(), Interruption> {
         let context = self.context;
-        let mut bound = Bound::new(context, split);
-        self.kinds.begin(split, bound.grain);
         let selected = context.selected(split.runs.account_keys());
         let (start, end) = (context.plan.range.start.number(), context.plan.range.end.number());
         let is_read =
             |block: &&Block| selected[block.account as usize] && block.last_day >= start && block.first_day <= end;
         let blocks = split.runs.blocks().iter().filter(is_read);
-        if blocks.clone().map(|block| block.customers.len()).sum::<usize>() < TALLIED {
-            bound.tally = None;
-        }
-        if let Some(tally) = bound.tally.as_mut().filter(|_| bound.grain == Grain::Row) {
-            tally.expect_events(&context.row_lanes);
+        let customers = blocks.clone().map(|block| block.customers.len()).sum();
+        if customers == 0 {
+            return Ok(());
         }
         let ahead = Ahead::new(split, &context.plan.projection);
         let mut coming = blocks.clone();
         coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
+        let mut bound = Bound::new(context, split, customers);
+        self.kinds.begin(split, bound.grain);
         for block in blocks {
             coming.by_ref().take(1).for_each(|block| ahead.fetch(&block.customers));
             self.chunk.push(split, block, &context.calendar, &mut self.kinds);

@@ -18,11 +18,13 @@ pub(crate) struct Slots {
 const MOST_BITS: u32 = 18;
 
 impl Slots {
-    /// Slots of combinations of a sub-range and a code per dimension; `None` if there are too many.
-    pub(crate) fn new(sub_ranges: usize, coders: &[Coder<'_>]) -> Option<Self> {
+    /// Slots of combinations of a sub-range and a code per dimension, which so many customers have; `None` if there are too many, or a
+    /// dimension has so many values that few combinations come twice.
+    pub(crate) fn new(sub_ranges: usize, coders: &[Coder<'_>], customers: usize) -> Option<Self> {
         // As many as hold all numbers below.
         let bits_of = |values: usize| usize::BITS - values.saturating_sub(1).leading_zeros();
-        let bits: Option<Vec<u32>> = coders.iter().map(|coder| coder.cardinality().map(bits_of)).collect();
+        let cardinality = |coder: &Coder<'_>| coder.cardinality().filter(|values| *values <= customers / 2);
+        let bits: Option<Vec<u32>> = coders.iter().map(|coder| cardinality(coder).map(bits_of)).collect();
         let bits = bits?;
         let all = bits.iter().sum::<u32>() + bits_of(sub_ranges);
         (all <= MOST_BITS).then(|| Self { key: vec![0; bits.len() + 1], bits, known: vec![0; 1 << all] })

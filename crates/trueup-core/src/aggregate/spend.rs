@@ -4,6 +4,7 @@ use super::Context;
 use super::condition::FieldTest;
 use super::groups::Groups;
 use super::mask::{CodeTest, Truth};
+use super::segments::select;
 use crate::dictionary::SpendColumn;
 use crate::scan::{CodedTexts, Dictionary, SpendSplit};
 use std::sync::Arc;
@@ -55,7 +56,11 @@ pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> Spen
     for (place, (_, texts)) in coded.iter().enumerate() {
         groups.expect(place + 1, texts.len());
     }
-    let sub_ranges: Vec<u32> = rows.iter().map(|row| context.calendar.sub_range(split.days[*row as usize]).0).collect();
+    let sub_range = |row: &u32| context.calendar.sub_range(split.days[*row as usize]).0;
+    let sub_ranges: Vec<u32> = match &*context.plan.sub_ranges {
+        [_] => vec![0; rows.len()],
+        _ => rows.iter().map(sub_range).collect(),
+    };
     let keys: Vec<&[u32]> =
         std::iter::once(&sub_ranges).chain(coded.iter().map(|(codes, _)| codes)).map(Vec::as_slice).collect();
     let mut slots = Vec::new();
@@ -113,9 +118,10 @@ fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<u32> {
     let selected = context.selected(&split.accounts.texts);
     let range = context.plan.range;
     let days = range.start.number()..=range.end.number();
-    let is_kept = |row: usize, day: u16| days.contains(&day) && selected[split.accounts.codes.get(row) as usize];
-    let rows = (0_u32..).zip(&*split.days);
-    rows.filter(|(row, day)| is_kept(*row as usize, **day)).map(|(row, _)| row).collect()
+    let is_kept = |(row, day): (usize, &u16)| days.contains(day) & selected[split.accounts.codes.get(row) as usize];
+    let mut rows = Vec::new();
+    select(&mut rows, split.days.iter().enumerate().map(is_kept));
+    rows
 }
 
 /// Keeps the rows that are not certainly outside the filter.
