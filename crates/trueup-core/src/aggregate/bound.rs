@@ -128,7 +128,7 @@ impl<'a> Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// The slot at a position, for which the state may have no room yet; where too many are possible, positions are slots.
+    /// The slot at a position; where too many are possible, positions are slots.
     #[inline]
     pub(crate) fn slot(&mut self, position: u32, merged: &mut Merged) -> u32 {
         let Self { slots, coders, translations, .. } = self;
@@ -137,7 +137,7 @@ impl Bound<'_> {
             for (place, (coder, translation)) in coders.iter().zip(translations).enumerate() {
                 key[place + 1] = merged.shared(place, key[place + 1], coder.texts(), translation);
             }
-            merged.groups.slot(key)
+            merged.slot(key)
         })
     }
 }

@@ -108,7 +108,6 @@ impl<'a> Aggregation<'a> {
         self.merged.state.expect_rows(tally.rows());
         tally.each(|position, bank, lanes| {
             let slot = bound.slot(position, &mut self.merged);
-            self.merged.state.grow(self.merged.groups.len());
             self.merged.state.add_lanes(slot, bank, lanes);
         });
     }
@@ -321,11 +320,7 @@ impl<'a> Aggregation<'a> {
                 let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));
                 let live = first + cut.live_from as usize..first + cut.state_row as usize + 1;
                 if let Some(place) = context.layout.revenues[usize::from(cut.state)] {
-                    let mut slot = slots[segment];
-                    if bound.tally.is_some() {
-                        slot = bound.slot(slot, merged);
-                        merged.state.grow(merged.groups.len());
-                    }
+                    let slot = if bound.tally.is_some() { bound.slot(slots[segment], merged) } else { slots[segment] };
                     merged.state.add_money(slot, place, revenue(cut.state, totals, histories, live));
                 }
             }

@@ -122,10 +122,11 @@ impl Merged {
         }
     }
 
-    /// Makes sure that the groups hold `key`, without rows if it is new.
-    pub(crate) fn ensure(&mut self, key: &[u32]) {
-        self.groups.slot(key);
+    /// The slot of the group of a key, without rows if it is new.
+    pub(crate) fn slot(&mut self, key: &[u32]) -> u32 {
+        let slot = self.groups.slot(key);
         self.state.grow(self.groups.len());
+        slot
     }
 
     /// Gives spend that no event stands beside its own group, where dimensions that spend does not carry are empty; returns for each group
@@ -147,7 +148,7 @@ impl Merged {
             let mut key = [sub_range, &blank].concat();
             self.spend.carried.iter().zip(codes).for_each(|(place, code)| key[place + 1] = *code);
             // The group is new: any other that has what the spend carries would stand beside it.
-            self.ensure(&key);
+            self.slot(&key);
             beside.push(Some(number));
         }
         Ok(beside)

@@ -83,7 +83,7 @@ impl<T: Columns> Part<T> {
 impl RowGroup {
     /// The columns that are decoded, if they are all of `projection`.
     fn held<T: Columns>(&self, projection: &T::Projection) -> Option<Arc<T>> {
-        self.cache.get(self.part).filter(|columns: &Arc<T>| columns.missing(projection) == T::Projection::default())
+        self.cache.get(self.part).filter(|columns: &Arc<T>| is_whole(&**columns, projection))
     }
 
     fn read<T: Columns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
@@ -92,11 +92,9 @@ impl RowGroup {
         }
         // What is held is whole at any time, whatever became of the thread that held the lock.
         let _decoding = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(held) = self.held(projection) {
-            return Ok(held);
-        }
         let held: Option<Arc<T>> = self.cache.get(self.part);
         let columns = match held {
+            Some(held) if is_whole(&*held, projection) => return Ok(held),
             Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held))),
             None => self.decode(projection, None),
         };
@@ -113,6 +111,11 @@ impl RowGroup {
         };
         columns.map_err(|fault| self.file.damaged(self.number, fault))
     }
+}
+
+/// Whether columns are all of `projection`.
+fn is_whole<T: Columns>(columns: &T, projection: &T::Projection) -> bool {
+    columns.missing(projection) == T::Projection::default()
 }
 
 impl Dataset {

@@ -33,7 +33,9 @@ pub(crate) fn finish(
     let plan = context.plan;
     if plan.dimensions.is_empty() && plan.blank.is_empty() {
         // With only metrics selected every sub-range has a row, zeros included.
-        (0_u32..).take(plan.sub_ranges.len()).for_each(|sub_range| merged.ensure(&[sub_range]));
+        for sub_range in (0_u32..).take(plan.sub_ranges.len()) {
+            merged.slot(&[sub_range]);
+        }
     }
     let spend = if plan.needs_spend { merged.ensure_spend(interrupt)? } else { Vec::new() };
     if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
