@@ -15,9 +15,6 @@ use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
 use crate::scan::{Histories, Split, TextColumn, stage};
 use std::ops::Range;
 
-/// So many customers are worth a tally: fewer are counted before it knows what there is to count.
-const TALLIED: usize = 512;
-
 /// A query, bound to the columns of a split.
 pub(crate) struct Bound<'a> {
     pub(crate) split: &'a Split,
@@ -29,7 +26,7 @@ pub(crate) struct Bound<'a> {
     pub(crate) translations: Vec<Translation>,
     /// `None` if too many combinations of codes are possible.
     pub(crate) slots: Option<Slots>,
-    /// `None` if more than counts and revenues is gathered, customers are few, or positions or classes many.
+    /// `None` where it is not worth it, and as long as [`Kinds`](super::kinds::Kinds) have not said what is counted.
     pub(crate) tally: Option<Tally>,
     pub(crate) condition: Option<Condition<BoundTest<'a>>>,
     /// `None` if no count hangs on grades, or the split has none.
@@ -101,22 +98,12 @@ impl<'a> Bound<'a> {
             slots: vec![0; column.dictionary().len()],
         });
         let slots = Slots::new(context.plan.sub_ranges.len(), &coders, customers);
-        let is_more = grades.is_some()
-            || statuses.is_some()
-            || agents.is_some()
-            || layout.has(Measure::Total)
-            || grain == Grain::Row && layout.has(Measure::Opportunities);
-        let positions = slots.as_ref().filter(|_| !is_more && customers >= TALLIED).map(Slots::bits);
-        let mut tally = positions.and_then(|bits| Tally::new(bits, layout.banks()));
-        if let Some(tally) = tally.as_mut().filter(|_| grain == Grain::Row) {
-            tally.expect_events(&context.row_lanes);
-        }
         Self {
             split,
             grain,
             filter_grain,
             slots,
-            tally,
+            tally: None,
             translations: coders.iter().map(|_| Translation::default()).collect(),
             coders,
             condition,

@@ -1,12 +1,8 @@
-//! How segments end, and what their state rows count for.
-//!
-//! A segment is a cut out of its customer's history. Most histories are short, and so there are few of them: all cuts out of one are found
-//! when it is first met, and looked up from then on.
+//! How segments, which are cuts out of their customers' histories, end, and what their state rows count for.
 
 use super::facts::{StateFacts, state_facts};
-use crate::scan::{Histories, Shape, stage};
+use crate::scan::{Histories, stage};
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
 
 /// What a segment counts for beside its rows, whatever the columns are that a query reads.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,43 +57,5 @@ impl Cut {
         let canceled_after = booked.is_some_and(|booked| history[booked..].iter().any(is_canceled));
         cut.facts = state_facts(cut.state, met_here, canceled_after);
         cut
-    }
-}
-
-/// What is known of the histories that have a shape.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// The events, as [`Histories::events`] has them.
-    pub(crate) history: Vec<u8>,
-    /// The whole history, and then all cuts out of it, by how many events are before them and how many they have; those that go beyond
-    /// its end are of no meaning.
-    cuts: Box<[Cut]>,
-}
-
-impl Known {
-    /// What is known of a shape, found when it is first asked for, for all queries.
-    pub(crate) fn of(shape: Shape) -> &'static Self {
-        static KNOWN: LazyLock<Box<[OnceLock<Known>]>> =
-            LazyLock::new(|| std::iter::repeat_with(OnceLock::new).take(Shape::COUNT).collect());
-        KNOWN[shape.number()].get_or_init(|| Self::new(shape.history()))
-    }
-
-    fn new(history: Vec<u8>) -> Self {
-        let lengths = 1..=Shape::EVENTS;
-        let cuts = (0..history.len()).flat_map(|start| lengths.clone().map(move |length| start..start + length));
-        let cut =
-            |rows: Range<usize>| if rows.end <= history.len() { Cut::new(&history, rows) } else { Cut::default() };
-        let cuts = std::iter::once(0..history.len()).chain(cuts).map(cut).collect();
-        Self { history, cuts }
-    }
-
-    /// The cut that is the whole history.
-    pub(crate) fn whole(&self) -> &Cut {
-        &self.cuts[0]
-    }
-
-    /// The cut of so many rows that has `before` events before it.
-    pub(crate) fn part(&self, before: usize, rows: usize) -> &Cut {
-        &self.cuts[before * Shape::EVENTS + rows]
     }
 }

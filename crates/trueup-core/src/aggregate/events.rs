@@ -7,15 +7,19 @@ use super::kinds::Kinds;
 use super::mask::Truth;
 use super::merge::Merged;
 use super::segments::{Chunk, Rows, select};
+use super::tally::{Classes, Tally};
 use super::units::{Grain, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
 use crate::money;
-use crate::scan::{Ahead, Amounts, Block, Histories, Split, stage};
+use crate::scan::{Ahead, Amounts, BLOCK_EVENTS, Block, Histories, Split, stage};
 use std::ops::Range;
 
 /// Customers are read until so many segments have gathered.
 const CHUNK: usize = 2_048;
+
+/// So many customers are worth a tally.
+const TALLIED: usize = 512;
 
 /// Blocks whose columns are asked of the memory before they are read.
 const AHEAD: usize = 4;
@@ -32,7 +36,6 @@ pub(crate) struct Aggregation<'a> {
     chunk: Chunk,
     /// Those of the chunk, where they are grouped or filtered one by one.
     rows: Rows,
-    /// Those of the split.
     kinds: Kinds<'a>,
     buffers: Buffers,
 }
@@ -84,11 +87,15 @@ impl<'a> Aggregation<'a> {
         if customers == 0 {
             return Ok(());
         }
-        let ahead = Ahead::new(split, &context.plan.projection);
+        let mut bound = Bound::new(context, split, customers);
+        let are_read = bound.grain == Grain::Row || bound.grades.is_some() || context.plan.sub_ranges.len() > 1;
+        let ahead = Ahead::new(split, &context.plan.projection, are_read);
         let mut coming = blocks.clone();
         coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
-        let mut bound = Bound::new(context, split, customers);
-        self.kinds.begin(split, bound.grain);
+        self.kinds.begin(bound.grain);
+        let is_tallied = customers >= TALLIED && self.kinds.classes().is_some_and(|classes| !classes.is_full());
+        bound.tally = bound.slots.as_ref().filter(|_| is_tallied).and_then(|slots| Tally::new(slots.bits()));
+        self.chunk.segments.reserve(customers.min(CHUNK + BLOCK_EVENTS));
         for block in blocks {
             coming.by_ref().take(1).for_each(|block| ahead.fetch(&block.customers));
             self.chunk.push(split, block, &context.calendar, &mut self.kinds);
@@ -104,9 +111,9 @@ impl<'a> Aggregation<'a> {
 
     /// Adds what has been tallied of a split. What counts for nothing that is asked for makes a group too.
     fn add_tally(&mut self, bound: &mut Bound<'_>) {
-        let Some(tally) = bound.tally.take() else { return };
+        let (Some(tally), Some(classes)) = (bound.tally.take(), self.kinds.classes()) else { return };
         self.merged.state.expect_rows(tally.rows());
-        tally.each(|position, bank, lanes| {
+        tally.each(classes, |position, bank, lanes| {
             let slot = bound.slot(position, &mut self.merged);
             self.merged.state.add_lanes(slot, bank, lanes);
         });
@@ -132,13 +139,12 @@ impl<'a> Aggregation<'a> {
             Grain::Row => self.rows.events.len(),
         };
         self.merged.rows += rows as u64;
-        match &mut bound.tally {
-            Some(tally) => {
-                if !tally.expect(rows, &self.kinds) {
-                    self.add_tally(bound);
-                }
-            }
-            None => self.merged.state.expect_rows(rows),
+        if self.kinds.classes().is_some_and(Classes::is_full) {
+            self.add_tally(bound);
+        }
+        match (&mut bound.tally, self.kinds.classes()) {
+            (Some(tally), Some(classes)) => tally.expect(rows, classes),
+            _ => self.merged.state.expect_rows(rows),
         }
         self.group(bound);
         match bound.grain {
@@ -208,8 +214,8 @@ impl<'a> Aggregation<'a> {
         let Self { chunk, kinds, buffers, merged, .. } = self;
         let Buffers { slots, graded, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
-        if let Some(tally) = &mut bound.tally {
-            return tally.add_kinds(slots, &segments.kinds);
+        if let (Some(tally), Some(classes)) = (&mut bound.tally, kinds.classes()) {
+            return tally.add_kinds(classes, slots, &segments.kinds);
         }
         let state = &mut merged.state;
         state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
@@ -236,9 +242,9 @@ impl<'a> Aggregation<'a> {
         let events = || rows.events.iter().map(|event| *event as usize);
         let histories = bound.split.histories.events();
         let counted_rows = slots.iter().copied().zip(events().map(|event| histories[event]));
-        match &mut bound.tally {
-            Some(tally) => tally.add_events(counted_rows),
-            None => state.count(&context.row_lanes, counted_rows.map(|(slot, event)| (slot, u32::from(event)))),
+        match (&mut bound.tally, kinds.classes()) {
+            (Some(tally), Some(classes)) => tally.add_events(classes, counted_rows),
+            _ => state.count(&context.row_lanes, counted_rows.map(|(slot, event)| (slot, u32::from(event)))),
         }
         if let Some(grades) = &bound.grades {
             graded.clear();
@@ -287,9 +293,9 @@ impl<'a> Aggregation<'a> {
                 slot
             }));
         }
-        match &mut bound.tally {
-            Some(tally) => tally.add_kinds(states, &segments.kinds),
-            None => state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied())),
+        match (&mut bound.tally, kinds.classes()) {
+            (Some(tally), Some(classes)) => tally.add_kinds(classes, states, &segments.kinds),
+            _ => state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied())),
         }
     }
 

@@ -1,89 +1,114 @@
-//! The kinds of segments that a split has: what all segments that are the same cut count for, found once.
+//! The kinds of segments that a query meets: what all segments that are the same cut count for, found once.
 
 use super::Context;
-use super::cuts::{Cut, Known};
+use super::cuts::Cut;
 use super::facts::state_fact;
 use super::segments::Segments;
 use super::state::{Lanes, add};
+use super::tally::Classes;
 use super::units::Grain;
 use crate::dictionary::Measure;
 use crate::scan::{Histories, Shape, Split, stage};
+use hashbrown::HashMap;
+use std::ops::Range;
 
-/// Kinds by number. Those of whole histories have the numbers of their shapes; 0 is none.
+/// Kinds by number; 0 is none.
 #[derive(Debug)]
 pub(crate) struct Kinds<'a> {
     context: &'a Context<'a>,
-    /// Whether anything that a query gathers hangs on them.
-    are_needed: bool,
-    /// Whether segments are counted with all of their rows, or for their state rows alone.
-    grain: Grain,
+    /// Whether segments are counted with all of their rows, or for their state rows alone; `None` before the first split.
+    grain: Option<Grain>,
     /// Per bank of counts, by kind, what a segment adds.
     lanes: Vec<Vec<Lanes>>,
     cuts: Vec<Cut>,
     /// Whether segments of a kind may have a revenue that is asked for.
     earns: Vec<bool>,
-    /// By [event](alone), the kinds of cuts that are single events of histories without a shape, and behind them by [place](place) those
-    /// of cuts out of the others; 0 if it was not met yet.
+    /// What adds the same; `None` where more than counts and revenues is gathered.
+    classes: Option<Classes>,
+    shapes: HashMap<Shape, Met>,
+    /// Of the split, by the number of a shape, none if it was not met in it yet.
+    met: Box<[Met; NUMBERS]>,
+    /// By [place](Met::place), the kinds of cuts out of histories that have a shape; 0 if it was not met yet.
     parts: Vec<u32>,
+    /// By their events, the kinds of cuts out of the other histories that no cancellation follows, and of those that one does.
+    others: [HashMap<Box<[u8]>, u32>; 2],
 }
 
-/// Where a cut stands that is a single event of a history of no shape. What it counts for hangs on the event, and on whether a cancellation
-/// follows.
-fn alone(event: u8, is_canceled: bool) -> usize {
-    usize::from(event) + (usize::from(is_canceled) << u8::BITS)
+/// Where the kinds are of a history that has a shape.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    /// That of the whole history.
+    whole: u32,
+    /// Where those of its cuts begin, beyond all others if none was met yet.
+    place: u32,
 }
 
-/// Cuts out of a history that has a shape, by how many events are before them and how many they have.
-const PARTS: usize = Shape::EVENTS * Shape::EVENTS;
+/// Where more kinds than that are known when a split begins, they are found anew.
+const MOST: usize = 1 << 14;
 
-/// Where cuts out of histories that have a shape begin.
-const SHAPED: usize = 2 << u8::BITS;
+/// So many numbers shapes have in a split.
+const NUMBERS: usize = 1 << u8::BITS;
 
-/// Where a cut out of a history stands that has the shape of a number; without one, behind those of all that can be.
-#[inline]
-fn place(number: u8, before: u32, rows: u32) -> usize {
-    let first = SHAPED + usize::from(number.wrapping_sub(1)) * PARTS;
-    first + before as usize * Shape::EVENTS + rows as usize - 1
+/// No history, or none that has a shape.
+const NONE: Met = Met { whole: 0, place: u32::MAX };
+
+impl Met {
+    /// Cuts out of a history, by how many events are before them and how many they have.
+    const PARTS: usize = Shape::EVENTS * Shape::EVENTS;
+
+    /// Where a cut stands.
+    #[inline]
+    fn place(self, before: u32, rows: u32) -> usize {
+        self.place as usize + before as usize * Shape::EVENTS + rows as usize - 1
+    }
 }
 
 impl<'a> Kinds<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        let lanes = vec![Vec::new(); context.layout.banks()];
         Self {
             context,
-            are_needed: false,
-            grain: Grain::Row,
-            lanes,
+            grain: None,
+            lanes: vec![Vec::new(); context.layout.banks()],
             cuts: Vec::new(),
             earns: Vec::new(),
+            classes: None,
+            shapes: HashMap::new(),
+            met: Box::new([NONE; NUMBERS]),
             parts: Vec::new(),
+            others: [HashMap::new(), HashMap::new()],
         }
     }
 
-    /// Begins anew for a split of which segments, or their rows one by one, are grouped.
-    pub(crate) fn begin(&mut self, split: &Split, grain: Grain) {
-        self.lanes.iter_mut().for_each(Vec::clear);
-        self.cuts.clear();
-        self.earns.clear();
-        self.parts.clear();
-        self.grain = grain;
-        self.are_needed = grain == Grain::Segment || self.context.needs_states;
-        if self.are_needed {
-            self.push(Cut::default(), &[]);
-            for shape in split.histories.shapes().iter().filter(|shape| shape.is_some()) {
-                let known = Known::of(*shape);
-                self.push(*known.whole(), &known.history);
+    /// Begins a split of which segments, or their rows one by one, are grouped.
+    pub(crate) fn begin(&mut self, grain: Grain) {
+        if self.grain != Some(grain) || self.cuts.len() > MOST {
+            if self.grain.is_some() {
+                *self = Self::new(self.context);
             }
+            self.grain = Some(grain);
+            self.classes = Classes::new(self.context, grain);
+            self.add(Cut::default(), &[]);
         }
+        self.met.fill(NONE);
     }
 
-    /// Adds a kind, that of a cut with these events.
-    fn push(&mut self, cut: Cut, events: &[u8]) -> u32 {
-        let Self { context, grain, lanes, cuts, earns, .. } = self;
+    /// Whether anything that a query gathers hangs on kinds.
+    fn are_needed(&self) -> bool {
+        self.grain == Some(Grain::Segment) || self.context.needs_states
+    }
+
+    /// Adds the kind of a cut with some events of a history.
+    fn push(&mut self, history: &[u8], events: Range<usize>) -> u32 {
+        self.add(Cut::new(history, events.clone()), &history[events])
+    }
+
+    /// Adds the kind of a cut with these events.
+    fn add(&mut self, cut: Cut, events: &[u8]) -> u32 {
+        let Self { context, grain, lanes, cuts, earns, classes, .. } = self;
         let (events, facts) = match grain {
             // A segment is in one group as a whole, and one customer's.
-            Grain::Segment => (events, cut.facts | state_fact(Measure::Opportunities, true)),
-            Grain::Row => (&[][..], cut.facts),
+            Some(Grain::Segment) => (events, cut.facts | state_fact(Measure::Opportunities, true)),
+            _ => (&[][..], cut.facts),
         };
         for (bank, kinds) in lanes.iter_mut().enumerate() {
             let mut lanes = context.state_lanes[bank][usize::from(facts)];
@@ -93,27 +118,32 @@ impl<'a> Kinds<'a> {
         }
         cuts.push(cut);
         earns.push(context.layout.revenues[usize::from(cut.state)].is_some());
-        // There are no more than events in a split.
+        if let Some(classes) = classes {
+            classes.push(lanes);
+        }
+        // There are fewer than events in a split, and what was known before it.
         u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// Finds the kinds of the next segments, which are whole histories, by the numbers of their shapes.
     pub(crate) fn find_whole(&mut self, split: &Split, segments: &mut Segments, numbers: &[u8]) {
         let first = segments.kinds.len();
-        segments.kinds.extend(numbers.iter().map(|number| u32::from(*number)));
-        if !self.are_needed {
+        segments.kinds.extend(numbers.iter().map(|number| self.met[usize::from(*number)].whole));
+        if !self.are_needed() {
             return;
         }
-        for (segment, _) in (first..).zip(numbers).filter(|(_, number)| **number == 0) {
-            let customer = segments.customers[segment] as usize;
-            segments.kinds[segment] = self.meet(split, customer, 0, segments.lengths[segment]);
+        for segment in first..segments.kinds.len() {
+            if segments.kinds[segment] == 0 {
+                let customer = segments.customers[segment] as usize;
+                segments.kinds[segment] = self.meet_whole(split, customer, segments.lengths[segment]);
+            }
         }
     }
 
     /// Finds the kinds of the segments that have none yet.
     pub(crate) fn find(&mut self, split: &Split, segments: &mut Segments) {
         let Segments { events, lengths, customers, kinds, .. } = segments;
-        if !self.are_needed {
+        if !self.are_needed() {
             kinds.resize(events.len(), 0);
             return;
         }
@@ -123,44 +153,83 @@ impl<'a> Kinds<'a> {
         kinds.extend(last.map(|((customer, first), rows)| {
             let customer = *customer as usize;
             let (number, before) = (numbers[customer], first - offsets[customer]);
-            match self.parts.get(place(number, before, *rows)) {
+            match self.parts.get(self.met[usize::from(number)].place(before, *rows)) {
                 Some(kind) if *kind != 0 => *kind,
                 _ => self.meet(split, customer, before, *rows),
             }
         }));
     }
 
-    /// The kind of a cut that was not met yet.
+    /// The kind of a whole history that was not met yet in the split.
+    #[cold]
+    fn meet_whole(&mut self, split: &Split, customer: usize, rows: u32) -> u32 {
+        match split.histories.numbers()[customer] {
+            0 => self.meet_without_shape(split, customer, 0, rows),
+            number => self.meet_shape(split, number, customer).whole,
+        }
+    }
+
+    /// The kind of a cut that was not met yet in the split.
     #[cold]
     fn meet(&mut self, split: &Split, customer: usize, before: u32, rows: u32) -> u32 {
         let number = split.histories.numbers()[customer];
-        let events = before as usize..(before + rows) as usize;
-        self.parts.resize(SHAPED + (split.histories.shapes().len() - 1) * PARTS, 0);
-        if number != 0 {
-            let known = Known::of(split.histories.shapes()[usize::from(number)]);
-            let kind = self.push(*known.part(events.start, events.len()), &known.history[events]);
-            self.parts[place(number, before, rows)] = kind;
-            return kind;
+        if number == 0 {
+            return self.meet_without_shape(split, customer, before, rows);
         }
-        let history = &split.histories.events()[split.runs.events(customer)];
-        if rows > 1 {
-            return self.push(Cut::new(history, events.clone()), &history[events]);
+        let mut met = self.meet_shape(split, number, customer);
+        if met.place == NONE.place {
+            // There are fewer shapes than 2^16.
+            met.place = u32::try_from(self.parts.len()).unwrap_or(NONE.place);
+            self.parts.resize(self.parts.len() + Met::PARTS, 0);
+            self.met[usize::from(number)] = met;
+            self.shapes.insert(split.histories.shapes()[usize::from(number)], met);
         }
-        let event = history[events.start];
-        let stage = |event: u8| Histories::stage(event);
-        let is_canceled = stage(event) == stage::BOOKED
-            && history[events.start..].iter().any(|later| stage(*later) == stage::CANCELED);
-        let at = alone(event, is_canceled);
+        let at = met.place(before, rows);
         if self.parts[at] == 0 {
-            self.parts[at] = self.push(Cut::new(history, events), &[event]);
+            let (history, events) = (split.history(customer), before as usize..(before + rows) as usize);
+            self.parts[at] = if rows as usize == history.len() { met.whole } else { self.push(history, events) };
         }
         self.parts[at]
+    }
+
+    /// Where the kinds are of a customer's history, which has the shape of a number.
+    fn meet_shape(&mut self, split: &Split, number: u8, customer: usize) -> Met {
+        let shape = split.histories.shapes()[usize::from(number)];
+        let met = match self.shapes.get(&shape) {
+            Some(met) => *met,
+            None => {
+                let history = split.history(customer);
+                let met = Met { whole: self.push(history, 0..history.len()), ..NONE };
+                self.shapes.insert(shape, met);
+                met
+            }
+        };
+        self.met[usize::from(number)] = met;
+        met
+    }
+
+    /// The kind of a cut out of a history that has no shape.
+    fn meet_without_shape(&mut self, split: &Split, customer: usize, before: u32, rows: u32) -> u32 {
+        let history = split.history(customer);
+        let (events, rest) = history[before as usize..].split_at(rows as usize);
+        let is_canceled = rest.iter().any(|event| Histories::stage(*event) == stage::CANCELED);
+        if let Some(kind) = self.others[usize::from(is_canceled)].get(events) {
+            return *kind;
+        }
+        let kind = self.push(history, before as usize..(before + rows) as usize);
+        self.others[usize::from(is_canceled)].insert(events.into(), kind);
+        kind
     }
 
     /// Whether segments of a kind may have a revenue that is asked for.
     #[inline]
     pub(crate) fn earns(&self, kind: u32) -> bool {
         self.earns[kind as usize]
+    }
+
+    /// What adds the same, unless more than counts and revenues is gathered, or too much is different.
+    pub(crate) fn classes(&self) -> Option<&Classes> {
+        self.classes.as_ref()
     }
 
     /// Per bank of counts, by kind, what a segment adds.

@@ -270,6 +270,11 @@ impl Segments {
         [&mut self.events, &mut self.lengths, &mut self.customers, &mut self.sub_ranges, &mut self.kinds]
     }
 
+    /// Makes room for so many.
+    pub(crate) fn reserve(&mut self, segments: usize) {
+        self.columns().into_iter().for_each(|column| column.reserve(segments));
+    }
+
     fn clear(&mut self) {
         self.columns().into_iter().for_each(Vec::clear);
     }

@@ -90,7 +90,7 @@ pub(crate) fn by_bank(layout: &MeasureLayout, facts: impl Iterator<Item = Facts>
 const RUN: usize = 4;
 
 /// Where all that is counted goes to one slot, so many numbers are worth looking at one by one.
-const FEW: usize = 1 << 10;
+const FEW: usize = 1 << 12;
 
 /// What has been gathered per group. A slot is one more than the number of its group.
 #[derive(Debug)]
@@ -187,9 +187,10 @@ impl State {
                 one = slot;
                 times[number as usize] += 1;
             }
+            let met: Vec<_> = (0_usize..).zip(times).filter(|(_, times)| *times > 0).collect();
             for (lanes, bank) in banks {
-                for (times, lanes) in times.iter().zip(lanes) {
-                    add(&mut bank[one as usize], &lanes.map(|lane| lane * times));
+                for (number, times) in &met {
+                    add(&mut bank[one as usize], &lanes[*number].map(|lane| lane * times));
                 }
             }
             return;

@@ -1,23 +1,99 @@
 //! How often each thing that is counted comes at each position of a split: few are different, and are added to their slots in the end.
 
-use super::kinds::Kinds;
+use super::Context;
 use super::state::Lanes;
+use super::units::Grain;
+use crate::dictionary::Measure;
 use hashbrown::HashTable;
 
-/// Times by class, which is all that adds the same to the counts, and by position.
+/// Classes of what is counted; what is of one class adds the same to the counts.
+#[derive(Debug)]
+pub(crate) struct Classes {
+    /// Per bank, by class, what it adds.
+    lanes: Vec<Vec<Lanes>>,
+    /// Classes by what they add.
+    known: HashTable<u8>,
+    /// By what an event is in its customer's history, its class, where events are counted one by one.
+    events: [u8; EVENTS],
+    /// By kind of segments, likewise.
+    kinds: Vec<u8>,
+    /// Whether more than [`MOST_CLASSES`] were met: what was met since is of none.
+    is_full: bool,
+}
+
+/// There are so many classes at most.
+const MOST_CLASSES: usize = 32;
+
+/// What an event can be in its customer's history.
+const EVENTS: usize = 1 << u8::BITS;
+
+impl Classes {
+    /// Classes for what a query counts, if it gathers nothing but counts and revenues, where such units are grouped.
+    pub(crate) fn new(context: &Context<'_>, grain: Grain) -> Option<Self> {
+        let layout = &context.layout;
+        let more = [
+            Measure::GradedConversions,
+            Measure::BookedConversions,
+            Measure::BookableUnbookedConversions,
+            Measure::UnbookableConversions,
+            Measure::MatchedCustomers,
+            Measure::UnmatchedCustomers,
+            Measure::Total,
+        ];
+        let is_more = layout.agents
+            || more.into_iter().any(|measure| layout.has(measure))
+            || grain == Grain::Row && layout.has(Measure::Opportunities);
+        if is_more || layout.banks() == 0 {
+            return None;
+        }
+        let mut classes = Self {
+            lanes: vec![Vec::new(); layout.banks()],
+            known: HashTable::new(),
+            events: [0; EVENTS],
+            kinds: Vec::new(),
+            is_full: false,
+        };
+        if grain == Grain::Row {
+            for number in 0..EVENTS {
+                classes.events[number] = classes.class(&context.row_lanes, number);
+            }
+        }
+        Some(classes)
+    }
+
+    /// Finds the class of the next kind; `lanes` has per bank, by kind, what it adds.
+    pub(crate) fn push(&mut self, lanes: &[Vec<Lanes>]) {
+        let class = self.class(lanes, self.kinds.len());
+        self.kinds.push(class);
+    }
+
+    /// Whether too much is different.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    fn class(&mut self, lanes: &[Vec<Lanes>], number: usize) -> u8 {
+        let Self { lanes: classes, known, is_full, .. } = self;
+        let is_it =
+            |class: &u8| classes.iter().zip(lanes).all(|(known, lanes)| known[usize::from(*class)] == lanes[number]);
+        let hash = hash(lanes, number);
+        if let Some(class) = known.find(hash, is_it) {
+            return *class;
+        }
+        *is_full |= known.len() == MOST_CLASSES;
+        let Some(class) = u8::try_from(known.len()).ok().filter(|_| !*is_full) else { return 0 };
+        classes.iter_mut().zip(lanes).for_each(|(known, lanes)| known.push(lanes[number]));
+        known.insert_unique(hash, class, |class| self::hash(classes, usize::from(*class)));
+        class
+    }
+}
+
+/// Times by class and by position.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// A position has so many bits.
     bits: u32,
     times: Vec<u32>,
-    /// Per bank, by class, what it adds.
-    lanes: Vec<Vec<Lanes>>,
-    /// Classes by what they add.
-    classes: HashTable<u32>,
-    /// By what an event is in its customer's history, where the times of its class begin.
-    events: [u32; EVENTS],
-    /// By kind of segments, likewise.
-    kinds: Vec<u32>,
     /// Rows that have been counted.
     rows: usize,
 }
@@ -25,73 +101,35 @@ pub(crate) struct Tally {
 /// Positions have at most so many bits, for there to be more to count than times.
 const MOST_BITS: u32 = 9;
 
-/// What an event can be in its customer's history.
-const EVENTS: usize = 1 << u8::BITS;
-
-/// There are so many classes at most.
-const MOST_CLASSES: usize = 32;
-
 impl Tally {
-    /// Times at positions of so many bits; `None` if these are too many, or nothing is counted.
-    pub(crate) fn new(bits: u32, banks: usize) -> Option<Self> {
-        let lanes = vec![Vec::new(); banks];
-        let tally = Self {
-            bits,
-            times: Vec::new(),
-            lanes,
-            classes: HashTable::new(),
-            events: [0; EVENTS],
-            kinds: Vec::new(),
-            rows: 0,
-        };
-        (bits <= MOST_BITS && banks > 0).then_some(tally)
+    /// Times at positions of so many bits; `None` if these are too many.
+    pub(crate) fn new(bits: u32) -> Option<Self> {
+        (bits <= MOST_BITS).then(|| Self { bits, times: Vec::new(), rows: 0 })
     }
 
-    /// Makes sure that events can be counted, each by what it is in its customer's history, where per bank stands what it adds.
-    pub(crate) fn expect_events(&mut self, lanes: &[Vec<Lanes>]) {
-        for number in 0..EVENTS {
-            self.events[number] = self.class(lanes, number);
-        }
-    }
-
-    /// Makes sure that so many rows can be counted, and those of kinds that were met since. Returns whether there are not too many classes.
-    pub(crate) fn expect(&mut self, rows: usize, kinds: &Kinds<'_>) -> bool {
+    /// Makes sure that so many rows can be counted.
+    pub(crate) fn expect(&mut self, rows: usize, classes: &Classes) {
         self.rows += rows;
-        for number in self.kinds.len()..numbers(kinds.lanes()) {
-            let class = self.class(kinds.lanes(), number);
-            self.kinds.push(class);
-        }
-        self.classes.len() <= MOST_CLASSES
-    }
-
-    /// Where the times of the class begin that the number has in `lanes`.
-    fn class(&mut self, lanes: &[Vec<Lanes>], number: usize) -> u32 {
-        let Self { bits, times, lanes: known, classes, .. } = self;
-        let is_it = |class: &u32| known.iter().zip(lanes).all(|(known, lanes)| known[*class as usize] == lanes[number]);
-        let hash = hash(lanes, number);
-        if let Some(class) = classes.find(hash, is_it) {
-            return class << *bits;
-        }
-        // There are not more classes than events of a split.
-        let class = u32::try_from(classes.len()).unwrap_or(u32::MAX);
-        known.iter_mut().zip(lanes).for_each(|(known, lanes)| known.push(lanes[number]));
-        classes.insert_unique(hash, class, |class| self::hash(known, *class as usize));
-        times.resize(classes.len() << *bits, 0);
-        class << *bits
+        self.times.resize(classes.known.len() << self.bits, 0);
     }
 
     /// Counts events at positions.
-    pub(crate) fn add_events(&mut self, at: impl Iterator<Item = (u32, u8)>) {
+    pub(crate) fn add_events(&mut self, classes: &Classes, at: impl Iterator<Item = (u32, u8)>) {
         for (position, event) in at {
-            self.times[(self.events[usize::from(event)] | position) as usize] += 1;
+            self.count(position, classes.events[usize::from(event)]);
         }
     }
 
     /// Counts segments of kinds at positions.
-    pub(crate) fn add_kinds(&mut self, positions: &[u32], kinds: &[u32]) {
+    pub(crate) fn add_kinds(&mut self, classes: &Classes, positions: &[u32], kinds: &[u32]) {
         for (position, kind) in positions.iter().zip(kinds) {
-            self.times[(self.kinds[*kind as usize] | position) as usize] += 1;
+            self.count(*position, classes.kinds[*kind as usize]);
         }
+    }
+
+    #[inline]
+    fn count(&mut self, position: u32, class: u8) {
+        self.times[(u32::from(class) << self.bits | position) as usize] += 1;
     }
 
     /// How many rows have been counted.
@@ -100,20 +138,15 @@ impl Tally {
     }
 
     /// Tells, per position and bank, what all that came adds.
-    pub(crate) fn each(&self, mut add: impl FnMut(u32, usize, &Lanes)) {
+    pub(crate) fn each(&self, classes: &Classes, mut add: impl FnMut(u32, usize, &Lanes)) {
         for (class, times) in self.times.chunks_exact(1 << self.bits).enumerate() {
             for (position, times) in (0..).zip(times).filter(|(_, times)| **times > 0) {
-                for (bank, lanes) in self.lanes.iter().enumerate() {
+                for (bank, lanes) in classes.lanes.iter().enumerate() {
                     add(position, bank, &lanes[class].map(|lane| lane * times));
                 }
             }
         }
     }
-}
-
-/// How many numbers there are for which all banks have what is added.
-fn numbers(lanes: &[Vec<Lanes>]) -> usize {
-    lanes.first().map_or(0, Vec::len)
 }
 
 /// Spreads what is added for a number over 64 bits, the highest of which matter too.

@@ -9,14 +9,17 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Ahead<'a> {
     split: &'a Split,
+    /// Whether events are read one by one.
+    events: bool,
     texts: Vec<&'a TextColumn>,
     totals: Option<&'a Amounts>,
 }
 
 impl<'a> Ahead<'a> {
-    pub(crate) fn new(split: &'a Split, projection: &Projection) -> Self {
+    pub(crate) fn new(split: &'a Split, projection: &Projection, events: bool) -> Self {
         Self {
             split,
+            events,
             texts: projection.texts.iter().filter_map(|name| split.text(name)).collect(),
             totals: split.totals.as_deref().filter(|_| projection.totals),
         }
@@ -24,11 +27,13 @@ impl<'a> Ahead<'a> {
 
     /// Asks for what is read of consecutive customers.
     pub(crate) fn fetch(&self, customers: &Range<usize>) {
-        let Self { split, texts, totals } = self;
+        let Self { split, texts, totals, .. } = self;
         let events = split.runs.events_of(customers);
         fetch(split.runs.ends(customers));
         fetch(&split.histories.numbers()[customers.clone()]);
-        fetch(&split.histories.events()[events.clone()]);
+        if self.events {
+            fetch(&split.histories.events()[events.clone()]);
+        }
         fetch(&split.days[events.clone()]);
         for column in texts {
             let rows = if column.is_per_customer() { customers } else { &events };

@@ -31,7 +31,7 @@ pub(crate) struct Histories {
 
 /// The stages of a whole history in order, as a number: that which has them as its digits, of base six and counted from one, the first
 /// stage before the others. Histories of more events than have a number in 16 bits, which are few, have none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape(u16);
 
 /// The base of a shape's number.
@@ -93,7 +93,7 @@ impl Shape {
     }
 
     /// Events of such a history, as [`Histories::events`] has them.
-    pub(crate) fn history(self) -> Vec<u8> {
+    fn history(self) -> Vec<u8> {
         let mut events = self.stages();
         Histories::mark(&mut events);
         events

@@ -55,6 +55,11 @@ impl Split {
     pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
         self.texts.get(name)?.as_deref()
     }
+
+    /// A customer's events, as [`Histories::events`] has them.
+    pub(crate) fn history(&self, customer: usize) -> &[u8] {
+        &self.histories.events()[self.runs.events(customer)]
+    }
 }
 
 /// Stands for null in a column of whole numbers; no amount and no point in time that the tables accept is this far out.

@@ -63,13 +63,13 @@ pub(super) fn customers(tables: &Tables) -> Vec<Customer> {
 /// Section 1: "Events by (account, `eventId`), the whole event, even if its customer differs; inside one ingest the last
 /// row of the last input wins. Events without an id are added."
 fn last_of_each_id(rows: &[EventRow]) -> Vec<&EventRow> {
-    let same_id = |a: &EventRow, b: &EventRow| {
-        let id = a.event_id.as_deref().unwrap_or("");
-        !id.is_empty() && a.account == b.account && id == b.event_id.as_deref().unwrap_or("")
-    };
+    fn id(row: &EventRow) -> &str {
+        row.event_id.as_deref().unwrap_or("")
+    }
     let mut kept = Vec::new();
     for (index, row) in rows.iter().enumerate() {
-        if !rows[index + 1..].iter().any(|later| same_id(row, later)) {
+        let same_id = |later: &EventRow| row.account == later.account && id(row) == id(later);
+        if id(row).is_empty() || !rows[index + 1..].iter().any(same_id) {
             kept.push(row);
         }
     }

@@ -1,9 +1,11 @@
-//! Many customers in one part of a table: what is found once for all that have the same history, or the same cut out of one, is right for each.
+//! Many customers: what is found once for all that have the same history, or the same cut out of one, is right for each, in one part of a
+//! table and in many.
 
 use crate::ask::{dataset, json, run};
 use chrono::{Days, NaiveDate};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use trueup_core::Execution;
 use trueup_core::dictionary::{self, Kind};
 use trueup_testkit::oracle::{Cell, EventRow, Request, Tables, answer};
@@ -32,12 +34,12 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
     let mut events = Vec::new();
     for (number, history) in customers.iter().enumerate() {
         for (stage, offset, campaign) in history {
-            // Of every other customer all events have one campaign.
-            let campaign = if number % 2 == 0 { 0 } else { *campaign };
+            // Of every other customer all events have one campaign, and of all customers in some parts.
+            let campaign = if number % 2 == 0 || number / 100 % 2 == 0 { 0 } else { *campaign };
             let other = [("campaign", format!("{campaign}")), ("attributionChannel", format!("{}", number % 3))];
             events.push(EventRow {
                 account: "acme".to_owned(),
-                opportunity_id: format!("{number:04}"),
+                opportunity_id: format!("{number:05}"),
                 kind: STAGES[*stage].to_owned(),
                 date: Some(day(*offset)),
                 date_time: None,
@@ -56,14 +58,16 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
 /// A query's interval, dimensions and metrics.
 type Question<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
 
-/// Holds the answers of all customers in one part against those of the oracle, over days of which the first and the last are given.
+/// Holds the answers of all customers against those of the oracle, in parts of about so many rows that one thread reads, over days of
+/// which the first and the last are given.
 fn check(
     customers: &[Vec<(usize, u64, u64)>],
+    part_rows: &[usize],
     (first, last): (u64, u64),
     questions: &[Question<'_>],
 ) -> Result<(), TestCaseError> {
     let tables = tables(customers);
-    let dataset = dataset(&tables, 65_536);
+    let datasets: Vec<_> = part_rows.iter().map(|rows| dataset(&tables, *rows)).collect();
     for (interval, dimensions, metrics) in questions {
         let request = Request {
             fields: dimensions.iter().chain(*metrics).map(|name| (*name).to_owned()).collect(),
@@ -74,9 +78,12 @@ fn check(
             filters: Vec::new(),
             filter: Vec::new(),
         };
-        let found = run(&dataset, &request, Execution::default()).map(|table| json(&table));
         let expected = answer(&tables, &request).unwrap();
-        prop_assert_eq!(found.unwrap(), expected, "{} {:?} {:?}", interval, dimensions, metrics);
+        for (dataset, part_rows) in datasets.iter().zip(part_rows) {
+            let alone = Execution { threads: NonZeroUsize::new(1), ..Execution::default() };
+            let found = run(dataset, &request, alone).map(|table| json(&table)).unwrap();
+            prop_assert_eq!(found, &*expected, "{} {:?} {:?} {}", interval, dimensions, metrics, part_rows);
+        }
     }
     Ok(())
 }
@@ -103,7 +110,7 @@ proptest! {
             ("day", &["typeIsLast"]),
         ];
         let questions = [&*all, &FEW, &MANY].map(|metrics| groups.map(|(interval, dimensions)| (interval, dimensions, metrics)));
-        check(&customers, (first, last), &questions.concat())?;
+        check(&customers, &[65_536, 400], (first, last), &questions.concat())?;
     }
 
     #[test]
@@ -112,6 +119,21 @@ proptest! {
     ) {
         // More customers than are counted in one go, and behind them some whose histories have no shape.
         let same = vec![vec![(0, 0, 1), (1, 1, 1)]; 2_200];
-        check(&[same, long].concat(), (0, DAYS), &[("total", &["attributionChannel"], &MANY)])?;
+        check(&[same, long].concat(), &[65_536], (0, DAYS), &[("total", &["attributionChannel"], &MANY)])?;
     }
+}
+
+/// More histories without a shape than are remembered from one part to the next, in which some come again.
+#[test]
+fn what_is_forgotten_is_found_again() {
+    let history = |number: usize| {
+        let stages = (0..7).scan(number % 17_000, |rest, day| {
+            let stage = *rest % STAGES.len();
+            *rest /= STAGES.len();
+            Some((stage, day, 0))
+        });
+        stages.collect()
+    };
+    let customers: Vec<_> = (0..18_000).map(history).collect();
+    check(&customers, &[120_000], (0, DAYS), &[("total", &["attributionChannel"], &MANY)]).unwrap();
 }
