@@ -22,6 +22,13 @@ impl Interner {
         Self { hasher: hasher.clone(), codes: HashTable::new(), texts: Vec::new(), hashes: Vec::new() }
     }
 
+    /// Makes room for so many more texts.
+    fn reserve(&mut self, texts: usize) {
+        self.texts.reserve(texts);
+        self.hashes.reserve(texts);
+        self.codes.reserve(texts, |code| self.hashes[*code as usize]);
+    }
+
     /// The code of a text, given now if it is new.
     pub(crate) fn code(&mut self, text: &Arc<str>) -> u32 {
         let hash = self.hasher.hash_one(&**text);
@@ -90,6 +97,7 @@ impl Translation {
 
     /// Puts shared codes in place of codes of `texts`.
     pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &[Arc<str>], interner: &mut Interner) {
+        interner.reserve(codes.len().min(texts.len()));
         for code in codes {
             *code = self.code(*code, texts, interner);
         }

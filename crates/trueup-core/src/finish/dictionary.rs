@@ -21,15 +21,18 @@ impl Dictionary {
         let shared = shared_bytes(&texts);
         let heads = (0_u32..).zip(&texts).map(|(code, text)| head(&text.as_bytes()[shared..], code)).collect();
         let text = |head: u128| &texts[code(head) as usize];
-        let by_text =
-            |a: u128, b: u128| (a >> u32::BITS).cmp(&(b >> u32::BITS)).then_with(|| compare(text(a), text(b)));
-        let order = sort(heads, interrupt, by_text)?;
+        let mut order = sort(heads, interrupt, |a, b| a.cmp(&b))?;
+        let same = order.chunk_by_mut(|a, b| a >> u32::BITS == b >> u32::BITS);
+        for heads in same.filter(|heads| heads.len() > 1) {
+            heads.copy_from_slice(&sort(heads.to_vec(), interrupt, |a, b| compare(text(a), text(b)))?);
+        }
         let mut ranks = vec![0; texts.len()];
         (0_u32..).zip(&order).for_each(|(rank, head)| ranks[code(*head) as usize] = rank);
         // Each is moved: a clone would have to count on a place of memory that nobody has at hand.
         let mut texts: Vec<Option<Arc<str>>> = texts.into_iter().map(Some).collect();
         let sorted = each(&order, interrupt, |head| texts[code(head) as usize].take())?;
-        Ok(Self { sorted: sorted.into_iter().flatten().collect(), ranks })
+        // None is left out: each comes once.
+        Ok(Self { sorted: sorted.into_iter().map(Option::unwrap_or_default).collect(), ranks })
     }
 }
 
