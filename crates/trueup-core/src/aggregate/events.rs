@@ -212,10 +212,10 @@ impl<'a> Aggregation<'a> {
     /// Counts what segments count for that are of one group each.
     fn count_segments(&mut self, bound: &mut Bound<'_>) {
         let Self { chunk, kinds, buffers, merged, .. } = self;
-        let Buffers { slots, graded, .. } = buffers;
+        let Buffers { slots, graded, kept, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
         if let (Some(tally), Some(classes)) = (&mut bound.tally, kinds.classes()) {
-            return tally.add_kinds(classes, slots, &segments.kinds);
+            return tally.add_kinds(classes, slots, &segments.kinds, kept);
         }
         let state = &mut merged.state;
         state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
@@ -294,7 +294,7 @@ impl<'a> Aggregation<'a> {
             }));
         }
         match (&mut bound.tally, kinds.classes()) {
-            (Some(tally), Some(classes)) => tally.add_kinds(classes, states, &segments.kinds),
+            (Some(tally), Some(classes)) => tally.add_kinds(classes, states, &segments.kinds, kept),
             _ => state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied())),
         }
     }
@@ -319,8 +319,10 @@ impl<'a> Aggregation<'a> {
             merged.state.count(&statuses.lanes, slots.iter().copied().zip(state_codes.iter().copied()));
         }
         if let Some(totals) = split.totals.as_deref() {
-            // Few earn: they are found first.
-            select(kept, segments.kinds.iter().map(|kind| kinds.earns(*kind)));
+            // Few earn: they are found first, by a tally as it counts.
+            if bound.tally.is_none() {
+                select(kept, segments.kinds.iter().map(|kind| kinds.earns(*kind)));
+            }
             let histories = split.histories.events();
             for segment in kept.iter().map(|segment| *segment as usize) {
                 let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));

@@ -30,7 +30,7 @@ pub(crate) struct Kinds<'a> {
     met: Box<[Met; NUMBERS]>,
     /// By [place](Met::place), the kinds of cuts out of histories that have a shape; 0 if it was not met yet.
     parts: Vec<u32>,
-    /// By their events, the kinds of cuts out of the other histories that no cancellation follows, and of those that one does.
+    /// By their events, the kinds of cuts out of the other histories, and of those with a booking that a cancellation follows.
     others: [HashMap<Box<[u8]>, u32>; 2],
 }
 
@@ -117,9 +117,10 @@ impl<'a> Kinds<'a> {
             kinds.push(lanes);
         }
         cuts.push(cut);
-        earns.push(context.layout.revenues[usize::from(cut.state)].is_some());
+        let may_earn = context.layout.revenues[usize::from(cut.state)].is_some();
+        earns.push(may_earn);
         if let Some(classes) = classes {
-            classes.push(lanes);
+            classes.push(lanes, may_earn);
         }
         // There are fewer than events in a split, and what was known before it.
         u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX)
@@ -212,7 +213,8 @@ impl<'a> Kinds<'a> {
     fn meet_without_shape(&mut self, split: &Split, customer: usize, before: u32, rows: u32) -> u32 {
         let history = split.history(customer);
         let (events, rest) = history[before as usize..].split_at(rows as usize);
-        let is_canceled = rest.iter().any(|event| Histories::stage(*event) == stage::CANCELED);
+        let has = |events: &[u8], stage| events.iter().any(|event| Histories::stage(*event) == stage);
+        let is_canceled = has(events, stage::BOOKED) && has(rest, stage::CANCELED);
         if let Some(kind) = self.others[usize::from(is_canceled)].get(events) {
             return *kind;
         }

@@ -1,6 +1,7 @@
 //! How often each thing that is counted comes at each position of a split: few are different, and are added to their slots in the end.
 
 use super::Context;
+use super::segments::select;
 use super::state::Lanes;
 use super::units::Grain;
 use crate::dictionary::Measure;
@@ -15,14 +16,19 @@ pub(crate) struct Classes {
     known: HashTable<u8>,
     /// By what an event is in its customer's history, its class, where events are counted one by one.
     events: [u8; EVENTS],
-    /// By kind of segments, likewise.
+    /// By kind of segments, likewise, and whether they [earn](EARNS).
     kinds: Vec<u8>,
+    /// Whether any kind does.
+    earns: bool,
     /// Whether more than [`MOST_CLASSES`] were met: what was met since is of none.
     is_full: bool,
 }
 
 /// There are so many classes at most.
 const MOST_CLASSES: usize = 32;
+
+/// Beside a class, that segments of a kind may have a revenue that is asked for.
+const EARNS: u8 = 1 << 7;
 
 /// What an event can be in its customer's history.
 const EVENTS: usize = 1 << u8::BITS;
@@ -51,6 +57,7 @@ impl Classes {
             known: HashTable::new(),
             events: [0; EVENTS],
             kinds: Vec::new(),
+            earns: false,
             is_full: false,
         };
         if grain == Grain::Row {
@@ -62,9 +69,10 @@ impl Classes {
     }
 
     /// Finds the class of the next kind; `lanes` has per bank, by kind, what it adds.
-    pub(crate) fn push(&mut self, lanes: &[Vec<Lanes>]) {
+    pub(crate) fn push(&mut self, lanes: &[Vec<Lanes>], earns: bool) {
         let class = self.class(lanes, self.kinds.len());
-        self.kinds.push(class);
+        self.kinds.push(class | if earns { EARNS } else { 0 });
+        self.earns |= earns;
     }
 
     /// Whether too much is different.
@@ -120,10 +128,18 @@ impl Tally {
         }
     }
 
-    /// Counts segments of kinds at positions.
-    pub(crate) fn add_kinds(&mut self, classes: &Classes, positions: &[u32], kinds: &[u32]) {
-        for (position, kind) in positions.iter().zip(kinds) {
-            self.count(*position, classes.kinds[*kind as usize]);
+    /// Counts segments of kinds at positions, and writes the places of those that may have a revenue to `earning`.
+    pub(crate) fn add_kinds(&mut self, classes: &Classes, positions: &[u32], kinds: &[u32], earning: &mut Vec<u32>) {
+        let counted = positions.iter().zip(kinds).map(|(position, kind)| {
+            let class = classes.kinds[*kind as usize];
+            self.count(*position, class & !EARNS);
+            class & EARNS != 0
+        });
+        if classes.earns {
+            select(earning, counted);
+        } else {
+            earning.clear();
+            counted.for_each(drop);
         }
     }
 
