@@ -11,6 +11,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+use std::cell::RefCell;
+use zstd::bulk::Compressor;
 
 /// Longer texts are no bounds in statistics.
 const LONGEST_BOUND: usize = 64;
@@ -136,10 +138,19 @@ impl Packing {
     fn pack(self, page: Vec<u8>) -> Result<(Vec<u8>, usize), ParquetError> {
         let packed = match self {
             Self::Fast => lz4_flex::block::compress(&page),
-            Self::Well => zstd::bulk::compress(&page, 1)?,
+            Self::Well => compress_well(&page)?,
         };
         Ok((packed, page.len()))
     }
+}
+
+fn compress_well(page: &[u8]) -> std::io::Result<Vec<u8>> {
+    // To make a compressor takes as long as to compress a small page.
+    thread_local!(static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) });
+    COMPRESSOR.with_borrow_mut(|compressor| match compressor {
+        Some(compressor) => compressor.compress(page),
+        None => compressor.insert(Compressor::new(1)?).compress(page),
+    })
 }
 
 fn push_length(length: usize, page: &mut Vec<u8>) {

@@ -170,10 +170,12 @@ impl Gathered {
         let schema = stored_event_schema(self.columns.iter().map(String::as_str));
         let mut pass = Pass::new(EventWriter::new(draft, layout, &schema, &known), &known, self.memory);
         let parts = in_parts(&self.sizes, &known);
-        match self.spill {
-            Some(spill) => pass.spilled(&spill, &parts)?,
-            None => pass.held(&self.batches, &parts)?,
-        }
-        pass.finish()
+        let Some(spill) = self.spill else {
+            pass.held(&self.batches, &parts)?;
+            return pass.finish();
+        };
+        pass.spilled(&spill, &parts)?;
+        // Removing it takes long enough to be done beside what is yet to be written.
+        rayon::join(|| pass.finish(), || drop(spill)).0
     }
 }
