@@ -49,7 +49,7 @@ impl Shape {
     /// No shape.
     const NONE: Self = Self(0);
     /// How many shapes there are, none included.
-    pub(crate) const COUNT: usize = {
+    const COUNT: usize = {
         let (mut count, mut of_length, mut length) = (1, 1, 0);
         while length < Self::EVENTS {
             of_length *= stage::COUNT;
@@ -70,13 +70,13 @@ impl Shape {
     }
 
     /// Whether it is one.
-    pub(crate) fn is_some(self) -> bool {
+    fn is_some(self) -> bool {
         self != Self::NONE
     }
 
     /// Where it stands among all.
     #[inline]
-    pub(crate) fn number(self) -> usize {
+    fn number(self) -> usize {
         usize::from(self.0)
     }
 
