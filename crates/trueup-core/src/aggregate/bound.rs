@@ -10,7 +10,6 @@ use super::slots::Slots;
 use super::state::{Lanes, by_bank};
 use super::tally::Tally;
 use super::units::Grain;
-use crate::dictionary::Measure;
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
 use crate::scan::{Histories, Split, TextColumn, stage};
 use std::ops::Range;
@@ -73,20 +72,13 @@ impl<'a> Bound<'a> {
         let of = |is_per_segment| if is_per_segment { Grain::Segment } else { Grain::Row };
         let filter_grain = of(condition.iter().flat_map(Condition::leaves).all(BoundTest::is_per_segment));
         let grain = of(filter_grain == Grain::Segment && coders.iter().all(Coder::is_per_segment));
-        let graded = [
-            Measure::GradedConversions,
-            Measure::BookedConversions,
-            Measure::BookableUnbookedConversions,
-            Measure::UnbookableConversions,
-        ];
-        let grades = split.text(LABEL_COLUMN).filter(|_| graded.into_iter().any(|measure| layout.has(measure)));
+        let grades = split.text(LABEL_COLUMN).filter(|_| layout.needs_grades());
         let grades = grades.map(|column| Grades {
             column,
             lanes: by_bank(layout, column.dictionary().iter().map(|label| grade(label))),
             accounts: context.graded(split.runs.account_keys()),
         });
-        let matched = [Measure::MatchedCustomers, Measure::UnmatchedCustomers];
-        let statuses = matched.into_iter().any(|measure| layout.has(measure)).then(|| split.text(STATUS_COLUMN));
+        let statuses = layout.needs_statuses().then(|| split.text(STATUS_COLUMN));
         let statuses = statuses.map(|column| {
             let texts = column.map_or(&[][..], |column| &column.dictionary()[1..]);
             let facts = texts.iter().map(|status| matches(status));

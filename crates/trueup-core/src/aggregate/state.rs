@@ -58,6 +58,22 @@ impl MeasureLayout {
         self.counts.contains(&measure) || self.money.contains(&measure)
     }
 
+    /// Whether any count hangs on the grades of conversions.
+    pub(crate) fn needs_grades(&self) -> bool {
+        let graded = [
+            Measure::GradedConversions,
+            Measure::BookedConversions,
+            Measure::BookableUnbookedConversions,
+            Measure::UnbookableConversions,
+        ];
+        graded.into_iter().any(|measure| self.has(measure))
+    }
+
+    /// Whether any count hangs on the statuses of customers.
+    pub(crate) fn needs_statuses(&self) -> bool {
+        self.has(Measure::MatchedCustomers) || self.has(Measure::UnmatchedCustomers)
+    }
+
     /// Whether anything is gathered that hangs on the states of customers.
     pub(crate) fn needs_states(&self) -> bool {
         let of_state = |measure: &Measure| matches!(measure.kind(), MeasureKind::StateRows | MeasureKind::StateMoney);

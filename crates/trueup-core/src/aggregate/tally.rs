@@ -37,17 +37,10 @@ impl Classes {
     /// Classes for what a query counts, if it gathers nothing but counts and revenues, where such units are grouped.
     pub(crate) fn new(context: &Context<'_>, grain: Grain) -> Option<Self> {
         let layout = &context.layout;
-        let more = [
-            Measure::GradedConversions,
-            Measure::BookedConversions,
-            Measure::BookableUnbookedConversions,
-            Measure::UnbookableConversions,
-            Measure::MatchedCustomers,
-            Measure::UnmatchedCustomers,
-            Measure::Total,
-        ];
         let is_more = layout.agents
-            || more.into_iter().any(|measure| layout.has(measure))
+            || layout.needs_grades()
+            || layout.needs_statuses()
+            || layout.has(Measure::Total)
             || grain == Grain::Row && layout.has(Measure::Opportunities);
         if is_more || layout.banks() == 0 {
             return None;
