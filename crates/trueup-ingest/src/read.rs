@@ -48,43 +48,57 @@ impl Reading<'_> {
         table: Table,
         make_rules: &MakeRules<'_>,
         counts: &mut Counts,
-        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+        take: &mut (dyn FnMut(RecordBatch) -> Result<(), IngestError> + Send),
     ) -> Result<(), IngestError> {
         let mut source = Source::open(input, self.chunking)?;
         if let Some(schema) = source.schema() {
             let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(&input.shown))?;
             self.warn_ignored(input, &rules.ignored());
         }
+        let progress = self.progress;
+        let check = |part: Part| {
+            let bytes = part.bytes();
+            let checked = check(part, table, make_rules);
+            progress.advance(bytes);
+            checked
+        };
+        let mut checked: Vec<CheckedPart> = Vec::new();
         loop {
             let (parts, end) = self.next_parts(&mut source);
-            let progress = self.progress;
-            let checked: Vec<_> = parts
-                .into_par_iter()
-                .map(|part| {
-                    let bytes = part.bytes();
-                    let checked = check(part, table, make_rules);
-                    progress.advance(bytes);
-                    checked
-                })
-                .collect();
-            for part in checked {
-                let (pieces, ignored) = part.map_err(|fault| fault.of(input))?;
-                self.warn_ignored(input, &ignored);
-                for piece in pieces {
-                    self.judge(input, piece.faults, counts)?;
-                    if let Some(fault) = piece.broken {
-                        return Err(fault.of(&input.shown));
-                    }
-                    counts.taken += u64::try_from(piece.batch.num_rows()).unwrap_or(0);
-                    take(piece.batch)?;
-                }
+            // What was checked before is taken meanwhile, which may spill rows and leave threads idle.
+            let (next, taken) = rayon::join(
+                || parts.into_par_iter().map(check).collect(),
+                || checked.into_iter().try_for_each(|part| self.take_part(input, part, counts, take)),
+            );
+            taken?;
+            checked = next;
+            if let End::More = end {
+                continue;
             }
-            match end {
-                End::More => {}
-                End::Done => return Ok(()),
-                End::Broken(error) => return Err(error),
-            }
+            checked.into_iter().try_for_each(|part| self.take_part(input, part, counts, take))?;
+            return if let End::Broken(error) = end { Err(error) } else { Ok(()) };
         }
+    }
+
+    /// Hands on the rows of a part.
+    fn take_part(
+        &mut self,
+        input: &Input,
+        part: CheckedPart,
+        counts: &mut Counts,
+        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        let (pieces, ignored) = part.map_err(|fault| fault.of(input))?;
+        self.warn_ignored(input, &ignored);
+        for piece in pieces {
+            self.judge(input, piece.faults, counts)?;
+            if let Some(fault) = piece.broken {
+                return Err(fault.of(&input.shown));
+            }
+            counts.taken += u64::try_from(piece.batch.num_rows()).unwrap_or(0);
+            take(piece.batch)?;
+        }
+        Ok(())
     }
 
     /// Parts enough to keep every thread busy, as far as they fit in memory, and whether there are more. What stands before a
@@ -156,7 +170,10 @@ impl PartFault {
     }
 }
 
-fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> Result<(Vec<Checked>, Vec<Ignored>), PartFault> {
+/// The pieces of a part, and the columns of it that are not stored.
+type CheckedPart = Result<(Vec<Checked>, Vec<Ignored>), PartFault>;
+
+fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> CheckedPart {
     let pieces = part.decode(table).map_err(PartFault::Input)?;
     let mut ignored = Vec::new();
     let mut checked = Vec::with_capacity(pieces.len());

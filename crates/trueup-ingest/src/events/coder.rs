@@ -14,6 +14,9 @@ const MOSTLY_DISTINCT: usize = 2;
 /// One with more than one in so many is large enough to be worth compressing well.
 const MANY_DISTINCT: usize = 20;
 
+/// Rows that are coded at once: few enough for their codes to stay in the nearest cache.
+const AT_ONCE: usize = 1 << 10;
+
 /// Gives the texts of a row group codes of its own, in the order of their first rows.
 pub(super) struct Coder<'a> {
     own: OwnCodes<'a>,
@@ -47,8 +50,16 @@ impl<'a> Coder<'a> {
     }
 
     /// Adds rows with codes of the ingest; 0 is null.
-    pub(super) fn extend(&mut self, given: impl Iterator<Item = u32>) {
-        let given: Vec<u32> = given.collect();
+    pub(super) fn extend(&mut self, order: &[u32], given: impl Fn(u32) -> u32) {
+        let mut codes = [0; AT_ONCE];
+        for order in order.chunks(AT_ONCE) {
+            let codes = &mut codes[..order.len()];
+            codes.iter_mut().zip(order).for_each(|(code, row)| *code = given(*row));
+            self.extend_from(codes);
+        }
+    }
+
+    fn extend_from(&mut self, given: &[u32]) {
         let Self { own, codes, filled, rows } = self;
         if filled.is_empty() && !given.contains(&0) {
             codes.extend(given.iter().map(|code| own.of(*code)));
@@ -63,8 +74,8 @@ impl<'a> Coder<'a> {
         let mut end = codes.len();
         codes.resize(end + given.len(), 0);
         for code in given {
-            codes[end] = own.of(code);
-            end += usize::from(code != 0);
+            codes[end] = own.of(*code);
+            end += usize::from(*code != 0);
         }
         codes.truncate(end);
     }
@@ -139,8 +150,8 @@ mod tests {
     fn texts_have_codes_in_the_order_of_their_first_rows_and_nulls_have_none() {
         let texts = ["", "a", "b"].map(Box::from);
         let mut coder = Coder::new(&texts, 6);
-        coder.extend([2, 1].into_iter());
-        coder.extend([0, 1, 0].into_iter());
+        coder.extend_from(&[2, 1]);
+        coder.extend_from(&[0, 1, 0]);
         coder.push_text("c");
         let CodedTexts { texts, codes, filled } = coder.finish();
         assert_eq!((texts, codes, filled), (vec!["b", "a", "c"], vec![0, 1, 1, 2], vec![1, 1, 0, 1, 0, 1]));

@@ -159,9 +159,13 @@ fn of_rows<T: Copy + Default>(keys: &Int32Array, of_key: &[T], empty: T) -> Vec<
     // A key that is not null is that of a text.
     let value = |key: i32| usize::try_from(key).ok().and_then(|key| of_key.get(key)).copied().unwrap_or_default();
     let mut values: Vec<T> = keys.values().iter().map(|key| value(*key)).collect();
-    if let Some(filled) = keys.nulls() {
-        let rows = values.iter_mut().zip(filled);
-        rows.for_each(|(value, filled)| *value = if filled { *value } else { empty });
+    if let Some(nulls) = keys.nulls() {
+        let mut end = 0;
+        for (start, next) in nulls.valid_slices() {
+            values[end..start].fill(empty);
+            end = next;
+        }
+        values[end..].fill(empty);
     }
     values
 }

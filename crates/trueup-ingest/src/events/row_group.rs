@@ -131,7 +131,7 @@ impl RowGroup {
     fn coded<'a>(&self, texts: &'a [Box<str>], code: impl Fn(&Coded, usize) -> u32) -> CodedTexts<'a> {
         let mut coder = Coder::new(texts, self.rows);
         for (rows, order) in self.rows() {
-            coder.extend(order.iter().map(|row| code(rows, *row as usize)));
+            coder.extend(order, |row| code(rows, row as usize));
         }
         coder.finish()
     }
@@ -140,14 +140,14 @@ impl RowGroup {
         let mut coder = Coder::new(known.texts(name), self.rows);
         for (rows, order) in self.rows() {
             match rows.dimension(name) {
-                Some(Dimension::Byte(codes)) => coder.extend(taken(codes, order)),
-                Some(Dimension::Short(codes)) => coder.extend(taken(codes, order)),
-                Some(Dimension::Word(codes)) => coder.extend(taken(codes, order)),
+                Some(Dimension::Byte(codes)) => coder.extend(order, of_row(codes)),
+                Some(Dimension::Short(codes)) => coder.extend(order, of_row(codes)),
+                Some(Dimension::Word(codes)) => coder.extend(order, of_row(codes)),
                 Some(Dimension::Plain(texts)) => order.iter().for_each(|row| match texts.is_valid(*row as usize) {
                     true => coder.push_text(texts.value(*row as usize)),
-                    false => coder.extend(std::iter::once(0)),
+                    false => coder.extend(&[*row], |_| 0),
                 }),
-                None => coder.extend(order.iter().map(|_| 0)),
+                None => coder.extend(order, |_| 0),
             }
         }
         coder.finish()
@@ -167,13 +167,10 @@ impl RowGroup {
     }
 }
 
-/// The codes of some rows, in that order.
-fn taken<P: ArrowPrimitiveType<Native: Into<u32>>>(
-    codes: &PrimitiveArray<P>,
-    order: &[u32],
-) -> impl Iterator<Item = u32> {
+/// The code of a row.
+fn of_row<P: ArrowPrimitiveType<Native: Into<u32>>>(codes: &PrimitiveArray<P>) -> impl Fn(u32) -> u32 {
     let codes = codes.values().as_ref();
-    order.iter().map(|row| codes[*row as usize].into())
+    |row| codes[row as usize].into()
 }
 
 /// The names of stages by code, behind the text that stands for null.
