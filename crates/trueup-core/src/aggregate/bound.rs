@@ -4,12 +4,12 @@ use super::Context;
 use super::coder::Coder;
 use super::facts::{grade, matches};
 use super::interner::Translation;
-use super::mask::BoundTest;
+use super::mask::{BoundTest, Truth};
 use super::merge::Merged;
 use super::slots::Slots;
 use super::state::{Lanes, by_bank};
 use super::tally::Tally;
-use super::units::Grain;
+use super::units::{Grain, Units};
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
 use crate::scan::{Histories, Split, TextColumn, stage};
 use std::ops::Range;
@@ -17,9 +17,9 @@ use std::ops::Range;
 /// A query, bound to the columns of a split.
 pub(crate) struct Bound<'a> {
     pub(crate) split: &'a Split,
-    /// What is grouped.
+    /// What is grouped: rows or segments.
     pub(crate) grain: Grain,
-    /// What the filter is held against: where segments are not grouped whole, they may still pass or fail so.
+    /// What the filter is held against: where segments are not grouped whole, they and their customers may still pass or fail so.
     pub(crate) filter_grain: Grain,
     pub(crate) coders: Vec<Coder<'a>>,
     pub(crate) translations: Vec<Translation>,
@@ -69,9 +69,9 @@ impl<'a> Bound<'a> {
         let coders: Vec<_> = dimensions.map(|dimension| Coder::new(context, split, dimension)).collect();
         let condition = context.condition.as_ref();
         let condition = condition.map(|condition| condition.map(&mut |test| BoundTest::new(context, split, test)));
-        let of = |is_per_segment| if is_per_segment { Grain::Segment } else { Grain::Row };
-        let filter_grain = of(condition.iter().flat_map(Condition::leaves).all(BoundTest::is_per_segment));
-        let grain = of(filter_grain == Grain::Segment && coders.iter().all(Coder::is_per_segment));
+        let tests = condition.iter().flat_map(Condition::leaves);
+        let filter_grain = tests.map(BoundTest::grain).min().unwrap_or(Grain::Customer);
+        let grain = coders.iter().map(Coder::grain).fold(filter_grain.min(Grain::Segment), Grain::min);
         let grades = split.text(LABEL_COLUMN).filter(|_| layout.needs_grades());
         let grades = grades.map(|column| Grades {
             column,
@@ -107,6 +107,13 @@ impl<'a> Bound<'a> {
 }
 
 impl Bound<'_> {
+    /// Holds the filter, if there is one, against units.
+    pub(crate) fn truths(&mut self, units: &Units<'_>) -> Option<Vec<Truth>> {
+        let (split, mut codes) = (self.split, Vec::new());
+        let mut test = |test: &mut BoundTest<'_>, truths: &mut Vec<Truth>| test.fill(split, units, &mut codes, truths);
+        Some(self.condition.as_mut()?.evaluate(units.len(), &mut test))
+    }
+
     /// The slot at a position; where too many are possible, positions are slots.
     #[inline]
     pub(crate) fn slot(&mut self, position: u32, merged: &mut Merged) -> u32 {
@@ -135,8 +142,13 @@ impl Agents<'_> {
 }
 
 impl Grades<'_> {
-    /// Appends the slot and the code of the grade of each conversion among some of a customer's events, which are of one group, if its account's
-    /// conversions are graded.
+    /// Whether a grade is that of a customer, rather than of an event.
+    pub(crate) const fn are_per_customer(&self) -> bool {
+        self.column.is_per_customer()
+    }
+
+    /// Appends the slot and the code of the grade of each conversion among some events, which are of one group and one account, if
+    /// conversions of that are graded. They are of one customer where grades [are](Self::are_per_customer).
     #[inline]
     pub(crate) fn gather(
         &self,
@@ -146,10 +158,16 @@ impl Grades<'_> {
         events: Range<usize>,
         graded: &mut Vec<(u32, u32)>,
     ) {
-        if self.accounts[split.runs.accounts().get(customer) as usize] {
-            let histories = split.histories.events();
-            let conversions = events.filter(|event| Histories::stage(histories[*event]) == stage::LEAD_ORIGINATED);
-            graded.extend(conversions.map(|event| (slot, self.column.code(customer, event))));
+        if !self.accounts[split.runs.accounts().get(customer) as usize] {
+            return;
         }
+        let mut found = graded.len();
+        graded.resize(found + events.len(), (0, 0));
+        for (event, history) in events.clone().zip(&split.histories.events()[events]) {
+            // What is no conversion is overwritten by what comes next: which events are is as good as random.
+            graded[found] = (slot, self.column.code(customer, event));
+            found += usize::from(Histories::stage(*history) == stage::LEAD_ORIGINATED);
+        }
+        graded.truncate(found);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::calendar::DayTable;
-use super::units::Units;
+use super::units::{Grain, Units};
 use crate::Day;
 use crate::dictionary::Computed;
 use crate::model::{Stage, format_date_time};
@@ -128,12 +128,14 @@ impl<'a> Coder<'a> {
         }
     }
 
-    /// Whether all rows of a segment have the same value.
-    pub(crate) fn is_per_segment(&self) -> bool {
+    /// Of what all rows have the same value.
+    pub(crate) fn grain(&self) -> Grain {
         match &self.values {
-            Values::Empty | Values::Account | Values::State | Values::OpportunityBooked | Values::FirstDay(..) => true,
-            Values::Text(column) | Values::Graded(column, _) => column.is_per_customer(),
-            Values::Day(..) | Values::Stage | Values::IsLast | Values::DateTime(_) => false,
+            Values::Empty | Values::Account | Values::OpportunityBooked | Values::FirstDay(..) => Grain::Customer,
+            Values::Text(column) | Values::Graded(column, _) if column.is_per_customer() => Grain::Customer,
+            Values::State => Grain::Segment,
+            Values::Text(_) | Values::Graded(..) => Grain::Row,
+            Values::Day(..) | Values::Stage | Values::IsLast | Values::DateTime(_) => Grain::Row,
         }
     }
 

@@ -1,12 +1,13 @@
 //! Events to state per group, split after split.
 
 use super::Context;
-use super::bound::Bound;
+use super::bound::{Bound, Grades};
 use super::facts::state_fact;
 use super::kinds::Kinds;
 use super::mask::Truth;
 use super::merge::Merged;
-use super::segments::{Chunk, Rows, select};
+use super::segments::{Chunk, Rows, Segments, select};
+use super::stretches::{self, Stretch};
 use super::tally::{Classes, Tally};
 use super::units::{Grain, Units};
 use crate::dictionary::Measure;
@@ -52,6 +53,7 @@ struct Buffers {
     slots: Vec<u32>,
     /// Slots, and numbers of what is added there.
     graded: Vec<(u32, u32)>,
+    stretches: Vec<Stretch>,
     /// Per segment, where rows are grouped one by one, the slot of its state row.
     states: Vec<u32>,
     /// Per segment, the event in the split that is its state row, and the code of that in a column.
@@ -88,6 +90,7 @@ impl<'a> Aggregation<'a> {
             return Ok(());
         }
         let mut bound = Bound::new(context, split, customers);
+        let passing = self.passing(&mut bound, blocks.clone());
         let are_read = bound.grain == Grain::Row || bound.grades.is_some() || context.plan.sub_ranges.len() > 1;
         let ahead = Ahead::new(split, &context.plan.projection, are_read);
         let mut coming = blocks.clone();
@@ -98,7 +101,7 @@ impl<'a> Aggregation<'a> {
         self.chunk.segments.reserve(customers.min(CHUNK + BLOCK_EVENTS));
         for block in blocks {
             coming.by_ref().take(1).for_each(|block| ahead.fetch(&block.customers));
-            self.chunk.push(split, block, &context.calendar, &mut self.kinds);
+            self.chunk.push(split, block, &context.calendar, passing.as_deref(), &mut self.kinds);
             if self.chunk.segments.len() >= CHUNK {
                 interrupt.check()?;
                 self.add_chunk(&mut bound);
@@ -135,8 +138,8 @@ impl<'a> Aggregation<'a> {
             self.filter(bound);
         }
         let rows = match bound.grain {
-            Grain::Segment => self.chunk.segments.lengths.iter().map(|length| *length as usize).sum(),
             Grain::Row => self.rows.events.len(),
+            _ => self.chunk.segments.lengths.iter().map(|length| *length as usize).sum(),
         };
         self.merged.rows += rows as u64;
         if self.kinds.classes().is_some_and(Classes::is_full) {
@@ -148,8 +151,8 @@ impl<'a> Aggregation<'a> {
         }
         self.group(bound);
         match bound.grain {
-            Grain::Segment => self.count_segments(bound),
             Grain::Row => self.count_rows(bound),
+            _ => self.count_segments(bound),
         }
         if self.context.needs_states {
             self.count_states(bound);
@@ -160,18 +163,29 @@ impl<'a> Aggregation<'a> {
 
     /// Drops the units that do not pass the filter.
     fn filter(&mut self, bound: &mut Bound<'_>) {
-        let Some(condition) = &mut bound.condition else { return };
         let Self { chunk, rows, kinds, buffers, .. } = self;
         let units = Units::new(bound.filter_grain, &chunk.segments, rows, kinds);
-        let (split, mut codes) = (bound.split, Vec::new());
-        let truths = condition
-            .evaluate(units.len(), &mut |test, truths: &mut Vec<Truth>| test.fill(split, &units, &mut codes, truths));
+        let Some(truths) = bound.truths(&units) else { return };
         let kept = &mut buffers.kept;
         select(kept, truths.iter().map(|truth| *truth == Truth::True));
         match bound.filter_grain {
             Grain::Row => rows.retain(kept),
-            Grain::Segment => chunk.segments.retain(kept),
+            _ => chunk.segments.retain(kept),
         }
+    }
+
+    /// By customer of the split, whether it is in one of the blocks and passes the filter; `None` if that is not known of whole customers.
+    fn passing<'b>(&self, bound: &mut Bound<'_>, blocks: impl Iterator<Item = &'b Block>) -> Option<Vec<bool>> {
+        if bound.condition.is_none() || bound.filter_grain != Grain::Customer {
+            return None;
+        }
+        let customers = Segments::of_customers(bound.split, blocks);
+        let truths = bound.truths(&Units::new(bound.filter_grain, &customers, &self.rows, &self.kinds))?;
+        let mut passing = vec![false; bound.split.runs.len()];
+        for (customer, truth) in customers.customers.iter().zip(truths) {
+            passing[*customer as usize] = truth == Truth::True;
+        }
+        Some(passing)
     }
 
     /// Finds the slot of each unit.
@@ -212,24 +226,27 @@ impl<'a> Aggregation<'a> {
     /// Counts what segments count for that are of one group each.
     fn count_segments(&mut self, bound: &mut Bound<'_>) {
         let Self { chunk, kinds, buffers, merged, .. } = self;
-        let Buffers { slots, graded, kept, .. } = buffers;
+        let Buffers { slots, graded, kept, stretches, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
         if let (Some(tally), Some(classes)) = (&mut bound.tally, kinds.classes()) {
             return tally.add_kinds(classes, slots, &segments.kinds, kept);
         }
         let state = &mut merged.state;
         state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
+        if bound.grades.is_none() && self.total_place.is_none() {
+            return;
+        }
+        let are_apart = bound.grades.as_ref().is_some_and(Grades::are_per_customer);
+        stretches::find(segments, slots, bound.split.runs.accounts(), are_apart, stretches);
         if let Some(grades) = &bound.grades {
             graded.clear();
-            for (segment, slot) in slots.iter().enumerate() {
-                let customer = segments.customers[segment] as usize;
-                grades.gather(bound.split, *slot, customer, segments.rows(segment), graded);
+            for Stretch { slot, customer, events } in &*stretches {
+                grades.gather(bound.split, *slot, *customer as usize, events.clone(), graded);
             }
             state.count(&grades.lanes, graded.iter().copied());
         }
         if let (Some(place), Some(totals)) = (self.total_place, &bound.split.totals) {
-            let sums = (0..slots.len()).map(|segment| totals.sum(segments.rows(segment)));
-            state.add_each(place, slots.iter().copied().zip(sums));
+            state.add_each(place, stretches.iter().map(|stretch| (stretch.slot, totals.sum(stretch.events.clone()))));
         }
     }
 

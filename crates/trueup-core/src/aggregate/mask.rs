@@ -4,7 +4,7 @@ use super::Context;
 use super::amount_test::AmountTest;
 use super::coder::Coder;
 use super::condition::FieldTest;
-use super::units::Units;
+use super::units::{Grain, Units};
 use crate::plan::Condition;
 use crate::query::TextTest;
 use crate::scan::Split;
@@ -118,11 +118,11 @@ impl<'a> BoundTest<'a> {
         }
     }
 
-    /// Whether all rows of a segment have the same truth.
-    pub(crate) fn is_per_segment(&self) -> bool {
+    /// Of what all rows have the same truth.
+    pub(crate) fn grain(&self) -> Grain {
         match self {
-            Self::Dimension(coder, _) => coder.is_per_segment(),
-            Self::Total(_) => false,
+            Self::Dimension(coder, _) => coder.grain(),
+            Self::Total(_) => Grain::Row,
         }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! A split, to which `bound` binds the query, is read in chunks of whole customers. `segments` cuts them by sub-range; `kinds` are the few ways
 //! in which they are cut, and what each counts for, by the `facts` of its rows and by how it ends (`cuts`). `coder` turns dimensions to
-//! codes, `mask` holds the filter (of amounts an `amount_test`) against rows or, where they do not differ inside a segment, against segments
-//! (`units`), `interner` makes the codes of splits ones that all share, `groups` numbers the combinations, which `slots` remembers by the codes
-//! of the split, `state` adds up, and `tally` counts for it where little is different; `merge` joins what several threads have gathered.
+//! codes, `mask` holds the filter (of amounts an `amount_test`) against rows or, where they do not differ inside a segment or a customer,
+//! against those (`units`), `interner` makes the codes of splits ones that all share, `groups` numbers the combinations, which `slots`
+//! remembers by the codes of the split, `state` adds up (`stretches` of events at once), and `tally` counts for it where little is different;
+//! `merge` joins what several threads have gathered.
 
 mod amount_test;
 mod bound;
@@ -23,6 +24,7 @@ mod segments;
 mod slots;
 mod spend;
 mod state;
+mod stretches;
 mod tally;
 mod units;
 

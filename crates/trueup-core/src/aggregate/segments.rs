@@ -74,8 +74,48 @@ struct Cursor {
 }
 
 impl Found {
-    /// Finds the segments of events.
-    fn cut(&mut self, cursor: &mut Cursor, split: &Split, events: Range<usize>, calendar: &Calendar) {
+    /// Finds the customers of a block that lie in one sub-range, and those of which some events do; of those that pass. Tells how many of
+    /// either there are.
+    fn find_whole(
+        &mut self,
+        split: &Split,
+        block: &Block,
+        calendar: &Calendar,
+        passes: impl Fn(u32) -> bool,
+    ) -> (usize, usize) {
+        let [first, ends @ ..] = split.runs.ends(&block.customers) else { return (0, 0) };
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        let first_customer = block.customers.start as u32;
+        let (mut first, mut found, mut parted) = (*first, 0, 0);
+        let numbers = &split.histories.numbers()[block.customers.clone()];
+        for (customer, (end, number)) in (first_customer..).zip(ends.iter().zip(numbers)) {
+            let first_day = split.days[first as usize];
+            let (sub_range, last_inside) = calendar.sub_range(first_day);
+            let is_whole = split.days[*end as usize - 1] <= last_inside;
+            let passes = passes(customer);
+            let at = found % STEP;
+            self.events[at] = first;
+            self.customers[at] = customer;
+            self.sub_ranges[at] = sub_range;
+            self.lengths[at] = *end - first;
+            self.numbers[at] = *number;
+            found += usize::from(is_whole & (sub_range != OUTSIDE) & passes);
+            self.parted[parted % STEP] = customer;
+            parted += usize::from(!is_whole & (first_day <= calendar.end()) & passes);
+            first = *end;
+        }
+        (found, parted)
+    }
+
+    /// Finds the segments of events, of customers that pass.
+    fn cut(
+        &mut self,
+        cursor: &mut Cursor,
+        split: &Split,
+        events: Range<usize>,
+        calendar: &Calendar,
+        passes: impl Fn(u32) -> bool,
+    ) {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let first_event = events.start as u32;
         let Cursor { mut segments, mut rows, mut next_customer, sub_range: mut previous } = *cursor;
@@ -83,9 +123,9 @@ impl Found {
         for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
             let (sub_range, _) = calendar.sub_range(*day);
             let is_first = Histories::is_first(*history);
-            let is_inside = sub_range != OUTSIDE;
-            let begins = is_inside & (is_first | (sub_range != previous));
             next_customer += u32::from(is_first);
+            let is_inside = (sub_range != OUTSIDE) & passes(next_customer - 1);
+            let begins = is_inside & (is_first | (sub_range != previous));
             // What begins nothing is overwritten by what comes next.
             let at = segments % STEP;
             self.events[at] = event;
@@ -154,16 +194,23 @@ impl Chunk {
         self.segments.clear();
     }
 
-    /// Appends the segments of a block.
-    pub(crate) fn push(&mut self, split: &Split, block: &Block, calendar: &Calendar, kinds: &mut Kinds<'_>) {
+    /// Appends the segments of a block; if only some customers pass, by their numbers in the split, of those.
+    pub(crate) fn push(
+        &mut self,
+        split: &Split,
+        block: &Block,
+        calendar: &Calendar,
+        passing: Option<&[bool]>,
+        kinds: &mut Kinds<'_>,
+    ) {
         let (sub_range, last_inside) = calendar.sub_range(block.first_day);
-        if sub_range != OUTSIDE && block.last_day <= last_inside {
+        if passing.is_none() && sub_range != OUTSIDE && block.last_day <= last_inside {
             self.push_whole(split, block, sub_range, kinds);
         } else if self.parted_blocks > 0 {
             self.parted_blocks -= 1;
-            self.push_events(split, block, calendar, kinds);
+            self.push_events(split, block, calendar, passing, kinds);
         } else {
-            self.push_customers(split, block, calendar, kinds);
+            self.push_customers(split, block, calendar, passing, kinds);
         }
     }
 
@@ -180,38 +227,29 @@ impl Chunk {
     }
 
     /// Appends the segments of a block. Most customers lie in one sub-range, as their first and last day tell.
-    fn push_customers(&mut self, split: &Split, block: &Block, calendar: &Calendar, kinds: &mut Kinds<'_>) {
-        let [first, ends @ ..] = split.runs.ends(&block.customers) else { return };
-        let (mut first, places) = (*first, &mut *self.found);
-        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-        let first_customer = block.customers.start as u32;
-        let (mut found, mut parted) = (0, 0);
-        let numbers = &split.histories.numbers()[block.customers.clone()];
-        for (customer, (end, number)) in (first_customer..).zip(ends.iter().zip(numbers)) {
-            let first_day = split.days[first as usize];
-            let (sub_range, last_inside) = calendar.sub_range(first_day);
-            let is_whole = split.days[*end as usize - 1] <= last_inside;
-            let at = found % STEP;
-            places.events[at] = first;
-            places.customers[at] = customer;
-            places.sub_ranges[at] = sub_range;
-            places.lengths[at] = *end - first;
-            places.numbers[at] = *number;
-            found += usize::from(is_whole & (sub_range != OUTSIDE));
-            places.parted[parted % STEP] = customer;
-            parted += usize::from(!is_whole & (first_day <= calendar.end()));
-            first = *end;
-        }
-        if parted * PARTED > ends.len() {
+    fn push_customers(
+        &mut self,
+        split: &Split,
+        block: &Block,
+        calendar: &Calendar,
+        passing: Option<&[bool]>,
+        kinds: &mut Kinds<'_>,
+    ) {
+        let places = &mut *self.found;
+        let (found, parted) = match passing {
+            None => places.find_whole(split, block, calendar, |_| true),
+            Some(passing) => places.find_whole(split, block, calendar, |customer| passing[customer as usize]),
+        };
+        if parted * PARTED > block.customers.len() {
             self.parted_blocks = PARTED_BLOCKS;
-            return self.push_events(split, block, calendar, kinds);
+            return self.push_events(split, block, calendar, passing, kinds);
         }
         self.segments.lengths.extend_from_slice(&places.lengths[..found]);
         let mut cursor = Cursor { segments: found, rows: 0, next_customer: 0, sub_range: 0 };
         for at in 0..parted {
             cursor.next_customer = places.parted[at];
             let events = split.runs.events(cursor.next_customer as usize);
-            places.cut(&mut cursor, split, events, calendar);
+            places.cut(&mut cursor, split, events, calendar, |_| true);
         }
         self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
         self.take(cursor.segments);
@@ -221,12 +259,21 @@ impl Chunk {
     }
 
     /// Appends the segments of a block, event by event.
-    fn push_events(&mut self, split: &Split, block: &Block, calendar: &Calendar, kinds: &mut Kinds<'_>) {
+    fn push_events(
+        &mut self,
+        split: &Split,
+        block: &Block,
+        calendar: &Calendar,
+        passing: Option<&[bool]>,
+        kinds: &mut Kinds<'_>,
+    ) {
         let mut events = split.runs.events_of(&block.customers);
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let next_customer = block.customers.start as u32;
         let mut cursor = Cursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
-        let is_inside = calendar.sub_range(block.first_day).0 != OUTSIDE && block.last_day <= calendar.end();
+        // All events are rows.
+        let is_inside =
+            passing.is_none() && calendar.sub_range(block.first_day).0 != OUTSIDE && block.last_day <= calendar.end();
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let end = events.end as u32;
         while !events.is_empty() {
@@ -236,7 +283,12 @@ impl Chunk {
                 self.found.cut_inside(&mut cursor, split, step, calendar);
                 self.starts.extend_from_slice(&self.found.events[..cursor.segments]);
             } else {
-                self.found.cut(&mut cursor, split, step, calendar);
+                match passing {
+                    None => self.found.cut(&mut cursor, split, step, calendar, |_| true),
+                    Some(passing) => {
+                        self.found.cut(&mut cursor, split, step, calendar, |customer| passing[customer as usize]);
+                    }
+                }
                 self.starts.extend_from_slice(&self.found.lengths[..cursor.segments]);
             }
             self.take(cursor.segments);
@@ -262,6 +314,17 @@ impl Chunk {
 }
 
 impl Segments {
+    /// A segment for each customer of some blocks, of which only that and the first event are known.
+    pub(crate) fn of_customers<'a>(split: &Split, blocks: impl Iterator<Item = &'a Block>) -> Self {
+        let mut segments = Self::default();
+        for block in blocks {
+            segments.events.extend_from_slice(&split.runs.ends(&block.customers)[..block.customers.len()]);
+            #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+            segments.customers.extend(block.customers.start as u32..block.customers.end as u32);
+        }
+        segments
+    }
+
     pub(crate) const fn len(&self) -> usize {
         self.events.len()
     }

@@ -1,24 +1,26 @@
-//! What is grouped and filtered: rows, or whole segments where all their rows have the same values.
+//! What is grouped and filtered: rows, or whole segments or customers where all their rows have the same values.
 
 use super::cuts::Cut;
 use super::kinds::Kinds;
 use super::segments::{Rows, Segments};
 use std::borrow::Cow;
 
-/// What a unit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a unit is; each is a whole number of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grain {
     Row,
     Segment,
+    Customer,
 }
 
 /// Units, column by column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units<'a> {
-    /// The event in the split; of a segment, its first.
+    /// The event in the split; of a segment or a customer, its first.
     pub(crate) events: &'a [u32],
     /// Of rows, their segments.
     rows: Option<&'a [u32]>,
+    /// The segments; where units are customers, one for each of them.
     segments: &'a Segments,
     kinds: &'a Kinds<'a>,
 }
@@ -27,7 +29,7 @@ impl<'a> Units<'a> {
     pub(crate) fn new(grain: Grain, segments: &'a Segments, rows: &'a Rows, kinds: &'a Kinds<'a>) -> Self {
         match grain {
             Grain::Row => Self { events: &rows.events, rows: Some(&rows.segments), segments, kinds },
-            Grain::Segment => Self { events: &segments.events, rows: None, segments, kinds },
+            Grain::Segment | Grain::Customer => Self { events: &segments.events, rows: None, segments, kinds },
         }
     }
 
