@@ -67,9 +67,9 @@ impl Explanation {
     /// Explains what `plan` reads of `dataset`, with or without pruning.
     pub(crate) fn new(plan: &Plan, dataset: &Dataset, pruning: bool) -> Self {
         let columns = plan.projection.columns(true).into_iter().map(str::to_owned).collect();
-        let spend_columns = if plan.needs_spend { plan.spend_projection.columns(true) } else { Vec::new() };
+        let spend_columns = if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() };
         let events = kept(dataset.events(), plan, pruning);
-        let spend = if plan.needs_spend { kept(dataset.spend(), plan, pruning) } else { Vec::new() };
+        let spend = if plan.needs_spend() { kept(dataset.spend(), plan, pruning) } else { Vec::new() };
         let event_bytes: u64 = events.iter().map(|part| part.stored_bytes(&plan.projection)).sum();
         let spend_bytes: u64 = spend.iter().map(|part| part.stored_bytes(&plan.spend_projection)).sum();
         let (events, spend) = (events.len(), spend.len());

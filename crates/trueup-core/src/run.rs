@@ -76,7 +76,7 @@ impl Dataset {
         let begun = Instant::now();
         let context = Context::new(plan, self.accounts());
         let events = kept(self.events(), plan, execution.pruning);
-        let spend = if plan.needs_spend { kept(self.spend(), plan, execution.pruning) } else { Vec::new() };
+        let spend = if plan.needs_spend() { kept(self.spend(), plan, execution.pruning) } else { Vec::new() };
         let next = AtomicUsize::new(0);
         let worker = |_| {
             // Where one thread fails the others need not go on.

@@ -5,8 +5,8 @@ use super::condition::FieldTest;
 use super::groups::Groups;
 use super::mask::{CodeTest, Truth};
 use super::segments::select;
-use crate::dictionary::SpendColumn;
-use crate::scan::{CodedTexts, Dictionary, SpendSplit};
+use crate::dictionary::{Measure, SpendColumn};
+use crate::scan::{Amounts, CodedTexts, Dictionary, SpendSplit};
 use std::sync::Arc;
 
 /// What spend rows add up to.
@@ -46,6 +46,9 @@ pub(crate) struct SpendPartial {
     pub(crate) texts: Vec<Dictionary>,
 }
 
+/// Rows whose amounts are added at once: few enough for all of them to be at hand.
+const AT_ONCE: usize = 1 << 11;
+
 /// Aggregates a split of the spend table.
 pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> SpendPartial {
     let mut rows = rows_in_range(context, split);
@@ -66,52 +69,44 @@ pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> Spen
     let mut slots = Vec::new();
     groups.slots(&keys, rows.len(), &mut slots);
     let mut sums = vec![SpendSums::default(); groups.len()];
-    split.add(&rows, &slots, &mut sums);
+    let by_campaign = context.plan.spend.contains(&Measure::CampaignSpend);
+    for (rows, slots) in rows.chunks(AT_ONCE).zip(slots.chunks(AT_ONCE)) {
+        split.add(rows, slots, by_campaign, &mut sums);
+    }
     SpendPartial { groups, sums, texts: coded.into_iter().map(|(_, texts)| texts).collect() }
 }
 
 impl SpendSplit {
-    /// Adds rows to the sums of their groups, column by column; a column that was not asked for adds nothing.
-    fn add(&self, rows: &[u32], slots: &[u32], sums: &mut [SpendSums]) {
-        let mut campaigns = Vec::new();
-        if let [.., Some(column)] = &self.texts {
-            column.codes.gather(rows, &mut campaigns);
+    /// Adds rows to the sums of their groups; a column that was not asked for adds nothing. What is spent on campaigns is found if it is asked
+    /// for.
+    fn add(&self, rows: &[u32], slots: &[u32], by_campaign: bool, sums: &mut [SpendSums]) {
+        let amounts = |column: &Option<Arc<Amounts>>| match column {
+            Some(amounts) => amounts.gather(rows),
+            None => vec![0; rows.len()],
+        };
+        let counts = |column: &Option<Arc<[u64]>>| match column.as_deref() {
+            Some(counts) => rows.iter().map(|row| counts[*row as usize]).collect(),
+            None => vec![0; rows.len()],
+        };
+        let (ad_spend, management_fee) = (amounts(&self.ad_spend), amounts(&self.management_fee));
+        let (clicks, impressions) = (counts(&self.clicks), counts(&self.impressions));
+        let money = ad_spend.iter().zip(&management_fee);
+        for (slot, ((ad_spend, management_fee), (clicks, impressions))) in
+            slots.iter().zip(money.clone().zip(clicks.iter().zip(&impressions)))
+        {
+            let sums = &mut sums[*slot as usize - 1];
+            sums.ad_spend += i128::from(*ad_spend);
+            sums.management_fee += i128::from(*management_fee);
+            sums.clicks += i128::from(*clicks);
+            sums.impressions += i128::from(*impressions);
         }
-        if let Some(amounts) = &self.ad_spend {
-            let amounts = amounts.gather(rows);
-            add(sums, slots, amounts.iter().copied(), |sums| &mut sums.ad_spend);
-            add(sums, slots, of_campaigns(&amounts, &campaigns), |sums| &mut sums.campaign_spend);
-        }
-        if let Some(amounts) = &self.management_fee {
-            let amounts = amounts.gather(rows);
-            add(sums, slots, amounts.iter().copied(), |sums| &mut sums.management_fee);
-            add(sums, slots, of_campaigns(&amounts, &campaigns), |sums| &mut sums.campaign_spend);
-        }
-        let rows = || rows.iter().map(|row| *row as usize);
-        if let Some(clicks) = self.clicks.as_deref() {
-            add(sums, slots, rows().map(|row| clicks[row]), |sums| &mut sums.clicks);
-        }
-        if let Some(impressions) = self.impressions.as_deref() {
-            add(sums, slots, rows().map(|row| impressions[row]), |sums| &mut sums.impressions);
+        if let ([.., Some(campaigns)], true) = (&self.texts, by_campaign) {
+            for ((row, slot), (ad_spend, management_fee)) in rows.iter().zip(slots).zip(money) {
+                let of_campaign = |amount| if campaigns.codes.get(*row as usize) == 0 { 0 } else { i128::from(amount) };
+                sums[*slot as usize - 1].campaign_spend += of_campaign(*ad_spend) + of_campaign(*management_fee);
+            }
         }
     }
-}
-
-/// Adds what is of rows to the sums of their groups.
-fn add<T: Into<i128>>(
-    sums: &mut [SpendSums],
-    slots: &[u32],
-    amounts: impl Iterator<Item = T>,
-    sum: impl Fn(&mut SpendSums) -> &mut i128,
-) {
-    for (slot, amount) in slots.iter().zip(amounts) {
-        *sum(&mut sums[*slot as usize - 1]) += amount.into();
-    }
-}
-
-/// The amounts of rows that have a campaign; there are none where campaigns are not read.
-fn of_campaigns(amounts: &[i64], campaigns: &[u32]) -> impl Iterator<Item = i64> {
-    amounts.iter().zip(campaigns).map(|(amount, campaign)| if *campaign == 0 { 0 } else { *amount })
 }
 
 fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<u32> {

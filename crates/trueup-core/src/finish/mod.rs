@@ -37,7 +37,7 @@ pub(crate) fn finish(
             merged.slot(&[sub_range]);
         }
     }
-    let spend = if plan.needs_spend { merged.ensure_spend(interrupt)? } else { Vec::new() };
+    let spend = if plan.needs_spend() { merged.ensure_spend(interrupt)? } else { Vec::new() };
     if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
         return Err(QueryError::TooManyRows { limit }.into());
     }
@@ -68,7 +68,7 @@ pub(crate) fn finish(
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
     // The texts that a column has which is empty on all rows in scope: nobody shall see whether out of scope some table has it.
-    let is_met = plan.needs_spend || merged.groups.len() > 0;
+    let is_met = plan.needs_spend() || merged.groups.len() > 0;
     let blank = Texts::blank(groups.len(), is_met);
     let column = |output: &Output| -> Result<Column, Error> {
         Ok(match output {

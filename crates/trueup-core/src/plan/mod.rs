@@ -41,8 +41,8 @@ pub(crate) struct Plan {
     pub(crate) row_condition: Option<Condition<RowTest>>,
     /// Conditions on finished rows.
     pub(crate) having: Option<Condition<MetricTest>>,
-    /// Whether a metric that is selected or filtered on needs the spend table.
-    pub(crate) needs_spend: bool,
+    /// Measures of the spend table that some metric needs.
+    pub(crate) spend: Vec<Measure>,
     /// Event columns to read.
     pub(crate) projection: Projection,
     /// Spend columns to read, if the spend table is needed.
@@ -101,11 +101,16 @@ impl Plan {
             measures,
             row_condition,
             having,
-            needs_spend: !spend.is_empty(),
+            spend,
             projection,
             spend_projection,
             unknown_fields,
         })
+    }
+
+    /// Whether a metric that is selected or filtered on needs the spend table.
+    pub(crate) fn needs_spend(&self) -> bool {
+        !self.spend.is_empty()
     }
 }
 
