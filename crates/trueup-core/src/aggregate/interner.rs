@@ -26,7 +26,10 @@ impl Interner {
     fn reserve(&mut self, texts: usize) {
         self.texts.reserve(texts);
         self.hashes.reserve(texts);
-        self.codes.reserve(texts, |code| self.hashes[*code as usize]);
+        if self.codes.capacity() - self.codes.len() < texts {
+            // Where there are many there will be more, and each time all find a new place.
+            self.codes.reserve(texts.max(3 * self.codes.len()), |code| self.hashes[*code as usize]);
+        }
     }
 
     /// The code of a text, given now if it is new.

@@ -43,11 +43,11 @@ fn compare(a: &str, b: &str) -> Ordering {
 /// The bytes with which all texts begin.
 fn shared_bytes(texts: &[Arc<str>]) -> usize {
     let Some((first, others)) = texts.split_first() else { return 0 };
-    let shared = |least: usize, text: &Arc<str>| {
-        let pairs = first.as_bytes()[..least].iter().zip(text.as_bytes());
-        pairs.take_while(|(a, b)| a == b).count()
-    };
-    others.iter().fold(first.len(), shared)
+    let first = first.as_bytes();
+    others.iter().map(|text| text.as_bytes()).fold(first.len(), |shared, text| match text.get(..shared) {
+        Some(start) if *start == first[..shared] => shared,
+        _ => first[..shared].iter().zip(text).take_while(|(a, b)| a == b).count(),
+    })
 }
 
 /// A number that compares as the first bytes of a text do, with its code below them.
@@ -67,6 +67,18 @@ const fn code(head: u128) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_any_length_come_in_order_of_their_bytes() {
+        for (count, step) in [(3_000_u64, 1), (70_000, 1), (300, 0x1234_5678_9abc), (300, u64::MAX / 300)] {
+            let number = |at: u64| Arc::from(format!("C-{:02}-{:x}/é", at % 7, (at * 7_919 % count) * step));
+            let texts: Vec<Arc<str>> = (0..count).map(number).collect();
+            let mut expected = texts.clone();
+            expected.sort_unstable_by(|a, b| compare(a, b));
+            let sorted = Dictionary::new(texts, &Interrupt::default()).map(|dictionary| dictionary.sorted);
+            assert_eq!(sorted.as_deref(), Ok(&*expected));
+        }
+    }
 
     #[test]
     fn texts_come_in_order_of_their_bytes() {

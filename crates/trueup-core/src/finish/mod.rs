@@ -87,7 +87,7 @@ pub(crate) fn finish(
         })
     };
     // Few rows take less time than it takes to wake a thread.
-    let at_once = if groups.len() < 4 * STEP { plan.output.len().max(1) } else { 1 };
+    let at_once = if groups.len() < STEP { plan.output.len().max(1) } else { 1 };
     let made: Vec<_> = plan.output.par_iter().with_min_len(at_once).map(column).collect();
     for column in made {
         columns.push(column?);

@@ -10,6 +10,9 @@ use std::cmp::Ordering;
 /// Numbers that are worked on before the interrupt is looked at again: far less than what takes 10 ms.
 pub(super) const STEP: usize = 1 << 13;
 
+/// Numbers that are sorted at once, which takes a millisecond or two: what is sorted apart has to be merged, which takes longer.
+const RUN: usize = 1 << 15;
+
 /// Puts numbers in order, by all threads; what compares as equal comes in any order.
 pub(super) fn sort<N: Copy + Default + Send + Sync>(
     mut numbers: Vec<N>,
@@ -17,17 +20,17 @@ pub(super) fn sort<N: Copy + Default + Send + Sync>(
     compare: impl Fn(N, N) -> Ordering + Sync,
 ) -> Result<Vec<N>, Interruption> {
     interrupt.check()?;
-    if numbers.len() <= STEP {
+    if numbers.len() <= RUN {
         numbers.sort_unstable_by(|a, b| compare(*a, *b));
         return Ok(numbers);
     }
-    numbers.par_chunks_mut(STEP).try_for_each(|run| {
+    numbers.par_chunks_mut(RUN).try_for_each(|run| {
         interrupt.check()?;
         run.sort_unstable_by(|a, b| compare(*a, *b));
         Ok(())
     })?;
     let mut merged = vec![N::default(); numbers.len()];
-    let mut run = STEP;
+    let mut run = RUN;
     while run < numbers.len() {
         let pairs = numbers.par_chunks(2 * run).zip(merged.par_chunks_mut(2 * run));
         pairs.try_for_each(|(pair, into)| {

@@ -8,7 +8,7 @@ fn mixed(count: usize) -> Vec<usize> {
 
 #[test]
 fn numbers_of_any_count_come_in_order() {
-    for count in [0, 1, STEP, STEP + 1, 2 * STEP, 3 * STEP + 5, 10 * STEP + 1] {
+    for count in [0, 1, RUN, RUN + 1, 2 * RUN, 3 * RUN + 5, 10 * RUN + 1] {
         let by_tens = |a: usize, b: usize| (b / 10).cmp(&(a / 10));
         let sorted = sort(mixed(count), &Interrupt::default(), by_tens);
         assert!(sorted.as_ref().is_ok_and(|sorted| sorted.is_sorted_by_key(|number| std::cmp::Reverse(number / 10))));
@@ -22,20 +22,20 @@ fn numbers_of_any_count_come_in_order() {
 
 #[test]
 fn it_ends_soon_after_it_is_told_to() {
-    let steps = 64;
+    let runs = 16;
     // While runs are sorted, and while they are merged.
-    for told in [1_000, steps * STEP * 12 + steps * STEP * 3] {
+    for told in [1_000, runs * RUN * 14 + runs * RUN * 3] {
         let (interrupt, compared) = (Interrupt::default(), AtomicUsize::new(0));
-        let sorted = sort(mixed(steps * STEP), &interrupt, |a, b| {
+        let sorted = sort(mixed(runs * RUN), &interrupt, |a, b| {
             if compared.fetch_add(1, Relaxed) == told {
                 interrupt.cancel();
             }
             a.cmp(&b)
         });
         assert_eq!(sorted, Err(Interruption::Canceled));
-        // Each thread may finish the step that it is at.
+        // Each thread may finish the run that it is at.
         let late = compared.load(Relaxed) - told;
-        assert!(late <= rayon::current_num_threads() * STEP * 20, "{late}");
+        assert!(late <= rayon::current_num_threads() * RUN * 20, "{late}");
     }
 }
 
