@@ -52,10 +52,22 @@ fn shared_bytes(texts: &[Arc<str>]) -> usize {
 
 /// A number that compares as the first bytes of a text do, with its code below them.
 fn head(text: &[u8], code: u32) -> u128 {
-    let mut head = [0; size_of::<u128>()];
-    let length = text.len().min(HEAD);
-    head[..length].copy_from_slice(&text[..length]);
-    u128::from_be_bytes(head) | u128::from(code)
+    number(&text[..text.len().min(HEAD)]) | u128::from(code)
+}
+
+/// Up to sixteen bytes as the highest ones of a number. Two reads that overlap take less time than one of a copy, which has to wait for it.
+fn number(bytes: &[u8]) -> u128 {
+    // By how much the second is shifted up for what the first has to fall out of it.
+    let spare = |width: usize| u32::try_from((2 * width - bytes.len()) * 8).unwrap_or(u32::MAX);
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u64::from_be_bytes(*last).checked_shl(spare(8)).unwrap_or(0);
+        u128::from(u64::from_be_bytes(*first)) << 64 | u128::from(last)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u32::from_be_bytes(*last).checked_shl(spare(4)).unwrap_or(0);
+        u128::from(u32::from_be_bytes(*first)) << 96 | u128::from(last) << 64
+    } else {
+        (1..).zip(bytes).fold(0, |number, (place, byte)| number | u128::from(*byte) << (u128::BITS - 8 * place))
+    }
 }
 
 /// The code in a number that [`head`] made.
@@ -67,6 +79,16 @@ const fn code(head: u128) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_the_highest_of_a_number() {
+        let bytes: Vec<u8> = (1..=16).collect();
+        for length in 0..=bytes.len() {
+            let mut padded = [0; 16];
+            padded[..length].copy_from_slice(&bytes[..length]);
+            assert_eq!(number(&bytes[..length]), u128::from_be_bytes(padded), "{length}");
+        }
+    }
 
     #[test]
     fn numbers_of_any_length_come_in_order_of_their_bytes() {
