@@ -30,7 +30,10 @@ pub(crate) struct Kinds<'a> {
     met: Box<[Met; NUMBERS]>,
     /// By [place](Met::place), the kinds of cuts out of histories that have a shape; 0 if it was not met yet.
     parts: Vec<u32>,
-    /// By their events, the kinds of cuts out of the other histories, and of those with a booking that a cancellation follows.
+    /// By their event, the kinds of cuts of one event out of the other histories, and of those with a booking that a cancellation follows; 0 if
+    /// it was not met yet.
+    single: Box<[[u32; EVENTS]; 2]>,
+    /// By their events, those of longer cuts, likewise.
     others: [HashMap<Box<[u8]>, u32>; 2],
 }
 
@@ -45,6 +48,9 @@ struct Met {
 
 /// Where more kinds than that are known when a split begins, they are found anew.
 const MOST: usize = 1 << 14;
+
+/// What an event can be in its customer's history.
+const EVENTS: usize = 1 << u8::BITS;
 
 /// So many numbers shapes have in a split.
 const NUMBERS: usize = 1 << u8::BITS;
@@ -75,6 +81,7 @@ impl<'a> Kinds<'a> {
             shapes: HashMap::new(),
             met: Box::new([NONE; NUMBERS]),
             parts: Vec::new(),
+            single: Box::new([[0; EVENTS]; 2]),
             others: [HashMap::new(), HashMap::new()],
         }
     }
@@ -215,11 +222,19 @@ impl<'a> Kinds<'a> {
         let (events, rest) = history[before as usize..].split_at(rows as usize);
         let has = |events: &[u8], stage| events.iter().any(|event| Histories::stage(*event) == stage);
         let is_canceled = has(events, stage::BOOKED) && has(rest, stage::CANCELED);
-        if let Some(kind) = self.others[usize::from(is_canceled)].get(events) {
+        let (place, history_events) = (usize::from(is_canceled), before as usize..(before + rows) as usize);
+        if let [event] = events {
+            let at = usize::from(*event);
+            if self.single[place][at] == 0 {
+                self.single[place][at] = self.push(history, history_events);
+            }
+            return self.single[place][at];
+        }
+        if let Some(kind) = self.others[place].get(events) {
             return *kind;
         }
-        let kind = self.push(history, before as usize..(before + rows) as usize);
-        self.others[usize::from(is_canceled)].insert(events.into(), kind);
+        let kind = self.push(history, history_events);
+        self.others[place].insert(events.into(), kind);
         kind
     }
 
