@@ -23,6 +23,7 @@ mod merge;
 mod segments;
 mod slots;
 mod spend;
+mod spend_coder;
 mod state;
 mod stretches;
 mod tally;

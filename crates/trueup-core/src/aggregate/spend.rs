@@ -5,8 +5,10 @@ use super::condition::FieldTest;
 use super::groups::Groups;
 use super::mask::{CodeTest, Truth};
 use super::segments::select;
+use super::spend_coder::SpendCoder;
 use crate::dictionary::{Measure, SpendColumn};
-use crate::scan::{Amounts, CodedTexts, Dictionary, SpendSplit};
+use crate::plan::Condition;
+use crate::scan::{Amounts, Dictionary, SpendSplit};
 use std::sync::Arc;
 
 /// What spend rows add up to.
@@ -46,34 +48,42 @@ pub(crate) struct SpendPartial {
     pub(crate) texts: Vec<Dictionary>,
 }
 
-/// Rows whose amounts are added at once: few enough for all of them to be at hand.
-const AT_ONCE: usize = 1 << 11;
+/// Rows that are worked on at once: few enough for all that is made of them to be at hand.
+const AT_ONCE: usize = 1 << 12;
 
 /// Aggregates a split of the spend table.
 pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> SpendPartial {
-    let mut rows = rows_in_range(context, split);
-    keep(context, split, &mut rows);
-    let columns = context.plan.dimensions.iter().filter_map(|dimension| dimension.spend);
-    let coded: Vec<CodedTexts> = columns.map(|column| codes(context, split, column, &rows)).collect();
-    let mut groups = Groups::new(context.plan.sub_ranges.len(), coded.len());
-    for (place, (_, texts)) in coded.iter().enumerate() {
+    let selected = context.selected(&split.accounts.texts);
+    let coder = |column| SpendCoder::new(context, split, column);
+    let coders: Vec<SpendCoder<'_>> =
+        context.plan.dimensions.iter().filter_map(|dimension| dimension.spend).map(coder).collect();
+    let texts: Vec<Dictionary> = coders.iter().map(SpendCoder::texts).collect();
+    let mut tests = context.condition.as_ref().map(|condition| Tests::new(condition, coder));
+    let mut groups = Groups::new(context.plan.sub_ranges.len(), coders.len());
+    for (place, texts) in texts.iter().enumerate() {
         groups.expect(place + 1, texts.len());
     }
-    let sub_range = |row: &u32| context.calendar.sub_range(split.days[*row as usize]).0;
-    let sub_ranges: Vec<u32> = match &*context.plan.sub_ranges {
-        [_] => vec![0; rows.len()],
-        _ => rows.iter().map(sub_range).collect(),
-    };
-    let keys: Vec<&[u32]> =
-        std::iter::once(&sub_ranges).chain(coded.iter().map(|(codes, _)| codes)).map(Vec::as_slice).collect();
-    let mut slots = Vec::new();
-    groups.slots(&keys, rows.len(), &mut slots);
-    let mut sums = vec![SpendSums::default(); groups.len()];
     let by_campaign = context.plan.spend.contains(&Measure::CampaignSpend);
-    for (rows, slots) in rows.chunks(AT_ONCE).zip(slots.chunks(AT_ONCE)) {
-        split.add(rows, slots, by_campaign, &mut sums);
+    let mut sums = Vec::new();
+    let (mut rows, mut slots) = (Vec::new(), Vec::new());
+    let (mut sub_ranges, mut codes) = (Vec::new(), vec![Vec::new(); coders.len()]);
+    for first in (0..split.days.len()).step_by(AT_ONCE) {
+        find_rows(context, split, &selected, first, &mut rows);
+        if let Some(tests) = &mut tests {
+            tests.keep(&mut rows);
+        }
+        sub_ranges.clear();
+        match &*context.plan.sub_ranges {
+            [_] => sub_ranges.resize(rows.len(), 0),
+            _ => sub_ranges.extend(rows.iter().map(|row| context.calendar.sub_range(split.days[*row as usize]).0)),
+        }
+        coders.iter().zip(&mut codes).for_each(|(coder, codes)| coder.fill(&rows, codes));
+        let keys: Vec<&[u32]> = std::iter::once(&sub_ranges).chain(&codes).map(Vec::as_slice).collect();
+        groups.slots(&keys, rows.len(), &mut slots);
+        sums.resize(groups.len(), SpendSums::default());
+        split.add(&rows, &slots, by_campaign, &mut sums);
     }
-    SpendPartial { groups, sums, texts: coded.into_iter().map(|(_, texts)| texts).collect() }
+    SpendPartial { groups, sums, texts }
 }
 
 impl SpendSplit {
@@ -109,53 +119,47 @@ impl SpendSplit {
     }
 }
 
-fn rows_in_range(context: &Context<'_>, split: &SpendSplit) -> Vec<u32> {
-    let selected = context.selected(&split.accounts.texts);
+/// Writes those of the next rows from `first` on that lie in the range and are of a selected account to `rows`.
+fn find_rows(context: &Context<'_>, split: &SpendSplit, selected: &[bool], first: usize, rows: &mut Vec<u32>) {
     let range = context.plan.range;
     let days = range.start.number()..=range.end.number();
+    let end = split.days.len().min(first + AT_ONCE);
     let is_kept = |(row, day): (usize, &u16)| days.contains(day) & selected[split.accounts.codes.get(row) as usize];
-    let mut rows = Vec::new();
-    select(&mut rows, split.days.iter().enumerate().map(is_kept));
-    rows
+    select(rows, (first..end).zip(&split.days[first..end]).map(is_kept));
+    #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+    rows.iter_mut().for_each(|row| *row += first as u32);
 }
 
-/// Keeps the rows that are not certainly outside the filter.
-fn keep(context: &Context<'_>, split: &SpendSplit, rows: &mut Vec<u32>) {
-    let Some(condition) = &context.condition else { return };
-    let mut bound = condition.map(&mut |test| match test {
-        FieldTest::Dimension(dimension, test) => {
-            dimension.spend.map(|column| (codes(context, split, column, rows), CodeTest::new(test)))
-        }
-        FieldTest::Total(_) => None,
-    });
-    let truths = bound.evaluate(rows.len(), &mut |test, truths: &mut Vec<Truth>| match test {
-        Some(((codes, texts), test)) => test.fill(codes, texts, truths),
-        None => truths.resize(rows.len(), Truth::Unknown),
-    });
-    let mut truths = truths.into_iter();
-    rows.retain(|_| truths.next() != Some(Truth::False));
+/// A filter, bound to the columns of a split; `None` is a test of what spend does not have.
+struct Tests<'a> {
+    condition: Condition<Option<(SpendCoder<'a>, Dictionary, CodeTest<'a>)>>,
+    codes: Vec<u32>,
 }
 
-/// The codes of `rows` in a column, and its texts.
-fn codes(context: &Context<'_>, split: &SpendSplit, column: SpendColumn, rows: &[u32]) -> CodedTexts {
-    let [category, channel, campaign] = &split.texts;
-    let coded = match column {
-        SpendColumn::Account | SpendColumn::AccountName => Some(&split.accounts),
-        SpendColumn::AttributionCategory => category.as_ref(),
-        SpendColumn::AttributionChannel => channel.as_ref(),
-        SpendColumn::Campaign => campaign.as_ref(),
-        SpendColumn::Date | SpendColumn::Week | SpendColumn::Month => {
-            let Some(table) = context.calendar.spend_table(column) else {
-                return (vec![0; rows.len()], [Arc::from("")].into());
-            };
-            let code = |row: &u32| table.codes[context.calendar.offset(split.days[*row as usize])];
-            return (rows.iter().map(code).collect(), table.texts.clone());
-        }
-    };
-    let Some(coded) = coded else { return (vec![0; rows.len()], [Arc::from("")].into()) };
-    let mut codes = Vec::with_capacity(rows.len());
-    coded.codes.gather(rows, &mut codes);
-    let texts =
-        if column == SpendColumn::AccountName { context.account_names(&coded.texts) } else { coded.texts.clone() };
-    (codes, texts)
+impl<'a> Tests<'a> {
+    fn new(condition: &'a Condition<FieldTest>, coder: impl Fn(SpendColumn) -> SpendCoder<'a>) -> Self {
+        let condition = condition.map(&mut |test| match test {
+            FieldTest::Dimension(dimension, test) => {
+                let coder = coder(dimension.spend?);
+                let texts = coder.texts();
+                Some((coder, texts, CodeTest::new(test)))
+            }
+            FieldTest::Total(_) => None,
+        });
+        Self { condition, codes: Vec::new() }
+    }
+
+    /// Keeps the rows that are not certainly outside the filter.
+    fn keep(&mut self, rows: &mut Vec<u32>) {
+        let Self { condition, codes } = self;
+        let truths = condition.evaluate(rows.len(), &mut |test, truths: &mut Vec<Truth>| match test {
+            Some((coder, texts, test)) => {
+                coder.fill(rows, codes);
+                test.fill(codes, texts, truths);
+            }
+            None => truths.resize(rows.len(), Truth::Unknown),
+        });
+        let mut truths = truths.into_iter();
+        rows.retain(|_| truths.next() != Some(Truth::False));
+    }
 }

@@ -25,8 +25,8 @@ pub(crate) use fault::ColumnFault;
 pub(crate) use history::{Histories, Shape, stage};
 pub(crate) use runs::{BLOCK_EVENTS, Block, Runs};
 pub(crate) use source::Source;
-pub(crate) use spend::SpendSplit;
-pub(crate) use text::{CodedTexts, Dictionary, TextColumn};
+pub(crate) use spend::{SpendSplit, SpendTexts};
+pub(crate) use text::{Dictionary, TextColumn};
 pub(crate) use values::Values;
 
 use std::collections::BTreeMap;

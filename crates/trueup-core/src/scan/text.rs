@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(crate) type Dictionary = Arc<[Arc<str>]>;
 
 /// A code per row, and the texts by code.
-pub(crate) type CodedTexts = (Vec<u32>, Dictionary);
+pub(super) type CodedTexts = (Vec<u32>, Dictionary);
 
 /// A column of texts.
 #[derive(Clone, Debug)]
