@@ -1,4 +1,4 @@
-//! Many customers: what is found once for all that have the same history, or the same cut out of one, is right for each, in one part of a
+//! Many customers and much spend: what is found once for all that have the same history, or the same cut out of one, is right for each, in one part of a
 //! table and in many.
 
 use crate::ask::{dataset, json, run};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use trueup_core::Execution;
 use trueup_core::dictionary::{self, Kind};
-use trueup_testkit::oracle::{Cell, EventRow, Request, Tables, answer};
+use trueup_testkit::oracle::{Cell, EventRow, Request, SpendRow, Tables, answer};
 
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
@@ -66,8 +66,18 @@ fn check(
     (first, last): (u64, u64),
     questions: &[Question<'_>],
 ) -> Result<(), TestCaseError> {
-    let tables = tables(customers);
-    let datasets: Vec<_> = part_rows.iter().map(|rows| dataset(&tables, *rows)).collect();
+    check_tables(&tables(customers), part_rows, (first, last), questions, &[])
+}
+
+fn check_tables(
+    tables: &Tables,
+    part_rows: &[usize],
+    (first, last): (u64, u64),
+    questions: &[Question<'_>],
+    filters: &[(&str, &str)],
+) -> Result<(), TestCaseError> {
+    let filters: Vec<_> = filters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let datasets: Vec<_> = part_rows.iter().map(|rows| dataset(tables, *rows)).collect();
     for (interval, dimensions, metrics) in questions {
         let request = Request {
             fields: dimensions.iter().chain(*metrics).map(|name| (*name).to_owned()).collect(),
@@ -75,10 +85,10 @@ fn check(
             end: day(last),
             interval: (*interval).to_owned(),
             accounts: None,
-            filters: Vec::new(),
+            filters: filters.clone(),
             filter: Vec::new(),
         };
-        let expected = answer(&tables, &request).unwrap();
+        let expected = answer(tables, &request).unwrap();
         for (dataset, part_rows) in datasets.iter().zip(part_rows) {
             let alone = Execution { threads: NonZeroUsize::new(1), ..Execution::default() };
             let found = run(dataset, &request, alone).map(|table| json(&table)).unwrap();
@@ -136,4 +146,30 @@ fn what_is_forgotten_is_found_again() {
     };
     let customers: Vec<_> = (0..18_000).map(history).collect();
     check(&customers, &[120_000], (0, DAYS), &[("total", &["attributionChannel"], &MANY)]).unwrap();
+}
+
+/// More rows of spend than are worked on at once, of days in and out of the range, with and without a campaign.
+#[test]
+fn every_row_of_spend_counts_once() {
+    let row = |number: u32| {
+        let amount = |factor: i64| (!number.is_multiple_of(11)).then(|| i64::from(number) * factor);
+        SpendRow {
+            account: "acme".to_owned(),
+            date: day(u64::from(number) * 7 % DAYS),
+            attribution_category: None,
+            attribution_channel: Some(format!("{}", number % 3)),
+            campaign: (!number.is_multiple_of(5)).then(|| format!("{}", number % 4)),
+            ad_spend: amount(10_000),
+            management_fee: amount(1_001),
+            clicks: Some(u64::from(number % 13)),
+            impressions: None,
+        }
+    };
+    let tables = Tables { spend: (0..10_000).map(row).collect(), ..tables(&[vec![(0, 3, 0)]]) };
+    let metrics = ["leads", "spend", "cost", "campaignSpend", "clicks", "impressions"];
+    let groups = [("total", &[][..]), ("total", &["campaign"]), ("day", &["attributionChannel"]), ("total", &["date"])];
+    let questions = groups.map(|(interval, dimensions)| (interval, dimensions, &metrics[..]));
+    for filters in [&[][..], &[("campaign", "2")]] {
+        check_tables(&tables, &[65_536, 400], (2, DAYS - 2), &questions, filters).unwrap();
+    }
 }
