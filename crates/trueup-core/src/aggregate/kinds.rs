@@ -5,7 +5,7 @@ use super::cuts::Cut;
 use super::facts::state_fact;
 use super::segments::Segments;
 use super::state::{Lanes, add};
-use super::tally::Classes;
+use super::tally::{Classes, EVENTS};
 use super::units::Grain;
 use crate::dictionary::Measure;
 use crate::scan::{Histories, Shape, Split, stage};
@@ -48,9 +48,6 @@ struct Met {
 
 /// Where more kinds than that are known when a split begins, they are found anew.
 const MOST: usize = 1 << 14;
-
-/// What an event can be in its customer's history.
-const EVENTS: usize = 1 << u8::BITS;
 
 /// So many numbers shapes have in a split.
 const NUMBERS: usize = 1 << u8::BITS;

@@ -217,11 +217,9 @@ impl Chunk {
     /// Appends the segments of a block that lies in one sub-range.
     fn push_whole(&mut self, split: &Split, block: &Block, sub_range: u32, kinds: &mut Kinds<'_>) {
         let ends = split.runs.ends(&block.customers);
-        let Segments { events, lengths, customers, sub_ranges, .. } = &mut self.segments;
-        events.extend_from_slice(&ends[..block.customers.len()]);
+        self.segments.push_customers(split, block);
+        let Segments { events, lengths, sub_ranges, .. } = &mut self.segments;
         lengths.extend(ends.windows(2).map(|ends| ends[1] - ends[0]));
-        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-        customers.extend(block.customers.start as u32..block.customers.end as u32);
         sub_ranges.resize(events.len(), sub_range);
         kinds.find_whole(split, &mut self.segments, &split.histories.numbers()[block.customers.clone()]);
     }
@@ -317,12 +315,15 @@ impl Segments {
     /// A segment for each customer of some blocks, of which only that and the first event are known.
     pub(crate) fn of_customers<'a>(split: &Split, blocks: impl Iterator<Item = &'a Block>) -> Self {
         let mut segments = Self::default();
-        for block in blocks {
-            segments.events.extend_from_slice(&split.runs.ends(&block.customers)[..block.customers.len()]);
-            #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-            segments.customers.extend(block.customers.start as u32..block.customers.end as u32);
-        }
+        blocks.for_each(|block| segments.push_customers(split, block));
         segments
+    }
+
+    /// Appends the first event and the number of each customer of a block.
+    fn push_customers(&mut self, split: &Split, block: &Block) {
+        self.events.extend_from_slice(&split.runs.ends(&block.customers)[..block.customers.len()]);
+        #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
+        self.customers.extend(block.customers.start as u32..block.customers.end as u32);
     }
 
     pub(crate) const fn len(&self) -> usize {

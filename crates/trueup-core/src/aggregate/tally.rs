@@ -31,7 +31,7 @@ const MOST_CLASSES: usize = 32;
 const EARNS: u8 = 1 << 7;
 
 /// What an event can be in its customer's history.
-const EVENTS: usize = 1 << u8::BITS;
+pub(super) const EVENTS: usize = 1 << u8::BITS;
 
 impl Classes {
     /// Classes for what a query counts, if it gathers nothing but counts and revenues, where such units are grouped.

@@ -1,5 +1,5 @@
-//! Many customers and much spend: what is found once for all that have the same history, or the same cut out of one, is right for each, in one part of a
-//! table and in many.
+//! Many customers and much spend: what is found once for all that have the same history, or the same cut out of one, is right for each, in
+//! one part of a table and in many; so is what is added up piece by piece.
 
 use crate::ask::{dataset, json, run};
 use chrono::{Days, NaiveDate};
