@@ -2,8 +2,7 @@
 
 use super::{Format, Sink};
 use crate::exit::Failure;
-use std::sync::Arc;
-use trueup_core::{Column, ResultTable, Texts, Values};
+use trueup_core::{Column, ResultTable, TextList, Texts, Values};
 
 /// A table that is put together column by column; each must have as many rows.
 #[derive(Debug, Default)]
@@ -14,7 +13,7 @@ pub(crate) struct Listing {
 impl Listing {
     /// Adds a column of texts.
     pub(crate) fn texts(self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
-        let dictionary: Vec<Arc<str>> = texts.into_iter().map(Arc::from).collect();
+        let dictionary: TextList = texts.into_iter().collect();
         let codes = (0..).take(dictionary.len()).collect();
         // Each code is the place of a text.
         let Some(texts) = Texts::new(codes, dictionary) else { return self };

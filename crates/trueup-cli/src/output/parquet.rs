@@ -6,7 +6,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use std::io::Write;
-use trueup_core::{ResultTable, Values};
+use trueup_core::{ResultTable, TextList, Values};
 
 /// Writes the columns as [`ResultTable::record_batch`] has them, dimensions as plain strings: the file keeps no arrow schema, which
 /// would turn them to dictionaries in some readers, and says everything else in Parquet's own types.
@@ -33,6 +33,6 @@ fn page_rows(answer: &ResultTable) -> usize {
         Values::Texts(texts) => Some(texts.dictionary()),
         _ => None,
     });
-    let longest = texts.flatten().map(|text| text.len()).max().unwrap_or(0);
+    let longest = texts.flat_map(TextList::iter).map(str::len).max().unwrap_or(0);
     (BYTES / longest.max(1)).clamp(1, ROWS)
 }

@@ -7,7 +7,6 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
 use std::path::Path;
-use std::sync::Arc;
 use trueup_core::{Column, ResultTable, Texts, Values};
 
 fn names() -> [&'static str; 3] {
@@ -16,7 +15,7 @@ fn names() -> [&'static str; 3] {
 
 fn answer() -> ResultTable {
     let column = |name: &str, values| Column { name: name.to_owned(), values };
-    let channels = Texts::new(vec![0, 1, 2], names().map(Arc::from).to_vec()).unwrap();
+    let channels = Texts::new(vec![0, 1, 2], names().iter().collect()).unwrap();
     ResultTable::from_columns(vec![
         column("start", Values::Days(vec!["2025-01-01".parse().unwrap(); 3])),
         column("attributionChannel", Values::Texts(channels)),
@@ -106,7 +105,7 @@ fn parquet_and_arrow_read_back() {
 /// A page is bounded by rows before it is bounded by bytes, so very long texts could make one that no reader takes.
 #[test]
 fn long_texts_make_no_giant_page() {
-    let long = |place: usize| Arc::from("x".repeat((1 << 20) + place));
+    let long = |place: usize| "x".repeat((1 << 20) + place);
     let texts = Texts::new((0..40).collect(), (0..40).map(long).collect()).unwrap();
     let column = Column { name: "conversionTranscript".to_owned(), values: Values::Texts(texts) };
     let file = tempfile::tempfile().unwrap();

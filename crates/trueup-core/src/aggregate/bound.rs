@@ -75,14 +75,14 @@ impl<'a> Bound<'a> {
         let grades = split.text(LABEL_COLUMN).filter(|_| layout.needs_grades());
         let grades = grades.map(|column| Grades {
             column,
-            lanes: by_bank(layout, column.dictionary().iter().map(|label| grade(label))),
+            lanes: by_bank(layout, column.dictionary().iter().map(grade)),
             accounts: context.graded(split.runs.account_keys()),
         });
         let statuses = layout.needs_statuses().then(|| split.text(STATUS_COLUMN));
         let statuses = statuses.map(|column| {
-            let texts = column.map_or(&[][..], |column| &column.dictionary()[1..]);
-            let facts = texts.iter().map(|status| matches(status));
-            Statuses { column, lanes: by_bank(layout, std::iter::once(matches("")).chain(facts)) }
+            let empty = std::iter::once("");
+            let others = column.into_iter().flat_map(|column| column.dictionary().iter().skip(1));
+            Statuses { column, lanes: by_bank(layout, empty.chain(others).map(matches)) }
         });
         let agents = split.text(AGENT_COLUMN).filter(|_| layout.agents).map(|column| Agents {
             column,

@@ -1,9 +1,9 @@
 //! The days of a query's range: which sub-range, date, week and month each belongs to.
 
-use crate::Day;
 use crate::dictionary::{Computed, SpendColumn};
 use crate::plan::{Origin, Plan, RowTest};
 use crate::scan::Dictionary;
+use crate::{Day, TextList};
 use std::sync::Arc;
 
 /// Stands for the sub-range of a day outside the range; there are fewer.
@@ -31,16 +31,18 @@ pub(crate) struct DayTable {
 
 impl DayTable {
     fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
-        let mut texts: Vec<Arc<str>> = Vec::new();
+        let mut texts = TextList::default();
+        let mut last = None;
         let mut codes = Vec::new();
         for day in days {
             let text = text(day);
-            if texts.last().is_none_or(|last| **last != *text) {
-                texts.push(Arc::from(text));
+            if last.as_ref() != Some(&text) {
+                texts.push(&text);
+                last = Some(text);
             }
             codes.push(u32::try_from(texts.len()).unwrap_or(u32::MAX).saturating_sub(1));
         }
-        Self { codes, texts: texts.into() }
+        Self { codes, texts: Arc::new(texts) }
     }
 }
 

@@ -3,11 +3,11 @@
 use super::Context;
 use super::calendar::DayTable;
 use super::units::{Grain, Units};
-use crate::Day;
 use crate::dictionary::Computed;
 use crate::model::{Stage, format_date_time};
 use crate::plan::{DimensionRef, Origin};
 use crate::scan::{Dictionary, Histories, NO_VALUE, Split, TextColumn, stage};
+use crate::{Day, TextList};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -45,19 +45,19 @@ enum Values<'a> {
 #[derive(Debug)]
 struct Growing<T> {
     codes: HashMap<T, u32>,
-    texts: Vec<Arc<str>>,
+    texts: TextList,
 }
 
 impl<T: Copy + Eq + Hash> Growing<T> {
     fn new() -> Self {
-        Self { codes: HashMap::new(), texts: vec![Arc::from("")] }
+        Self { codes: HashMap::new(), texts: std::iter::once("").collect() }
     }
 
     /// The code of a value; of none, that of the empty text.
     fn code(&mut self, value: Option<T>, text: impl Fn(T) -> String) -> u32 {
         let Some(value) = value else { return 0 };
         *self.codes.entry(value).or_insert_with(|| {
-            self.texts.push(Arc::from(text(value)));
+            self.texts.push(&text(value));
             // A split has fewer than 2^32 rows, and each new text takes at least one.
             u32::try_from(self.texts.len() - 1).unwrap_or(u32::MAX)
         })
@@ -67,8 +67,8 @@ impl<T: Copy + Eq + Hash> Growing<T> {
 impl<'a> Coder<'a> {
     pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, dimension: &DimensionRef) -> Self {
         let keys = split.runs.account_keys();
-        let of = |texts: &[&str]| texts.iter().map(|text| Arc::from(*text)).collect::<Dictionary>();
-        let stages = || Stage::ALL.iter().map(|stage| Arc::from(stage.name())).collect();
+        let of = |texts: &[&str]| Arc::new(texts.iter().collect());
+        let stages = || Arc::new(Stage::ALL.iter().map(|stage| stage.name()).collect());
         let stored = || split.text(&dimension.name).map_or(Values::Empty, Values::Text);
         let first = |stage| Values::FirstDay(stage, Growing::new());
         let values = match dimension.origin {
@@ -112,7 +112,7 @@ impl<'a> Coder<'a> {
     }
 
     /// The texts by code, as far as rows have been read.
-    pub(crate) fn texts(&self) -> &[Arc<str>] {
+    pub(crate) fn texts(&self) -> &TextList {
         match &self.values {
             Values::FirstDay(_, growing) => &growing.texts,
             Values::DateTime(growing) => &growing.texts,

@@ -1,10 +1,9 @@
 //! Texts, each under one code that all splits share.
 
 use super::merge::STEP;
-use crate::{Interrupt, Interruption};
+use crate::{Interrupt, Interruption, TextList};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
-use std::sync::Arc;
 
 /// Distinct texts, each under one code.
 #[derive(Debug)]
@@ -12,14 +11,14 @@ pub(crate) struct Interner {
     /// The same for all interners of a query: what one has hashed another need not.
     hasher: DefaultHashBuilder,
     codes: HashTable<u32>,
-    texts: Vec<Arc<str>>,
+    texts: TextList,
     /// The hash of each text.
     hashes: Vec<u64>,
 }
 
 impl Interner {
     pub(super) fn new(hasher: &DefaultHashBuilder) -> Self {
-        Self { hasher: hasher.clone(), codes: HashTable::new(), texts: Vec::new(), hashes: Vec::new() }
+        Self { hasher: hasher.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
     }
 
     /// Makes room for so many more texts.
@@ -33,18 +32,18 @@ impl Interner {
     }
 
     /// The code of a text, given now if it is new.
-    pub(crate) fn code(&mut self, text: &Arc<str>) -> u32 {
-        let hash = self.hasher.hash_one(&**text);
-        self.known(text, hash).unwrap_or_else(|| self.push(text.clone(), hash))
+    pub(crate) fn code(&mut self, text: &str) -> u32 {
+        let hash = self.hasher.hash_one(text);
+        self.known(text, hash).unwrap_or_else(|| self.push(text, hash))
     }
 
     fn known(&self, text: &str, hash: u64) -> Option<u32> {
-        let is_text = |code: &u32| self.hashes[*code as usize] == hash && *self.texts[*code as usize] == *text;
+        let is_text = |code: &u32| self.hashes[*code as usize] == hash && self.texts[*code as usize] == *text;
         self.codes.find(hash, is_text).copied()
     }
 
     /// Gives a text that is new a code.
-    fn push(&mut self, text: Arc<str>, hash: u64) -> u32 {
+    fn push(&mut self, text: &str, hash: u64) -> u32 {
         // Texts alone would take 64 GiB before their number could overflow.
         let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(text);
@@ -56,22 +55,22 @@ impl Interner {
     /// Takes in the texts of another interner of the query: for each of its codes, the one here.
     pub(super) fn absorb(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
         let mut codes = Vec::with_capacity(other.texts.len());
-        for (text, hash) in other.texts.into_iter().zip(other.hashes) {
+        for (text, hash) in other.texts.iter().zip(other.hashes) {
             if codes.len().is_multiple_of(STEP) {
                 interrupt.check()?;
             }
-            codes.push(self.known(&text, hash).unwrap_or_else(|| self.push(text, hash)));
+            codes.push(self.known(text, hash).unwrap_or_else(|| self.push(text, hash)));
         }
         Ok(codes)
     }
 
     /// The distinct texts by code.
-    pub(crate) fn texts(&self) -> &[Arc<str>] {
+    pub(crate) const fn texts(&self) -> &TextList {
         &self.texts
     }
 
     /// The distinct texts by code.
-    pub(crate) fn into_texts(self) -> Vec<Arc<str>> {
+    pub(crate) fn into_texts(self) -> TextList {
         self.texts
     }
 }
@@ -86,7 +85,7 @@ const UNKNOWN: u32 = u32::MAX;
 impl Translation {
     /// The shared code of a code of `texts`.
     #[inline]
-    pub(crate) fn code(&mut self, code: u32, texts: &[Arc<str>], interner: &mut Interner) -> u32 {
+    pub(crate) fn code(&mut self, code: u32, texts: &TextList, interner: &mut Interner) -> u32 {
         let at = code as usize;
         match self.0.get(at) {
             Some(shared) if *shared != UNKNOWN => *shared,
@@ -99,7 +98,7 @@ impl Translation {
     }
 
     /// Puts shared codes in place of codes of `texts`.
-    pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &[Arc<str>], interner: &mut Interner) {
+    pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
         interner.reserve(codes.len().min(texts.len()));
         for code in codes {
             *code = self.code(*code, texts, interner);

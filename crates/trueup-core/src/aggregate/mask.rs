@@ -5,10 +5,10 @@ use super::amount_test::AmountTest;
 use super::coder::Coder;
 use super::condition::FieldTest;
 use super::units::{Grain, Units};
+use crate::TextList;
 use crate::plan::Condition;
 use crate::query::TextTest;
 use crate::scan::Split;
-use std::sync::Arc;
 
 /// Whether a condition holds: `and` is the least of its parts, `or` the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,9 +83,9 @@ impl<'a> CodeTest<'a> {
     }
 
     /// Appends the truth for each code.
-    pub(crate) fn fill(&mut self, codes: &[u32], texts: &[Arc<str>], truths: &mut Vec<Truth>) {
+    pub(crate) fn fill(&mut self, codes: &[u32], texts: &TextList, truths: &mut Vec<Truth>) {
         let known = self.truths.len();
-        self.truths.extend(texts[known..].iter().map(|text| self.test.holds(text)));
+        self.truths.extend(texts.iter().skip(known).map(|text| self.test.holds(text)));
         truths.extend(codes.iter().map(|code| self.truths[*code as usize]));
     }
 }

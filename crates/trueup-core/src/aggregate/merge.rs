@@ -5,8 +5,7 @@ use super::groups::Groups;
 use super::interner::{Interner, Translation};
 use super::spend::{SpendPartial, SpendSums};
 use super::state::State;
-use crate::{Interrupt, Interruption};
-use std::sync::Arc;
+use crate::{Interrupt, Interruption, TextList};
 
 /// Groups that are worked on before the interrupt is looked at again.
 pub(super) const STEP: usize = 1 << 13;
@@ -100,7 +99,7 @@ impl Merged {
     }
 
     /// The shared code of a code of `texts`, which are a dimension's.
-    pub(super) fn shared(&mut self, place: usize, code: u32, texts: &[Arc<str>], translation: &mut Translation) -> u32 {
+    pub(super) fn shared(&mut self, place: usize, code: u32, texts: &TextList, translation: &mut Translation) -> u32 {
         let interner = &mut self.texts[place];
         let shared = translation.code(code, texts, interner);
         self.groups.expect(place + 1, interner.texts().len());
@@ -137,8 +136,7 @@ impl Merged {
         for number in beside.iter().flatten() {
             alone[*number as usize] = false;
         }
-        let empty: Arc<str> = Arc::from("");
-        let blank: Vec<u32> = self.texts.iter_mut().map(|texts| texts.code(&empty)).collect();
+        let blank: Vec<u32> = self.texts.iter_mut().map(|texts| texts.code("")).collect();
         for (place, texts) in self.texts.iter().enumerate() {
             self.groups.expect(place + 1, texts.texts().len());
         }

@@ -36,6 +36,7 @@ pub(crate) use merge::Merged;
 pub(crate) use spend::{SpendSums, aggregate_spend};
 pub(crate) use state::MeasureLayout;
 
+use crate::TextList;
 use crate::dictionary::Computed;
 use crate::model::Accounts;
 use crate::plan::{Condition, DimensionRef, Origin, Plan, RowTest};
@@ -86,17 +87,17 @@ impl<'a> Context<'a> {
     }
 
     /// Which of a split's accounts the query reads.
-    fn selected(&self, keys: &[Arc<str>]) -> Vec<bool> {
+    fn selected(&self, keys: &TextList) -> Vec<bool> {
         keys.iter().map(|key| self.plan.accounts.contains(key)).collect()
     }
 
     /// The names of a split's accounts.
-    fn account_names(&self, keys: &[Arc<str>]) -> Dictionary {
-        keys.iter().map(|key| Arc::from(self.accounts.name(key))).collect()
+    fn account_names(&self, keys: &TextList) -> Dictionary {
+        Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect())
     }
 
     /// Which of a split's accounts subscribe to lead grading.
-    fn graded(&self, keys: &[Arc<str>]) -> Vec<bool> {
+    fn graded(&self, keys: &TextList) -> Vec<bool> {
         keys.iter().map(|key| self.accounts.lead_grading(key)).collect()
     }
 }

@@ -35,7 +35,7 @@ impl<'a> SpendCoder<'a> {
     /// The texts by code.
     pub(super) fn texts(&self) -> Dictionary {
         match self {
-            Self::Empty => [Arc::from("")].into(),
+            Self::Empty => Arc::new(std::iter::once("").collect()),
             Self::Text(column) => column.texts.clone(),
             Self::AccountName(context, accounts) => context.account_names(&accounts.texts),
             Self::Day(_, table, _) => table.texts.clone(),

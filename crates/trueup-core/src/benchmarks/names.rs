@@ -11,8 +11,8 @@ pub(super) struct Names(Vec<Arc<str>>);
 impl Names {
     /// Every text that the columns' dictionaries hold.
     pub(super) fn of(columns: &[&Texts]) -> Self {
-        let texts: BTreeSet<&Arc<str>> = columns.iter().flat_map(|texts| texts.dictionary()).collect();
-        Self(texts.into_iter().cloned().collect())
+        let texts: BTreeSet<&str> = columns.iter().flat_map(|texts| texts.dictionary().iter()).collect();
+        Self(texts.into_iter().map(Arc::from).collect())
     }
 
     /// The code of a text; `None` if it is not among them.
@@ -22,7 +22,7 @@ impl Names {
 
     /// The codes of a column's rows, whose texts are all among them.
     pub(super) fn codes(&self, column: &Texts) -> Vec<usize> {
-        let place = |text: &Arc<str>| self.0.partition_point(|name| name < text);
+        let place = |text: &str| self.0.partition_point(|name| **name < *text);
         let shared: Vec<usize> = column.dictionary().iter().map(place).collect();
         column.codes().iter().map(|code| shared[*code as usize]).collect()
     }

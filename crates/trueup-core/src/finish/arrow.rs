@@ -29,7 +29,7 @@ impl ResultTable {
 fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     Ok(match &column.values {
         Values::Days(days) => Arc::new(Date32Array::from_iter_values(days.iter().map(|day| i32::from(day.number())))),
-        Values::Texts(texts) => Arc::new(dictionary(texts)?),
+        Values::Texts(texts) => Arc::new(dictionary(texts, MOST_BYTES)?),
         Values::Counts(counts) => Arc::new(UInt64Array::from(counts.clone())),
         Values::Money(amounts) => {
             let array = Decimal128Array::from(amounts.clone()).with_precision_and_scale(38, 6)?;
@@ -40,8 +40,11 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     })
 }
 
+/// Bytes of all texts of an array; its offsets are of 32 bits, and making it panics where they do not suffice.
+const MOST_BYTES: usize = i32::MAX as usize;
+
 /// The texts that occur, in their order, and the rows' keys among them.
-fn dictionary(texts: &Texts) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
+fn dictionary(texts: &Texts, most_bytes: usize) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
     let mut occurs = vec![false; texts.dictionary.len()];
     texts.codes.iter().for_each(|code| occurs[*code as usize] = true);
     let mut keys = Vec::with_capacity(occurs.len());
@@ -54,8 +57,9 @@ fn dictionary(texts: &Texts) -> Result<DictionaryArray<arrow_array::types::Int32
             values.push(text);
         }
     }
-    // The array's offsets are of 32 bits, and making it panics where they do not suffice.
-    i32::try_from(bytes).map_err(|_| ArrowError::OffsetOverflowError(bytes))?;
+    if bytes > most_bytes {
+        return Err(ArrowError::OffsetOverflowError(bytes));
+    }
     let keys: Int32Array = texts.codes.iter().map(|code| keys[*code as usize]).collect();
     DictionaryArray::try_new(keys, Arc::new(StringArray::from_iter_values(values)))
 }

@@ -58,9 +58,14 @@ impl Sum {
     }
 }
 
-/// Adds to the total of each group what `amount` gives for it.
-fn add(totals: &mut [i128], groups: &[u32], amount: impl Fn(usize) -> i128) {
-    totals.iter_mut().zip(groups).for_each(|(total, group)| *total += amount(*group as usize));
+/// Adds to the total of each group, which is 0 as long as there are no totals, what `amount` gives for it.
+fn add(totals: &mut Vec<i128>, groups: &[u32], amount: impl Fn(usize) -> i128) {
+    let amounts = groups.iter().map(|group| amount(*group as usize));
+    if totals.is_empty() {
+        totals.extend(amounts);
+    } else {
+        totals.iter_mut().zip(amounts).for_each(|(total, amount)| *total += amount);
+    }
 }
 
 impl<'a> Finished<'a> {
@@ -153,7 +158,7 @@ impl<'a> Finished<'a> {
     /// The sum for each of `groups`.
     fn totals(&self, sum: &Sum, groups: &[u32]) -> Vec<i128> {
         let state = &self.merged.state;
-        let mut totals = vec![0; groups.len()];
+        let mut totals = Vec::with_capacity(groups.len());
         for place in &sum.places {
             match place {
                 Place::Count(place) => add(&mut totals, groups, |group| i128::from(state.count_at(group, *place))),
@@ -165,6 +170,7 @@ impl<'a> Finished<'a> {
                 Place::Nowhere => {}
             }
         }
+        totals.resize(groups.len(), 0);
         totals
     }
 

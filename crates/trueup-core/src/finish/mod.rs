@@ -2,6 +2,7 @@
 
 mod arrow;
 mod dictionary;
+mod heads;
 mod measures;
 mod order;
 #[cfg(feature = "polars")]
@@ -43,7 +44,7 @@ pub(crate) fn finish(
     }
     let texts = std::mem::take(&mut merged.texts).into_iter();
     let dictionaries =
-        texts.map(|texts| Dictionary::new(texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
+        texts.map(|texts| Dictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
     let finished = Finished::new(context, &merged, spend, interrupt)?;
     let passes = plan.having.as_ref().map(|having| finished.truths(having)).transpose()?;
     let is_kept = |group: &u32| passes.as_ref().is_none_or(|truths| truths[*group as usize] == Truth::True);

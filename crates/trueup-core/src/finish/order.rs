@@ -6,12 +6,16 @@ mod tests;
 use crate::{Interrupt, Interruption};
 use rayon::prelude::*;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Numbers that are worked on before the interrupt is looked at again: far less than what takes 10 ms.
 pub(super) const STEP: usize = 1 << 13;
 
 /// Numbers that are sorted at once, which takes a millisecond or two: what is sorted apart has to be merged, which takes longer.
 const RUN: usize = 1 << 15;
+
+/// Bits that are sorted by at once: as many as places for the numbers of each are at hand.
+const DIGIT: u32 = 11;
 
 /// Puts numbers in order, by all threads; what compares as equal comes in any order.
 pub(super) fn sort<N: Copy + Default + Send + Sync>(
@@ -68,12 +72,12 @@ fn merge<'n, N: Copy>(
 }
 
 /// Puts numbers in order of their ranks, all of which are below `ranks`; those of one rank stay in their order.
-pub(super) fn sort_by_rank(
-    numbers: &[u32],
+pub(super) fn sort_by_rank<N: Copy + Default>(
+    numbers: &[N],
     ranks: usize,
     interrupt: &Interrupt,
-    rank: impl Fn(u32) -> u32,
-) -> Result<Vec<u32>, Interruption> {
+    rank: impl Fn(N) -> u32,
+) -> Result<Vec<N>, Interruption> {
     // Where the next number of each rank goes.
     let mut places = vec![0_u32; ranks + 1];
     for step in numbers.chunks(STEP) {
@@ -85,7 +89,7 @@ pub(super) fn sort_by_rank(
         before += *place;
         *place = before;
     }
-    let mut sorted = vec![0; numbers.len()];
+    let mut sorted = vec![N::default(); numbers.len()];
     for step in numbers.chunks(STEP) {
         interrupt.check()?;
         for number in step {
@@ -95,6 +99,23 @@ pub(super) fn sort_by_rank(
         }
     }
     Ok(sorted)
+}
+
+/// Puts numbers in order of some of their bits, above which they have none.
+pub(super) fn sort_by_bits(
+    mut numbers: Vec<u64>,
+    bits: Range<u32>,
+    interrupt: &Interrupt,
+) -> Result<Vec<u64>, Interruption> {
+    let count = bits.end - bits.start;
+    let digit = count.div_ceil(count.div_ceil(DIGIT).max(1)).max(1);
+    // By the lowest digit first: what comes in order of it stays in it among those that are equal in the next.
+    for lowest in bits.step_by(digit as usize) {
+        #[expect(clippy::cast_possible_truncation, reason = "a digit has few bits")]
+        let rank = |number: u64| (number >> lowest & ((1 << digit) - 1)) as u32;
+        numbers = sort_by_rank(&numbers, 1 << digit, interrupt, rank)?;
+    }
+    Ok(numbers)
 }
 
 /// What `make` makes of each number, in their order.

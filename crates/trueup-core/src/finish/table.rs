@@ -1,6 +1,6 @@
 //! The answer to a query: columns of equal length.
 
-use crate::{Day, money};
+use crate::{Day, TextList, money};
 use std::sync::Arc;
 
 /// The finished rows of a query, column by column, in the order in which the query named its fields.
@@ -43,7 +43,7 @@ pub struct Texts {
     /// Where each row's text stands in the dictionary; every code does stand there.
     pub(crate) codes: Arc<[u32]>,
     /// The distinct texts.
-    pub(crate) dictionary: Arc<[Arc<str>]>,
+    pub(crate) dictionary: Arc<TextList>,
 }
 
 /// One value of an answer.
@@ -78,15 +78,15 @@ impl Value<'_> {
 impl Texts {
     /// The texts of rows: `codes` says for each row where its text stands in `dictionary`. `None` if some code stands for no text.
     #[must_use]
-    pub fn new(codes: Vec<u32>, dictionary: Vec<Arc<str>>) -> Option<Self> {
+    pub fn new(codes: Vec<u32>, dictionary: TextList) -> Option<Self> {
         let is_whole = codes.iter().all(|code| (*code as usize) < dictionary.len());
-        is_whole.then(|| Self { codes: codes.into(), dictionary: dictionary.into() })
+        is_whole.then(|| Self { codes: codes.into(), dictionary: Arc::new(dictionary) })
     }
 
     /// The empty text on each of so many rows; it is the only text, unless it is not met. Clones share all that they hold.
     pub(crate) fn blank(rows: usize, is_met: bool) -> Self {
-        let dictionary = is_met.then(|| Arc::from("")).into_iter().collect();
-        Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary }
+        let dictionary = is_met.then_some("").into_iter().collect();
+        Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary: Arc::new(dictionary) }
     }
 
     /// For each row, where its text stands in [`Texts::dictionary`].
@@ -97,14 +97,14 @@ impl Texts {
 
     /// The distinct texts; there may be some that no row has.
     #[must_use]
-    pub fn dictionary(&self) -> &[Arc<str>] {
+    pub fn dictionary(&self) -> &TextList {
         &self.dictionary
     }
 
     /// The text of a row, or the empty text past the last row.
     #[must_use]
     pub fn get(&self, row: usize) -> &str {
-        self.codes.get(row).and_then(|code| self.dictionary.get(*code as usize)).map_or("", |text| text)
+        self.codes.get(row).and_then(|code| self.dictionary.get(*code as usize)).unwrap_or_default()
     }
 }
 

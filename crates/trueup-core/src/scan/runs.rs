@@ -2,7 +2,6 @@
 
 use super::{Codes, ColumnFault, Dictionary};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Where each customer of a split begins and ends, and whose account it is.
 #[derive(Clone, Debug)]
@@ -89,7 +88,7 @@ impl Runs {
     }
 
     /// The accounts that have a customer here; one may be told more than once.
-    pub(crate) fn accounts_met(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn accounts_met(&self) -> impl Iterator<Item = &str> {
         let met = self.blocks.chunk_by(|a, b| a.account == b.account).filter_map(|blocks| blocks.first());
         met.map(|block| &self.account_keys[block.account as usize])
     }
@@ -138,12 +137,13 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn blocks_hold_every_customer_once_and_one_account_each() {
         // 700 customers of three events each, of three accounts.
         let days: Vec<u16> = (0..2_100_u16).map(|event| event / 3 + event % 3).collect();
-        let keys: Dictionary = ["", "a", "b", "c"].map(Arc::from).into();
+        let keys: Dictionary = Arc::new(["", "a", "b", "c"].into_iter().collect());
         let offsets = (0..=2_100).step_by(3).collect();
         let accounts = Codes::Byte((0..700_u32).map(|customer| u8::try_from(1 + customer / 300).unwrap()).collect());
         let runs = Runs::new(offsets, accounts, keys, &days).unwrap();
@@ -159,13 +159,13 @@ mod tests {
             assert_eq!(days[events].iter().max(), Some(&block.last_day));
         }
         assert_eq!(next, 700);
-        assert_eq!(runs.accounts_met().map(|key| &**key).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(runs.accounts_met().collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 
     #[test]
     fn a_large_customer_is_a_block_of_its_own() {
         let days = vec![7; 5_000];
-        let keys: Dictionary = ["", "a"].map(Arc::from).into();
+        let keys: Dictionary = Arc::new(["", "a"].into_iter().collect());
         let runs = Runs::new(vec![0, 10, 4_000, 5_000], Codes::Byte(vec![1; 3]), keys, &days).unwrap();
         let blocks: Vec<_> = runs.blocks().iter().map(|block| block.customers.clone()).collect();
         assert_eq!(blocks, [0..1, 1..2, 2..3]);

@@ -1,11 +1,12 @@
 //! Text columns as codes into a dictionary.
 
 use super::{Codes, ColumnFault, Runs, Source, Values};
+use crate::TextList;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// The texts of a column by code. The code 0 is the empty text, and each text has one code.
-pub(crate) type Dictionary = Arc<[Arc<str>]>;
+pub(crate) type Dictionary = Arc<TextList>;
 
 /// A code per row, and the texts by code.
 pub(super) type CodedTexts = (Vec<u32>, Dictionary);
@@ -53,9 +54,7 @@ impl TextColumn {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        // Beside its bytes a text has a pointer, a length and two counters.
-        let texts: usize = self.dictionary.iter().map(|text| text.len() + 32).sum();
-        self.codes.bytes() + texts
+        self.codes.bytes() + self.dictionary.bytes()
     }
 
     /// The texts by code.
@@ -69,8 +68,8 @@ impl TextColumn {
 /// # Errors
 /// There are more texts than codes.
 pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
-    let mut texts: Vec<Arc<str>> = Vec::with_capacity(values.len() + 1);
-    texts.push(Arc::from(""));
+    let mut texts = TextList::with_capacity(values.len() + 1, values.iter().map(|text| text.len()).sum());
+    texts.push("");
     let mut known: HashMap<&str, u32> = HashMap::with_capacity(values.len() + 1);
     known.insert("", 0);
     let mut codes = Vec::with_capacity(values.len());
@@ -78,7 +77,7 @@ pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
         let next = u32::try_from(texts.len()).map_err(|_| "too many texts")?;
         let code = *known.entry(text).or_insert(next);
         if code == next {
-            texts.push(Arc::from(*text));
+            texts.push(text);
         }
         codes.push(code);
     }

@@ -2,7 +2,6 @@
 
 use super::{write_ndjson, write_rows};
 use proptest::prelude::*;
-use std::sync::Arc;
 use trueup_core::{Column, Day, ResultTable, Texts, Values};
 
 fn column(name: &str, values: Values) -> Column {
@@ -10,7 +9,7 @@ fn column(name: &str, values: Values) -> Column {
 }
 
 fn texts(codes: &[u32], dictionary: &[&str]) -> Values {
-    Values::Texts(Texts::new(codes.to_vec(), dictionary.iter().copied().map(Arc::from).collect()).unwrap())
+    Values::Texts(Texts::new(codes.to_vec(), dictionary.iter().collect()).unwrap())
 }
 
 fn rows(columns: Vec<Column>) -> String {

@@ -47,7 +47,7 @@ impl Escaped {
         let mut escaped = Self::default();
         // Where most texts stand in one row only (a customer's id), a second copy of them all would gain nothing.
         if texts.dictionary().len() <= texts.codes().len() / 2 {
-            for text in texts.dictionary() {
+            for text in texts.dictionary().iter() {
                 escape(text, &mut escaped.bytes);
                 escaped.ends.push(escaped.bytes.len());
             }

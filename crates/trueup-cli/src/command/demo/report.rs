@@ -6,7 +6,6 @@ use crate::output::number::readable;
 use crate::output::table::{self, Heading, Screen};
 use std::cmp::Reverse;
 use std::io::{self, Write};
-use std::sync::Arc;
 use trueup_core::query::{DateRange, EventsQuery, Interval};
 use trueup_core::{Column, Dataset, Day, ResultTable, Texts, Value, Values, dictionary};
 
@@ -74,7 +73,7 @@ fn by_month(answer: &ResultTable) -> Result<ResultTable, Failure> {
     for column in answer.columns().iter().filter(|column| column.name != "end") {
         columns.push(match &column.values {
             Values::Days(days) => {
-                let months = days.iter().map(|day| Arc::from(day.month())).collect();
+                let months = days.iter().map(|day| day.month()).collect();
                 let months = Texts::new((0..).take(days.len()).collect(), months);
                 let months = months.ok_or_else(|| Failure::fault("a month of the report has no name"))?;
                 Column { name: "month".to_owned(), values: Values::Texts(months) }

@@ -64,13 +64,13 @@ impl Customers {
                 format!("the row group begins with the customer {first_number} of the file, out of order"),
             ));
         }
-        let id = |run: usize, row: usize| &*ids.dictionary()[ids.code(run, row) as usize];
+        let id = |run: usize, row: usize| &ids.dictionary()[ids.code(run, row) as usize];
         let mut previous = None;
         let mut period = None;
         for run in 0..split.runs.len() {
             let rows = split.runs.events(run);
             let first = rows.start;
-            let account = &*split.runs.account_keys()[split.runs.accounts().get(run) as usize];
+            let account = &split.runs.account_keys()[split.runs.accounts().get(run) as usize];
             let opportunity_id = id(run, first);
             if opportunity_id.is_empty() {
                 return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));

@@ -5,11 +5,10 @@ use crate::Day;
 use crate::dataset::file::TableFile;
 use crate::plan::SpendProjection;
 use crate::scan::{Columns, SpendSplit};
-use std::sync::Arc;
 
 /// Checks that every column decodes, and the order of calendar quarters, accounts and dates.
 pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
-    let mut last: Option<(u16, Arc<str>, u16)> = None;
+    let mut last: Option<(u16, String, u16)> = None;
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true))?;
@@ -17,11 +16,14 @@ pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
         for (row, day) in split.days.iter().copied().enumerate() {
             let account = &split.accounts.texts[split.accounts.codes.get(row) as usize];
             let quarter = Day::from_number(day).quarter();
-            if last.as_ref().is_some_and(|(last, key, last_day)| (last, key, last_day) > (&quarter, account, &day)) {
+            if last
+                .as_ref()
+                .is_some_and(|(last, key, last_day)| (*last, key.as_str(), *last_day) > (quarter, account, day))
+            {
                 let fault = "the rows are not in the order of quarters, accounts and dates";
                 return Err(Fault::at(file, row_group, row, fault));
             }
-            last = Some((quarter, account.clone(), day));
+            last = Some((quarter, account.to_owned(), day));
         }
     }
     Ok(())

@@ -71,3 +71,18 @@ fn what_is_made_ends_soon_too() {
     assert_eq!((all, made), (Err(Interruption::Canceled), 2 * STEP));
     assert_eq!(each(&numbers, &Interrupt::default(), |number| number), Ok(numbers.clone()));
 }
+
+#[test]
+fn numbers_come_in_order_of_their_bits() {
+    let numbers =
+        |bits: u32| (0..20_000_u64).map(move |number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits));
+    for bits in [1, 10, 11, 12, 23, 64] {
+        for lowest in [0, bits / 3] {
+            let mut expected: Vec<u64> = numbers(bits).collect();
+            let sorted = sort_by_bits(expected.clone(), lowest..bits, &Interrupt::default());
+            expected.sort_by_key(|number| number >> lowest);
+            assert_eq!(sorted, Ok(expected), "{lowest} to {bits}");
+        }
+    }
+    assert_eq!(sort_by_bits(vec![2, 1], 7..7, &Interrupt::default()), Ok(vec![2, 1]));
+}
