@@ -116,11 +116,12 @@ mod tests {
 
     #[test]
     fn heads_that_differ_in_much_are_not_packed() {
-        // A code of 128 has seven bits.
-        let bits = |places: usize, bits: u32| {
+        let bits = |count: u32, places: usize, bits: u32| {
             let byte = move |number: u32| if number.is_multiple_of(2) { '\0' } else { char::from((1_u8 << bits) - 1) };
-            packed(128, move |number| byte(number).to_string().repeat(places)).map(|(_, packed)| packed.bits)
+            packed(count, move |number| byte(number).to_string().repeat(places)).map(|(_, packed)| packed.bits)
         };
-        assert_eq!([bits(8, 7), bits(9, 6), bits(9, 7), bits(12, 4)], [Some(56), Some(54), None, Some(48)]);
+        assert_eq!([bits(256, 8, 7), bits(256, 9, 6), bits(256, 14, 4)], [Some(56), Some(54), Some(48)]);
+        // There is no room for one more bit, whether of a code or of a text.
+        assert_eq!([bits(512, 8, 7), bits(128, 9, 7)], [None, None]);
     }
 }
