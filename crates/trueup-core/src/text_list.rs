@@ -26,9 +26,10 @@ impl TextList {
         Self { bytes: String::with_capacity(bytes), offsets }
     }
 
-    /// Makes room for so many more texts, their bytes aside.
-    pub(crate) fn reserve(&mut self, texts: usize) {
+    /// Makes room for so many more texts of so many bytes together.
+    pub(crate) fn reserve(&mut self, texts: usize, bytes: usize) {
         self.offsets.reserve(texts);
+        self.bytes.reserve(bytes);
     }
 
     pub(crate) fn push(&mut self, text: &str) {

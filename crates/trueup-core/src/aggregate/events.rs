@@ -90,6 +90,9 @@ impl<'a> Aggregation<'a> {
             return Ok(());
         }
         let mut bound = Bound::new(context, split, customers);
+        if bound.slots.is_none() {
+            self.merged.reserve(customers, &bound.coders);
+        }
         let passing = self.passing(&mut bound, blocks.clone());
         let are_read = bound.grain == Grain::Row || bound.grades.is_some() || context.plan.sub_ranges.len() > 1;
         let ahead = Ahead::new(split, &context.plan.projection, are_read);

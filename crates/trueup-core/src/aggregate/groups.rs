@@ -51,6 +51,11 @@ impl Groups {
         &self.keys[number * self.width..(number + 1) * self.width]
     }
 
+    /// Makes room for so many combinations.
+    pub(crate) fn reserve(&mut self, combinations: usize) {
+        self.keys.reserve((combinations * self.width).saturating_sub(self.keys.len()));
+    }
+
     /// Makes sure that the code at `place`, which is not the first, can have so many values.
     pub(crate) fn expect(&mut self, place: usize, values: usize) {
         // There are fewer codes than 2^32.

@@ -21,13 +21,14 @@ impl Interner {
         Self { hasher: hasher.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
     }
 
-    /// Makes room for so many more texts.
-    fn reserve(&mut self, texts: usize) {
-        self.texts.reserve(texts);
-        self.hashes.reserve(texts);
+    /// Makes room for so many more texts as long as those of a list are on average.
+    pub(super) fn reserve(&mut self, texts: usize, list: &TextList) {
         if self.codes.capacity() - self.codes.len() < texts {
             // Where there are many there will be more, and each time all find a new place.
             self.codes.reserve(texts.max(3 * self.codes.len()), |code| self.hashes[*code as usize]);
+            let room = self.codes.capacity() - self.codes.len();
+            self.hashes.reserve(room);
+            self.texts.reserve(room, room * (list.text_bytes() / list.len().max(1) + 1));
         }
     }
 
@@ -99,7 +100,7 @@ impl Translation {
 
     /// Puts shared codes in place of codes of `texts`.
     pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
-        interner.reserve(codes.len().min(texts.len()));
+        interner.reserve(codes.len().min(texts.len()), texts);
         for code in codes {
             *code = self.code(*code, texts, interner);
         }

@@ -1,6 +1,7 @@
 //! The state of all groups, under codes that all splits share, and the merging of what several threads have gathered.
 
 use super::Context;
+use super::coder::Coder;
 use super::groups::Groups;
 use super::interner::{Interner, Translation};
 use super::spend::{SpendPartial, SpendSums};
@@ -119,6 +120,17 @@ impl Merged {
             }
             self.spend.add(&key, sums, &self.texts);
         }
+    }
+
+    /// Makes room for as many new groups as there are customers, with the texts of `coders`: what has room need not be moved as it grows.
+    pub(super) fn reserve(&mut self, customers: usize, coders: &[Coder<'_>]) {
+        for (texts, coder) in self.texts.iter_mut().zip(coders) {
+            texts.reserve(customers.min(coder.texts().len()), coder.texts());
+        }
+        // So much that a few more have room too.
+        let groups = (self.groups.len() + customers).next_power_of_two();
+        self.groups.reserve(groups);
+        self.state.reserve(groups);
     }
 
     /// The slot of the group of a key, without rows if it is new.

@@ -155,6 +155,13 @@ impl State {
         }
     }
 
+    /// Makes room for so many groups.
+    pub(crate) fn reserve(&mut self, groups: usize) {
+        let more = (groups + 1).saturating_sub(self.slots);
+        self.banks.iter_mut().for_each(|bank| bank.reserve(more));
+        self.money.reserve(more * self.money_width);
+    }
+
     #[cold]
     fn grow_to(&mut self, slots: usize) {
         self.slots = slots;

@@ -1,6 +1,6 @@
 //! The texts of a dimension, in order.
 
-use super::heads::{Packed, code, heads};
+use super::heads::{Heads, Packed, code};
 use super::order::{STEP, sort, sort_by_bits};
 use crate::{Interrupt, Interruption, TextList};
 use std::cmp::Ordering;
@@ -19,16 +19,16 @@ const FEW: usize = 1 << 9;
 impl Dictionary {
     /// Puts texts, which are all different, in order of their bytes.
     pub(super) fn new(texts: &TextList, interrupt: &Interrupt) -> Result<Self, Interruption> {
-        let heads = heads(texts);
-        if heads.len() > FEW
-            && let Some(Packed { heads, bits, code_bits }) = Packed::new(&heads, interrupt)?
+        let heads = Heads::new(texts);
+        if texts.len() > FEW
+            && let Some(Packed { heads, bits, code_bits }) = heads.packed()
         {
             let heads = sort_by_bits(heads, code_bits..code_bits + bits, interrupt)?;
             #[expect(clippy::cast_possible_truncation, reason = "codes have at most 32 bits")]
             let code = |head: u64| (head & ((1 << code_bits) - 1)) as usize;
             return Self::of(texts, heads, code, |a, b| a >> code_bits == b >> code_bits, interrupt);
         }
-        let heads = sort(heads, interrupt, |a, b| a.cmp(&b))?;
+        let heads = sort(heads.iter().collect(), interrupt, |a, b| a.cmp(&b))?;
         Self::of(texts, heads, |head| code(head) as usize, |a, b| a >> u32::BITS == b >> u32::BITS, interrupt)
     }
 

@@ -1,29 +1,83 @@
 //! The first bytes of texts as numbers that compare as the texts do.
 
-use super::order::each;
-use crate::{Interrupt, Interruption, TextList};
+use crate::TextList;
 
 /// Bytes of a text that are compared as a number.
 const HEAD: usize = 12;
 
-/// For each of texts, which begin with as many bytes that they share, a number that compares as its next bytes do, with its code below them.
-pub(super) fn heads(texts: &TextList) -> Vec<u128> {
-    let shared = shared_bytes(texts);
-    (0_u32..).zip(texts.iter()).map(|(code, text)| head(&text.as_bytes()[shared..], code)).collect()
+/// Bytes that are looked at for what all texts have.
+const NUMBER: usize = 16;
+
+/// The first bytes of texts from where not all texts have the same, as numbers.
+pub(super) struct Heads<'t> {
+    texts: &'t TextList,
+    /// Where they begin.
+    start: usize,
+    /// The bits in which any two differ, as the highest of a number.
+    differ: u128,
 }
 
-/// The bytes with which all texts begin.
-fn shared_bytes(texts: &TextList) -> usize {
-    let mut texts = texts.iter().map(str::as_bytes);
-    let Some(first) = texts.next() else { return 0 };
-    texts.fold(first.len(), |shared, text| match text.get(..shared) {
-        Some(start) if *start == first[..shared] => shared,
-        _ => first[..shared].iter().zip(text).take_while(|(a, b)| a == b).count(),
-    })
+impl<'t> Heads<'t> {
+    pub(super) fn new(texts: &'t TextList) -> Self {
+        let (mut start, first) = (0, texts.get(0).unwrap_or_default());
+        loop {
+            let of = |text| number(from(text, start));
+            let first = of(first);
+            let differ = texts.iter().fold(0, |differ, text| differ | (of(text) ^ first));
+            let bits = differ.leading_zeros() / u8::BITS * u8::BITS;
+            let next = start + (bits / u8::BITS) as usize;
+            // What follows is no longer all of a head where many bytes are the same.
+            if next <= start + NUMBER - HEAD || texts.iter().all(|text| text.len() <= next) {
+                return Self { texts, start: next, differ: differ.checked_shl(bits).unwrap_or(0) };
+            }
+            start = next;
+        }
+    }
+
+    /// For each text, a number that compares as its head does, with its code below.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u128> {
+        let head = |text| {
+            let text = from(text, self.start);
+            number(&text[..text.len().min(HEAD)])
+        };
+        self.texts.iter().enumerate().map(move |(code, text)| head(text) | code as u128)
+    }
+
+    /// Leaves out the bits that all heads share, as ids that were counted share most of them; `None` if what is left does not fit.
+    pub(super) fn packed(&self) -> Option<Packed> {
+        let differ = self.differ.to_be_bytes();
+        let code_bits = usize::BITS - self.texts.len().saturating_sub(1).leading_zeros();
+        let mut below = code_bits;
+        // For each place where bytes differ, what each byte adds to the number.
+        let mut places: Vec<(usize, [u64; 256])> = Vec::new();
+        for at in (0..HEAD).rev().filter(|at| differ[*at] > 0) {
+            let bits = u8::BITS - differ[at].leading_zeros();
+            if below + bits > u64::BITS {
+                return None;
+            }
+            places.push((at, std::array::from_fn(|byte| (byte as u64 & ((1 << bits) - 1)) << below)));
+            below += bits;
+        }
+        let pack = |head: u128| {
+            let bytes = head.to_be_bytes();
+            let adds = places.iter().map(|(at, of_bytes)| of_bytes[usize::from(bytes[*at])]);
+            adds.fold(u64::from(code(head)), |number, add| number | add)
+        };
+        Some(Packed { heads: self.iter().map(pack).collect(), bits: below - code_bits, code_bits })
+    }
 }
 
-fn head(text: &[u8], code: u32) -> u128 {
-    number(&text[..text.len().min(HEAD)]) | u128::from(code)
+/// Numbers that compare as heads do, each of `bits` bits above a code of `code_bits`.
+pub(super) struct Packed {
+    pub(super) heads: Vec<u64>,
+    pub(super) bits: u32,
+    pub(super) code_bits: u32,
+}
+
+/// Up to [`NUMBER`] bytes of a text from a place on.
+fn from(text: &str, start: usize) -> &[u8] {
+    let bytes = text.as_bytes().get(start..).unwrap_or_default();
+    &bytes[..bytes.len().min(NUMBER)]
 }
 
 /// Up to sixteen bytes as the highest ones of a number. Two reads that overlap take less time than one of a copy, which has to wait for it.
@@ -47,39 +101,6 @@ pub(super) const fn code(head: u128) -> u32 {
     head as u32
 }
 
-/// Numbers that compare as heads do, each of `bits` bits above a code of `code_bits`.
-pub(super) struct Packed {
-    pub(super) heads: Vec<u64>,
-    pub(super) bits: u32,
-    pub(super) code_bits: u32,
-}
-
-impl Packed {
-    /// Leaves out the bits that all heads share, as ids that were counted share most of them; `None` if what is left does not fit.
-    pub(super) fn new(heads: &[u128], interrupt: &Interrupt) -> Result<Option<Self>, Interruption> {
-        let Some(first) = heads.first() else { return Ok(None) };
-        let differ = heads.iter().fold(0, |differ, head| differ | (head ^ first)).to_be_bytes();
-        let code_bits = usize::BITS - (heads.len() - 1).leading_zeros();
-        let mut below = code_bits;
-        // For each place where bytes differ, what each byte adds to the number.
-        let mut places: Vec<(usize, [u64; 256])> = Vec::new();
-        for at in (0..HEAD).rev().filter(|at| differ[*at] > 0) {
-            let bits = u8::BITS - differ[at].leading_zeros();
-            if below + bits > u64::BITS {
-                return Ok(None);
-            }
-            places.push((at, std::array::from_fn(|byte| (byte as u64 & ((1 << bits) - 1)) << below)));
-            below += bits;
-        }
-        let pack = |head: u128| {
-            let bytes = head.to_be_bytes();
-            let adds = places.iter().map(|(at, of_bytes)| of_bytes[usize::from(bytes[*at])]);
-            adds.fold(u64::from(code(head)), |number, add| number | add)
-        };
-        Ok(Some(Self { heads: each(heads, interrupt, pack)?, bits: below - code_bits, code_bits }))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
@@ -98,8 +119,9 @@ mod tests {
 
     /// The packed heads of texts that `text` makes, if they fit.
     fn packed(count: u32, text: impl Fn(u32) -> String) -> Option<(Vec<u128>, Packed)> {
-        let heads = heads(&(0..count).map(text).collect());
-        Some((heads.clone(), Packed::new(&heads, &Interrupt::default()).ok()??))
+        let texts = (0..count).map(text).collect();
+        let heads = Heads::new(&texts);
+        Some((heads.iter().collect(), heads.packed()?))
     }
 
     #[test]

@@ -20,8 +20,11 @@ use crate::query::Interval;
 use crate::{Day, Interrupt};
 use dictionary::Dictionary;
 use measures::Finished;
-use order::{STEP, each, sort_by_rank};
+use order::{each, sort_by_rank};
 use rayon::prelude::*;
+
+/// Rows of which one thread makes all columns.
+const FEW: usize = 1 << 15;
 
 /// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
 /// no step that takes long goes without looking at it.
@@ -87,8 +90,8 @@ pub(crate) fn finish(
             }
         })
     };
-    // Few rows take less time than it takes to wake a thread.
-    let at_once = if groups.len() < STEP { plan.output.len().max(1) } else { 1 };
+    // Few rows take less time than it takes to wake a thread, and for it to get what this one has at hand.
+    let at_once = if groups.len() < FEW { plan.output.len().max(1) } else { 1 };
     let made: Vec<_> = plan.output.par_iter().with_min_len(at_once).map(column).collect();
     for column in made {
         columns.push(column?);
