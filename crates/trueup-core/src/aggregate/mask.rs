@@ -85,7 +85,7 @@ impl<'a> CodeTest<'a> {
     /// Appends the truth for each code.
     pub(crate) fn fill(&mut self, codes: &[u32], texts: &TextList, truths: &mut Vec<Truth>) {
         let known = self.truths.len();
-        self.truths.extend(texts.iter().skip(known).map(|text| self.test.holds(text)));
+        self.truths.extend((known..texts.len()).map(|code| self.test.holds(&texts[code])));
         truths.extend(codes.iter().map(|code| self.truths[*code as usize]));
     }
 }
