@@ -32,6 +32,12 @@ impl TextList {
         self.bytes.reserve(bytes);
     }
 
+    /// Gives back the room that no text takes.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.offsets.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+    }
+
     pub(crate) fn push(&mut self, text: &str) {
         self.bytes.push_str(text);
         self.offsets.push(self.bytes.len());

@@ -32,13 +32,11 @@ pub(crate) struct DayTable {
 impl DayTable {
     fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
         let mut texts = TextList::default();
-        let mut last = None;
         let mut codes = Vec::new();
         for day in days {
             let text = text(day);
-            if last.as_ref() != Some(&text) {
+            if texts.len().checked_sub(1).is_none_or(|last| texts[last] != *text) {
                 texts.push(&text);
-                last = Some(text);
             }
             codes.push(u32::try_from(texts.len()).unwrap_or(u32::MAX).saturating_sub(1));
         }

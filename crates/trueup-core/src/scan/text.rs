@@ -81,6 +81,8 @@ pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
         }
         codes.push(code);
     }
+    // Values that are not stored as a dictionary come again and again, and columns are held.
+    texts.shrink_to_fit();
     Ok((codes, texts.into()))
 }
 
