@@ -12,6 +12,7 @@ pub mod dictionary;
 mod error;
 mod execution;
 mod explain;
+pub mod files;
 mod finish;
 pub mod model;
 pub mod money;

@@ -89,7 +89,10 @@ fn of_file(path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestErr
     let mut hasher = Sha256::new();
     let mut bytes = vec![0; 1 << 20];
     loop {
-        let length = file.read(&mut bytes).at("read", path)?;
+        let length = match file.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            length => length.at("read", path)?,
+        };
         hasher.update(&bytes[..length]);
         if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {
             return Ok(hex(hasher));

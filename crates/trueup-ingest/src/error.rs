@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::store::StoreError;
 
-/// An ingest that did not take place; the dataset is as it was.
+/// An ingest that failed. The dataset is as it was, unless the new version [may be published](Self::may_be_published).
 #[derive(Debug)]
 pub struct IngestError(Box<Kind>);
 
@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     NothingToIngest,
     #[error("`{}` is given twice", .0.display())]
     GivenTwice(PathBuf),
+    #[error("the input `{}` lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere", .0.display())]
+    InputInDataset(PathBuf),
     #[cfg_attr(feature = "mapping", expect(dead_code, reason = "only raised where the feature is absent"))]
     #[error("this build of trueup has no mappings; build it with `--features mapping`")]
     MappingNotBuilt,
@@ -79,7 +81,7 @@ impl IngestError {
             Kind::Input { .. } | Kind::Row { .. } | Kind::ZoneChanged { .. } | Kind::Busy(_) | Kind::Stored { .. } => {
                 true
             }
-            Kind::Store(error) => !matches!(error, StoreError::Io { .. }),
+            Kind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
             // An input that is not there is the caller's; a disk that is full is not.
             Kind::Io { action, .. } => *action == OPEN,
             #[cfg(feature = "mapping")]
@@ -88,10 +90,21 @@ impl IngestError {
         }
     }
 
-    /// Whether the ingest was asked for wrongly: nothing to ingest, a file given twice, a mapping without the feature.
+    /// Whether readers see the new version, or may see it, although the ingest failed: the file system refused while the version was
+    /// published, or while it was made durable.
+    #[must_use]
+    pub fn may_be_published(&self) -> bool {
+        matches!(&*self.0, Kind::Store(error) if error.may_be_published())
+    }
+
+    /// Whether the ingest was asked for wrongly: nothing to ingest, a file given twice or out of the dataset's own folder, a mapping
+    /// without the feature.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(&*self.0, Kind::NothingToIngest | Kind::GivenTwice(_) | Kind::MappingNotBuilt)
+        matches!(
+            &*self.0,
+            Kind::NothingToIngest | Kind::GivenTwice(_) | Kind::InputInDataset(_) | Kind::MappingNotBuilt
+        )
     }
 }
 

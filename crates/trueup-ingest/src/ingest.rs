@@ -12,6 +12,7 @@ use crate::table::Table;
 use crate::{CREATED_BY, IngestError, Progress, Summary, accounts, events, insights, spend};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
+use trueup_core::files::Files;
 
 /// Bytes of memory for each row that is read at once: several batches are, and each is held more than once on its way.
 const BATCH_SHARE: usize = 4_096;
@@ -46,6 +47,7 @@ pub struct Ingest {
     file_rows: usize,
     batch_rows: usize,
     threads: Option<usize>,
+    files: Files,
 }
 
 impl Ingest {
@@ -64,6 +66,7 @@ impl Ingest {
             file_rows: 1 << 20,
             batch_rows: 65_536,
             threads: None,
+            files: Files::default(),
         }
     }
 
@@ -146,11 +149,18 @@ impl Ingest {
         self
     }
 
+    /// The file operations that write the dataset; a test makes them fail.
+    #[must_use]
+    pub fn files(mut self, files: Files) -> Self {
+        self.files = files;
+        self
+    }
+
     /// Takes the ingest: reads and checks all inputs, writes the new files, and makes them visible with the next manifest.
     ///
     /// # Errors
     /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses. The dataset is
-    /// then as it was.
+    /// then as it was, unless the error [may be published](IngestError::may_be_published).
     pub fn run(&self, progress: &dyn Progress) -> Result<Summary, IngestError> {
         let Some(threads) = self.threads else { return self.run_here(progress) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?;
@@ -159,9 +169,8 @@ impl Ingest {
 
     fn run_here(&self, progress: &dyn Progress) -> Result<Summary, IngestError> {
         let given = self.given()?;
-        let (mut draft, latest) = Draft::begin(&self.dir)?;
-        draft.clear_leftovers()?;
-        let mapped = crate::mapped::Mapped::make(self.mapping.as_deref(), &given, &draft)?;
+        let (mut draft, latest) = Draft::begin(&self.files, &self.dir)?;
+        let mapped = crate::mapped::Mapped::make(self.mapping.as_deref(), &given, &mut draft)?;
         let plan = Plan::new(&given, &mapped, latest.as_ref(), progress)?;
         let warnings = plan.warnings();
         let mut summary = Summary { version: draft.version() - 1, warnings, ..Summary::default() };
@@ -181,7 +190,7 @@ impl Ingest {
         if let Some(rejects) = reading.rejects {
             rejects.finish()?;
         }
-        draft.commit(&manifest)?;
+        draft.publish(&manifest)?;
         summary.warnings.extend(reading.warnings);
         summary.version = manifest.version;
         summary.changed = true;
@@ -203,7 +212,7 @@ impl Ingest {
         if given.is_empty() {
             return Err(Kind::NothingToIngest.into());
         }
-        input::check(&given.iter().map(|(_, input)| input).collect::<Vec<_>>())?;
+        input::check(&given.iter().map(|(_, input)| input).collect::<Vec<_>>(), &self.dir)?;
         Ok(given)
     }
 

@@ -24,11 +24,16 @@ impl Input {
     }
 }
 
-/// Refuses files that are not there, and any that is given twice under whatever name.
-pub(crate) fn check(inputs: &[&Input]) -> Result<(), IngestError> {
+/// Refuses files that are not there, any that is given twice under whatever name, and those in the folder of the dataset, whose files are
+/// its own.
+pub(crate) fn check(inputs: &[&Input], dataset: &Path) -> Result<(), IngestError> {
+    let dataset = fs::canonicalize(dataset).ok();
     let mut seen = Vec::with_capacity(inputs.len());
     for input in inputs {
         let real = fs::canonicalize(&input.path).at(OPEN, &input.path)?;
+        if dataset.as_ref().is_some_and(|dataset| real.starts_with(dataset)) {
+            return Err(Kind::InputInDataset(input.path.clone()).into());
+        }
         if seen.contains(&real) {
             return Err(Kind::GivenTwice(input.path.clone()).into());
         }

@@ -15,12 +15,16 @@ pub(crate) struct Mapped {
     /// Whether the files given as events were the mapping's.
     active: bool,
     #[cfg(feature = "mapping")]
-    _scratch: Option<tempfile::TempDir>,
+    _scratch: Option<crate::draft::Scratch>,
 }
 
 impl Mapped {
     #[cfg(not(feature = "mapping"))]
-    pub(crate) fn make(mapping: Option<&Path>, _given: &[(Table, Input)], _draft: &Draft) -> Result<Self, IngestError> {
+    pub(crate) fn make(
+        mapping: Option<&Path>,
+        _given: &[(Table, Input)],
+        _draft: &mut Draft,
+    ) -> Result<Self, IngestError> {
         match mapping {
             None => Ok(Self::default()),
             Some(_) => Err(Kind::MappingNotBuilt.into()),
@@ -28,7 +32,11 @@ impl Mapped {
     }
 
     #[cfg(feature = "mapping")]
-    pub(crate) fn make(mapping: Option<&Path>, given: &[(Table, Input)], draft: &Draft) -> Result<Self, IngestError> {
+    pub(crate) fn make(
+        mapping: Option<&Path>,
+        given: &[(Table, Input)],
+        draft: &mut Draft,
+    ) -> Result<Self, IngestError> {
         let Some(path) = mapping else { return Ok(Self::default()) };
         let failed = |error| Kind::Mapping(Box::new(error));
         let raw: Vec<PathBuf> =

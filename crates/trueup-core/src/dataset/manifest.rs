@@ -1,10 +1,11 @@
 //! What a dataset consists of, as written beside it.
 
+use super::blocks::BLOCK;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The version of the layout that this crate writes and reads.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The column of an event file that numbers its customers, from 0, in file order; no field.
 pub const CUSTOMER_COLUMN: &str = "trueup.customer";
@@ -36,7 +37,7 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
-    /// The path below the dataset's folder, with `/`.
+    /// The path below the dataset's folder: the table's folder, `/`, and a plain name.
     pub path: String,
     /// Bytes.
     pub size: u64,
@@ -70,4 +71,94 @@ pub struct BatchTable {
     pub rows: u64,
     /// Rows refused and set aside.
     pub rejected: u64,
+}
+
+/// Why a manifest is not one that a writer of datasets makes, although its bytes are those that were written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestFault {
+    /// A path leads elsewhere than to a file of its table's folder.
+    #[error("expected the path of a file in `{table}/`, but found `{}`", path.escape_default())]
+    Path {
+        /// The table.
+        table: &'static str,
+        /// The path.
+        path: String,
+    },
+    /// A file is named twice.
+    #[error("the file `{path}` is named twice")]
+    RepeatedFile {
+        /// The path.
+        path: String,
+    },
+    /// A table that lies in one file has several.
+    #[error("expected at most one file of {table}, but found {found}")]
+    TooManyFiles {
+        /// The table.
+        table: &'static str,
+        /// Its files.
+        found: usize,
+    },
+    /// A checksum is not as long as its kind is, or not in lower-case hex.
+    #[error("a checksum of the file `{path}` is not one")]
+    Checksum {
+        /// The path.
+        path: String,
+    },
+    /// The number of the state is 0, or so large that no other can follow.
+    #[error("expected a version from 1 to {}, but found {found}", u64::MAX - 1)]
+    Version {
+        /// The number.
+        found: u64,
+    },
+}
+
+impl Manifest {
+    /// Checks what the rest of the program relies on: paths that lead to files of the dataset alone, each once, and a version that another
+    /// can follow.
+    ///
+    /// # Errors
+    /// The first fault that is found.
+    pub fn check(&self) -> Result<(), ManifestFault> {
+        if !(1..u64::MAX).contains(&self.version) {
+            return Err(ManifestFault::Version { found: self.version });
+        }
+        let mut paths = HashSet::new();
+        for (table, files) in self.tables() {
+            if matches!(table, "accounts" | "insights") && files.len() > 1 {
+                return Err(ManifestFault::TooManyFiles { table, found: files.len() });
+            }
+            for file in files {
+                let name = file.path.strip_prefix(table).and_then(|rest| rest.strip_prefix('/'));
+                if !name.is_some_and(is_plain_name) {
+                    return Err(ManifestFault::Path { table, path: file.path.clone() });
+                }
+                if !paths.insert(&file.path) {
+                    return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
+                }
+                let blocks = file.size.div_ceil(BLOCK).checked_mul(8);
+                let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+                if file.sha256.len() != 64
+                    || blocks != Some(file.blocks.len() as u64)
+                    || !is_hex(&file.sha256)
+                    || !is_hex(&file.blocks)
+                {
+                    return Err(ManifestFault::Checksum { path: file.path.clone() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of each table, by the name of its folder.
+    #[must_use]
+    pub fn tables(&self) -> [(&'static str, &[DataFile]); 4] {
+        [("events", &self.events), ("spend", &self.spend), ("accounts", &self.accounts), ("insights", &self.insights)]
+    }
+}
+
+/// Whether a name is that of a file in its own folder on every file system: no separator, no `..`, nothing hidden.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+    !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_plain)
 }

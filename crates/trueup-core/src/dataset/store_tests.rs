@@ -1,6 +1,9 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use super::super::manifest::DataFile;
 use super::*;
+use crate::files::{Fault, Faults, Operation};
+use std::sync::Arc;
 
 fn manifest(version: u64) -> Manifest {
     Manifest {
@@ -15,13 +18,27 @@ fn manifest(version: u64) -> Manifest {
     }
 }
 
+fn file(path: &str) -> DataFile {
+    DataFile { path: path.to_owned(), size: 1, rows: 0, sha256: "0".repeat(64), blocks: "0".repeat(8) }
+}
+
+/// Publishes with file operations of which some may fail.
+fn publish_with(files: &Files, dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+    let staging = tempfile::tempdir_in(dir).unwrap();
+    publish(files, dir, staging.path(), manifest)
+}
+
+fn published(dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+    publish_with(&Files::default(), dir, manifest)
+}
+
 #[test]
 fn the_newest_manifest_is_read_and_earlier_ones_stay() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(read_latest(dir.path()).unwrap(), None);
     assert_eq!(versions(&dir.path().join("absent")).unwrap(), Vec::<u64>::new());
     for version in [1, 2, 10] {
-        commit(dir.path(), &manifest(version)).unwrap();
+        published(dir.path(), &manifest(version)).unwrap();
     }
     fs::write(dir.path().join("manifest-11.json"), "{}").unwrap();
     assert_eq!(versions(dir.path()).unwrap(), [1, 2, 10]);
@@ -32,23 +49,126 @@ fn the_newest_manifest_is_read_and_earlier_ones_stay() {
 #[test]
 fn a_manifest_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    commit(dir.path(), &manifest(1)).unwrap();
+    published(dir.path(), &manifest(1)).unwrap();
     let second = Manifest { created_by: "other".to_owned(), ..manifest(1) };
-    assert!(matches!(commit(dir.path(), &second), Err(StoreError::Taken { version: 1, .. })));
+    assert!(matches!(published(dir.path(), &second), Err(StoreError::Taken { version: 1, .. })));
     assert_eq!(read(dir.path(), 1).unwrap(), manifest(1));
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no draft is left behind");
 }
 
 #[test]
 fn a_manifest_of_another_layout_or_number_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    commit(dir.path(), &Manifest { schema_version: 2, ..manifest(1) }).unwrap();
-    assert!(matches!(read(dir.path(), 1), Err(StoreError::UnknownLayout { found: 2, .. })));
+    published(dir.path(), &Manifest { schema_version: 9, ..manifest(1) }).unwrap();
+    assert!(matches!(read(dir.path(), 1), Err(StoreError::UnknownLayout { found: 9, .. })));
     fs::rename(dir.path().join(file_name(1)), dir.path().join(file_name(3))).unwrap();
-    commit(dir.path(), &manifest(2)).unwrap();
+    published(dir.path(), &manifest(2)).unwrap();
     fs::rename(dir.path().join(file_name(2)), dir.path().join(file_name(4))).unwrap();
     assert!(matches!(read_latest(dir.path()), Err(StoreError::WrongNumber { found: 2, .. })));
     fs::write(dir.path().join(file_name(5)), "{").unwrap();
     assert!(matches!(read_latest(dir.path()), Err(StoreError::Damaged { .. })));
     assert!(matches!(read(dir.path(), 6), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn every_changed_byte_of_a_manifest_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = vec![file("events/a.parquet"), file("events/b.parquet")];
+    let sound = Manifest { events: files, ..manifest(1) };
+    published(dir.path(), &sound).unwrap();
+    let path = dir.path().join(file_name(1));
+    let bytes = fs::read(&path).unwrap();
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            assert_eq!(unseal(&changed), None, "bit {bit} of byte {at}");
+        }
+        assert_eq!(unseal(&bytes[..at]), None, "{at} bytes");
+    }
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    for changed in [text.replace("events/b", "events/a"), text.replace("\"accounts\": []", "\"accounts\": [ ]")] {
+        fs::write(&path, changed).unwrap();
+        assert!(matches!(read(dir.path(), 1), Err(StoreError::Checksum { .. })));
+    }
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(read(dir.path(), 1).unwrap(), sound);
+}
+
+#[test]
+fn a_manifest_names_files_of_its_dataset_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = [
+        "../events/a",
+        "/etc/passwd",
+        "events/../a",
+        "events/.a",
+        "events/",
+        "spend/a",
+        "events/a/b",
+        "events\\a",
+        "a",
+    ];
+    for path in paths {
+        let foreign = Manifest { events: vec![file(path)], ..manifest(1) };
+        let refused = published(dir.path(), &foreign);
+        assert!(
+            matches!(refused, Err(StoreError::Fault { fault: ManifestFault::Path { .. }, .. })),
+            "{path}: {refused:?}"
+        );
+    }
+    let repeated = Manifest { events: vec![file("events/a"), file("events/a")], ..manifest(1) };
+    assert!(published(dir.path(), &repeated).unwrap_err().to_string().ends_with("the file `events/a` is named twice"));
+    let two = Manifest { accounts: vec![file("accounts/a"), file("accounts/b")], ..manifest(1) };
+    assert!(
+        published(dir.path(), &two).unwrap_err().to_string().ends_with("at most one file of accounts, but found 2")
+    );
+    let unsound = DataFile { blocks: "0".repeat(16), ..file("events/a") };
+    let unsound = Manifest { events: vec![unsound], ..manifest(1) };
+    assert!(matches!(
+        published(dir.path(), &unsound),
+        Err(StoreError::Fault { fault: ManifestFault::Checksum { .. }, .. })
+    ));
+    for version in [0, u64::MAX] {
+        let refused = published(dir.path(), &manifest(version));
+        assert!(matches!(refused, Err(StoreError::Fault { fault: ManifestFault::Version { .. }, .. })), "{refused:?}");
+    }
+    published(dir.path(), &manifest(u64::MAX - 1)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_manifest_is_a_plain_file() {
+    let dir = tempfile::tempdir().unwrap();
+    published(dir.path(), &manifest(1)).unwrap();
+    std::os::unix::fs::symlink(dir.path().join(file_name(1)), dir.path().join(file_name(2))).unwrap();
+    assert!(read(dir.path(), 2).unwrap_err().to_string().ends_with("expected a plain file"));
+}
+
+/// Fails one operation.
+#[derive(Debug)]
+struct Failing {
+    operation: Operation,
+    takes_effect: bool,
+}
+
+impl Faults for Failing {
+    fn before(&self, operation: Operation, _: &Path) -> Option<Fault> {
+        let error = io::Error::from(io::ErrorKind::Other);
+        let fault = if self.takes_effect { Fault::FailAfter(error) } else { Fault::Fail(error) };
+        (operation == self.operation).then_some(fault)
+    }
+}
+
+#[test]
+fn what_the_file_system_says_of_a_publication_is_not_believed_blindly() {
+    let failing = |operation, takes_effect| Files::failing(Arc::new(Failing { operation, takes_effect }));
+    let dir = tempfile::tempdir().unwrap();
+    // A link that is refused is followed by a rename.
+    publish_with(&failing(Operation::Link, false), dir.path(), &manifest(1)).unwrap();
+    // One that took effect is not.
+    publish_with(&failing(Operation::Link, true), dir.path(), &manifest(2)).unwrap();
+    assert_eq!(versions(dir.path()).unwrap(), [1, 2]);
+    let refused = publish_with(&failing(Operation::Create, false), dir.path(), &manifest(3)).unwrap_err();
+    assert!(!refused.may_be_published(), "{refused}");
+    assert_eq!(versions(dir.path()).unwrap(), [1, 2]);
 }

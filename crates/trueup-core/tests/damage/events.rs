@@ -13,7 +13,7 @@ fn refuses_batch(rows: RecordBatch, ends: &str) {
     place.manifest.events.clear();
     place.add_events(&[rows]);
     place.commit();
-    let expected = format!("`{}`, row group 0, {ends}", place.path("events-0.parquet").display());
+    let expected = format!("`{}`, row group 0, {ends}", place.path("events/events-0.parquet").display());
     assert_eq!(place.refused(), expected);
     assert_eq!(place.fault(), expected);
 }

@@ -3,7 +3,8 @@
 use crate::place::{Place, SOUND, events};
 use std::fs;
 
-const FILES: [&str; 4] = ["events-0.parquet", "spend.parquet", "accounts.parquet", "insights.ndjson"];
+const FILES: [&str; 4] =
+    ["events/events-0.parquet", "spend/spend.parquet", "accounts/accounts.parquet", "insights/insights.ndjson"];
 
 #[test]
 fn a_sound_dataset_answers_and_is_whole() {

@@ -30,7 +30,7 @@ fn place() -> Place {
 
 /// Changes a byte in the middle of the document of an account and day.
 fn damage(place: &Place, account: usize, day: usize) {
-    let path = place.path("insights.ndjson");
+    let path = place.path("insights/insights.ndjson");
     let mut bytes = fs::read(&path).unwrap();
     let length = bytes.len() / (ACCOUNTS.len() * DAYS.len());
     bytes[(account * DAYS.len() + day) * length + length / 2] ^= 1;

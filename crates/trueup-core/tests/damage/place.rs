@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use trueup_core::dataset::BlockSums;
 use trueup_core::dataset::manifest::{DataFile, Manifest, SCHEMA_VERSION};
 use trueup_core::dataset::{Verification, store};
+use trueup_core::files::Files;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Error};
 
@@ -62,6 +63,9 @@ impl Place {
     /// One event file, of some row groups; not yet committed.
     pub(crate) fn with_events(row_groups: &[&[Row]]) -> Self {
         let dir = tempfile::tempdir().unwrap();
+        for table in ["events", "spend", "accounts", "insights"] {
+            fs::create_dir(dir.path().join(table)).unwrap();
+        }
         let manifest = Manifest {
             schema_version: SCHEMA_VERSION,
             version: 1,
@@ -78,7 +82,7 @@ impl Place {
     }
 
     pub(crate) fn add_events(&mut self, row_groups: &[RecordBatch]) {
-        let name = format!("events-{}.parquet", self.manifest.events.len());
+        let name = format!("events/events-{}.parquet", self.manifest.events.len());
         let file = self.parquet(&name, row_groups);
         self.manifest.events.push(file);
     }
@@ -101,24 +105,25 @@ impl Place {
             ("clicks", counts()),
             ("impressions", counts()),
         ];
-        let file = self.parquet("spend.parquet", &[batch(columns)]);
+        let file = self.parquet("spend/spend.parquet", &[batch(columns)]);
         self.manifest.spend = vec![file];
     }
 
     pub(crate) fn accounts(&mut self, keys: &[&str]) {
         let keys = Arc::new(keys.iter().copied().map(Some).collect::<StringArray>()) as ArrayRef;
-        let file = self.parquet("accounts.parquet", &[batch([("account", keys)])]);
+        let file = self.parquet("accounts/accounts.parquet", &[batch([("account", keys)])]);
         self.manifest.accounts = vec![file];
     }
 
     pub(crate) fn insights(&mut self, text: &str) {
-        fs::write(self.path("insights.ndjson"), text).unwrap();
+        fs::write(self.path("insights/insights.ndjson"), text).unwrap();
         let rows = text.lines().count() as u64;
-        self.manifest.insights = vec![self.described("insights.ndjson", rows)];
+        self.manifest.insights = vec![self.described("insights/insights.ndjson", rows)];
     }
 
     pub(crate) fn commit(&self) {
-        store::commit(self.dir.path(), &self.manifest).unwrap();
+        let staging = tempfile::tempdir_in(self.dir.path()).unwrap();
+        store::publish(&Files::default(), self.dir.path(), staging.path(), &self.manifest).unwrap();
     }
 
     /// Puts the manifest that is held now in the place of the one that was committed.

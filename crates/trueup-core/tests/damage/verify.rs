@@ -6,7 +6,7 @@ use crate::place::{INSIGHTS, Place, Row, SOUND, events, row};
 fn finds(row_groups: &[&[Row]], row_group: usize, row: usize, fault: &str) {
     let place = Place::with_events(row_groups);
     place.commit();
-    let path = place.path("events-0.parquet");
+    let path = place.path("events/events-0.parquet");
     assert_eq!(place.fault(), format!("`{}`, row group {row_group}, row {row}: {fault}", path.display()));
 }
 
@@ -19,7 +19,7 @@ fn a_customer_occurs_once_in_all_files() {
     let mut place = Place::with_events(&[&SOUND]);
     place.add_events(&[events(&[row(0, "a", "3", 20_000), row(1, "b", "0", 20_000), row(2, "b", "1", 20_005)])]);
     place.commit();
-    let path = place.path("events-1.parquet");
+    let path = place.path("events/events-1.parquet");
     let twice = "the customer `1` of `b` occurs twice in the dataset";
     assert_eq!(place.fault(), format!("`{}`, row group 0, row 2: {twice}", path.display()));
 }

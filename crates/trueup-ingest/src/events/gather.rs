@@ -80,7 +80,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds rows of an input, after those added before.
-    pub(super) fn push(&mut self, batch: Coded, draft: &Draft) -> Result<(), IngestError> {
+    pub(super) fn push(&mut self, batch: Coded, draft: &mut Draft) -> Result<(), IngestError> {
         self.note(&batch);
         self.given.resize(self.sizes.len(), false);
         for (account, _) in batch.accounts() {
@@ -91,7 +91,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds rows that the dataset held before; every row of an input is later than them.
-    pub(super) fn push_stored(&mut self, batch: Coded, draft: &Draft) -> Result<(), IngestError> {
+    pub(super) fn push_stored(&mut self, batch: Coded, draft: &mut Draft) -> Result<(), IngestError> {
         self.note(&batch);
         self.stored.push(batch);
         self.make_room(draft)
@@ -119,7 +119,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Spills what is held, if it takes more than its share of memory.
-    fn make_room(&mut self, draft: &Draft) -> Result<(), IngestError> {
+    fn make_room(&mut self, draft: &mut Draft) -> Result<(), IngestError> {
         if self.bytes <= self.memory / HELD && self.texts <= MAX_TEXT {
             return Ok(());
         }

@@ -1,15 +1,16 @@
 //! Rows on disk that carry their place in the order of arrival.
 
 use crate::IngestError;
+use crate::draft::Scratch;
 use crate::error::{AtPath, Doing};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use trueup_core::files::{Files, OpenFile};
 
 /// The last column of spilled rows: their place in the order of arrival.
 pub(super) const SEQUENCE: &str = "trueup.sequence";
@@ -24,10 +25,11 @@ pub(super) fn with_sequence(batch: &RecordBatch, sequence: ArrayRef) -> Result<R
 
 /// Rows on disk, in one file for each schema that they have had.
 pub(super) struct Rows {
+    operations: Files,
     /// What the files' names begin with.
     stem: PathBuf,
     files: Vec<PathBuf>,
-    writer: Option<StreamWriter<BufWriter<File>>>,
+    writer: Option<StreamWriter<BufWriter<OpenFile>>>,
     /// Of the file that is being written.
     schema: Option<SchemaRef>,
     /// Bytes that the rows take in memory.
@@ -36,8 +38,17 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(dir: &Path, name: &str) -> Self {
-        Self { stem: dir.join(name), files: Vec::new(), writer: None, schema: None, bytes: 0, rows: 0 }
+    pub(super) fn new(scratch: &Scratch, name: &str) -> Self {
+        let operations = scratch.files().clone();
+        Self {
+            operations,
+            stem: scratch.path().join(name),
+            files: Vec::new(),
+            writer: None,
+            schema: None,
+            bytes: 0,
+            rows: 0,
+        }
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
@@ -49,7 +60,7 @@ impl Rows {
         if self.schema.as_ref() != Some(batch.schema_ref()) {
             self.end()?;
             let path = self.stem.with_extension(self.files.len().to_string());
-            let file = BufWriter::new(File::create_new(&path).at("create", &path)?);
+            let file = BufWriter::new(self.operations.create(&path).at("create", &path)?);
             self.writer = Some(StreamWriter::try_new(file, batch.schema_ref()).doing("spill rows")?);
             self.schema = Some(batch.schema());
             self.files.push(path);
@@ -70,8 +81,10 @@ impl Rows {
 
     /// The rows, in the order in which they were written.
     pub(super) fn read(&self) -> impl Iterator<Item = Result<RecordBatch, IngestError>> + use<> {
-        self.files.clone().into_iter().flat_map(|path| {
-            let reader = File::open(&path)
+        let operations = self.operations.clone();
+        self.files.clone().into_iter().flat_map(move |path| {
+            let reader = operations
+                .open(&path)
                 .at("read", &path)
                 .and_then(|file| StreamReader::try_new(BufReader::new(file), None).doing("read spilled rows"));
             let (batches, error) = match reader {

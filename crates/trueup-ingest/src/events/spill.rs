@@ -7,15 +7,15 @@ use super::runs::{Run, by_account};
 use super::sorted::Known;
 use super::texts::{Dictionaries, lock};
 use crate::IngestError;
+use crate::draft::Scratch;
 use crate::error::{AtPath, Doing};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use rayon::prelude::*;
-use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
-use tempfile::TempDir;
+use trueup_core::files::Files;
 use trueup_core::model::ACCOUNT;
 
 /// A block of spilled rows ends with the account from so many rows on, so that hardly more is read than is asked for.
@@ -26,7 +26,7 @@ const LARGE_BLOCK_ROWS: u32 = 1 << 15;
 
 /// Events on disk.
 pub(super) struct Spill {
-    pub(super) scratch: TempDir,
+    pub(super) scratch: Scratch,
     /// Rows that the dataset held before.
     stored: Vec<Spilled>,
     /// Rows of the inputs, in their order.
@@ -41,7 +41,7 @@ struct Spilled {
 }
 
 impl Spill {
-    pub(super) fn new(scratch: TempDir) -> Self {
+    pub(super) fn new(scratch: Scratch) -> Self {
         Self { scratch, stored: Vec::new(), new: Vec::new() }
     }
 
@@ -62,7 +62,8 @@ impl Spill {
             .par_chunks(share)
             .enumerate()
             .map(|(at, blocks)| {
-                Spilled::write(self.scratch.path().join(format!("spilled-{:06}", number + at)), blocks, &concat)
+                let path = self.scratch.path().join(format!("spilled-{:06}", number + at));
+                Spilled::write(self.scratch.files(), path, blocks, &concat)
             })
             .collect::<Result<_, _>>()?;
         if are_stored { &mut self.stored } else { &mut self.new }.extend(written);
@@ -76,14 +77,20 @@ impl Spill {
         known: &Known,
         take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
     ) -> Result<(), IngestError> {
-        self.stored.iter().chain(&self.new).try_for_each(|file| file.read(part, known, take))
+        let files = self.scratch.files();
+        self.stored.iter().chain(&self.new).try_for_each(|file| file.read(files, part, known, take))
     }
 }
 
 impl Spilled {
-    fn write(path: PathBuf, blocks: &[Vec<Run>], concat: &Concat<'_, Dictionaries>) -> Result<Self, IngestError> {
+    fn write(
+        files: &Files,
+        path: PathBuf,
+        blocks: &[Vec<Run>],
+        concat: &Concat<'_, Dictionaries>,
+    ) -> Result<Self, IngestError> {
         let schema = concat.rows(&[]).and_then(|none| none.to_batch()).doing("spill rows")?.schema();
-        let file = BufWriter::new(File::create_new(&path).at("create", &path)?);
+        let file = BufWriter::new(files.create(&path).at("create", &path)?);
         let mut writer = FileWriter::try_new(file, &schema).doing("spill rows")?;
         let mut accounts = Vec::with_capacity(blocks.len());
         for block in blocks {
@@ -98,6 +105,7 @@ impl Spilled {
 
     fn read(
         &self,
+        files: &Files,
         part: &Part,
         known: &Known,
         take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
@@ -106,7 +114,7 @@ impl Spilled {
         if blocks.is_empty() {
             return Ok(());
         }
-        let file = BufReader::new(File::open(&self.path).at("read", &self.path)?);
+        let file = BufReader::new(files.open(&self.path).at("read", &self.path)?);
         let mut reader = FileReader::try_new(file, None).doing("read spilled rows")?;
         reader.set_index(blocks.start).doing("read spilled rows")?;
         for batch in reader.take(blocks.len()) {

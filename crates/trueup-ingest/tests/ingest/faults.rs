@@ -2,6 +2,7 @@
 
 use crate::dataset::Case;
 use crate::writers;
+use std::path::Path;
 use trueup_ingest::Ingest;
 
 const GOOD: &str = "account,opportunityId,type,date,eventId,total\nacme,1,booked,2025-01-31,e1,12.5\n";
@@ -148,23 +149,107 @@ fn two_ingests_at_once_cannot_both_write() {
     assert!(case.ingest().events(&path).run(&()).unwrap().changed);
 }
 
+/// The names in a folder, in order.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
 #[test]
-fn what_a_killed_ingest_has_left_is_in_nobodys_way() {
+fn what_a_killed_ingest_has_left_is_removed_and_nothing_else() {
     let case = Case::new();
     case.events("good.csv", GOOD);
     let dataset = case.dataset();
-    std::fs::create_dir(dataset.join(".ingest-abc")).unwrap();
-    std::fs::write(dataset.join(".ingest-abc/rows"), "x").unwrap();
-    std::fs::write(dataset.join(".manifest-00000002.json.1-0"), "x").unwrap();
-    std::fs::write(dataset.join("events/00000002-0000.parquet"), "x").unwrap();
+    let of_version_1 = names(&dataset.join("events"));
+    let id = "0123456789abcdef0123456789abcdef";
+    let left = format!("events/00000002-0000-{id}.parquet");
+    let others = [
+        // No folder records an ingest of this id.
+        "events/00000002-0000-fedcba9876543210fedcba9876543210.parquet".to_owned(),
+        "events/20250101.csv".to_owned(),
+        "events/00000002-0000.parquet".to_owned(),
+        format!("events/{id}.csv"),
+        ".trueup-pending-notes".to_owned(),
+        "notes.txt".to_owned(),
+    ];
+    for name in others.iter().chain([&left]) {
+        std::fs::write(dataset.join(name), "x").unwrap();
+    }
+    let pending = dataset.join(format!(".trueup-pending-{id}"));
+    std::fs::create_dir_all(pending.join("scratch-0")).unwrap();
+    std::fs::write(pending.join("scratch-0/spilled-000000"), "x").unwrap();
     case.events("more.csv", &GOOD.replace("e1", "e2"));
-    let names = |dir: &std::path::Path| -> Vec<String> {
-        let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = entries.collect();
-        names.sort();
-        names
-    };
-    assert_eq!(names(&dataset), ["events", "manifest-00000001.json", "manifest-00000002.json"]);
-    assert_eq!(names(&dataset.join("events")), ["00000001-0000.parquet", "00000002-0000.parquet"]);
+    assert!(!dataset.join(&left).exists() && !pending.exists());
+    assert!(others.iter().all(|name| dataset.join(name).exists()));
+    let manifests = ["manifest-00000001.json", "manifest-00000002.json"];
+    assert_eq!(names(&dataset), [&[".trueup-pending-notes", "events"], &manifests[..], &["notes.txt"]].concat());
+    assert!(of_version_1.iter().all(|name| dataset.join("events").join(name).exists()));
     assert_eq!(case.stored_events().len(), 2);
+}
+
+#[test]
+fn a_file_that_a_version_names_is_kept_whatever_was_left_over() {
+    let case = Case::new();
+    case.events("good.csv", GOOD);
+    let dataset = case.dataset();
+    let named = names(&dataset.join("events")).remove(0);
+    let id = named.rsplit_once('-').unwrap().1.strip_suffix(".parquet").unwrap();
+    std::fs::create_dir(dataset.join(format!(".trueup-pending-{id}"))).unwrap();
+    case.events("more.csv", &GOOD.replace("e1", "e2"));
+    assert!(dataset.join("events").join(&named).exists());
+    // As long as an old manifest cannot be read, nobody knows what it names.
+    let manifest = dataset.join("manifest-00000001.json");
+    let text = std::fs::read(&manifest).unwrap();
+    std::fs::write(&manifest, "{").unwrap();
+    std::fs::create_dir(dataset.join(format!(".trueup-pending-{id}"))).unwrap();
+    case.events("most.csv", &GOOD.replace("e1", "e3"));
+    assert!(dataset.join("events").join(&named).exists());
+    std::fs::write(&manifest, text).unwrap();
+    case.events("all.csv", &GOOD.replace("e1", "e4"));
+    assert!(dataset.join("events").join(&named).exists());
+    assert!(!dataset.join(format!(".trueup-pending-{id}")).exists());
+}
+
+#[test]
+fn files_of_others_in_the_folder_of_a_new_dataset_stay() {
+    let case = Case::new();
+    let dataset = case.dataset();
+    std::fs::create_dir_all(dataset.join("events")).unwrap();
+    let input = dataset.join("events/20250101.csv");
+    std::fs::write(&input, GOOD).unwrap();
+    let before = case.snapshot();
+    let linked = case.path("linked.csv");
+    std::os::unix::fs::symlink(&input, &linked).unwrap();
+    for path in [&input, &linked, &dataset.join("events/../events/20250101.csv")] {
+        let error = case.ingest().events(path).run(&()).unwrap_err();
+        assert!(error.is_usage(), "{error}");
+        assert!(
+            error
+                .to_string()
+                .ends_with("lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere")
+        );
+        assert_eq!(case.snapshot(), before);
+    }
+    case.events("good.csv", GOOD);
+    assert!(input.exists());
+}
+
+#[test]
+fn a_dataset_is_private_unless_its_folder_says_more() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let case = Case::new();
+    case.events("good.csv", GOOD);
+    let dataset = case.dataset();
+    let stored = dataset.join(&case.manifest().events[0].path);
+    let modes =
+        [&dataset, &dataset.join("events"), &stored, &dataset.join("manifest-00000001.json")].map(|path| mode(path));
+    assert_eq!(modes, [0o700, 0o700, 0o600, 0o600]);
+    std::fs::set_permissions(&dataset, std::fs::Permissions::from_mode(0o750)).unwrap();
+    case.ingest().spend(case.file("spend.csv", "account,date,adSpend\nacme,2025-01-01,1\n")).run(&()).unwrap();
+    let stored = dataset.join(&case.manifest().spend[0].path);
+    let modes = [&dataset.join("spend"), &stored, &dataset.join("manifest-00000002.json")].map(|path| mode(path));
+    assert_eq!(modes, [0o750, 0o640, 0o640]);
 }

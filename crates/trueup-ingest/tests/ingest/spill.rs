@@ -3,6 +3,7 @@
 use crate::dataset::Case;
 use crate::layout;
 use crate::writers;
+use trueup_core::dataset::manifest::Manifest;
 
 pub(crate) const HEADER: [&str; 8] =
     ["account", "opportunityId", "type", "date", "eventId", "total", "campaign", "zip"];
@@ -36,6 +37,14 @@ pub(crate) fn rows(count: usize, seed: u64) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// A manifest without the random ids in the names of files.
+fn without_ids(mut manifest: Manifest) -> Manifest {
+    for file in &mut manifest.events {
+        file.path.truncate("events/00000001-0000".len());
+    }
+    manifest
+}
+
 #[test]
 fn the_files_are_the_same_to_the_byte() {
     let (first, second) = (rows(2_000, 1), rows(1_500, 2));
@@ -61,6 +70,6 @@ fn the_files_are_the_same_to_the_byte() {
         let (_, one_whole, two_whole) = ingest(1 << 30, 2);
         assert_eq!((one, two), (one_whole, two_whole));
         assert_eq!(spilled.stored_events(), whole.stored_events(), "{memory}");
-        assert_eq!(spilled.manifest(), whole.manifest(), "{memory}");
+        assert_eq!(without_ids(spilled.manifest()), without_ids(whole.manifest()), "{memory}");
     }
 }

@@ -13,7 +13,8 @@ use super::sorted::{Known, SortedRows, sort_latest};
 use super::spill::Spill;
 use super::writer::EventWriter;
 use crate::IngestError;
-use crate::error::{AtPath, Doing};
+use crate::draft::Scratch;
+use crate::error::Doing;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
@@ -24,7 +25,6 @@ use hashbrown::HashSet;
 use rayon::prelude::*;
 use replaced::Replaced;
 use split::{Split, by_customer, distribute};
-use std::path::Path;
 
 /// Copies of a part's rows while it is sorted.
 const COPIES: usize = 4;
@@ -49,19 +49,18 @@ pub(super) fn write(
     known: &Known,
     writer: &mut EventWriter<'_>,
 ) -> Result<u64, IngestError> {
-    let dir = spill.scratch.path();
-    let scratch = tempfile::tempdir_in(dir).at("make a folder in", dir)?;
-    let split = Split::new(spill, part, known, scratch.path())?;
-    let replaced = Replaced::find(&split.ids, scratch.path())?;
-    let sorter = Sorter { dir: scratch.path(), replaced: &replaced, known, memory, partitions: split.customers.len() };
+    let scratch = &spill.scratch.below("oversize")?;
+    let split = Split::new(spill, part, known, scratch)?;
+    let replaced = Replaced::find(&split.ids, scratch)?;
+    let sorter = Sorter { scratch, replaced: &replaced, known, memory, partitions: split.customers.len() };
     let runs = sorter.sort(&split.customers)?;
     merge::merge(&runs, known, writer)?;
     Ok(replaced.count)
 }
 
 struct Sorter<'a> {
-    dir: &'a Path,
-    replaced: &'a Replaced,
+    scratch: &'a Scratch,
+    replaced: &'a Replaced<'a>,
     known: &'a Known,
     memory: usize,
     partitions: usize,
@@ -98,7 +97,8 @@ impl Sorter<'_> {
         let parts = rows.bytes.div_ceil(limit).min(rows.rows / FEW_ROWS).min(MOST_PARTS);
         if parts > 1 && round < ROUNDS {
             let names: Vec<String> = (0..parts).map(|at| format!("{name}-{at:03}")).collect();
-            let mut split: Vec<Rows> = names.iter().map(|name| Rows::new(self.dir, &format!("part-{name}"))).collect();
+            let mut split: Vec<Rows> =
+                names.iter().map(|name| Rows::new(self.scratch, &format!("part-{name}"))).collect();
             for batch in rows.read() {
                 let batch = batch?;
                 let homes = by_customer(&batch, round, split.len()).doing("split spilled events")?;
@@ -123,7 +123,7 @@ impl Sorter<'_> {
         let all = Concat::new(&batches, self.known).all();
         drop(batches);
         let sorted = all.and_then(|all| sort_latest(all, self.known)).doing("sort events")?;
-        let run = Rows::new(self.dir, &format!("run-{name}"));
+        let run = Rows::new(self.scratch, &format!("run-{name}"));
         Ok(vec![self.write_run(&sorted, self.run_rows(rows), run)?])
     }
 

@@ -3,6 +3,7 @@
 use super::super::sequence::{Rows, SEQUENCE};
 use super::split::{PARTITION, accounts, text};
 use crate::IngestError;
+use crate::draft::Scratch;
 use crate::error::{AtPath, Doing};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -10,21 +11,20 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{Read, Write};
+use std::path::PathBuf;
 use trueup_core::model::EVENT_ID;
 
 /// The places of replaced rows, on disk, by the partition that holds the row.
-pub(super) struct Replaced {
-    dir: PathBuf,
+pub(super) struct Replaced<'a> {
+    scratch: &'a Scratch,
     pub(super) count: u64,
 }
 
-impl Replaced {
+impl<'a> Replaced<'a> {
     /// Finds, among rows with the same account and event id, all but the one that came last.
-    pub(super) fn find(ids: &[Rows], dir: &Path) -> Result<Self, IngestError> {
-        let mut replaced = Self { dir: dir.to_owned(), count: 0 };
+    pub(super) fn find(ids: &[Rows], scratch: &'a Scratch) -> Result<Self, IngestError> {
+        let mut replaced = Self { scratch, count: 0 };
         for ids in ids.chunks(rayon::current_num_threads()) {
             let losers: Vec<Vec<(u32, u64)>> = ids.par_iter().map(losers).collect::<Result<_, _>>()?;
             for losers in losers {
@@ -40,7 +40,7 @@ impl Replaced {
         for losers in losers.chunk_by(|(a, _), (b, _)| a == b) {
             let bytes: Vec<u8> = losers.iter().flat_map(|(_, place)| place.to_le_bytes()).collect();
             let path = self.path(losers[0].0);
-            let file = OpenOptions::new().append(true).create(true).open(&path);
+            let file = self.scratch.files().append(&path);
             file.and_then(|mut file| file.write_all(&bytes)).at("write", &path)?;
         }
         Ok(())
@@ -52,13 +52,15 @@ impl Replaced {
         if !path.exists() {
             return Ok(HashSet::new());
         }
-        let bytes = fs::read(&path).at("read", &path)?;
+        let mut bytes = Vec::new();
+        let file = self.scratch.files().open(&path);
+        file.and_then(|mut file| file.read_to_end(&mut bytes)).at("read", &path)?;
         let (places, _) = bytes.as_chunks::<8>();
         Ok(places.iter().map(|place| u64::from_le_bytes(*place)).collect())
     }
 
     fn path(&self, partition: u32) -> PathBuf {
-        self.dir.join(format!("replaced-{partition:03}"))
+        self.scratch.path().join(format!("replaced-{partition:03}"))
     }
 }
 

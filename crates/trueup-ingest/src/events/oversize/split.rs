@@ -6,6 +6,7 @@ use super::super::sequence::{Rows, SEQUENCE, with_sequence};
 use super::super::sorted::Known;
 use super::super::spill::Spill;
 use crate::IngestError;
+use crate::draft::Scratch;
 use crate::error::Doing;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
@@ -14,7 +15,6 @@ use arrow_schema::ArrowError;
 use arrow_select::take::take_record_batch;
 use rayon::prelude::*;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 use std::sync::Arc;
 use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
@@ -33,9 +33,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    pub(super) fn new(spill: &Spill, part: &Part, known: &Known, dir: &Path) -> Result<Self, IngestError> {
+    pub(super) fn new(spill: &Spill, part: &Part, known: &Known, scratch: &Scratch) -> Result<Self, IngestError> {
         let rows =
-            |name: &str| (0..PARTITIONS).map(|at| Rows::new(dir, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
+            |name: &str| (0..PARTITIONS).map(|at| Rows::new(scratch, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
         let mut split = Self { customers: rows("customers"), ids: rows("ids") };
         let mut next = 0;
         spill.read(part, known, &mut |batch| {

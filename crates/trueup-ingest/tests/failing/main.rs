@@ -1,0 +1,320 @@
+//! Every file operation of an ingest fails, in every way and at every position: the dataset is the old one or the new one, whole.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+use trueup_core::dataset::Verification;
+use trueup_core::files::{Fault, Faults, Files, Operation};
+use trueup_core::query::EventsQuery;
+use trueup_core::{Dataset, ResultTable};
+use trueup_ingest::{Ingest, IngestError, Summary};
+
+/// Error numbers of Linux.
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const EACCES: i32 = 13;
+const ENOSPC: i32 = 28;
+
+/// In which way an operation fails.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Error(i32),
+    /// It takes effect and reports that it failed.
+    ErrorAfter(i32),
+    /// One byte is moved.
+    Short,
+}
+
+const WAYS: [Way; 6] =
+    [Way::Error(EIO), Way::Error(ENOSPC), Way::Error(EACCES), Way::Error(EINTR), Way::ErrorAfter(EIO), Way::Short];
+
+/// Fails operations from number `first` on: that one alone, or all that follow too, as on a disk that is gone.
+#[derive(Debug)]
+struct Failing {
+    way: Way,
+    first: usize,
+    ever_after: bool,
+    count: AtomicUsize,
+    /// The operations so far.
+    seen: Mutex<Vec<Operation>>,
+    hit: Mutex<Option<(Operation, PathBuf)>>,
+}
+
+impl Failing {
+    fn new(way: Way, first: usize, ever_after: bool) -> Arc<Self> {
+        let (count, seen, hit) = (AtomicUsize::new(0), Mutex::default(), Mutex::default());
+        Arc::new(Self { way, first, ever_after, count, seen, hit })
+    }
+}
+
+impl Faults for Failing {
+    fn before(&self, operation: Operation, path: &Path) -> Option<Fault> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        self.seen.lock().unwrap().push(operation);
+        let fails = if self.ever_after { number >= self.first } else { number == self.first };
+        if !fails {
+            return None;
+        }
+        self.hit.lock().unwrap().get_or_insert_with(|| (operation, path.to_owned()));
+        Some(match self.way {
+            Way::Error(number) => Fault::Fail(io::Error::from_raw_os_error(number)),
+            Way::ErrorAfter(number) => Fault::FailAfter(io::Error::from_raw_os_error(number)),
+            Way::Short => Fault::Short,
+        })
+    }
+}
+
+impl Way {
+    /// Whether an operation can fail so. A signal interrupts reads and writes alone, and only these can be short; the standard library
+    /// sees to the other calls.
+    fn befalls(self, operation: Operation) -> bool {
+        let is_transfer = matches!(operation, Operation::Read | Operation::Write);
+        is_transfer || !matches!(self, Self::Error(EINTR) | Self::Short)
+    }
+}
+
+/// A dataset of one version, and inputs that lead to the next.
+struct Case {
+    dir: TempDir,
+    memory: usize,
+}
+
+impl Case {
+    fn new(memory: usize) -> Self {
+        let case = Self { dir: tempfile::tempdir().unwrap(), memory };
+        case.write("1.csv", &events(0..12));
+        case.write("2.csv", &(events(6..9).replace(",sold,", ",closed,") + &rows(14..16)));
+        case.write("spend.csv", "account,date,adSpend\na01,2025-01-02,1\na02,2025-01-03,2.5\n");
+        case.write("spend2.csv", "account,date,adSpend\na01,2025-01-02,7\n");
+        case.write("accounts.csv", "account,accountName\na01,One\n");
+        case.write("insights.ndjson", "{\"account\":\"a01\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n");
+        case.first().run(&()).unwrap();
+        case
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.dir.path().join(name), text).unwrap();
+    }
+
+    fn dataset(&self) -> PathBuf {
+        self.dir.path().join("dataset")
+    }
+
+    fn ingest(&self, files: &[(&str, fn(Ingest, PathBuf) -> Ingest)]) -> Ingest {
+        // One thread does everything in one order, so that operations are numbered alike each time.
+        let ingest = Ingest::into(self.dataset()).memory(self.memory).row_group_rows(30).threads(1);
+        files.iter().fold(ingest, |ingest, (name, add)| add(ingest, self.dir.path().join(name)))
+    }
+
+    fn first(&self) -> Ingest {
+        self.ingest(&[("1.csv", Ingest::events), ("spend.csv", Ingest::spend), ("accounts.csv", Ingest::accounts)])
+    }
+
+    fn second(&self) -> Ingest {
+        self.ingest(&[("2.csv", Ingest::events), ("spend2.csv", Ingest::spend), ("insights.ndjson", Ingest::insights)])
+    }
+
+    fn inputs(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let entries = fs::read_dir(self.dir.path()).unwrap().map(|entry| entry.unwrap().path());
+        let mut inputs: Vec<_> =
+            entries.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+        inputs.sort();
+        inputs
+    }
+}
+
+fn events(accounts: impl Iterator<Item = usize>) -> String {
+    "account,opportunityId,type,date,eventId,total\n".to_owned() + &rows(accounts)
+}
+
+fn rows(accounts: impl Iterator<Item = usize>) -> String {
+    let mut text = String::new();
+    for account in accounts {
+        for customer in 0..8 {
+            for (at, stage) in ["lead-originated", "sold"].iter().enumerate() {
+                let day = 1 + customer + at * 9;
+                writeln!(text, "a{account:02},c{customer},{stage},2025-01-{day:02},{customer}/{at},{customer}.5")
+                    .unwrap();
+            }
+        }
+    }
+    text
+}
+
+/// All that the dataset says.
+fn answers(dataset: &Path) -> (ResultTable, usize) {
+    let fields = ["account", "opportunityId", "eventCount", "total", "closedRevenue", "spend", "customers"];
+    let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+    let dataset = Dataset::open(dataset).unwrap();
+    let insights = dataset.manifest().unwrap().insights.len();
+    (dataset.query(&query).unwrap(), insights)
+}
+
+fn faults(dataset: &Path) -> Vec<String> {
+    Verification::of(dataset, None).unwrap().faults
+}
+
+/// Copies a folder and everything in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &to) } else { assert!(fs::copy(entry.path(), to).is_ok()) }
+    }
+}
+
+/// The names of everything below a folder that no manifest names, but for manifests.
+fn leftovers(dataset: &Path) -> Vec<PathBuf> {
+    let versions = trueup_core::dataset::store::versions(dataset).unwrap();
+    let manifests = versions.iter().map(|version| trueup_core::dataset::store::read(dataset, *version).unwrap());
+    let named: Vec<PathBuf> = manifests
+        .flat_map(|m| m.tables().map(|(_, files)| files.to_vec()))
+        .flatten()
+        .map(|file| dataset.join(file.path))
+        .collect();
+    let mut left = Vec::new();
+    for entry in fs::read_dir(dataset).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        if entry.is_file() {
+            left.extend((!name.starts_with("manifest-")).then_some(entry));
+        } else if ["events", "spend", "accounts", "insights"].contains(&&*name) {
+            left.extend(
+                fs::read_dir(entry).unwrap().map(|file| file.unwrap().path()).filter(|path| !named.contains(path)),
+            );
+        } else {
+            left.push(entry);
+        }
+    }
+    left
+}
+
+/// What became of an ingest of which one operation failed in that way.
+fn outcome(failing: &Arc<Failing>, ingest: Ingest) -> Result<Summary, IngestError> {
+    ingest.files(Files::failing(failing.clone())).run(&())
+}
+
+/// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and looks at what is left each
+/// time. Returns how many ingests failed.
+fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize {
+    let (old_folder, dataset) = (case.dir.path().join("old"), case.dataset());
+    fs::rename(&dataset, &old_folder).unwrap();
+    let inputs = case.inputs();
+    let reset = || {
+        if dataset.exists() {
+            fs::remove_dir_all(&dataset).unwrap();
+        }
+        copy(&old_folder, &dataset);
+    };
+    reset();
+    let old = answers(&dataset);
+    let counting = Failing::new(Way::Short, usize::MAX, false);
+    outcome(&counting, case.second()).unwrap();
+    let new = answers(&dataset);
+    assert_ne!(old, new);
+    assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new());
+    let operations = std::mem::take(&mut *counting.seen.lock().unwrap());
+    let positions = |way: Way| {
+        let positions = operations.iter().enumerate().filter(move |(_, operation)| way.befalls(**operation));
+        positions.map(move |(position, _)| (way, position)).step_by(step)
+    };
+    let mut failed = 0;
+    for (way, first) in ways.iter().flat_map(|way| positions(*way)) {
+        reset();
+        let failing = Failing::new(way, first, ever_after);
+        let run = outcome(&failing, case.second());
+        let (operation, path) = failing.hit.lock().unwrap().clone().unwrap();
+        let what = format!("{way:?} of {operation:?} {first} at {}: {run:?}", path.display());
+        let found = answers(&dataset);
+        match &run {
+            Ok(_) => assert_eq!(found, new, "{what}"),
+            Err(error) if error.may_be_published() => assert!(found == new || found == old, "{what}"),
+            Err(error) => {
+                assert_eq!(found, old, "{what}");
+                assert!(!error.to_string().is_empty());
+            }
+        }
+        if matches!(way, Way::Error(EINTR) | Way::Short) {
+            assert!(run.is_ok(), "{what}");
+        }
+        assert_eq!(case.inputs(), inputs, "{what}");
+        failed += usize::from(run.is_err());
+        // Once the disk is sound again, the same ingest leads to the new dataset, and nothing is left over.
+        case.second().run(&()).unwrap();
+        assert_eq!(answers(&dataset), new, "{what}");
+        assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
+        assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new(), "{what}");
+    }
+    failed
+}
+
+#[test]
+fn an_operation_that_fails_leaves_the_old_dataset_or_the_new_one() {
+    let failed = fail_each(&Case::new(1 << 30), &WAYS, false, 1);
+    assert!(failed > 60, "{failed}");
+}
+
+#[test]
+fn a_disk_that_fails_for_good_leaves_the_old_dataset_or_the_new_one() {
+    let failed = fail_each(&Case::new(1 << 30), &[Way::Error(EIO), Way::ErrorAfter(EIO)], true, 1);
+    assert!(failed > 40, "{failed}");
+}
+
+#[test]
+fn an_ingest_that_spills_fails_as_cleanly() {
+    let failed = fail_each(&Case::new(20_000), &[Way::Error(ENOSPC), Way::Short], false, 23);
+    assert!(failed > 15, "{failed}");
+}
+
+#[test]
+fn a_first_ingest_that_fails_leaves_nothing() {
+    let case = Case::new(1 << 30);
+    let dataset = case.dataset();
+    let counting = Failing::new(Way::Short, usize::MAX, false);
+    fs::remove_dir_all(&dataset).unwrap();
+    outcome(&counting, case.first()).unwrap();
+    let new = answers(&dataset);
+    for first in 0..counting.count.load(Ordering::Relaxed) {
+        fs::remove_dir_all(&dataset).unwrap();
+        let failing = Failing::new(Way::Error(EIO), first, false);
+        let run = outcome(&failing, case.first());
+        let hit = failing.hit.lock().unwrap().clone();
+        match run {
+            Err(error) if !error.may_be_published() => assert!(!dataset.exists(), "{hit:?}: {error}"),
+            _ => assert_eq!(answers(&dataset), new, "{hit:?}"),
+        }
+        case.first().run(&()).unwrap();
+        assert_eq!(answers(&dataset), new, "{hit:?}");
+    }
+}
+
+#[test]
+fn a_sync_that_fails_after_the_publication_undoes_nothing() {
+    /// Fails the sync of the dataset's folder once its second manifest is there.
+    #[derive(Debug)]
+    struct LastSync(PathBuf);
+    impl Faults for LastSync {
+        fn before(&self, operation: Operation, path: &Path) -> Option<Fault> {
+            let is_last =
+                operation == Operation::Sync && path == self.0 && path.join("manifest-00000002.json").exists();
+            is_last.then(|| Fault::Fail(io::Error::from_raw_os_error(EIO)))
+        }
+    }
+    let case = Case::new(1 << 30);
+    let old = answers(&case.dataset());
+    let files = Files::failing(Arc::new(LastSync(case.dataset())));
+    let error = case.second().files(files).run(&()).unwrap_err();
+    assert!(error.may_be_published() && !error.is_usage(), "{error}");
+    assert!(error.to_string().starts_with("version 2 is published, durability unknown: cannot sync"), "{error}");
+    let new = answers(&case.dataset());
+    assert_ne!(old, new);
+    assert_eq!(faults(&case.dataset()), Vec::<String>::new());
+    assert!(!case.second().run(&()).unwrap().changed);
+    assert_eq!(answers(&case.dataset()), new);
+}
