@@ -1,0 +1,212 @@
+//! The program is killed while it ingests, at random moments and at every system call, and its system calls fail: the dataset is the old
+//! one or the new one, whole, and the next ingest cleans up.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
+use tempfile::TempDir;
+use trueup_core::dataset::Verification;
+use trueup_core::query::EventsQuery;
+use trueup_core::{Dataset, ResultTable};
+
+const FIRST: &str = "account,opportunityId,type,date,eventId,total\n\
+    a,1,lead-originated,2025-01-01,e1,\na,1,sold,2025-01-05,e2,100\nb,1,lead-originated,2025-01-02,e1,\n";
+const SECOND: &str = "account,opportunityId,type,date,eventId,total\n\
+    a,1,closed,2025-01-05,e2,120.5\nc,1,lead-originated,2025-01-02,e1,\n";
+
+/// Two inputs, and the dataset of the first.
+struct Case {
+    dir: TempDir,
+    old: ResultTable,
+    new: ResultTable,
+}
+
+impl Case {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("1.csv"), FIRST).unwrap();
+        fs::write(dir.path().join("2.csv"), SECOND).unwrap();
+        let ingest = |input: &str| {
+            let run = program().args(["ingest", input, "--into", "ds", "--threads", "1"]).current_dir(&dir).output();
+            assert!(run.unwrap().status.success());
+            answers(&dir.path().join("ds")).unwrap()
+        };
+        let old = ingest("1.csv");
+        copy(&dir.path().join("ds"), &dir.path().join("old"));
+        let new = ingest("2.csv");
+        assert_ne!(old, new);
+        Self { dir, old, new }
+    }
+
+    fn dataset(&self) -> PathBuf {
+        self.dir.path().join("ds")
+    }
+
+    /// Puts the old dataset back.
+    fn reset(&self) {
+        fs::remove_dir_all(self.dataset()).unwrap();
+        copy(&self.dir.path().join("old"), &self.dataset());
+    }
+
+    /// The second ingest, run by `runner`.
+    fn second(&self, mut runner: Command) -> Command {
+        runner.args(["ingest", "2.csv", "--into", "ds", "--threads", "1"]).current_dir(&self.dir);
+        runner.env("RAYON_NUM_THREADS", "1").stdin(Stdio::null()).stdout(Stdio::null());
+        runner
+    }
+
+    /// Looks at what an ingest that ended early has left, and repeats it. Returns whether the new version was there already.
+    fn check(&self, what: &str) -> bool {
+        assert_eq!(fs::read_to_string(self.dir.path().join("2.csv")).unwrap(), SECOND, "{what}");
+        assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
+        let found = answers(&self.dataset()).unwrap();
+        assert!(found == self.old || found == self.new, "{what}");
+        assert!(self.second(program()).stderr(Stdio::null()).status().unwrap().success(), "{what}");
+        assert_eq!(answers(&self.dataset()).unwrap(), self.new, "{what}");
+        assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
+        assert_eq!(count(&self.dataset()), (2, 1, 2), "{what}: something was left over");
+        found == self.new
+    }
+}
+
+/// The manifests, other entries, and event files of a dataset.
+fn count(dataset: &Path) -> (usize, usize, usize) {
+    let names = |dir: &Path| -> Vec<String> {
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let (manifests, others): (Vec<_>, Vec<_>) =
+        names(dataset).into_iter().partition(|name| name.starts_with("manifest-"));
+    (manifests.len(), others.len(), names(&dataset.join("events")).len())
+}
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_trueup"))
+}
+
+fn answers(dataset: &Path) -> Result<ResultTable, trueup_core::Error> {
+    let fields = ["account", "opportunityId", "type", "eventCount", "total", "closedRevenue"];
+    let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+    Dataset::open(dataset)?.query(&query)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &to) } else { assert!(fs::copy(entry.path(), to).is_ok()) }
+    }
+}
+
+#[test]
+fn a_kill_at_a_random_moment_leaves_the_old_dataset_or_the_new_one() {
+    const KILLS: u32 = 500;
+    let case = Case::new();
+    case.reset();
+    let begun = Instant::now();
+    assert!(case.second(program()).stderr(Stdio::null()).status().unwrap().success());
+    let whole = begun.elapsed();
+    let (mut state, mut new) = (1_u32, 0);
+    for kill in 0..KILLS {
+        case.reset();
+        let mut child = case.second(program()).stderr(Stdio::null()).spawn().unwrap();
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // Some kills come too late.
+        sleep(whole.mul_f64(f64::from(state >> 8) / f64::from(1_u32 << 24) * 1.2));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        new += u32::from(case.check(&format!("kill {kill}")));
+    }
+    assert!((1..KILLS).contains(&new), "{new}");
+}
+
+/// How often each system call is made by the thread that makes it most often.
+fn system_calls(case: &Case) -> BTreeMap<String, usize> {
+    let log = case.dir.path().join("log");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_trueup"));
+    case.reset();
+    let run = case.second(strace).stderr(Stdio::null()).status().expect("strace is installed");
+    assert!(run.success());
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for line in fs::read_to_string(log).unwrap().lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let Some((name, _)) = call.trim_start().split_once('(') else { continue };
+        if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
+            *counts.entry((name.to_owned(), thread.to_owned())).or_default() += 1;
+        }
+    }
+    let mut most = BTreeMap::new();
+    for ((name, _), count) in counts {
+        let most = most.entry(name).or_insert(0);
+        *most = count.max(*most);
+    }
+    most
+}
+
+/// Runs the second ingest with one fault injected. Returns whether it succeeded, and what it said.
+fn injected(case: &Case, call: &str, fault: &str, position: usize) -> (Option<i32>, String) {
+    case.reset();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o", "/dev/null", "-e"]).arg(format!("inject={call}:{fault}:when={position}"));
+    strace.arg("-e").arg(format!("trace={call}")).arg(env!("CARGO_BIN_EXE_trueup"));
+    let run = case.second(strace).output().unwrap();
+    (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn a_kill_at_every_system_call_leaves_the_old_dataset_or_the_new_one() {
+    let case = Case::new();
+    let (mut kills, mut new) = (0, 0);
+    for (call, count) in system_calls(&case) {
+        // The first is made by strace; memory is given back by the hundreds at the end, where nothing else happens.
+        let last = if call == "madvise" { count.min(5) } else { count };
+        for position in 1..=last {
+            if call == "execve" {
+                continue;
+            }
+            injected(&case, &call, "signal=KILL", position);
+            kills += 1;
+            new += usize::from(case.check(&format!("kill at {call} {position}")));
+        }
+    }
+    assert!(kills > 200 && (1..kills).contains(&new), "{new} of {kills}");
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn a_system_call_that_fails_leaves_the_old_dataset_or_the_new_one() {
+    let case = Case::new();
+    let calls = system_calls(&case);
+    let changing =
+        ["fsync", "linkat", "mkdir", "unlinkat", "unlink", "rmdir", "rename", "write", "getdents64", "flock"];
+    let mut failed = 0;
+    for call in changing {
+        for (position, error) in
+            (1..=calls.get(call).copied().unwrap_or(0)).flat_map(|at| [(at, "EIO"), (at, "ENOSPC")])
+        {
+            let (code, said) = injected(&case, call, &format!("error={error}"), position);
+            let what = format!("{error} of {call} {position}: {code:?}: {said}");
+            assert!(matches!(code, Some(0 | 1)), "{what}");
+            let is_new = answers(&case.dataset()).unwrap() == case.new;
+            if code == Some(0) {
+                assert!(is_new, "{what}");
+            } else if said.is_empty() {
+                assert_eq!(call, "write", "the message is what could not be written: {what}");
+            } else {
+                failed += 1;
+                assert!(said.starts_with("error: ") && said.lines().count() == 1, "{what}");
+                assert_eq!(is_new, said.contains("is published, durability unknown"), "{what}");
+            }
+            case.check(&what);
+        }
+    }
+    assert!(failed > 10, "{failed}");
+}
