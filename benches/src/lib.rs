@@ -7,8 +7,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::Tables;
 use trueup_core::{Dataset, Day};
+use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
-use trueup_testkit::demo::{Generator, Settings};
 
 /// A dataset in memory of about `events` events in `accounts` accounts over 24 months.
 ///

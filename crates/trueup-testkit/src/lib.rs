@@ -1,5 +1,4 @@
-//! Seeded data and slow, obvious oracles for trueup's tests.
+//! Random cases and slow, obvious oracles for trueup's tests.
 
 pub mod cases;
-pub mod demo;
 pub mod oracle;

@@ -3,7 +3,7 @@
 use super::agreement::Both;
 use super::question::{Cut, Question};
 use chrono::NaiveDate;
-use trueup_testkit::demo::{Generator, Settings};
+use trueup_demo::{Generator, Settings};
 
 const GROUPINGS: [&[&str]; 9] = [
     &[],

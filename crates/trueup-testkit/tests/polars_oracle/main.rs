@@ -6,6 +6,7 @@
 
 mod agreement;
 mod demo;
+mod exports;
 mod frame;
 mod funnel;
 mod metrics;

@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use trueup_core::Dataset;
+use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
-use trueup_testkit::demo::{Generator, Settings};
 
 /// Makes the dataset `dir`, which is empty or not there. Everything is made beside it and moved there at the end, so that an
 /// interrupted demo leaves no half a dataset. Holds a batch of rows at a time.

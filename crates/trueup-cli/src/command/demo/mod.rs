@@ -13,7 +13,7 @@ use crate::output::Sink;
 use std::path::PathBuf;
 use trueup_core::query::DateRange;
 use trueup_core::{ATTRIBUTION_WINDOW_DAYS, Dataset, Day};
-use trueup_testkit::demo::Settings;
+use trueup_demo::Settings;
 
 /// Make a synthetic demo dataset with its directory, report on it, and say what to try next
 ///

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::store;
-use trueup_testkit::demo::Settings;
+use trueup_demo::Settings;
 
 /// The folder of the demo unless one is named: in cargo's target folder if the program lies in it, which keeps the source tree
 /// clean, else in the current folder. Other settings than the usual have a folder of their own.

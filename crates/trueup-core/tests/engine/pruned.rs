@@ -4,8 +4,8 @@ use parquet::arrow::ArrowWriter;
 use std::fs::File;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Day, Execution};
+use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
-use trueup_testkit::demo::{Generator, Settings};
 
 #[test]
 fn ninety_days_leave_most_events_unread() {

@@ -6,7 +6,6 @@ mod columns;
 mod crowds;
 mod disk;
 mod ends;
-mod exports;
 mod laws;
 mod oracle;
 mod pruned;

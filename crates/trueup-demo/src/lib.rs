@@ -5,12 +5,12 @@
 //! leads of each campaign cost, so it fits the events without being computed from them.
 //!
 //! ```
-//! use trueup_testkit::demo::{Generator, Settings};
+//! use trueup_demo::{Generator, Settings};
 //!
 //! let generator = Generator::new(Settings::scale(1_000, 12))?;
 //! let rows: usize = generator.events().map(|batch| batch.map_or(0, |batch| batch.num_rows())).sum();
 //! assert!((800..1_200).contains(&rows));
-//! # Ok::<(), trueup_testkit::demo::SettingsError>(())
+//! # Ok::<(), trueup_demo::SettingsError>(())
 //! ```
 
 mod account;

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type};
 use arrow_array::{Array, RecordBatch};
 
-use crate::demo::Generator;
+use crate::Generator;
 
 /// The columns of one row that are asked for: texts, amounts in millionths, and the day.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 
 use super::figures::{Row, event_batches, rows};
-use crate::demo::{Generator, Settings, SettingsError};
+use crate::{Generator, Settings, SettingsError};
 
 fn generator() -> Generator {
     Generator::new(Settings::scale(12_000, 40)).unwrap()

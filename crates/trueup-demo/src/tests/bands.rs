@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use chrono::{Datelike, NaiveDate};
 
 use super::figures::{Figures, Row, event_batches, figures, rows};
-use crate::demo::{Generator, Settings};
+use crate::{Generator, Settings};
 
 const EVENT: &[&str] =
     &["account", "opportunityId", "type", "date", "total", "attributionChannel", "campaign", "customerStatus"];

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 
 use super::figures::{event_batches, rows};
-use crate::demo::{Generator, Settings};
+use crate::{Generator, Settings};
 
 const EVENT: &[&str] =
     &["account", "eventId", "type", "date", "total", "campaign", "conversionCampaign", "technician", "zip"];
