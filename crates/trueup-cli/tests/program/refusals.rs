@@ -57,11 +57,18 @@ fn wrong_usage() {
     place.query("leads", &["--interval", "year"]).failed(2);
     place.query("leads", &["--where", "campaign"]).failed(2);
     place.query("leads", &["--where", "=x"]).failed(2);
+    place.query("leads", &["--force"]).failed(2);
+    place.run(&["ingest", "events.csv", "--into", "ds", "--force"]).failed(2);
+    place.run(&["bench", "ds", "--callers", "1025"]).failed(2);
     for message in [
         place.query("leads", &["--threads", "0"]).failed(2),
+        place.query("leads", &["--threads", "1025"]).failed(2),
         place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "0"]).failed(2),
+        place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "1000000"]).failed(2),
+        place.run(&["batch", "jobs.toml", "--into", "out", "--threads", "1000000"]).failed(2),
+        place.run(&["bench", "ds", "--threads", "1000000"]).failed(2),
     ] {
-        assert!(message.contains("a whole number of threads, 1 or more"), "{message}");
+        assert!(message.contains("a whole number of threads from 1 to 1024"), "{message}");
     }
     let message =
         place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
