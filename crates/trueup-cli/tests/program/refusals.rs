@@ -98,3 +98,18 @@ fn datasets_that_are_not_there() {
     let message = place.query("leads", &["-o", "no/such/folder/out.csv"]).failed(1);
     assert!(message.contains("no/such/folder/out.csv"), "{message}");
 }
+
+#[test]
+fn long_values_are_cut() {
+    let place = Place::with_dataset();
+    let long = "y".repeat(3_000);
+    for (fields, more) in [
+        ("leads", ["--account", long.as_str()]),
+        ("leads", ["--filter", &long]),
+        ("leads", ["--where", &format!("leads={long}")]),
+        (long.as_str(), ["--interval", "total"]),
+    ] {
+        let message = place.query(fields, &more).failed(1);
+        assert!(message.contains("yy... (3000 characters)`") && message.len() < 600, "{message}");
+    }
+}

@@ -58,7 +58,7 @@ fn carry_out(line: &str, cases: &[Case], subject: &Subject, sink: &mut Sink) -> 
         }
         _ => Err(Failure::request(format!(
             "expected a line `NAME hot`, `NAME cold`, `NAME answer` or `NAME question`, but found `{}`",
-            Shown(&line)
+            Shown(line)
         ))),
     }
 }
