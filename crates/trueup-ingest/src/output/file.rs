@@ -160,3 +160,36 @@ mod nameless {
 pub(super) fn folder_of(place: &Path) -> &Path {
     place.parent().unwrap_or(place)
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::{OutputFile, STAGED, Staged, Target};
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    /// A file as it is staged where the system has none without a name.
+    fn named(place: &Path, replaces: bool) -> OutputFile {
+        let file = tempfile::Builder::new().prefix(STAGED).tempfile_in(place.parent().unwrap()).unwrap();
+        let target = Target::Staged { staged: Staged::Named(file), place: place.to_owned(), replaces };
+        let mut output = OutputFile { path: place.to_owned(), target };
+        output.write_all(b"whole").unwrap();
+        output
+    }
+
+    #[test]
+    fn a_file_that_needs_a_name_from_the_start_leaves_none_but_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("out.csv");
+        let count = || dir.path().read_dir().unwrap().count();
+        drop(named(&place, false));
+        assert_eq!(count(), 0);
+        named(&place, false).keep().unwrap();
+        assert!(named(&place, false).keep().is_err());
+        fs::write(&place, "old").unwrap();
+        named(&place, true).keep().unwrap();
+        assert_eq!((fs::read_to_string(&place).unwrap().as_str(), count()), ("whole", 1));
+    }
+}
