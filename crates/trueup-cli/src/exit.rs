@@ -1,5 +1,6 @@
 //! Exit codes, and the errors that lead to them.
 
+use crate::output::terminal::printable;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -8,7 +9,7 @@ use std::process::ExitCode;
 use trueup::access;
 use trueup::filter::InvalidRequest;
 use trueup_core::QueryError;
-use trueup_ingest::IngestError;
+use trueup_ingest::{IngestError, OutputError};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ fn one_line(message: &str) -> String {
     let is_excerpt = |line: &&str| line.trim_start_matches(|char: char| char.is_ascii_digit()).trim().starts_with('|');
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !is_excerpt(line));
     let line = lines.collect::<Vec<_>>().join(": ");
-    line.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
+    printable(&line)
 }
 
 impl From<trueup_core::Error> for Failure {
@@ -146,6 +147,13 @@ impl From<access::Error> for Failure {
 
 impl From<InvalidRequest> for Failure {
     fn from(error: InvalidRequest) -> Self {
+        Self::request(error)
+    }
+}
+
+impl From<OutputError> for Failure {
+    /// The file that was named cannot be written, or must not be.
+    fn from(error: OutputError) -> Self {
         Self::request(error)
     }
 }

@@ -11,8 +11,10 @@ mod progress;
 
 use clap::Parser;
 use command::Command;
-use exit::Exit;
+use exit::{Exit, Failure};
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 /// It asks the system for huge pages, so that columns are found in memory with fewer steps, and keeps what a query frees for the next.
 #[global_allocator]
@@ -46,12 +48,24 @@ fn main() -> ExitCode {
     exit.into()
 }
 
+/// Lets a file that grows beyond its limit be refused as a full disk is, where the system would end the program without a word.
+#[cfg(unix)]
+fn bound_files() -> Result<(), Failure> {
+    // Once a signal is heard, the write that raised it fails; nothing has to look whether it came.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop).map_err(Failure::fault)
+}
+
+#[cfg(not(unix))]
+const fn bound_files() -> Result<(), Failure> {
+    Ok(())
+}
+
 fn run() -> Exit {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(refused) => return notice::usage(&refused),
     };
-    match arguments.command.run() {
+    match bound_files().and_then(|()| arguments.command.run()) {
         Ok(()) => Exit::Done,
         Err(failure) => {
             notice::error(&failure.to_string());

@@ -1,5 +1,6 @@
 //! Progress on long work, on stderr and only if that is a terminal.
 
+use crate::output::terminal::printable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -54,7 +55,7 @@ fn bar(name: &str, template: &str, total: Option<u64>) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("━╸ "));
     }
-    bar.set_message(name.to_owned());
+    bar.set_message(printable(name));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }

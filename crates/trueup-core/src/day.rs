@@ -1,5 +1,6 @@
 //! Calendar days.
 
+use crate::Shown;
 use chrono::{Datelike, Days, NaiveDate};
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +20,7 @@ pub struct Day(u16);
 
 /// The text or date is no day that trueup can hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{0}`")]
+#[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{}`", Shown(.0))]
 pub struct NotADay(pub String);
 
 /// The quarter of each day: ingest asks twice for every customer, and finding the date each time showed in its profile.

@@ -3,7 +3,7 @@
 use crate::dataset::store::StoreError;
 use crate::execution::Interruption;
 use crate::query::FilterFault;
-use crate::{Day, model};
+use crate::{Day, Shown, model};
 use std::path::PathBuf;
 
 /// Why a query was not answered or a dataset not opened.
@@ -99,7 +99,7 @@ pub enum QueryError {
         limit: usize,
     },
     /// The filter is at fault.
-    #[error("filter on `{field}`: {fault}")]
+    #[error("filter on `{}`: {fault}", Shown(.field))]
     Filter {
         /// The field of the condition.
         field: String,

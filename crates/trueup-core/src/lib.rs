@@ -20,6 +20,7 @@ mod plan;
 pub mod query;
 mod run;
 mod scan;
+mod shown;
 mod text_list;
 
 pub use dataset::Dataset;
@@ -29,4 +30,5 @@ pub use execution::{Execution, Interrupt, Interruption};
 pub use explain::{Explanation, Measured};
 pub use finish::{Column, ResultTable, Row, Texts, Value, Values};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
+pub use shown::Shown;
 pub use text_list::TextList;

@@ -1,9 +1,11 @@
 //! What can go wrong with an ingest.
 
+use crate::OutputError;
 use crate::place::RowFault;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use trueup_core::Shown;
 use trueup_core::dataset::store::StoreError;
 
 /// An ingest that failed. The dataset is as it was, unless the new version [may be published](Self::may_be_published).
@@ -28,12 +30,22 @@ pub(crate) enum Kind {
     #[error("{}, {fault}", path.display())]
     Row { path: PathBuf, fault: RowFault },
     #[error(
-        "the time zone of account `{account}` is `{held}` and cannot become `{wanted}`: its events' dates are already decided; \
-         to change it, ingest all of the account's events again, together with the new accounts, into a new dataset"
+        "the time zone of account `{}` is `{held}` and cannot become `{wanted}`: its events' dates are already decided; \
+         to change it, ingest all of the account's events again, together with the new accounts, into a new dataset",
+        Shown(.account)
     )]
     ZoneChanged { account: String, held: String, wanted: String },
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
+    #[error(transparent)]
+    Output(OutputError),
+    #[error("{error}; nothing was ingested, and `{}` holds the rows that were rejected before ({rows})", path.display())]
+    AfterRejects {
+        #[source]
+        error: IngestError,
+        rows: u64,
+        path: PathBuf,
+    },
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("`{}` of the dataset cannot be read", path.display())]
@@ -54,7 +66,7 @@ pub(crate) enum InputFault {
     Empty,
     #[error("the file has no header")]
     NoHeader,
-    #[error("line {line}: the header names the column `{name}` twice")]
+    #[error("line {line}: the header names the column `{}` twice", Shown(.name))]
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
@@ -82,6 +94,8 @@ impl IngestError {
                 true
             }
             Kind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
+            Kind::Output(error) => !matches!(error, OutputError::Io { .. }),
+            Kind::AfterRejects { error, .. } => error.is_data(),
             // An input that is not there is the caller's; a disk that is full is not.
             Kind::Io { action, .. } => *action == OPEN,
             #[cfg(feature = "mapping")]

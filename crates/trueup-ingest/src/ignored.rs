@@ -2,7 +2,7 @@
 
 use crate::Input;
 use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
-use trueup_core::dictionary;
+use trueup_core::{Shown, dictionary};
 
 /// A column that is not stored, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +27,12 @@ impl Ignored {
     /// A column that the table does not have.
     pub(crate) fn unknown(column: &str, table: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|column| format!("`{column}`")).collect();
-        let why = format!("the {table} table has no column `{column}`; it has {}", known.join(", "));
+        let why = format!("the {table} table has no column `{}`; it has {}", Shown(column), known.join(", "));
         Self { column: column.to_owned(), why }
     }
 
     /// What the caller is told.
     pub(crate) fn warning(&self, input: &Input) -> String {
-        format!("{}: column `{}` is ignored: {}", input.shown.display(), self.column, self.why)
+        format!("{}: column `{}` is ignored: {}", input.shown.display(), Shown(&self.column), self.why)
     }
 }

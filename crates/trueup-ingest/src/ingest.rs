@@ -6,10 +6,10 @@ use crate::error::{Doing, Kind};
 use crate::events::Layout;
 use crate::input::{self, Input};
 use crate::read::Reading;
-use crate::rejects::Rejects;
+use crate::rejects::{self, Rejects, Wanted};
 use crate::source::Chunking;
 use crate::table::Table;
-use crate::{CREATED_BY, IngestError, Progress, Summary, accounts, events, insights, spend};
+use crate::{CREATED_BY, IngestError, Outputs, Progress, Summary, accounts, events, insights, spend};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
@@ -41,7 +41,7 @@ pub struct Ingest {
     accounts: Vec<PathBuf>,
     insights: Vec<PathBuf>,
     mapping: Option<PathBuf>,
-    rejects: Option<PathBuf>,
+    rejects: Option<Wanted>,
     memory: usize,
     group_rows: usize,
     file_rows: usize,
@@ -105,10 +105,18 @@ impl Ingest {
         self
     }
 
-    /// Sets rows that break a rule aside in this file, one JSON object each, instead of stopping at the first.
+    /// Sets rows that break a rule aside in this file, one JSON object each, instead of stopping at the first. The file may not be
+    /// there yet.
     #[must_use]
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
-        self.rejects = Some(path.as_ref().to_owned());
+        self.rejects = Some(Wanted { path: path.as_ref().to_owned(), replaces: false });
+        self
+    }
+
+    /// As [`Ingest::rejects`], and a file that is there is replaced; an input or a file of a dataset never is.
+    #[must_use]
+    pub fn rejects_replacing(mut self, path: impl AsRef<Path>) -> Self {
+        self.rejects = Some(Wanted { path: path.as_ref().to_owned(), replaces: true });
         self
     }
 
@@ -169,6 +177,7 @@ impl Ingest {
 
     fn run_here(&self, progress: &dyn Progress) -> Result<Summary, IngestError> {
         let given = self.given()?;
+        let rejects = self.checked_rejects(&given)?;
         let (mut draft, latest) = Draft::begin(&self.files, &self.dir)?;
         let mapped = crate::mapped::Mapped::make(self.mapping.as_deref(), &given, &mut draft)?;
         let plan = Plan::new(&given, &mapped, latest.as_ref(), progress)?;
@@ -183,18 +192,25 @@ impl Ingest {
                 group_bytes: self.memory / 8,
             },
             progress,
-            rejects: self.rejects.as_deref().map(Rejects::create).transpose()?,
+            rejects: rejects.map(|(path, outputs)| Rejects::create(path, &outputs)).transpose()?,
             warnings: Vec::new(),
         };
-        let manifest = self.write(plan, latest, &mut draft, &mut reading, &mut summary)?;
-        if let Some(rejects) = reading.rejects {
-            rejects.finish()?;
-        }
-        draft.publish(&manifest)?;
+        let written = self.write(plan, latest, &mut draft, &mut reading, &mut summary);
+        let (manifest, rejects) = rejects::settle(written, reading.rejects)?;
+        draft.publish(&manifest).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reading.warnings);
         summary.version = manifest.version;
         summary.changed = true;
         Ok(summary)
+    }
+
+    /// The file of rejects, which may be written.
+    fn checked_rejects(&self, given: &[(Table, Input)]) -> Result<Option<(&Path, Outputs)>, IngestError> {
+        let Some(wanted) = &self.rejects else { return Ok(None) };
+        let given: Vec<&Input> = given.iter().map(|(_, input)| input).collect();
+        let outputs = wanted.outputs(&self.dir, &given, self.mapping.as_deref());
+        outputs.check(&wanted.path).map_err(Kind::Output)?;
+        Ok(Some((&wanted.path, outputs)))
     }
 
     /// The files given, by table, each of them once.

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use trueup_core::Day;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::{Day, Shown};
 
 /// Bytes of an insights file that are read at once.
 const BLOCK: usize = 4 << 20;
@@ -110,9 +110,9 @@ fn each_line(
 /// Why a line is no insight document.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
-    #[error("expected {{\"account\", \"date\", \"insight\"}}, but: {0}")]
+    #[error("expected {{\"account\", \"date\", \"insight\"}}, but: {}", Shown(&.0.to_string()))]
     Shape(#[from] serde_json::Error),
-    #[error("expected an account key that is not empty and has no `,` and `/`, but found `{0}`")]
+    #[error("expected an account key that is not empty and has no `,` and `/`, but found `{}`", Shown(.0))]
     Account(String),
     #[error(transparent)]
     Date(#[from] trueup_core::day::NotADay),

@@ -15,6 +15,7 @@ mod lock;
 mod mapped;
 #[cfg(feature = "mapping")]
 pub mod mapping;
+mod output;
 mod parquet_file;
 mod place;
 mod progress;
@@ -27,6 +28,7 @@ mod table;
 
 pub use error::IngestError;
 pub use ingest::Ingest;
+pub use output::{OutputError, OutputFile, Outputs};
 pub use progress::Progress;
 pub use summary::{Counts, Summary};
 

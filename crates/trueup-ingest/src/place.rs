@@ -1,6 +1,7 @@
 //! Where in a file a row stands, and what is wrong with it.
 
 use std::fmt;
+use trueup_core::Shown;
 
 /// Where in a file a row stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl fmt::Display for RowFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.place)?;
         if let Some(column) = &self.column {
-            write!(f, ", column `{column}`")?;
+            write!(f, ", column `{}`", Shown(column))?;
         }
         write!(f, ": {}", self.reason)
     }

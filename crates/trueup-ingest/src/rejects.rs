@@ -1,38 +1,96 @@
 //! Rows that are set aside.
 
-use crate::IngestError;
-use crate::error::AtPath;
+use crate::error::{AtPath, Kind};
+use crate::output::{OutputFile, Outputs};
 use crate::place::{Place, RowFault};
+use crate::{IngestError, Input};
 use serde::ser::{SerializeMap, Serializer};
+use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
-/// A file of rows that broke a rule, one JSON object each. It is there only once the ingest has succeeded.
+/// Where the rows that break a rule are to go.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) path: PathBuf,
+    /// Whether a file that is there may be replaced.
+    pub(crate) replaces: bool,
+}
+
+/// A file of rows that broke a rule, one JSON object each.
+///
+/// It takes its name before the dataset has its new version, so that no row that was left out is lost. It keeps the name of an ingest
+/// that the data ended, because the rows may say why; of one that the system ended nothing is left.
 pub(crate) struct Rejects {
     path: PathBuf,
-    writer: BufWriter<NamedTempFile>,
+    writer: BufWriter<OutputFile>,
+    rows: u64,
+}
+
+/// A file of rejects that has its name, if there is one.
+pub(crate) struct Placed(Option<PathBuf>);
+
+impl Wanted {
+    /// What the file must not replace.
+    pub(crate) fn outputs(&self, dataset: &Path, given: &[&Input], mapping: Option<&Path>) -> Outputs {
+        let outputs = Outputs::new(self.replaces).dataset(dataset);
+        let outputs = given.iter().fold(outputs, |outputs, input| outputs.input(&input.path));
+        mapping.into_iter().fold(outputs, Outputs::input)
+    }
 }
 
 impl Rejects {
-    pub(crate) fn create(path: &Path) -> Result<Self, IngestError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = NamedTempFile::new_in(folder).at("create", path)?;
-        Ok(Self { path: path.to_owned(), writer: BufWriter::new(file) })
+    pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, IngestError> {
+        let file = outputs.create(path).map_err(Kind::Output)?;
+        Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), rows: 0 })
     }
 
     pub(crate) fn add(&mut self, file: &Path, fault: &RowFault) -> Result<(), IngestError> {
+        self.rows += 1;
         let written = serde_json::to_writer(&mut self.writer, &Rejected { file, fault }).map_err(Into::into);
         written.and_then(|()| self.writer.write_all(b"\n")).at("write", &self.path)
     }
 
-    /// Puts the file in place.
-    pub(crate) fn finish(self) -> Result<(), IngestError> {
-        let Self { path, writer } = self;
-        let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error).at("write", &path)?;
-        file.as_file().sync_all().at("sync", &path)?;
-        file.persist(&path).map_err(|error| error.error).at("create", &path)?;
-        Ok(())
+    /// Gives the file its name, durably.
+    fn finish(self) -> Result<Placed, IngestError> {
+        let file = self.writer.into_inner().map_err(std::io::IntoInnerError::into_error).at("write", &self.path)?;
+        let placed = Placed(file.place().map(Path::to_owned));
+        file.keep().map_err(Kind::Output)?;
+        Ok(placed)
+    }
+
+    /// Keeps the file if there are rows in it and the data ended the ingest; the error then says so.
+    fn keep_after(self, error: IngestError) -> IngestError {
+        let (path, rows) = (self.path.clone(), self.rows);
+        if rows == 0 || !error.is_data() {
+            return error;
+        }
+        match self.finish() {
+            Ok(_) => Kind::AfterRejects { error, rows, path }.into(),
+            // Of the two, the error that ended the ingest matters more.
+            Err(_) => error,
+        }
+    }
+}
+
+impl Placed {
+    /// Removes the file if the ingest that it belongs to did not take place for certain.
+    pub(crate) fn take_back(self, error: IngestError) -> IngestError {
+        if let Some(place) = self.0.filter(|_| !error.may_be_published()) {
+            // The error that ended the ingest is the one to report; a file that stays is right about its rows.
+            drop(fs::remove_file(place));
+        }
+        error
+    }
+}
+
+/// Ends the file of rejects once everything is written but not yet published, or has failed.
+pub(crate) fn settle<T>(written: Result<T, IngestError>, rejects: Option<Rejects>) -> Result<(T, Placed), IngestError> {
+    match (written, rejects) {
+        (Ok(written), None) => Ok((written, Placed(None))),
+        (Ok(written), Some(rejects)) => Ok((written, rejects.finish()?)),
+        (Err(error), None) => Err(error),
+        (Err(error), Some(rejects)) => Err(rejects.keep_after(error)),
     }
 }
 

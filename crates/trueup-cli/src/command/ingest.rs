@@ -55,6 +55,10 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
 
+    /// Replace the file of rejects if it is there; an input or a file of a dataset is never replaced
+    #[arg(long, requires = "rejects")]
+    force: bool,
+
     /// Aim at so much memory for events, such as 4GiB (by default 1GiB); what does not fit goes to disk meanwhile
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
@@ -89,7 +93,7 @@ impl Ingest {
             ingest = ingest.mapping(path);
         }
         if let Some(path) = &self.rejects {
-            ingest = ingest.rejects(path);
+            ingest = if self.force { ingest.rejects_replacing(path) } else { ingest.rejects(path) };
         }
         if let Some(bytes) = self.memory {
             ingest = ingest.memory(bytes);

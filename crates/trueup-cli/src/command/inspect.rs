@@ -1,7 +1,7 @@
 //! `trueup inspect`: what a dataset holds.
 
 use crate::exit::Failure;
-use crate::output::table::printable;
+use crate::output::terminal::printable;
 use crate::output::{Sink, number};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -54,7 +54,8 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     for batch in manifest.into_iter().flat_map(|manifest| &manifest.batches) {
         lines.push(("ingested", ingested(batch)));
     }
-    Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {value}\n")).collect())
+    // A name may hold anything; it must not break the line.
+    Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {}\n", printable(&value))).collect())
 }
 
 /// How many accounts there are, and the first of them by key, each with its name if that is another.
@@ -72,8 +73,7 @@ fn accounts(keys: &BTreeSet<String>, dataset: &Dataset) -> String {
         0 => String::new(),
         more => format!(" and {} more", number::grouped(&more.to_string())),
     };
-    // A name may hold anything; it must not steer the terminal or break the line.
-    printable(&format!("{count}: {}{more}", shown.collect::<Vec<_>>().join(", ")))
+    format!("{count}: {}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
 fn stored(files: &[DataFile]) -> String {

@@ -26,9 +26,13 @@ pub(crate) struct Query {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Write the answer to a file, instead of stdout
+    /// Write the answer to a file, instead of stdout; it is there once it is whole, and takes the place of no other
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Replace the file if it is there; an input or a file of a dataset is never replaced
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 impl Query {
@@ -38,9 +42,18 @@ impl Query {
             (None, Some(path)) => Format::of_file(path)?,
             (None, None) => Format::Table,
         };
+        let outputs = self.selection.outputs(self.force);
+        if let Some(path) = &self.output {
+            outputs.check(path)?;
+        }
         let dataset = self.selection.open()?;
         let answer = dataset.run(&self.selection.query(&dataset)?, self.selection.execution())?;
         question::warn_of_unknown("", &answer, &dataset);
-        output::write(&answer, format, &mut Sink::open(self.output.as_deref())?)
+        let mut sink = match &self.output {
+            Some(path) => Sink::create(path, &outputs)?,
+            None => Sink::stdout(),
+        };
+        output::write(&answer, format, &mut sink)?;
+        sink.keep()
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use trueup::filter::{self, ACROSS};
 use trueup_core::dictionary::{self, Kind};
 use trueup_core::query::{EventsQuery, Interval};
-use trueup_core::{Dataset, Day, QueryError, ResultTable};
+use trueup_core::{Dataset, Day, QueryError, ResultTable, Shown};
 
 /// What is asked, from the command line or from a file of jobs.
 #[derive(Clone, Debug, Args)]
@@ -78,7 +78,8 @@ pub(super) fn warn_of_unknown(of: &str, answer: &ResultTable, dataset: &Dataset)
     for name in answer.unknown_fields() {
         let meant = suggestion::meant(name, dataset).map(|meant| format!("; {meant}")).unwrap_or_default();
         notice::warning(format_args!(
-            "{of}neither the dictionary nor the dataset knows `{name}`; it is empty on every row{meant}"
+            "{of}neither the dictionary nor the dataset knows `{}`; it is empty on every row{meant}",
+            Shown(name)
         ));
     }
 }
@@ -96,6 +97,6 @@ pub(super) fn fields() -> String {
 pub(super) fn condition(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((field, value)) if !field.is_empty() => Ok((field.to_owned(), value.to_owned())),
-        _ => Err(format!("expected `field=value`, but found `{text}`")),
+        _ => Err(format!("expected `field=value`, but found `{}`", Shown(text))),
     }
 }

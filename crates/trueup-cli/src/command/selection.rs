@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Execution};
+use trueup_ingest::Outputs;
 
 /// A dataset and a question about it.
 #[derive(Debug, Args)]
@@ -28,6 +29,11 @@ pub(super) struct Selection {
 }
 
 impl Selection {
+    /// The outputs of a command that reads the dataset.
+    pub(super) fn outputs(&self, replaces: bool) -> Outputs {
+        Outputs::new(replaces).dataset(&self.dataset)
+    }
+
     pub(super) fn open(&self) -> Result<Dataset, Failure> {
         Ok(match self.as_of {
             Some(version) => Dataset::open_version(&self.dataset, version)?,

@@ -1,8 +1,10 @@
 //! Amounts of memory, as the command line takes them.
 
+use trueup_core::Shown;
+
 /// Reads a whole number of bytes with an optional unit: `512MiB`, `1GiB`, `2GB`, `1000000`.
 pub(super) fn parse(text: &str) -> Result<usize, String> {
-    let expected = || format!("expected an amount of memory such as `512MiB` or `1GiB`, but found `{text}`");
+    let expected = || format!("expected an amount of memory such as `512MiB` or `1GiB`, but found `{}`", Shown(text));
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
     let number: usize = text[..digits].parse().map_err(|_| expected())?;
     let unit: usize = match text[digits..].trim_start().to_ascii_lowercase().as_str() {

@@ -1,6 +1,6 @@
 //! Names that nothing has, and the names that may have been meant.
 
-use trueup_core::{Dataset, dictionary};
+use trueup_core::{Dataset, Shown, dictionary};
 
 /// Of those names, the ones that neither the dictionary nor the dataset knows, each in backticks with what may have been meant;
 /// `None` if all are known.
@@ -8,7 +8,8 @@ pub(super) fn unknown<'a>(names: impl IntoIterator<Item = &'a str>, dataset: &Da
     let is_known = |name: &str| dictionary::field(name).is_some() || dataset.columns().contains(name);
     let mut told: Vec<String> = Vec::new();
     for name in names.into_iter().filter(|name| !is_known(name)) {
-        let one = format!("`{name}`{}", meant(name, dataset).map(|near| format!(" ({near})")).unwrap_or_default());
+        let one =
+            format!("`{}`{}", Shown(name), meant(name, dataset).map(|near| format!(" ({near})")).unwrap_or_default());
         if !told.contains(&one) {
             told.push(one);
         }
@@ -23,7 +24,7 @@ pub(super) fn meant(name: &str, dataset: &Dataset) -> Option<String> {
     if nearest.is_empty() {
         return None;
     }
-    let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
+    let quoted: Vec<String> = nearest.iter().map(|name| format!("`{}`", Shown(name))).collect();
     Some(format!("did you mean {}?", quoted.join(" or ")))
 }
 

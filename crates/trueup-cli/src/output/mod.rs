@@ -7,6 +7,7 @@ pub(crate) mod number;
 mod parquet;
 mod sink;
 pub(crate) mod table;
+pub(crate) mod terminal;
 
 #[cfg(test)]
 mod tests;

@@ -1,76 +1,73 @@
 //! Where results go: stdout, or a file.
 
+use super::terminal::Filter;
 use crate::exit::Failure;
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use trueup_ingest::{OutputFile, Outputs};
 
 /// Stdout or a file, buffered; remembers what went wrong, whatever a writer on top of it makes of the error.
+///
+/// What is written to a terminal is made printable; files and pipes get every byte as it is.
 #[derive(Debug)]
 pub(crate) struct Sink {
     target: Target,
     /// The file, or `None` for stdout.
     path: Option<PathBuf>,
+    /// Where a person reads along.
+    filter: Option<Filter>,
     failed: Option<io::Error>,
 }
 
 #[derive(Debug)]
 enum Target {
     Stdout(BufWriter<Stdout>),
-    File(BufWriter<File>),
-    /// A file under another name, which it loses when it is kept; otherwise it goes.
-    Staged(BufWriter<NamedTempFile>),
+    File(BufWriter<OutputFile>),
 }
+
+/// A sink for text that is printable already and has emphasis.
+#[derive(Debug)]
+pub(crate) struct Styled<'a>(&'a mut Sink);
 
 impl Sink {
     /// Stdout.
     pub(crate) fn stdout() -> Self {
-        Self { target: Target::Stdout(BufWriter::new(io::stdout())), path: None, failed: None }
+        let filter = io::stdout().is_terminal().then(Filter::default);
+        Self { target: Target::Stdout(BufWriter::new(io::stdout())), path: None, filter, failed: None }
     }
 
-    /// The file at `path`, emptied, or stdout.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = path else { return Ok(Self::stdout()) };
-        let file = File::create(path).map_err(|error| Failure::path(path, &error))?;
-        Ok(Self { target: Target::File(BufWriter::new(file)), path: Some(path.to_owned()), failed: None })
+    /// The file at `path`, if it is one that may be written. What is there stays as it is until [`Sink::keep`].
+    pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, Failure> {
+        let file = outputs.create(path)?;
+        let filter = file.is_terminal().then(Filter::default);
+        Ok(Self { target: Target::File(BufWriter::new(file)), path: Some(path.to_owned()), filter, failed: None })
     }
 
-    /// The file at `path`, which stays as it is until [`Sink::keep`].
-    pub(crate) fn staged(path: &Path) -> Result<Self, Failure> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".trueup-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            // As any other new file: what the user's mask leaves of it.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(folder).map_err(|error| Failure::path(folder, &error))?;
-        Ok(Self { target: Target::Staged(BufWriter::new(file)), path: Some(path.to_owned()), failed: None })
-    }
-
-    /// Puts a staged file, which has been written whole, in its place.
+    /// Gives a file, which has been written whole, its name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let (Target::Staged(staged), Some(path)) = (self.target, &self.path) else { return Ok(()) };
-        let at_path = |error: &io::Error| Failure::path(path, error);
-        let file = staged.into_inner().map_err(|error| at_path(error.error()))?;
-        file.persist(path).map(drop).map_err(|error| at_path(&error.error))
+        let (Target::File(file), Some(path)) = (self.target, &self.path) else { return Ok(()) };
+        match file.into_inner() {
+            Ok(file) => Ok(file.keep()?),
+            // The reader of a pipe has gone away, which is no failure of what was written.
+            Err(error) if error.error().kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Failure::path(path, error.error())),
+        }
     }
 
     /// Whether a person reads along.
-    pub(crate) fn is_terminal(&self) -> bool {
-        match &self.target {
-            Target::Stdout(out) => out.get_ref().is_terminal(),
-            Target::File(_) | Target::Staged(_) => false,
-        }
+    pub(crate) const fn is_terminal(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Takes text that is printable already and has emphasis.
+    pub(crate) const fn styled(&mut self) -> Styled<'_> {
+        Styled(self)
     }
 
     /// Ends what was `written`: everything is handed on, and a reader that has gone away (`trueup query ... | head`) is no failure.
     pub(crate) fn finish(&mut self, written: Result<(), Failure>) -> Result<(), Failure> {
-        let flushed = if self.failed.is_none() { self.flush() } else { Ok(()) };
-        match (self.failed.take().or(flushed.err()), &self.path) {
+        let ended = if self.failed.is_none() { self.end() } else { Ok(()) };
+        match (self.failed.take().or(ended.err()), &self.path) {
             (None, _) => written,
             (Some(error), _) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             (Some(error), Some(path)) => Err(Failure::path(path, &error)),
@@ -78,11 +75,18 @@ impl Sink {
         }
     }
 
+    fn end(&mut self) -> io::Result<()> {
+        if let Some(filter) = &mut self.filter {
+            let rest = filter.end();
+            self.out().write_all(rest.as_bytes())?;
+        }
+        self.flush()
+    }
+
     fn out(&mut self) -> &mut dyn Write {
         match &mut self.target {
             Target::Stdout(out) => out,
             Target::File(out) => out,
-            Target::Staged(out) => out,
         }
     }
 
@@ -97,12 +101,29 @@ impl Sink {
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.out().write(bytes);
+        let result = match &mut self.filter {
+            None => self.out().write(bytes),
+            Some(filter) => {
+                let shown = filter.pass(bytes);
+                self.out().write_all(shown.as_bytes()).map(|()| bytes.len())
+            }
+        };
         self.noted(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let result = self.out().flush();
         self.noted(result)
+    }
+}
+
+impl Write for Styled<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.0.out().write(bytes);
+        self.0.noted(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }

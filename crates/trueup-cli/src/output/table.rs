@@ -2,6 +2,7 @@
 
 use super::Sink;
 use super::number::readable;
+use super::terminal::printable;
 use comfy_table::{Attribute, Cell, CellAlignment, Column as Layout, ColumnConstraint, ContentArrangement};
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::io::{self, Write};
@@ -52,7 +53,7 @@ impl Screen {
 pub(super) fn write(answer: &ResultTable, sink: &mut Sink) -> io::Result<()> {
     let rows: Vec<usize> = (0..answer.len()).collect();
     let screen = Screen::of(sink);
-    write_rows(answer, &rows, Heading::Name, screen, sink)
+    write_rows(answer, &rows, Heading::Name, screen, sink.styled())
 }
 
 /// Writes the given rows of an answer.
@@ -123,9 +124,4 @@ fn broken(name: &str) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// Text from the data must not steer the terminal or break the row.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

@@ -78,14 +78,28 @@ fn each_file_is_what_query_answers() {
         ("all.parquet", fields, &[]),
     ];
     for (file, fields, more) in queries {
-        place.query(fields, &[more, ["-o", "expected.parquet"].as_slice()].concat()).succeeded();
+        place.query(fields, &[more, ["-o", "expected.parquet", "--force"].as_slice()].concat()).succeeded();
         let read = |name: &str| std::fs::read(place.path(name)).unwrap();
         assert_eq!(read(&format!("out/answers/{file}")), read("expected.parquet"), "{file}");
     }
-    // Again, with what is there replaced.
-    place.write("out/answers/channels.csv", "old");
-    batch(&place, JOBS).succeeded();
-    assert!(std::fs::read_to_string(place.path("out/answers/channels.csv")).unwrap().starts_with("attribution"));
+}
+
+#[test]
+fn files_that_are_there_are_replaced_only_if_asked_for() {
+    let place = Place::with_dataset();
+    std::fs::create_dir_all(place.path("out/answers")).unwrap();
+    place.write("out/answers/year.csv", "old");
+    let message = batch(&place, JOBS).failed(1);
+    assert_eq!(
+        message,
+        "error: query `year`: `out/answers/year.csv` is already there; name another file, or pass `--force` to replace it\n\
+         error: of 5 queries 1 cannot be run, so that none was\n"
+    );
+    assert_eq!(files(&place), ["year.csv"]);
+    let read = || std::fs::read_to_string(place.path("out/answers/year.csv")).unwrap();
+    assert_eq!(read(), "old");
+    place.run(&["batch", "jobs/jobs.toml", "--into", "out/answers", "--force"]).succeeded();
+    assert!(read().starts_with("attribution"));
     assert_eq!(files(&place).len(), 5);
 }
 
@@ -187,13 +201,27 @@ fn files_that_are_no_jobs() {
 }
 
 #[test]
-fn a_job_that_fails_names_itself_and_leaves_no_file() {
+fn a_folder_of_the_name_of_a_file_is_seen_before_the_first_query_runs() {
     let place = Place::with_dataset();
     std::fs::create_dir_all(place.path("out/answers/by month.json")).unwrap();
-    let run = batch(&place, JOBS);
-    assert_eq!((run.code, run.stdout.as_str()), (1, "channels.csv: 2 rows\n"));
-    assert!(run.stderr.starts_with("error: query `months`: ") && run.stderr.contains("by month.json"), "{run:?}");
-    assert_eq!(files(&place), ["by month.json", "channels.csv"]);
+    let message = batch(&place, JOBS).failed(1);
+    assert!(message.starts_with("error: query `months`: ") && message.contains("by month.json"), "{message}");
+    assert_eq!(files(&place), ["by month.json"]);
+}
+
+/// The second file is too large for the limit that the shell sets.
+#[cfg(unix)]
+#[test]
+fn a_job_that_fails_names_itself_and_leaves_no_file() {
+    let place = Place::with_dataset();
+    let days = "[[query]]\nname = \"days\"\nfields = \"leads\"\ninterval = \"day\"\nstart = 1990-01-01\n";
+    std::fs::create_dir_all(place.path("jobs")).unwrap();
+    let months = "[[query]]\nname = \"months\"";
+    place.write("jobs/jobs.toml", &JOBS.replace(months, &format!("{days}\n{months}")));
+    let run = place.shell("ulimit -f 16; exec trueup batch jobs/jobs.toml --into out/answers");
+    assert_eq!((run.code, run.stdout.as_str()), (1, "channels.csv: 2 rows\n"), "{run:?}");
+    assert!(run.stderr.starts_with("error: query `days`: `out/answers/days.csv`: "), "{run:?}");
+    assert_eq!(files(&place), ["channels.csv"]);
 }
 
 #[test]

@@ -67,6 +67,25 @@ impl Place {
         command
     }
 
+    /// What a shell makes of `script`, in which `trueup` is the program.
+    #[cfg(unix)]
+    pub(crate) fn shell(&self, script: &str) -> Run {
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueup"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(program.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
+        shell.env("PATH", std::env::join_paths(folders).unwrap()).output().unwrap().into()
+    }
+
+    /// The names in this folder, hidden ones too, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = self.0.path().read_dir().unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
         self.command().args(arguments).output().unwrap()
     }

@@ -56,7 +56,7 @@ fn files_by_their_ending() {
     assert!(!place.path("out.xlsx").exists());
     place.query(FIELDS, &["-o", "out.xlsx", "--format", "csv"]).succeeded();
     // What is asked for beats the ending.
-    place.query(FIELDS, &["-o", "out.csv", "--format", "json"]).succeeded();
+    place.query(FIELDS, &["-o", "out.csv", "--format", "json", "--force"]).succeeded();
     assert!(serde_json::from_reader::<_, serde_json::Value>(open("out.csv")).is_ok());
 }
 

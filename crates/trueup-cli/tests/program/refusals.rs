@@ -57,11 +57,18 @@ fn wrong_usage() {
     place.query("leads", &["--interval", "year"]).failed(2);
     place.query("leads", &["--where", "campaign"]).failed(2);
     place.query("leads", &["--where", "=x"]).failed(2);
+    place.query("leads", &["--force"]).failed(2);
+    place.run(&["ingest", "events.csv", "--into", "ds", "--force"]).failed(2);
+    place.run(&["bench", "ds", "--callers", "1025"]).failed(2);
     for message in [
         place.query("leads", &["--threads", "0"]).failed(2),
+        place.query("leads", &["--threads", "1025"]).failed(2),
         place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "0"]).failed(2),
+        place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "1000000"]).failed(2),
+        place.run(&["batch", "jobs.toml", "--into", "out", "--threads", "1000000"]).failed(2),
+        place.run(&["bench", "ds", "--threads", "1000000"]).failed(2),
     ] {
-        assert!(message.contains("a whole number of threads, 1 or more"), "{message}");
+        assert!(message.contains("a whole number of threads from 1 to 1024"), "{message}");
     }
     let message =
         place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
@@ -90,4 +97,19 @@ fn datasets_that_are_not_there() {
     assert!(at("ds", &["--as-of", "9"]).contains('9'));
     let message = place.query("leads", &["-o", "no/such/folder/out.csv"]).failed(1);
     assert!(message.contains("no/such/folder/out.csv"), "{message}");
+}
+
+#[test]
+fn long_values_are_cut() {
+    let place = Place::with_dataset();
+    let long = "y".repeat(3_000);
+    for (fields, more) in [
+        ("leads", ["--account", long.as_str()]),
+        ("leads", ["--filter", &long]),
+        ("leads", ["--where", &format!("leads={long}")]),
+        (long.as_str(), ["--interval", "total"]),
+    ] {
+        let message = place.query(fields, &more).failed(1);
+        assert!(message.contains("yy... (3000 characters)`") && message.len() < 600, "{message}");
+    }
 }

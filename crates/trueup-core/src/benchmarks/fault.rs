@@ -1,6 +1,7 @@
 //! Why a request for benchmarks is refused.
 
 use super::{Dimension, Metric, Month};
+use crate::Shown;
 use std::fmt;
 
 /// Why benchmarks are not answered: what was asked is at fault.
@@ -11,7 +12,7 @@ pub enum BenchmarkFault {
     #[error("expected at least one metric among the fields; those with benchmarks are {}", Names(&Metric::ALL))]
     MissingMetric,
     /// The text names no month that data can have.
-    #[error("expected a month as YYYY-MM from 1970-01 on, or `previous-mtd`, but found `{found}`")]
+    #[error("expected a month as YYYY-MM from 1970-01 on, or `previous-mtd`, but found `{}`", Shown(.found))]
     InvalidMonth {
         /// The text.
         found: String,
@@ -26,22 +27,23 @@ pub enum BenchmarkFault {
     },
     /// A field has no benchmarks.
     #[error(
-        "there are no benchmarks of or by `{name}`; metrics with benchmarks are {}, and dimensions {}",
-        Names(&Metric::ALL), Names(&Dimension::ALL)
+        "there are no benchmarks of or by `{}`; metrics with benchmarks are {}, and dimensions {}",
+        Shown(.name), Names(&Metric::ALL), Names(&Dimension::ALL)
     )]
     Field {
         /// Its name.
         name: String,
     },
     /// A field that is filtered on does not filter benchmarks.
-    #[error("benchmarks cannot be filtered on `{name}`; they can be on {}", Names(&Dimension::ALL))]
+    #[error("benchmarks cannot be filtered on `{}`; they can be on {}", Shown(.name), Names(&Dimension::ALL))]
     Filter {
         /// Its name.
         name: String,
     },
     /// A dimension is filtered on with different values.
     #[error(
-        "benchmarks are filtered on one value of a dimension, but `{dimension}` was given `{first}` and `{second}`"
+        "benchmarks are filtered on one value of a dimension, but `{dimension}` was given `{}` and `{}`",
+        Shown(.first), Shown(.second)
     )]
     SeveralValues {
         /// The dimension.

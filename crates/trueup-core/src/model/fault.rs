@@ -1,12 +1,10 @@
 //! What is wrong with a table, a row, or a value.
 
+use crate::Shown;
 use arrow_schema::{ArrowError, DataType};
 use chrono::NaiveDate;
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// The most characters of a value that a fault repeats.
-const SHOWN: usize = 200;
 
 /// A row that breaks a rule, and the value that does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +13,7 @@ pub struct Fault {
     pub row: usize,
     /// The column of the value.
     pub column: String,
-    /// The value as text, cut if it is long; empty for a null.
+    /// The value as text, as [`Shown`] shows it; empty for a null.
     pub value: String,
     /// The rule.
     pub reason: Reason,
@@ -24,6 +22,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { column, value, reason, .. } = self;
+        let column = Shown(column);
         if value.is_empty() {
             write!(f, "column `{column}`: {reason}, but found nothing")
         } else {
@@ -112,13 +111,13 @@ pub enum SchemaFault {
         found: Vec<String>,
     },
     /// Two columns have one name.
-    #[error("expected each column name once, but found `{column}` again")]
+    #[error("expected each column name once, but found `{}` again", Shown(.column))]
     DuplicateColumn {
         /// The name.
         column: String,
     },
     /// A column's name differs from a known one in letter case alone.
-    #[error("expected the column `{meant}` in this very spelling, but found `{column}`")]
+    #[error("expected the column `{meant}` in this very spelling, but found `{}`", Shown(.column))]
     LetterCase {
         /// The name given.
         column: String,
@@ -134,7 +133,7 @@ pub enum SchemaFault {
         found: Vec<String>,
     },
     /// A column holds lists, structs or maps.
-    #[error("expected single values in column `{column}`, but found nested ones ({data_type})")]
+    #[error("expected single values in column `{}`, but found nested ones ({data_type})", Shown(.column))]
     Nested {
         /// The column.
         column: String,
@@ -142,7 +141,7 @@ pub enum SchemaFault {
         data_type: DataType,
     },
     /// A column's type cannot be read as what the column means.
-    #[error("expected {expected} in column `{column}`, but found {data_type}")]
+    #[error("expected {expected} in column `{}`, but found {data_type}", Shown(.column))]
     WrongType {
         /// The column.
         column: String,
@@ -172,13 +171,18 @@ struct Listed<'a>(&'a [String]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// A table may have thousands.
+        const LISTED: usize = 50;
         if self.0.is_empty() {
             return f.write_str("no column");
         }
-        for (at, name) in self.0.iter().enumerate() {
-            write!(f, "{}`{name}`", if at == 0 { "" } else { ", " })?;
+        for (at, name) in self.0.iter().take(LISTED).enumerate() {
+            write!(f, "{}`{}`", if at == 0 { "" } else { ", " }, Shown(name))?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(LISTED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
 
@@ -188,9 +192,11 @@ pub(super) struct RowFaults(BTreeMap<usize, Fault>);
 
 impl RowFaults {
     pub(super) fn add(&mut self, row: usize, column: &str, value: &str, reason: Reason) {
-        self.0.entry(row).or_insert_with(|| {
-            let value = value.chars().take(SHOWN).collect();
-            Fault { row, column: column.to_owned(), value, reason }
+        self.0.entry(row).or_insert_with(|| Fault {
+            row,
+            column: column.to_owned(),
+            value: Shown(value).to_string(),
+            reason,
         });
     }
 

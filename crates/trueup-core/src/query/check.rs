@@ -3,7 +3,7 @@
 use super::filter::decimal_number;
 use super::pattern::{Pattern, Patterns};
 use super::{Comparison, Operand, Test};
-use crate::{Interruption, dictionary};
+use crate::{Interruption, Shown, dictionary};
 
 /// What is wrong with a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +21,9 @@ pub enum FilterFault {
         limit: usize,
     },
     /// The pattern does not compile, or not within the size allowed.
-    #[error("the regular expression `{pattern}` does not compile: {reason}")]
+    #[error("the regular expression `{}` does not compile: {reason}", Shown(.pattern))]
     BadPattern {
-        /// The pattern on one line, cut where it is long.
+        /// The pattern on one line.
         pattern: String,
         /// Why it does not, on one line.
         reason: String,
@@ -41,7 +41,7 @@ pub enum FilterFault {
     #[error(transparent)]
     Interrupted(Interruption),
     /// A metric or `total` is compared with something that is no number.
-    #[error("expected a number to compare with, but found `{0}`")]
+    #[error("expected a number to compare with, but found `{}`", Shown(.0))]
     NotANumber(String),
     /// A metric or `total` is tested as only a text can be.
     #[error("regex, empty and notEmpty test texts, but this field is a number")]

@@ -73,7 +73,7 @@ impl fmt::Display for Interval {
 
 /// The text names no interval.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected an interval (`total`, `month`, `week` or `day`), but found `{0}`")]
+#[error("expected an interval (`total`, `month`, `week` or `day`), but found `{}`", crate::Shown(.0))]
 pub struct UnknownInterval(pub String);
 
 impl FromStr for Interval {

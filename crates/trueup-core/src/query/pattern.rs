@@ -101,7 +101,6 @@ fn build(pattern: &str, flags: Flags) -> Result<Regex, FilterFault> {
 }
 
 fn bad_pattern(pattern: &str, error: &BuildError) -> FilterFault {
-    const SHOWN: usize = 60;
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = match (error.size_limit(), error.syntax_error()) {
         (Some(limit), _) => format!("compiled, it is larger than {limit} bytes"),
@@ -110,6 +109,5 @@ fn bad_pattern(pattern: &str, error: &BuildError) -> FilterFault {
     };
     // A syntax error draws the pattern on lines of its own; the last line says what is wrong.
     let reason = text.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or(&text);
-    let cut = pattern.char_indices().nth(SHOWN).map(|(end, _)| format!("{}...", &pattern[..end]));
-    FilterFault::BadPattern { pattern: line(&cut.unwrap_or_else(|| pattern.to_owned())), reason: line(reason) }
+    FilterFault::BadPattern { pattern: line(pattern), reason: line(reason) }
 }

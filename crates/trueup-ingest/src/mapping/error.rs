@@ -1,6 +1,7 @@
 //! What can be wrong with a mapping or with the files it is given.
 
 use std::path::PathBuf;
+use trueup_core::Shown;
 
 /// Why a mapping was not read, or did not make canonical tables of its files.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +24,10 @@ pub enum MappingError {
         source: Box<toml::de::Error>,
     },
     /// A key of the mapping says what cannot be done.
-    #[error("mapping `{}`, key `{key}`{}: {reason}", path.display(), value.as_ref().map(|v| format!(", value `{v}`")).unwrap_or_default())]
+    #[error(
+        "mapping `{}`, key `{}`{}: {reason}",
+        path.display(), Shown(.key), value.as_ref().map(|v| format!(", value `{}`", Shown(v))).unwrap_or_default()
+    )]
     Key {
         /// The mapping.
         path: PathBuf,
@@ -57,7 +61,10 @@ pub enum MappingError {
 
 /// A value that a mapping cannot take.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}`, row {row}, column `{column}`: {reason}, but found `{value}` (mapping key `{key}`)", path.display())]
+#[error(
+    "`{}`, row {row}, column `{}`: {reason}, but found `{}` (mapping key `{}`)",
+    path.display(), Shown(.column), Shown(.value), Shown(.key)
+)]
 pub struct CellFault {
     /// The file.
     pub path: PathBuf,

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use trueup_core::Shown;
 
 /// The rows of a block. `known` columns are there even if no object has them; `exact` ones keep a decimal number as it is written,
 /// since a double could not hold all its digits.
@@ -138,11 +139,16 @@ enum Torn {
 impl Torn {
     fn at(self, line: u64, record: &str) -> RowFault {
         let (column, value, reason) = match self {
-            Self::NoObject(error) => (None, record.to_owned(), format!("expected a JSON object, but: {error}")),
+            Self::NoObject(error) => {
+                let reason = format!("expected a JSON object, but: {}", Shown(&error.to_string()));
+                (None, record.to_owned(), reason)
+            }
             Self::Nameless => (None, record.to_owned(), "a member has no name".to_owned()),
-            Self::Repeated(name) => (None, record.to_owned(), format!("the member `{name}` stands there twice")),
+            Self::Repeated(name) => {
+                (None, record.to_owned(), format!("the member `{}` stands there twice", Shown(&name)))
+            }
             Self::Value { column, value, reason } => {
-                let reason = format!("{reason}: `{value}`");
+                let reason = format!("{reason}: `{}`", Shown(&value));
                 (Some(column), value, reason)
             }
         };

@@ -35,6 +35,14 @@ impl Case {
         self.dir.path().join(name)
     }
 
+    /// The names in the folder, hidden ones too, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = self.dir.path().read_dir().unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
     pub(crate) fn dataset(&self) -> PathBuf {
         self.path("dataset")
     }

@@ -8,6 +8,7 @@ mod faults;
 mod insights;
 mod layout;
 mod order;
+mod outputs;
 mod rejects;
 mod replace;
 mod spend;

@@ -2,6 +2,9 @@
 
 use crate::dataset::Case;
 use serde_json::{Value, json};
+use std::fs;
+use trueup_core::dataset::store;
+use trueup_ingest::Progress;
 
 #[test]
 fn faulty_rows_are_set_aside_and_counted() {
@@ -41,4 +44,70 @@ fn what_no_row_is_at_fault_for_still_stops() {
     let error = case.ingest().events(path).rejects(&rejects).run(&()).unwrap_err();
     assert!(error.is_data(), "{error}");
     assert!(!rejects.exists() && !case.dataset().exists());
+}
+
+/// The rows may say why the data cannot be taken, so that they are kept.
+#[test]
+fn rejects_outlive_an_ingest_that_the_data_ends() {
+    let case = Case::new();
+    let rejected = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
+    let torn = case.file("b.csv", "account,opportunityId,type,date\na,1,sold,\"2025\n");
+    let rejects = case.path("rejects.ndjson");
+    let error = case.ingest().events(&rejected).events(&torn).rejects(&rejects).run(&()).unwrap_err();
+    let message = error.to_string();
+    assert!(error.is_data() && message.starts_with(&format!("{}: line 2: ", torn.display())), "{message}");
+    let holds =
+        format!("; nothing was ingested, and `{}` holds the rows that were rejected before (1)", rejects.display());
+    assert!(message.ends_with(&holds), "{message}");
+    assert!(fs::read_to_string(&rejects).unwrap().contains("expected a stage"));
+    assert_eq!(case.names(), ["a.csv", "b.csv", "rejects.ndjson"]);
+}
+
+/// A manifest of the next version, which somebody publishes while the ingest is writing.
+struct Overtaken<'a>(&'a Case);
+
+impl Progress for Overtaken<'_> {
+    fn stage(&self, name: &str, _: Option<u64>) {
+        if name == "writing events" {
+            fs::write(self.0.dataset().join(store::file_name(1)), "{}").unwrap();
+        }
+    }
+
+    fn advance(&self, _: u64) {}
+}
+
+#[test]
+fn rejects_do_not_outlive_a_version_that_is_not_published() {
+    let case = Case::new();
+    let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
+    let rejects = case.path("rejects.ndjson");
+    let error = case.ingest().events(&events).rejects(&rejects).run(&Overtaken(&case)).unwrap_err();
+    assert!(error.to_string().contains("version 1"), "{error}");
+    assert!(!rejects.exists());
+}
+
+/// A file of the ingest before must not pass for that of this one.
+#[test]
+fn an_ingest_without_faults_leaves_an_empty_file() {
+    let case = Case::new();
+    let events = case.file("a.csv", "account,opportunityId,type,date\na,1,sold,2025-01-01\n");
+    let rejects = case.file("rejects.ndjson", "old");
+    let error = case.ingest().events(&events).rejects(&rejects).run(&()).unwrap_err();
+    assert!(error.is_data() && error.to_string().contains("is already there"), "{error}");
+    assert_eq!(case.names(), ["a.csv", "rejects.ndjson"]);
+    case.ingest().events(&events).rejects_replacing(&rejects).run(&()).unwrap();
+    assert_eq!(fs::read_to_string(&rejects).unwrap(), "");
+}
+
+#[test]
+fn long_values_are_cut_in_messages_alone() {
+    let case = Case::new();
+    let long = "9".repeat(5_000) + "x";
+    let events = case.file("a.csv", format!("account,opportunityId,type,date,total\na,1,sold,2025-01-01,{long}\n"));
+    let error = case.ingest().events(&events).run(&()).unwrap_err().to_string();
+    assert!(error.ends_with("99... (5001 characters)`") && error.len() < 600, "{error}");
+    let rejects = case.path("rejects.ndjson");
+    case.ingest().events(&events).rejects(&rejects).run(&()).unwrap();
+    let row: Value = serde_json::from_str(fs::read_to_string(&rejects).unwrap().trim()).unwrap();
+    assert_eq!(row["row"]["total"], json!(long));
 }

@@ -2,11 +2,11 @@
 
 use super::path::Path;
 use trueup_core::query::{FilterFault, MAX_DEPTH};
-use trueup_core::{Interruption, QueryError};
+use trueup_core::{Interruption, QueryError, Shown};
 
 /// A parameter is no filter: which one, where in it, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{at}`: {fault}")]
+#[error("`{}`: {fault}", Shown(.at))]
 pub struct InvalidFilter {
     at: String,
     fault: Fault,
@@ -44,13 +44,13 @@ pub enum InvalidRequest {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
-    #[error("expected JSON, but found `{text}` ({reason})")]
+    #[error("expected JSON, but found `{}` ({reason})", Shown(.text))]
     NotJson { text: String, reason: String },
     #[error("expected an operator, but found nothing; an expression is a list such as `[\"eq\", \"x\"]`")]
     EmptyList,
     #[error("expected at least one field, but found `{{}}`")]
     EmptyObject,
-    #[error("expected a field once, but found `{0}` again")]
+    #[error("expected a field once, but found `{}` again", Shown(.0))]
     DuplicateKey(String),
     #[error("expected an operator (one of {known}), but found {found}{hint}")]
     UnknownOperator { known: &'static str, found: String, hint: &'static str },
@@ -59,8 +59,9 @@ pub(super) enum Fault {
     #[error("expected {wanted}, but found {found}")]
     OperandKind { wanted: &'static str, found: String },
     #[error(
-        "expected conditions that can be decided together, but found metric `{metric}` and dimension `{dimension}` under one \
-         `or` or `not`; metrics are decided on finished rows, so join the two with `and`"
+        "expected conditions that can be decided together, but found metric `{}` and dimension `{}` under one \
+         `or` or `not`; metrics are decided on finished rows, so join the two with `and`",
+        Shown(.metric), Shown(.dimension)
     )]
     Mixed { metric: String, dimension: String },
     #[error(transparent)]
@@ -79,14 +80,5 @@ impl Fault {
 
     pub(super) fn at(self, path: &Path<'_>) -> InvalidFilter {
         InvalidFilter { at: path.to_string(), fault: self }
-    }
-}
-
-/// A text as a message shows it: cut where it is long.
-pub(super) fn shown(text: &str) -> String {
-    const SHOWN: usize = 60;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -1,9 +1,10 @@
 //! JSON as the filter language needs it: numbers as doubles, keys in order, a repeated key noticed.
 
-use super::error::{Fault, InvalidFilter, shown};
+use super::error::{Fault, InvalidFilter};
 use super::path::Path;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
+use trueup_core::Shown;
 use trueup_core::query::MAX_DEPTH;
 
 /// Levels that are read. The deepest filter has a level of lists for each of its own, and one of an object.
@@ -63,7 +64,7 @@ fn code_unit(escape: &str) -> Option<u32> {
 pub(super) fn parse(text: &str, path: &Path<'_>) -> Result<Tree, InvalidFilter> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let tree = Level(MAX_LEVELS).deserialize(&mut reader).and_then(|tree| reader.end().map(|()| tree));
-    tree.map_err(|error| Fault::NotJson { text: shown(text), reason: error.to_string() }.at(path))
+    tree.map_err(|error| Fault::NotJson { text: text.to_owned(), reason: error.to_string() }.at(path))
 }
 
 impl Tree {
@@ -73,7 +74,7 @@ impl Tree {
             Self::Null => "`null`".to_owned(),
             Self::Bool(value) => format!("`{value}`"),
             Self::Number(value) => format!("`{}`", ryu_js::Buffer::new().format(*value)),
-            Self::Text(text) => format!("`{}`", shown(text)),
+            Self::Text(text) => format!("`{}`", Shown(text)),
             Self::List(_) => "a list".to_owned(),
             Self::Object(_) => "an object".to_owned(),
             Self::TooDeep => "a deeply nested value".to_owned(),

@@ -4,6 +4,7 @@ use super::error::{InvalidQuery, MissingRange, ServiceError};
 use crate::benchmarks::{BenchmarkFault, Dimension};
 use crate::dictionary::{Kind, fields};
 use crate::query::Interval;
+use trueup_core::Shown;
 
 /// What a caller is told.
 pub(super) struct Told {
@@ -54,13 +55,15 @@ impl ServiceError {
                 "missing-metric",
                 format!("`fields` has no metric; add at least one of {}", metrics().collect::<Vec<_>>().join(", ")),
             ),
-            Self::InvalidQuery(InvalidQuery::NotUtf8 { parameter }) => {
-                (400, "invalid-query", format!("the parameter `{parameter}` is not UTF-8; encode its text as UTF-8"))
-            }
+            Self::InvalidQuery(InvalidQuery::NotUtf8 { parameter }) => (
+                400,
+                "invalid-query",
+                format!("the parameter `{}` is not UTF-8; encode its text as UTF-8", Shown(parameter)),
+            ),
             Self::InvalidQuery(InvalidQuery::Repeated { parameter, first, second }) => (
                 400,
                 "invalid-query",
-                format!("`{parameter}` is given twice, as `{first}` and as `{second}`; give it once"),
+                format!("`{parameter}` is given twice, as `{}` and as `{}`; give it once", Shown(first), Shown(second)),
             ),
             Self::ReservedField { name } => (
                 400,
@@ -70,12 +73,12 @@ impl ServiceError {
             Self::UnknownInterval(unknown) => (
                 400,
                 "unknown-interval",
-                format!("the interval `{}` is unknown; use one of {}", unknown.0, intervals().join(", ")),
+                format!("the interval `{}` is unknown; use one of {}", Shown(&unknown.0), intervals().join(", ")),
             ),
             Self::InvalidDate { parameter, text } => (
                 400,
                 "invalid-date",
-                format!("expected `{parameter}` to be a calendar date as YYYY-MM-DD, but found `{text}`"),
+                format!("expected `{parameter}` to be a calendar date as YYYY-MM-DD, but found `{}`", Shown(text)),
             ),
             Self::ReversedRange { start, end } => (
                 400,
@@ -83,7 +86,7 @@ impl ServiceError {
                 format!("the range ends on {end}, before it starts on {start}; exchange `start` and `end`"),
             ),
             Self::InvalidFilter(error) => (400, "invalid-filter", error.to_string()),
-            Self::Filter { field, fault } => (400, "invalid-filter", format!("`{field}`: {fault}")),
+            Self::Filter { field, fault } => (400, "invalid-filter", format!("`{}`: {fault}", Shown(field))),
             Self::SpanTooLong { days, limit } => {
                 return Told {
                     status: 400,
@@ -135,7 +138,8 @@ impl ServiceError {
                 "not-benchmarkable",
                 format!(
                     "benchmarks are filtered on one value of a dimension, but `{dimension}` was given the expression \
-                     `{expression}`; give the value itself, of any of {}",
+                     `{}`; give the value itself, of any of {}",
+                    Shown(expression),
                     benchmark_dimensions().join(", ")
                 ),
             ),
@@ -156,7 +160,8 @@ impl ServiceError {
                 404,
                 "inaccessible-organization",
                 format!(
-                    "`{segment}` is unknown or inaccessible; GET /api lists the organizations that can be asked for"
+                    "`{}` is unknown or inaccessible; GET /api lists the organizations that can be asked for",
+                    Shown(segment)
                 ),
             ),
             Self::InaccessibleAccounts(out) => (
@@ -164,14 +169,14 @@ impl ServiceError {
                 "inaccessible-accounts",
                 format!(
                     "the account `{}` is unknown or inaccessible here; GET /api lists the accounts of each organization",
-                    out.account
+                    Shown(&out.account)
                 ),
             ),
             Self::NotFound { path } => {
-                (404, "not-found", format!("there is nothing at `{path}`; GET /api lists the endpoints"))
+                (404, "not-found", format!("there is nothing at `{}`; GET /api lists the endpoints", Shown(path)))
             }
             Self::MethodNotAllowed { method } => {
-                (405, "method-not-allowed", format!("the method `{method}` is not allowed; use GET"))
+                (405, "method-not-allowed", format!("the method `{}` is not allowed; use GET", Shown(method)))
             }
             Self::RateLimited { retry_after_seconds } => (
                 429,

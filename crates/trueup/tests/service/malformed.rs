@@ -83,3 +83,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_long_value_is_cut_in_the_answer() {
+    let long = "x".repeat(5_000);
+    let events = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-01-31";
+    for path in [
+        format!("/api/{long}/events"),
+        format!("{events}&account={long}"),
+        format!("/api/acme/events?fields=leads&start={long}&end=2025-01-31"),
+        format!("{events}&start={long}"),
+        format!("{events}&interval={long}"),
+        format!("{events}&leads={long}"),
+        format!("{events}&filter={long}"),
+        format!("{events}&campaign=[\"{long}\"]"),
+        format!("{events}&campaign=[\"regex\",\"%28{}\"]", &long[..900]),
+        format!("{events}&filter={{\"campaign\":[\"eq\",\"a\",{{\"{long}\":1}}]}}"),
+        format!("{events}&{long}=[\"eq\"]"),
+        format!("/api/acme/benchmarks?month={long}"),
+        format!("/api/acme/benchmarks?fields={long}"),
+    ] {
+        let response = PLATFORM.get("<root>", &path);
+        let body = String::from_utf8(response.body).unwrap();
+        assert!((400..500).contains(&response.status) && body.len() < 1_500, "{path}\n{body}");
+        let cut = body.contains(" characters)");
+        assert!(cut || !body.contains("xxxx"), "{path}\n{body}");
+    }
+}

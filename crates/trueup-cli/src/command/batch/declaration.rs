@@ -66,9 +66,13 @@ pub(super) enum Date {
 }
 
 impl Declaration {
-    /// The dataset; a relative path begins at `folder`.
-    pub(super) fn open(&self, folder: &Path) -> Result<Dataset, Failure> {
-        let path = folder.join(&self.dataset);
+    /// The folder of the dataset; a relative path begins at `folder`.
+    pub(super) fn dataset(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.dataset)
+    }
+
+    /// The dataset, whose folder is at `path`.
+    pub(super) fn open(&self, path: &Path) -> Result<Dataset, Failure> {
         Ok(match self.as_of {
             Some(version) => Dataset::open_version(path, version)?,
             None => Dataset::open(path)?,

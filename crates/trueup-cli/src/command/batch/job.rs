@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
 use std::path::{Component, Path};
-use trueup_core::Day;
+use trueup_core::{Day, Shown};
 
 /// A question, and the file that its answer goes to.
 #[derive(Debug)]
@@ -68,7 +68,10 @@ fn target(declared: &DeclaredQuery, defaults: &Defaults) -> Result<(String, Form
     let mut components = Path::new(&output).components();
     match (components.next(), components.next()) {
         (Some(Component::Normal(name)), None) if name == output.as_str() => Ok((output, format)),
-        _ => Err(Failure::request(format!("expected the name of a file, without a folder, but found `{output}`"))),
+        _ => Err(Failure::request(format!(
+            "expected the name of a file, without a folder, but found `{}`",
+            Shown(&output)
+        ))),
     }
 }
 
@@ -78,7 +81,7 @@ fn format(text: &str) -> Result<Format, Failure> {
             .iter()
             .filter_map(|format| Some(format!("`{}`", format.to_possible_value()?.get_name())))
             .collect();
-        Failure::request(format!("expected a format ({}), but found `{text}`", known.join(", ")))
+        Failure::request(format!("expected a format ({}), but found `{}`", known.join(", "), Shown(text)))
     })
 }
 

@@ -18,6 +18,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Execution};
+use trueup_ingest::Outputs;
 
 const EXAMPLES: &str = r#"Example of JOBS.toml:
   dataset = "my-data"              # from the folder of this file
@@ -49,7 +50,8 @@ Example:
 
 /// Run many queries of one dataset, each into a file of its own
 ///
-/// All queries are checked before the first is run. A file is there whole, or not at all; one of the same name is replaced.
+/// All queries and files are checked before the first query is run. A file is there whole, or not at all, and takes the place of no
+/// other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Batch {
@@ -64,6 +66,10 @@ pub(crate) struct Batch {
     /// Work with so many threads; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
     threads: Option<NonZeroUsize>,
+
+    /// Replace files that are there; an input or a file of a dataset is never replaced
+    #[arg(long)]
+    force: bool,
 }
 
 impl Batch {
@@ -73,13 +79,16 @@ impl Batch {
         let declaration: Declaration =
             toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", self.jobs.display())))?;
         let folder = self.jobs.parent().unwrap_or(Path::new(""));
-        let dataset = declaration.open(folder)?;
-        let checked = self.check(&declaration, &dataset)?;
+        let path = declaration.dataset(folder);
+        let dataset = declaration.open(&path)?;
+        let outputs = Outputs::new(self.force).input(&self.jobs).dataset(path);
+        let checked = self.check(&declaration, &dataset, &outputs)?;
         fs::create_dir_all(&self.into).map_err(|error| Failure::path(&self.into, &error))?;
 
         let bar = progress::counting("queries", checked.len() as u64);
         let ran = checked.iter().try_for_each(|(job, query)| {
-            self.answer(job, query, &dataset, &bar).map_err(|failure| failure.of(&format!("query `{}`", job.name)))?;
+            self.answer(job, query, &dataset, &outputs, &bar)
+                .map_err(|failure| failure.of(&format!("query `{}`", job.name)))?;
             bar.inc(1);
             Ok(())
         });
@@ -88,18 +97,24 @@ impl Batch {
     }
 
     /// Every job with its query; if any is at fault, each of those is told, and the batch is refused.
-    fn check(&self, declaration: &Declaration, dataset: &Dataset) -> Result<Vec<(Job, EventsQuery)>, Failure> {
+    fn check(
+        &self,
+        declaration: &Declaration,
+        dataset: &Dataset,
+        outputs: &Outputs,
+    ) -> Result<Vec<(Job, EventsQuery)>, Failure> {
         let (mut checked, mut faults) = (Vec::new(), 0);
-        let mut outputs: HashMap<String, String> = HashMap::new();
+        let mut names: HashMap<String, String> = HashMap::new();
         for (number, declared) in (1..).zip(&declaration.query) {
             let job = Job::new(declared, &declaration.defaults).and_then(|job| {
                 // Some file systems take names in other case for the same.
-                if let Some(other) = outputs.insert(job.output.to_lowercase(), job.name.clone()) {
+                if let Some(other) = names.insert(job.output.to_lowercase(), job.name.clone()) {
                     return Err(Failure::request(format!("`{}` is written by query `{other}` too", job.output)));
                 }
                 let query = job.question.query(dataset)?;
                 // What only a plan shows to be at fault.
                 dataset.explain(&query)?;
+                outputs.check(self.into.join(&job.output))?;
                 Ok((job, query))
             });
             match job {
@@ -117,9 +132,16 @@ impl Batch {
         }
     }
 
-    fn answer(&self, job: &Job, query: &EventsQuery, dataset: &Dataset, bar: &ProgressBar) -> Result<(), Failure> {
+    fn answer(
+        &self,
+        job: &Job,
+        query: &EventsQuery,
+        dataset: &Dataset,
+        outputs: &Outputs,
+        bar: &ProgressBar,
+    ) -> Result<(), Failure> {
         let answer = dataset.run(query, Execution { threads: self.threads, ..Execution::default() })?;
-        let mut sink = Sink::staged(&self.into.join(&job.output))?;
+        let mut sink = Sink::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, &mut sink)?;
         sink.keep()?;
         bar.suspend(|| {

@@ -48,7 +48,7 @@ pub(crate) struct Bench {
     /// Also let so many callers ask at once, and compare what they get answered in a second with what one gets
     ///
     /// Callers share the threads of the process, one per core, as in a service; with `--threads` each has so many of its own.
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     callers: u16,
 
     /// How the figures are written

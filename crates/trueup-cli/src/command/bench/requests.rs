@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::io::{BufRead, Write};
 use trueup::json;
+use trueup_core::Shown;
 
 /// What is written for a line that asks for a time.
 #[derive(Serialize)]
@@ -56,7 +57,8 @@ fn carry_out(line: &str, cases: &[Case], subject: &Subject, sink: &mut Sink) -> 
             write(&Answered { name, rows: rows.map_err(Failure::fault)? }, sink)
         }
         _ => Err(Failure::request(format!(
-            "expected a line `NAME hot`, `NAME cold`, `NAME answer` or `NAME question`, but found `{line}`"
+            "expected a line `NAME hot`, `NAME cold`, `NAME answer` or `NAME question`, but found `{}`",
+            Shown(line)
         ))),
     }
 }
@@ -65,7 +67,7 @@ fn carry_out(line: &str, cases: &[Case], subject: &Subject, sink: &mut Sink) -> 
 pub(super) fn named<'a>(cases: &'a [Case], name: &str) -> Result<&'a Case, Failure> {
     cases.iter().find(|case| case.name == name).ok_or_else(|| {
         let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
-        Failure::request(format!("expected one of the queries {}, but found `{name}`", names.join(", ")))
+        Failure::request(format!("expected one of the queries {}, but found `{}`", names.join(", "), Shown(name)))
     })
 }
 

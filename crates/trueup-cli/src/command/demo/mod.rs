@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use trueup_core::query::DateRange;
 use trueup_core::{ATTRIBUTION_WINDOW_DAYS, Dataset, Day};
 use trueup_demo::Settings;
+use trueup_ingest::Outputs;
 
 /// Make a synthetic demo dataset with its directory, report on it, and say what to try next
 ///
@@ -46,6 +47,9 @@ impl Demo {
         if place::holds(&dir, &settings)? {
             notice::note(format_args!("`{}` holds this demo already; delete it to make it anew", dir.display()));
         } else {
+            if !dir.exists() {
+                Outputs::new(false).check(&dir)?;
+            }
             build::build(&dir, settings)?;
             notice::note(format_args!("made the demo dataset `{}`", dir.display()));
         }

@@ -42,10 +42,10 @@ fn write_report(
     let screen = Screen::of(sink);
     let mut order: Vec<usize> = (0..channels.len()).collect();
     order.sort_by_key(|row| Reverse(leads(channels, *row)));
-    table::write_rows(channels, &order, Heading::DisplayName, screen, &mut *sink)?;
+    table::write_rows(channels, &order, Heading::DisplayName, screen, sink.styled())?;
     writeln!(sink, "\nMonth by month\n")?;
     let order: Vec<usize> = (0..months.len()).collect();
-    table::write_rows(months, &order, Heading::DisplayName, screen, sink)
+    table::write_rows(months, &order, Heading::DisplayName, screen, sink.styled())
 }
 
 fn leads(channels: &ResultTable, row: usize) -> u64 {

@@ -1,0 +1,99 @@
+//! What a terminal is given: nothing from data, files or arguments steers it. Files and pipes get every byte.
+#![cfg(target_os = "linux")]
+
+use crate::place::{Place, RANGE};
+
+/// A title, a control character of C1, and a turn of direction.
+const NASTY: &str = "a\u{1b}]0;x\u{7}b\u{9b}2Jc\u{202e}d";
+
+fn place() -> Place {
+    let (place, _) = Place::with_directory();
+    let name = format!("{NASTY}.csv");
+    let row = format!("acme,9,lead-originated,2025-01-03,e9,{NASTY},x\n");
+    place.write(&name, &format!("account,opportunityId,type,date,eventId,campaign,{NASTY}\n{row}"));
+    place.write("nasty-accounts.csv", &format!("account,accountName,timeZone\nacme,{NASTY},America/Denver\n"));
+    let run = place.run(&["ingest", &name, "--into", "ds", "--accounts", "nasty-accounts.csv"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    place
+}
+
+/// What a terminal is given while the command runs in it.
+#[track_caller]
+fn shown(place: &Place, command: &str) -> String {
+    let quoted = command.replace('\'', r"'\''");
+    let run = place.shell(&format!("TERM=xterm script -qefc '{quoted}' /dev/null < /dev/null"));
+    run.stdout
+}
+
+/// That the text shows it and obeys nothing of it.
+#[track_caller]
+fn is_tame(command: &str, text: &str) {
+    // What trueup says itself: emphasis, colour, and where the parser of arguments ends them.
+    let own = ["\u{1b}[1m", "\u{1b}[0m", "\u{1b}[1;31m", "\u{1b}[1;33m"];
+    let plain = own.iter().fold(text.to_owned(), |text, code| text.replace(code, "")).replace("\r\n", "\n");
+    assert!(plain.contains('\u{fffd}'), "{command}: {text:?}");
+    let steering =
+        plain.chars().find(|char| char.is_control() && !matches!(char, '\n' | '\t') || matches!(char, '\u{202e}'));
+    assert_eq!(steering, None, "{command}: {text:?}");
+}
+
+#[test]
+fn a_terminal_obeys_nothing_of_the_data() {
+    let place = place();
+    let range = RANGE.join(" ");
+    let key = place.key("anna");
+    for command in [
+        format!("trueup query ds --fields campaign,account,leads {range}"),
+        format!("trueup query ds --fields campaign,leads {range} --format csv"),
+        format!("trueup query ds --fields campaign,leads {range} --format json"),
+        format!("trueup query ds --fields campaign,leads {range} --format ndjson"),
+        format!("trueup query ds --fields campaign,leads {range} --format csv -o /dev/tty"),
+        format!("trueup query ds --fields '{NASTY}',leads {range}"),
+        format!("trueup query ds --fields 'q{NASTY}',leads {range}"),
+        format!("trueup query ds --fields leads {range} --filter '{NASTY}'"),
+        format!("trueup query ds --fields leads {range} --account '{NASTY}'"),
+        format!("trueup query ds --fields leads {range} --interval '{NASTY}'"),
+        format!("trueup query '{NASTY}' --fields leads {range}"),
+        format!("trueup query ds --fields leads {range} '{NASTY}'"),
+        format!("trueup explain ds --fields '{NASTY}',leads {range} --where 'campaign={NASTY}'"),
+        "trueup inspect ds".to_owned(),
+        format!("trueup get ds '/api/west/events?fields=campaign,leads&start=2025-01-01&end=2025-03-31' --key {key}"),
+        format!("trueup get ds '/api/{NASTY}/events' --key {key}"),
+        format!("trueup get ds /api --gzip --body-only --key {key}"),
+        format!("trueup users add ds 'u{NASTY}'"),
+        "trueup users list ds".to_owned(),
+        "trueup users list ds --format csv".to_owned(),
+    ] {
+        is_tame(&command, &shown(&place, &command));
+    }
+}
+
+#[test]
+fn a_binary_file_is_not_shown() {
+    let place = Place::with_dataset();
+    let range = RANGE.join(" ");
+    for output in ["", " -o /dev/tty"] {
+        let command = format!("trueup query ds --fields leads {range} --format parquet{output}");
+        let said = shown(&place, &command);
+        assert!(said.contains("expected a file for this format"), "{said}");
+    }
+}
+
+#[test]
+fn files_and_pipes_get_every_byte() {
+    let place = place();
+    for format in ["csv", "json", "ndjson"] {
+        let text = place.query("campaign,leads", &["--format", format, "-o", "out"]).succeeded();
+        assert_eq!(text, "");
+        let text = place.query("campaign,leads", &["--format", format]).succeeded();
+        assert_eq!(std::fs::read_to_string(place.path("out")).unwrap(), text);
+        std::fs::remove_file(place.path("out")).unwrap();
+        // JSON escapes what it must, and no more.
+        let whole = if format == "csv" {
+            NASTY.to_owned()
+        } else {
+            NASTY.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007")
+        };
+        assert!(text.contains(&whole), "{text:?}");
+    }
+}

@@ -1,0 +1,202 @@
+//! A file that is there once it is whole.
+
+use super::{Of, OutputError};
+use std::fs::{self, File, Metadata};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use tempfile::{NamedTempFile, TempPath};
+use trueup_core::files::Files;
+
+/// What the name of a file begins with that does not have its own name yet.
+const STAGED: &str = ".trueup-";
+
+/// A file that is being written: whole and durable under its name once it is kept, and otherwise not there.
+///
+/// A pipe or a device, such as `/dev/null`, has no whole, and is written to directly.
+#[derive(Debug)]
+pub struct OutputFile {
+    pub(super) path: PathBuf,
+    pub(super) target: Target,
+}
+
+#[derive(Debug)]
+pub(super) enum Target {
+    Direct(File),
+    Staged { staged: Staged, place: PathBuf, replaces: bool },
+}
+
+/// A file that does not have its own name yet.
+#[derive(Debug)]
+pub(super) enum Staged {
+    /// It has no name at all, so that nothing is left of it however the program ends.
+    #[cfg(target_os = "linux")]
+    Nameless(File),
+    Named(NamedTempFile),
+}
+
+impl OutputFile {
+    /// Ends the file, which has been written whole, and gives it its name.
+    ///
+    /// # Errors
+    /// The file system refuses, or a file of that name has appeared meanwhile. No new file is left then; one that was to be replaced is the old
+    /// one or the new one.
+    pub fn keep(self) -> Result<(), OutputError> {
+        let Self { path, target: Target::Staged { staged, place, replaces } } = self else { return Ok(()) };
+        staged.file().sync_all().of(&path, "sync")?;
+        let named = staged.name(folder_of(&place)).of(&path, "create")?;
+        if replaces {
+            named.persist(&place).map_err(|error| error.error).of(&path, "create")?;
+        } else if let Err(refused) = named.persist_noclobber(&place) {
+            // Where the file system cannot refuse by itself, looking has to do.
+            if refused.error.kind() == io::ErrorKind::AlreadyExists || fs::symlink_metadata(&place).is_ok() {
+                return Err(OutputError::Exists(path));
+            }
+            refused.path.persist(&place).map_err(|error| error.error).of(&path, "create")?;
+        }
+        let folder = folder_of(&place);
+        Files::default().sync_folder(folder).inspect_err(|_| undo(&place, replaces)).of(&path, "sync")
+    }
+
+    /// Whether a person reads what is written.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.file().is_terminal()
+    }
+
+    /// Where the file is once it is kept; `None` for a pipe or a device.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Direct(_) => None,
+            Target::Staged { place, .. } => Some(place),
+        }
+    }
+
+    fn file(&self) -> &File {
+        match &self.target {
+            Target::Direct(file) => file,
+            Target::Staged { staged, .. } => staged.file(),
+        }
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
+    }
+}
+
+impl Staged {
+    /// Begins a file in the folder, with the permissions of the one that it replaces, or else with what the user's mask leaves of those
+    /// for everybody.
+    pub(super) fn begin(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(STAGED);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = replaced.map_or(0o666, |replaced| replaced.permissions().mode() & 0o777);
+            #[cfg(target_os = "linux")]
+            if let Some(file) = nameless::create(folder, mode) {
+                return Ok(Self::Nameless(file));
+            }
+            builder.permissions(fs::Permissions::from_mode(mode));
+        }
+        builder.tempfile_in(folder).map(Self::Named)
+    }
+
+    /// The file under a name of its own in the folder, which it loses when dropped.
+    fn name(self, folder: &Path) -> io::Result<TempPath> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file) => {
+                let mut builder = tempfile::Builder::new();
+                let named = builder.prefix(STAGED).make_in(folder, |path| nameless::link(&file, path))?;
+                Ok(named.into_temp_path())
+            }
+            Self::Named(file) => Ok(file.into_temp_path()),
+        }
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file) => file,
+            Self::Named(file) => file.as_file(),
+        }
+    }
+}
+
+/// Files that have no name until they are given one.
+#[cfg(target_os = "linux")]
+mod nameless {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd as _;
+    use std::path::{Path, PathBuf};
+
+    /// A file in the folder; `None` where the file system has no such files, or they could not be named later.
+    pub(super) fn create(folder: &Path, mode: u32) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = File::from(open(folder, flags, Mode::from_raw_mode(mode)).ok()?);
+        descriptor(&file).exists().then_some(file)
+    }
+
+    /// Gives the file a name that none has.
+    pub(super) fn link(file: &File, path: &Path) -> io::Result<()> {
+        Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    fn descriptor(file: &File) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    }
+}
+
+/// Removes a file whose name may not be durable. One that took the place of another stays, because the other is gone.
+fn undo(place: &Path, replaces: bool) {
+    if !replaces {
+        drop(fs::remove_file(place));
+    }
+}
+
+/// The folder of a file whose path is absolute.
+pub(super) fn folder_of(place: &Path) -> &Path {
+    place.parent().unwrap_or(place)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::{OutputFile, STAGED, Staged, Target};
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    /// A file as it is staged where the system has none without a name.
+    fn named(place: &Path, replaces: bool) -> OutputFile {
+        let file = tempfile::Builder::new().prefix(STAGED).tempfile_in(place.parent().unwrap()).unwrap();
+        let target = Target::Staged { staged: Staged::Named(file), place: place.to_owned(), replaces };
+        let mut output = OutputFile { path: place.to_owned(), target };
+        output.write_all(b"whole").unwrap();
+        output
+    }
+
+    #[test]
+    fn a_file_that_needs_a_name_from_the_start_leaves_none_but_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("out.csv");
+        let count = || dir.path().read_dir().unwrap().count();
+        drop(named(&place, false));
+        assert_eq!(count(), 0);
+        named(&place, false).keep().unwrap();
+        assert!(named(&place, false).keep().is_err());
+        fs::write(&place, "old").unwrap();
+        named(&place, true).keep().unwrap();
+        assert_eq!((fs::read_to_string(&place).unwrap().as_str(), count()), ("whole", 1));
+    }
+}
