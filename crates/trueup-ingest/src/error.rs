@@ -30,6 +30,11 @@ pub(crate) enum Kind {
          to change it, ingest all of the account's events again, together with the new accounts, into a new dataset"
     )]
     ZoneChanged { account: String, held: String, wanted: String },
+    #[error(
+        "the events of the dataset would have {count} dimensions, but at most {limit} are taken; leave columns out, or raise \
+         `--max-columns`"
+    )]
+    ManyDimensions { count: usize, limit: usize },
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
     #[error(transparent)]
@@ -56,6 +61,19 @@ pub(crate) enum InputFault {
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
+    #[error("the file has {count} columns, but at most {limit} are taken; leave some out, or raise `--max-columns`")]
+    TooManyColumns { count: usize, limit: usize },
+    #[error("the file has more than {limit} columns, and no more are taken; leave some out, or raise `--max-columns`")]
+    ManyColumns { limit: usize },
+    #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are taken")]
+    LongName { begin: String, bytes: usize, limit: usize },
+    #[error(
+        "line {line}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
+         up to 64 MiB"
+    )]
+    LongRecord { line: u64, longest: usize },
+    #[error("line {line}: the document has more than {longest} bytes, and no longer ones are taken")]
+    LongDocument { line: u64, longest: usize },
     #[error("this is no Parquet file: it does not begin with `PAR1`")]
     NotParquet,
     #[error("this is a Parquet file, although its name does not end in `.parquet`")]
@@ -76,9 +94,12 @@ impl IngestError {
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
-            Kind::Input { .. } | Kind::Row { .. } | Kind::ZoneChanged { .. } | Kind::Busy(_) | Kind::Stored { .. } => {
-                true
-            }
+            Kind::Input { .. }
+            | Kind::Row { .. }
+            | Kind::ZoneChanged { .. }
+            | Kind::ManyDimensions { .. }
+            | Kind::Busy(_)
+            | Kind::Stored { .. } => true,
             Kind::Store(error) => !matches!(error, StoreError::Io { .. }),
             // An input that is not there is the caller's; a disk that is full is not.
             Kind::Io { action, .. } => *action == OPEN,

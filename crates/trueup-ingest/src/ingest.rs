@@ -45,6 +45,8 @@ pub struct Ingest {
     group_rows: usize,
     file_rows: usize,
     batch_rows: usize,
+    max_columns: usize,
+    max_text_bytes: usize,
     threads: Option<usize>,
 }
 
@@ -63,6 +65,8 @@ impl Ingest {
             group_rows: 65_536,
             file_rows: 1 << 20,
             batch_rows: 65_536,
+            max_columns: 2_000,
+            max_text_bytes: 1 << 20,
             threads: None,
         }
     }
@@ -139,6 +143,20 @@ impl Ingest {
         self
     }
 
+    /// The most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. More are an error.
+    #[must_use]
+    pub fn max_columns(mut self, columns: usize) -> Self {
+        self.max_columns = columns.max(1);
+        self
+    }
+
+    /// The most bytes of a text, 1 MiB if not set. A row with a longer one breaks a rule.
+    #[must_use]
+    pub fn max_text_bytes(mut self, bytes: usize) -> Self {
+        self.max_text_bytes = bytes.max(1);
+        self
+    }
+
     /// The number of threads; as many as there are processors if not set.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
@@ -172,6 +190,8 @@ impl Ingest {
             chunking: Chunking {
                 rows: self.batch_rows.min((self.memory / BATCH_SHARE).max(1)),
                 group_bytes: self.memory / 8,
+                max_columns: self.max_columns,
+                max_text_bytes: self.max_text_bytes,
             },
             progress,
             rejects: self.rejects.as_deref().map(Rejects::create).transpose()?,

@@ -19,6 +19,9 @@ use trueup_core::dataset::manifest::DataFile;
 /// Bytes of an insights file that are read at once.
 const BLOCK: usize = 4 << 20;
 
+/// The most bytes of a line: a document is longer than a text may be.
+const LONGEST: usize = 16 << 20;
+
 /// Lines by account and date.
 type Documents = BTreeMap<(String, Day), String>;
 
@@ -66,7 +69,7 @@ pub(crate) fn ingest(
                     counts.replaced += u64::from(documents.insert(key, text.to_owned()).is_some());
                     Ok(())
                 }
-                Err(fault) => reading.judge(input, vec![fault.at(line, text)], &mut counts),
+                Err(fault) => reading.judge_row(input, fault.at(line, text), &mut counts),
             }
         })?;
     }
@@ -87,14 +90,14 @@ fn each_line(
     shown: &Path,
     take: &mut dyn FnMut(u64, &str) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
-    let mut blocks = Blocks::new(file, BLOCK, false);
+    let mut blocks = Blocks::new(file, BLOCK, LONGEST, false);
     loop {
         let block = match blocks.next() {
             Ok(Some(block)) => block,
             Ok(None) => return Ok(()),
             Err(BlockFault::Io(error)) => return Err(error).at("read", shown),
-            Err(BlockFault::TooLong(line)) => {
-                return Err(InputFault::Record { line, what: "the document does not end" }.of(shown));
+            Err(BlockFault::TooLong { line, longest }) => {
+                return Err(InputFault::LongDocument { line, longest }.of(shown));
             }
         };
         let text = crate::source::text(&block).map_err(|fault| fault.of(shown))?;

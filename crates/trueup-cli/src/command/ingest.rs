@@ -59,6 +59,14 @@ pub(crate) struct Ingest {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
 
+    /// Take inputs of at most this many columns, and as many dimensions in the dataset (by default 2000)
+    #[arg(long, value_name = "COUNT")]
+    max_columns: Option<NonZeroUsize>,
+
+    /// Take texts of at most this size (by default 1MiB); a row with a longer one breaks a rule
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    max_text: Option<usize>,
+
     /// Work with so many threads; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
     threads: Option<NonZeroUsize>,
@@ -93,6 +101,12 @@ impl Ingest {
         }
         if let Some(bytes) = self.memory {
             ingest = ingest.memory(bytes);
+        }
+        if let Some(columns) = self.max_columns {
+            ingest = ingest.max_columns(columns.get());
+        }
+        if let Some(bytes) = self.max_text {
+            ingest = ingest.max_text_bytes(bytes);
         }
         if let Some(threads) = self.threads {
             ingest = ingest.threads(threads.get());

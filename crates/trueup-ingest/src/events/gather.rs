@@ -10,6 +10,7 @@ use super::texts::{Dictionaries, lock};
 use super::writer::EventWriter;
 use crate::IngestError;
 use crate::draft::Draft;
+use crate::error::Kind;
 use arrow_array::Array;
 use hashbrown::HashSet;
 use std::collections::BTreeSet;
@@ -95,6 +96,12 @@ impl<'a> Gather<'a> {
         self.note(&batch);
         self.stored.push(batch);
         self.make_room(draft)
+    }
+
+    /// Refuses more dimensions than a dataset may have.
+    pub(super) fn check_columns(&self, limit: usize) -> Result<(), IngestError> {
+        let count = self.columns.len();
+        if count > limit { Err(Kind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
     }
 
     fn note(&mut self, batch: &Coded) {

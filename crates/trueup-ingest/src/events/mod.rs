@@ -74,6 +74,7 @@ pub(crate) fn ingest(
             &mut counts,
             &mut |batch| gather.push(Coded::of_batch(&batch).doing("take rows")?, draft),
         )?;
+        gather.check_columns(reading.chunking.max_columns)?;
     }
     let (rewritten, mut files) = files_with(held, dir, &gather.accounts())?;
     if gather.is_empty() {
@@ -82,6 +83,7 @@ pub(crate) fn ingest(
     reading.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
         held::read(&dir.join(&file.path), reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
+        gather.check_columns(reading.chunking.max_columns)?;
     }
     reading.progress.stage("writing events", None);
     let gathered = gather.finish()?;
