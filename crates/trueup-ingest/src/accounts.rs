@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 use std::fs::File;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::model::{ACCOUNT_COLUMNS, Accounts, TableFault};
+use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, TableFault};
 
 /// The accounts that a dataset holds.
 pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
@@ -58,6 +58,7 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
                 let mut read = accounts.read(&sound).map_err(|fault| wrong(fault, input))?;
                 read.faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
                 let schema = sound.schema();
+                check_size(&accounts, chunking.table_bytes())?;
                 counts.taken += u64::try_from(read.rows.len()).unwrap_or(0);
                 let faults = Faults::new(piece, long, read.faults, chunking.max_text_bytes);
                 reading.judge(input, faults, &mut counts)?;
@@ -70,6 +71,17 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
         }
     }
     Ok((accounts, counts))
+}
+
+/// Bytes that an account takes beside its texts.
+const ACCOUNT: usize = 256;
+
+/// Refuses more accounts than may be held.
+pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), IngestError> {
+    let texts =
+        |account: &Account| account.key.len() + account.name.len() + account.industry.as_ref().map_or(0, String::len);
+    let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT).sum();
+    if bytes > limit { Err(Kind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
 }
 
 /// The columns that accounts do not have.

@@ -35,6 +35,20 @@ pub(crate) enum Kind {
          `--max-columns`"
     )]
     ManyDimensions { count: usize, limit: usize },
+    #[error(
+        "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} of a customer are taken; is the \
+         column `opportunityId` right? `--max-customer-events` raises the limit"
+    )]
+    LongHistory { account: String, customer: String, events: usize, limit: usize },
+    #[error(
+        "the {events} events of the customer `{customer}` of account `{account}` take {bytes} bytes, but a customer may take at most \
+         {limit} in this memory; raise `--memory`"
+    )]
+    LargeHistory { account: String, customer: String, events: usize, bytes: usize, limit: usize },
+    #[error("the events have more than {count} accounts, whose list does not fit in memory; raise `--memory`")]
+    ManyAccounts { count: usize },
+    #[error("the {what} take {bytes} bytes, but they may take at most {limit} in this memory; raise `--memory`")]
+    LargeTable { what: &'static str, bytes: usize, limit: usize },
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
     #[error(transparent)]
@@ -98,6 +112,10 @@ impl IngestError {
             | Kind::Row { .. }
             | Kind::ZoneChanged { .. }
             | Kind::ManyDimensions { .. }
+            | Kind::LongHistory { .. }
+            | Kind::LargeHistory { .. }
+            | Kind::ManyAccounts { .. }
+            | Kind::LargeTable { .. }
             | Kind::Busy(_)
             | Kind::Stored { .. } => true,
             Kind::Store(error) => !matches!(error, StoreError::Io { .. }),

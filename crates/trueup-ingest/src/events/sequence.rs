@@ -33,11 +33,13 @@ pub(super) struct Rows {
     /// Bytes that the rows take in memory.
     pub(super) bytes: usize,
     pub(super) rows: usize,
+    /// Batches written.
+    pub(super) batches: usize,
 }
 
 impl Rows {
     pub(super) fn new(dir: &Path, name: &str) -> Self {
-        Self { stem: dir.join(name), files: Vec::new(), writer: None, schema: None, bytes: 0, rows: 0 }
+        Self { stem: dir.join(name), files: Vec::new(), writer: None, schema: None, bytes: 0, rows: 0, batches: 0 }
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
@@ -46,6 +48,7 @@ impl Rows {
         }
         self.bytes += batch.get_array_memory_size();
         self.rows += batch.num_rows();
+        self.batches += 1;
         if self.schema.as_ref() != Some(batch.schema_ref()) {
             self.end()?;
             let path = self.stem.with_extension(self.files.len().to_string());

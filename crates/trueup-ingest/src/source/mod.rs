@@ -48,6 +48,9 @@ const CELL_BYTES: usize = 8;
 /// Bytes of a record that is held in any memory, and in the largest.
 const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
 
+/// Bytes of a table that is held in any memory.
+const TABLE_BYTES: usize = 16 << 20;
+
 /// The most bytes of a column's name.
 const NAME_BYTES: usize = 1 << 10;
 
@@ -63,6 +66,11 @@ impl Chunking {
     /// Bytes of memory for what one part becomes. What does not fit is decoded later.
     pub(crate) fn part_bytes(self) -> usize {
         self.group_bytes / Self::parts()
+    }
+
+    /// Bytes of memory for a table that is held as a whole.
+    pub(crate) fn table_bytes(self) -> usize {
+        (self.group_bytes * 2).max(TABLE_BYTES)
     }
 
     /// Bytes of text that are decoded as a part.
