@@ -3,12 +3,13 @@
 use crate::draft::Draft;
 use crate::error::{Doing, InputFault, Kind, OfDataset};
 use crate::events;
+use crate::faults::Faults;
 use crate::ignored::Ignored;
 use crate::parquet_file::ParquetFile;
-use crate::read::{Reading, row_faults};
-use crate::source::Source;
+use crate::read::Reading;
+use crate::source::{ColumnNames, Source};
 use crate::table::Table;
-use crate::{Counts, IngestError, Input};
+use crate::{Counts, IngestError, Input, long_texts};
 use arrow_schema::Schema;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
@@ -16,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 use std::fs::File;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
-use trueup_core::model::{ACCOUNT_COLUMNS, Accounts, TableFault};
+use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, TableFault};
 
 /// The accounts that a dataset holds.
 pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
@@ -38,8 +39,10 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
     let mut counts = Counts::default();
     let mut accounts = Accounts::default();
     reading.progress.stage("reading accounts", Some(inputs.iter().map(|input| input.size()).sum()));
+    let chunking = reading.chunking;
     for input in inputs {
-        let mut source = Source::open(input, reading.chunking)?;
+        let mut names = ColumnNames::default();
+        let mut source = Source::open(input, chunking)?;
         if let Some(schema) = source.schema() {
             let empty = arrow_array::RecordBatch::new_empty(schema.clone());
             accounts.read(&empty).map_err(|fault| wrong(fault, input))?;
@@ -47,18 +50,38 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
         }
         while let Some(part) = source.next()? {
             reading.progress.advance(part.bytes());
-            for piece in part.decode(Table::Accounts).map_err(|fault| fault.of(&input.shown))? {
-                let read = accounts.read(&piece.batch).map_err(|fault| wrong(fault, input))?;
-                reading.warn_ignored(input, &ignored(piece.batch.schema_ref()));
+            for piece in part.decode(Table::Accounts, chunking).map_err(|fault| fault.of(&input.shown))? {
+                let mut piece = piece.map_err(|fault| fault.of(&input.shown))?;
+                let broken = piece.broken.take();
+                let long = long_texts::find(&piece.batch, chunking.max_text_bytes);
+                let (sound, rows) = long_texts::leave_out(&piece.batch, &long).doing("leave rows out")?;
+                let mut read = accounts.read(&sound).map_err(|fault| wrong(fault, input))?;
+                read.faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
+                let schema = sound.schema();
+                check_size(&accounts, chunking.table_bytes())?;
                 counts.taken += u64::try_from(read.rows.len()).unwrap_or(0);
-                reading.judge(input, row_faults(&piece, &read.faults).doing("show a row")?, &mut counts)?;
-                if let Some(fault) = piece.broken {
+                let faults = Faults::new(piece, long, read.faults, chunking.max_text_bytes);
+                reading.judge(input, faults, &mut counts)?;
+                if let Some(fault) = broken {
                     return Err(fault.of(&input.shown));
                 }
+                names.note(&schema, chunking).map_err(|fault| fault.of(&input.shown))?;
+                reading.warn_ignored(input, &ignored(&schema));
             }
         }
     }
     Ok((accounts, counts))
+}
+
+/// Bytes that an account takes beside its texts.
+const ACCOUNT: usize = 256;
+
+/// Refuses more accounts than may be held.
+pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), IngestError> {
+    let texts =
+        |account: &Account| account.key.len() + account.name.len() + account.industry.as_ref().map_or(0, String::len);
+    let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT).sum();
+    if bytes > limit { Err(Kind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
 }
 
 /// The columns that accounts do not have.

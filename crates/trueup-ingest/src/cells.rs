@@ -1,5 +1,6 @@
 //! The cells of an input as text, for those who look for a fault.
 
+use crate::place::shortened;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -14,12 +15,14 @@ use std::sync::Arc;
 pub(crate) struct Cells {
     names: Vec<String>,
     columns: Vec<ArrayRef>,
+    longest: usize,
 }
 
 impl Cells {
-    pub(crate) fn new(batch: &RecordBatch) -> Self {
+    /// Texts of more than `longest` bytes are cut.
+    pub(crate) fn new(batch: &RecordBatch, longest: usize) -> Self {
         let names = batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
-        Self { names, columns: batch.columns().iter().map(in_utc).collect() }
+        Self { names, columns: batch.columns().iter().map(in_utc).collect(), longest }
     }
 
     /// The cells of a row by column; null is `None`.
@@ -29,7 +32,8 @@ impl Cells {
             if column.is_null(row) {
                 return Ok(None);
             }
-            Ok(Some(ArrayFormatter::try_new(column, &OPTIONS)?.value(row).to_string()))
+            let text = ArrayFormatter::try_new(column, &OPTIONS)?.value(row).to_string();
+            Ok(Some(if text.len() > self.longest { shortened(&text, self.longest).to_owned() } else { text }))
         };
         self.names.iter().zip(&self.columns).map(|(name, column)| Ok((name.clone(), cell(column)?))).collect()
     }

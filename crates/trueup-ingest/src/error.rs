@@ -35,6 +35,25 @@ pub(crate) enum Kind {
         Shown(.account)
     )]
     ZoneChanged { account: String, held: String, wanted: String },
+    #[error(
+        "the events of the dataset would have {count} dimensions, but at most {limit} are taken; leave columns out, or raise \
+         `--max-columns`"
+    )]
+    ManyDimensions { count: usize, limit: usize },
+    #[error(
+        "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} of a customer are taken; is the \
+         column `opportunityId` right? `--max-customer-events` raises the limit"
+    )]
+    LongHistory { account: String, customer: String, events: usize, limit: usize },
+    #[error(
+        "the {events} events of the customer `{customer}` of account `{account}` take {bytes} bytes, but a customer may take at most \
+         {limit} in this memory; raise `--memory`"
+    )]
+    LargeHistory { account: String, customer: String, events: usize, bytes: usize, limit: usize },
+    #[error("the events have more than {count} accounts, whose list does not fit in memory; raise `--memory`")]
+    ManyAccounts { count: usize },
+    #[error("the {what} take {bytes} bytes, but they may take at most {limit} in this memory; raise `--memory`")]
+    LargeTable { what: &'static str, bytes: usize, limit: usize },
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
     #[error(transparent)]
@@ -70,6 +89,19 @@ pub(crate) enum InputFault {
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
+    #[error("the file has {count} columns, but at most {limit} are taken; leave some out, or raise `--max-columns`")]
+    TooManyColumns { count: usize, limit: usize },
+    #[error("the file has more than {limit} columns, and no more are taken; leave some out, or raise `--max-columns`")]
+    ManyColumns { limit: usize },
+    #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are taken")]
+    LongName { begin: String, bytes: usize, limit: usize },
+    #[error(
+        "line {line}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
+         up to 64 MiB"
+    )]
+    LongRecord { line: u64, longest: usize },
+    #[error("line {line}: the document has more than {longest} bytes, and no longer ones are taken")]
+    LongDocument { line: u64, longest: usize },
     #[error("this is no Parquet file: it does not begin with `PAR1`")]
     NotParquet,
     #[error("this is a Parquet file, although its name does not end in `.parquet`")]
@@ -90,9 +122,16 @@ impl IngestError {
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
-            Kind::Input { .. } | Kind::Row { .. } | Kind::ZoneChanged { .. } | Kind::Busy(_) | Kind::Stored { .. } => {
-                true
-            }
+            Kind::Input { .. }
+            | Kind::Row { .. }
+            | Kind::ZoneChanged { .. }
+            | Kind::ManyDimensions { .. }
+            | Kind::LongHistory { .. }
+            | Kind::LargeHistory { .. }
+            | Kind::ManyAccounts { .. }
+            | Kind::LargeTable { .. }
+            | Kind::Busy(_)
+            | Kind::Stored { .. } => true,
             Kind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
             Kind::Output(error) => !matches!(error, OutputError::Io { .. }),
             Kind::AfterRejects { error, .. } => error.is_data(),

@@ -1,8 +1,8 @@
 //! Insight documents: by account and date, each kept byte for byte as published.
 
 use crate::draft::Draft;
-use crate::error::{AtPath, InputFault, OPEN, OfDataset};
-use crate::place::{Place, RowFault};
+use crate::error::{AtPath, InputFault, Kind, OPEN, OfDataset};
+use crate::place::{Place, RowFault, shortened};
 use crate::read::Reading;
 use crate::source::blocks::{BlockFault, Blocks};
 use crate::table::Table;
@@ -11,16 +11,33 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
-use std::path::Path;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::{Day, Shown};
 
 /// Bytes of an insights file that are read at once.
 const BLOCK: usize = 4 << 20;
 
-/// Lines by account and date.
-type Documents = BTreeMap<(String, Day), String>;
+/// The most bytes of a line: a document is longer than a text may be.
+const LONGEST: usize = 16 << 20;
+
+/// The lines to be written, by account and date.
+type Documents = BTreeMap<(String, Day), Location>;
+
+/// Where a document's line is. Documents are read when they are written: together they need not fit in memory.
+#[derive(Clone, Copy)]
+struct Location {
+    /// Which of the files.
+    file: usize,
+    line: u64,
+    /// The first byte.
+    start: u64,
+    bytes: usize,
+}
+
+/// Bytes of memory that a document takes before it is read, beside the key of its account.
+const DOCUMENT: usize = 128;
 
 /// A line of an insights file.
 #[derive(serde::Deserialize)]
@@ -44,65 +61,91 @@ pub(crate) fn ingest(
 ) -> Result<(Vec<DataFile>, Counts), IngestError> {
     let mut counts = Counts::default();
     let mut documents = Documents::new();
+    let mut files: Vec<(PathBuf, File)> = Vec::new();
+    let mut bytes = 0;
+    let (limit, longest) = (reading.chunking.table_bytes(), reading.chunking.max_text_bytes);
+    let mut note = |documents: &mut Documents, key: (String, Day), location| {
+        bytes += key.0.len() + DOCUMENT;
+        if bytes > limit {
+            return Err(IngestError::from(Kind::LargeTable { what: "keys of insights", bytes, limit }));
+        }
+        Ok(documents.insert(key, location).is_some())
+    };
     for file in held {
         let path = dir.join(&file.path);
-        let file = File::open(&path).of_dataset(&path)?;
-        each_line(file, &path, &mut |_, line| {
-            documents.insert(parse(line).of_dataset(&path)?, line.to_owned());
-            Ok(())
+        let mut file = File::open(&path).of_dataset(&path)?;
+        each_line(&mut file, files.len(), &path, &mut |location, line| {
+            note(&mut documents, parse(line).of_dataset(&path)?, location).map(drop)
         })?;
+        files.push((path, file));
     }
     reading.progress.stage("reading insights", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
-        let file = File::open(&input.path).at(OPEN, &input.path)?;
+        let mut file = File::open(&input.path).at(OPEN, &input.path)?;
         if input.size() == 0 {
             return Err(InputFault::Empty.of(&input.shown));
         }
-        each_line(file, &input.shown, &mut |line, text| {
+        each_line(&mut file, files.len(), &input.shown, &mut |location, text| {
             reading.progress.advance(u64::try_from(text.len()).unwrap_or(0) + 1);
             match parse(text) {
                 Ok(key) => {
                     counts.taken += 1;
-                    counts.replaced += u64::from(documents.insert(key, text.to_owned()).is_some());
+                    counts.replaced += u64::from(note(&mut documents, key, location)?);
                     Ok(())
                 }
-                Err(fault) => reading.judge(input, vec![fault.at(line, text)], &mut counts),
+                Err(fault) => reading.judge_row(input, fault.at(location.line, text, longest), &mut counts),
             }
         })?;
+        files.push((input.shown.clone(), file));
     }
     if counts.taken == 0 {
         return Ok((held.to_vec(), counts));
     }
     let mut file = draft.create(Table::Insights, 0)?;
     let path = file.path().to_owned();
-    for line in documents.values() {
-        file.write_all(line.as_bytes()).and_then(|()| file.write_all(b"\n")).at("write", &path)?;
+    let mut line = Vec::new();
+    for (key, location) in &documents {
+        let (from, source) = &mut files[location.file];
+        line.resize(location.bytes, 0);
+        let read = source.seek(SeekFrom::Start(location.start)).and_then(|_| source.read_exact(&mut line));
+        read.at("read", from)?;
+        // What was checked is what is written.
+        if str::from_utf8(&line).ok().and_then(|line| parse(line).ok()).as_ref() != Some(key) {
+            let what = "the document has changed while it was read";
+            return Err(InputFault::Record { line: location.line, what }.of(from));
+        }
+        file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", &path)?;
     }
     Ok((vec![file.finish(u64::try_from(documents.len()).unwrap_or(u64::MAX))?], counts))
 }
 
-/// Hands on every line that is not blank, with its number from 1.
+/// Hands on every line that is not blank, and where it is: lines are counted from 1.
 fn each_line(
-    file: File,
+    file: &mut File,
+    number: usize,
     shown: &Path,
-    take: &mut dyn FnMut(u64, &str) -> Result<(), IngestError>,
+    take: &mut dyn FnMut(Location, &str) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
-    let mut blocks = Blocks::new(file, BLOCK, false);
+    let mut blocks = Blocks::new(file, BLOCK, LONGEST, false);
+    let mut start = 0;
     loop {
         let block = match blocks.next() {
             Ok(Some(block)) => block,
             Ok(None) => return Ok(()),
             Err(BlockFault::Io(error)) => return Err(error).at("read", shown),
-            Err(BlockFault::TooLong(line)) => {
-                return Err(InputFault::Record { line, what: "the document does not end" }.of(shown));
+            Err(BlockFault::TooLong { line, longest }) => {
+                return Err(InputFault::LongDocument { line, longest }.of(shown));
             }
         };
         let text = crate::source::text(&block).map_err(|fault| fault.of(shown))?;
-        for (line, text) in (block.line..).zip(text.lines()) {
-            let text = text.trim_ascii();
-            if !text.is_empty() {
-                take(line, text)?;
+        for (line, text) in (block.line..).zip(text.split_inclusive('\n')) {
+            let document = text.trim_ascii();
+            if !document.is_empty() {
+                let before = text.len() - text.trim_ascii_start().len();
+                let location = Location { file: number, line, start: start + before as u64, bytes: document.len() };
+                take(location, document)?;
             }
+            start += text.len() as u64;
         }
     }
 }
@@ -121,7 +164,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn at(&self, line: u64, text: &str) -> RowFault {
+    fn at(&self, line: u64, text: &str, longest: usize) -> RowFault {
         let (column, value) = match self {
             Self::Shape(_) => (None, text),
             Self::Account(account) => (Some("account"), account.as_str()),
@@ -131,7 +174,7 @@ impl Fault {
         RowFault {
             place: Place::Line(line),
             column: column.map(str::to_owned),
-            value: Some(value.to_owned()),
+            value: Some(shortened(value, longest).to_owned()),
             reason: self.to_string(),
             cells: Vec::new(),
         }

@@ -7,11 +7,13 @@ mod checksum;
 mod draft;
 mod error;
 mod events;
+mod faults;
 mod ignored;
 mod ingest;
 mod input;
 mod insights;
 mod lock;
+mod long_texts;
 mod mapped;
 #[cfg(feature = "mapping")]
 pub mod mapping;

@@ -12,6 +12,17 @@ pub(crate) enum Place {
     Row { row_group: usize, row: usize },
 }
 
+impl Place {
+    /// Whether it comes before another place of the same file.
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        let key = |place| match place {
+            Self::Line(line) => (line, 0),
+            Self::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
+        };
+        key(self) < key(other)
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -32,6 +43,26 @@ pub(crate) struct RowFault {
     pub(crate) reason: String,
     /// The row's cells as text, as far as they could be read.
     pub(crate) cells: Vec<(String, Option<String>)>,
+}
+
+impl RowFault {
+    /// Bytes of memory, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let cells: usize = self.cells.iter().map(|(name, cell)| size_of_val(name) * 2 + name.len() + text(cell)).sum();
+        size_of_val(self) + text(&self.column) + text(&self.value) + self.reason.len() + cells
+    }
+}
+
+/// The most characters that are kept of a text that is longer than a text may be.
+const KEPT: usize = 200;
+
+/// The text, or how it begins if it has more than `longest` bytes.
+pub(crate) fn shortened(text: &str, longest: usize) -> &str {
+    if text.len() <= longest {
+        return text;
+    }
+    text.char_indices().nth(KEPT).map_or(text, |(end, _)| &text[..end])
 }
 
 impl fmt::Display for RowFault {

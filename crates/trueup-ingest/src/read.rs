@@ -1,17 +1,17 @@
 //! From input files to rows that keep the rules of their table.
 
-use crate::cells::Cells;
 use crate::error::{InputFault, Kind};
+use crate::faults::Faults;
 use crate::ignored::Ignored;
-use crate::place::{Place, RowFault};
+use crate::place::RowFault;
 use crate::rejects::Rejects;
-use crate::source::{Chunking, Part, Piece, Source};
+use crate::source::{Chunking, ColumnNames, Part, Piece, Pieces, Source};
 use crate::table::Table;
-use crate::{Counts, IngestError, Input, Progress};
+use crate::{Counts, IngestError, Input, Progress, long_texts};
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
-use trueup_core::model::{Fault, Normalized, SchemaFault};
+use trueup_core::model::{Normalized, SchemaFault};
 
 /// Checks the rows of one schema and gives them their stored form.
 pub(crate) trait Rules: Send + Sync {
@@ -22,6 +22,9 @@ pub(crate) trait Rules: Send + Sync {
 
 /// The rules for a schema.
 pub(crate) type MakeRules<'a> = dyn Fn(&Schema) -> Result<Box<dyn Rules + 'a>, SchemaFault> + Sync + 'a;
+
+/// Takes rows that keep the rules, in file order.
+pub(crate) type Take<'a> = dyn FnMut(RecordBatch) -> Result<(), IngestError> + Send + 'a;
 
 /// What all reading of one ingest shares.
 pub(crate) struct Reading<'a> {
@@ -34,9 +37,12 @@ pub(crate) struct Reading<'a> {
 
 /// A piece whose rows keep the rules.
 struct Checked {
+    /// The columns as given.
+    schema: SchemaRef,
+    /// Those that are not stored.
+    ignored: Vec<Ignored>,
     batch: RecordBatch,
-    /// In file order.
-    faults: Vec<RowFault>,
+    faults: Faults,
     broken: Option<InputFault>,
 }
 
@@ -48,7 +54,7 @@ impl Reading<'_> {
         table: Table,
         make_rules: &MakeRules<'_>,
         counts: &mut Counts,
-        take: &mut (dyn FnMut(RecordBatch) -> Result<(), IngestError> + Send),
+        take: &mut Take<'_>,
     ) -> Result<(), IngestError> {
         let mut source = Source::open(input, self.chunking)?;
         if let Some(schema) = source.schema() {
@@ -56,55 +62,36 @@ impl Reading<'_> {
             self.warn_ignored(input, &rules.ignored());
         }
         let progress = self.progress;
+        let checker = Checker { table, make_rules, chunking: self.chunking };
         let check = |part: Part| {
             let bytes = part.bytes();
-            let checked = check(part, table, make_rules);
+            let checked = checker.part(part);
             progress.advance(bytes);
             checked
         };
+        let mut taking = Taking { input, checker: &checker, names: ColumnNames::default(), counts, take };
         let mut checked: Vec<CheckedPart> = Vec::new();
         loop {
             let (parts, end) = self.next_parts(&mut source);
             // What was checked before is taken meanwhile, which may spill rows and leave threads idle.
             let (next, taken) = rayon::join(
                 || parts.into_par_iter().map(check).collect(),
-                || checked.into_iter().try_for_each(|part| self.take_part(input, part, counts, take)),
+                || checked.into_iter().try_for_each(|part| taking.part(self, part)),
             );
             taken?;
             checked = next;
             if let End::More = end {
                 continue;
             }
-            checked.into_iter().try_for_each(|part| self.take_part(input, part, counts, take))?;
+            checked.into_iter().try_for_each(|part| taking.part(self, part))?;
             return if let End::Broken(error) = end { Err(error) } else { Ok(()) };
         }
-    }
-
-    /// Hands on the rows of a part.
-    fn take_part(
-        &mut self,
-        input: &Input,
-        part: CheckedPart,
-        counts: &mut Counts,
-        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
-    ) -> Result<(), IngestError> {
-        let (pieces, ignored) = part.map_err(|fault| fault.of(input))?;
-        self.warn_ignored(input, &ignored);
-        for piece in pieces {
-            self.judge(input, piece.faults, counts)?;
-            if let Some(fault) = piece.broken {
-                return Err(fault.of(&input.shown));
-            }
-            counts.taken += u64::try_from(piece.batch.num_rows()).unwrap_or(0);
-            take(piece.batch)?;
-        }
-        Ok(())
     }
 
     /// Parts enough to keep every thread busy, as far as they fit in memory, and whether there are more. What stands before a
     /// fault in the file is judged before it.
     fn next_parts(&self, source: &mut Source<'_>) -> (Vec<Part>, End) {
-        let wanted = rayon::current_num_threads() * 2;
+        let wanted = Chunking::parts();
         let mut parts = Vec::with_capacity(wanted);
         let mut bytes = 0;
         while parts.len() < wanted && bytes <= self.chunking.group_bytes {
@@ -121,19 +108,17 @@ impl Reading<'_> {
     }
 
     /// Sets faulty rows aside, or ends the ingest with the first.
-    pub(crate) fn judge(
-        &mut self,
-        input: &Input,
-        faults: Vec<RowFault>,
-        counts: &mut Counts,
-    ) -> Result<(), IngestError> {
-        for fault in faults {
-            let Some(rejects) = &mut self.rejects else {
-                return Err(Kind::Row { path: input.shown.clone(), fault }.into());
-            };
-            rejects.add(&input.shown, &fault)?;
-            counts.rejected += 1;
-        }
+    pub(crate) fn judge(&mut self, input: &Input, faults: Faults, counts: &mut Counts) -> Result<(), IngestError> {
+        faults.each(|fault| self.judge_row(input, fault, counts))
+    }
+
+    /// Sets a faulty row aside, or ends the ingest.
+    pub(crate) fn judge_row(&mut self, input: &Input, fault: RowFault, counts: &mut Counts) -> Result<(), IngestError> {
+        let Some(rejects) = &mut self.rejects else {
+            return Err(Kind::Row { path: input.shown.clone(), fault }.into());
+        };
+        rejects.add(&input.shown, &fault)?;
+        counts.rejected += 1;
         Ok(())
     }
 
@@ -145,6 +130,41 @@ impl Reading<'_> {
                 self.warnings.push(warning);
             }
         }
+    }
+}
+
+/// What takes the rows of an input.
+struct Taking<'a, 'r> {
+    input: &'a Input,
+    checker: &'a Checker<'a, 'r>,
+    names: ColumnNames,
+    counts: &'a mut Counts,
+    take: &'a mut Take<'a>,
+}
+
+impl Taking<'_, '_> {
+    /// Hands on the rows of a part. What did not fit in memory is checked only now.
+    fn part(&mut self, reading: &mut Reading<'_>, mut part: CheckedPart) -> Result<(), IngestError> {
+        loop {
+            part.pieces.into_iter().try_for_each(|piece| self.piece(reading, piece))?;
+            if let Some(fault) = part.fault {
+                return Err(fault.of(self.input));
+            }
+            let Some(rest) = part.rest else { return Ok(()) };
+            part = self.checker.pieces(rest);
+        }
+    }
+
+    fn piece(&mut self, reading: &mut Reading<'_>, piece: Checked) -> Result<(), IngestError> {
+        let Self { input, .. } = self;
+        reading.judge(input, piece.faults, self.counts)?;
+        if let Some(fault) = piece.broken {
+            return Err(fault.of(&input.shown));
+        }
+        self.names.note(&piece.schema, reading.chunking).map_err(|fault| fault.of(&input.shown))?;
+        reading.warn_ignored(input, &piece.ignored);
+        self.counts.taken += u64::try_from(piece.batch.num_rows()).unwrap_or(0);
+        (self.take)(piece.batch)
     }
 }
 
@@ -170,45 +190,66 @@ impl PartFault {
     }
 }
 
-/// The pieces of a part, and the columns of it that are not stored.
-type CheckedPart = Result<(Vec<Checked>, Vec<Ignored>), PartFault>;
-
-fn check(part: Part, table: Table, make_rules: &MakeRules<'_>) -> CheckedPart {
-    let pieces = part.decode(table).map_err(PartFault::Input)?;
-    let mut ignored = Vec::new();
-    let mut checked = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let rules = make_rules(piece.batch.schema_ref())
-            .map_err(|fault| PartFault::Input(InputFault::Schema(fault.to_string())))?;
-        let normalized = rules.normalize(&piece.batch).map_err(PartFault::Arrow)?;
-        ignored.extend(rules.ignored());
-        let faults = row_faults(&piece, &normalized.faults).map_err(PartFault::Arrow)?;
-        checked.push(Checked { batch: normalized.batch, faults, broken: piece.broken });
-    }
-    Ok((checked, ignored))
+/// A part whose rows keep the rules.
+struct CheckedPart {
+    pieces: Vec<Checked>,
+    /// What the part has beyond, as far as it did not fit in memory.
+    rest: Option<Pieces>,
+    /// Why nothing after the pieces can be taken.
+    fault: Option<PartFault>,
 }
 
-/// The faults of a piece with their places, in file order.
-pub(crate) fn row_faults(piece: &Piece, faults: &[Fault]) -> Result<Vec<RowFault>, ArrowError> {
-    let mut all = piece.torn.clone();
-    if faults.is_empty() {
-        return Ok(all);
+/// Checks what rows are made of.
+struct Checker<'a, 'r> {
+    table: Table,
+    make_rules: &'a MakeRules<'r>,
+    chunking: Chunking,
+}
+
+impl Checker<'_, '_> {
+    /// Checks a part, as far as what it becomes fits in memory.
+    fn part(&self, part: Part) -> CheckedPart {
+        match part.decode(self.table, self.chunking) {
+            Ok(pieces) => self.pieces(pieces),
+            Err(fault) => CheckedPart { pieces: Vec::new(), rest: None, fault: Some(PartFault::Input(fault)) },
+        }
     }
-    let cells = Cells::new(&piece.batch);
-    for fault in faults {
-        let shown = fault.to_string();
-        let reason = shown.strip_prefix(&format!("column `{}`: ", fault.column)).unwrap_or(&shown).to_owned();
-        all.push(RowFault {
-            place: piece.places.of(fault.row),
-            column: Some(fault.column.clone()),
-            value: Some(fault.value.clone()),
-            reason,
-            cells: cells.of(fault.row)?,
-        });
+
+    fn pieces(&self, mut rest: Pieces) -> CheckedPart {
+        let mut pieces = Vec::new();
+        let mut bytes = 0;
+        while let Some(piece) = rest.next() {
+            match piece.map_err(PartFault::Input).and_then(|piece| self.piece(piece)) {
+                Ok(checked) => {
+                    bytes += checked.batch.get_array_memory_size() + checked.faults.bytes();
+                    pieces.push(checked);
+                }
+                Err(fault) => return CheckedPart { pieces, rest: None, fault: Some(fault) },
+            }
+            if bytes > self.chunking.part_bytes() {
+                return CheckedPart { pieces, rest: Some(rest), fault: None };
+            }
+        }
+        CheckedPart { pieces, rest: None, fault: None }
     }
-    all.sort_by_key(|fault| match fault.place {
-        Place::Line(line) => (line, 0),
-        Place::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
-    });
-    Ok(all)
+
+    fn piece(&self, mut piece: Piece) -> Result<Checked, PartFault> {
+        let schema = piece.batch.schema();
+        let rules =
+            (self.make_rules)(&schema).map_err(|fault| PartFault::Input(InputFault::Schema(fault.to_string())))?;
+        let longest = self.chunking.max_text_bytes;
+        let long = long_texts::find(&piece.batch, longest);
+        let mut normalized = if long.is_empty() {
+            rules.normalize(&piece.batch).map_err(PartFault::Arrow)?
+        } else {
+            let (sound, rows) = long_texts::leave_out(&piece.batch, &long).map_err(PartFault::Arrow)?;
+            let mut normalized = rules.normalize(&sound).map_err(PartFault::Arrow)?;
+            normalized.faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
+            normalized
+        };
+        let faults = std::mem::take(&mut normalized.faults);
+        let (batch, broken) = (normalized.batch, piece.broken.take());
+        let faults = Faults::new(piece, long, faults, longest);
+        Ok(Checked { schema, ignored: rules.ignored(), batch, faults, broken })
+    }
 }

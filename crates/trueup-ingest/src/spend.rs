@@ -1,7 +1,7 @@
 //! Spend: a batch restates every day of an account that it has a row of.
 
 use crate::draft::Draft;
-use crate::error::{AtPath, Doing, InputFault, OfDataset};
+use crate::error::{AtPath, Doing, InputFault, Kind, OfDataset};
 use crate::ignored::Ignored;
 use crate::parquet_file::ParquetFile;
 use crate::read::{Reading, Rules};
@@ -35,7 +35,7 @@ pub(crate) fn ingest(
     reading: &mut Reading<'_>,
 ) -> Result<(Vec<DataFile>, Counts), IngestError> {
     let mut counts = Counts::default();
-    let mut batches: Vec<RecordBatch> = Vec::new();
+    let mut batches = Batches { batches: Vec::new(), bytes: 0, limit: reading.chunking.table_bytes() };
     reading.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Objects of NDJSON may lack members one by one, so that only the whole file shows what no object has.
@@ -44,10 +44,7 @@ pub(crate) fn ingest(
             let normalizer = SpendNormalizer::of_part(schema)?;
             Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
         };
-        reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
-            batches.push(batch);
-            Ok(())
-        })?;
+        reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| batches.push(batch))?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
         }
@@ -56,25 +53,49 @@ pub(crate) fn ingest(
         return Ok((held.to_vec(), counts));
     }
     let mut restated = Restated::default();
-    for batch in &batches {
+    for batch in &batches.batches {
         restated.add(batch).doing("read spend")?;
     }
     for file in held {
         for batch in read_held(&dir.join(&file.path))? {
             let kept = restated.leave_out(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
-            batches.push(kept);
+            batches.push(kept)?;
         }
     }
     reading.progress.stage("writing spend", None);
-    let sorted = concat_spend(&batches).and_then(|all| sort_spend(&all)).doing("sort spend")?;
+    let all = concat_spend(&batches.batches).doing("sort spend")?;
+    drop(batches);
+    let sorted = sort_spend(&all).doing("sort spend")?;
+    drop(all);
     let row_groups: Vec<RecordBatch> = (0..sorted.num_rows())
         .step_by(group_rows)
         .map(|start| sorted.slice(start, group_rows.min(sorted.num_rows() - start)))
         .collect();
     let mut file = ParquetFile::begin(draft.create(Table::Spend, 0)?, sorted.schema_ref(), properties())?;
-    file.write(&row_groups)?;
+    for row_groups in row_groups.chunks(rayon::current_num_threads()) {
+        file.write(row_groups)?;
+    }
     Ok((vec![file.finish()?], counts))
+}
+
+/// Spend in stored form, all of which is held.
+struct Batches {
+    batches: Vec<RecordBatch>,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Batches {
+    fn push(&mut self, batch: RecordBatch) -> Result<(), IngestError> {
+        self.bytes += batch.get_array_memory_size();
+        let Self { bytes, limit, .. } = *self;
+        if bytes > limit {
+            return Err(Kind::LargeTable { what: "rows of spend", bytes, limit }.into());
+        }
+        self.batches.push(batch);
+        Ok(())
+    }
 }
 
 /// Whether any part of an input has something that can be summed.

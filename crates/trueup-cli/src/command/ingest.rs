@@ -59,9 +59,21 @@ pub(crate) struct Ingest {
     #[arg(long, requires = "rejects")]
     force: bool,
 
-    /// Aim at so much memory for events, such as 4GiB (by default 1GiB); what does not fit goes to disk meanwhile
+    /// Take at most this much memory, such as 4GiB (by default 1GiB), and a fixed part; events that do not fit go to disk meanwhile
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
+
+    /// Take inputs of at most this many columns, and as many dimensions in the dataset (by default 2000)
+    #[arg(long, value_name = "COUNT")]
+    max_columns: Option<NonZeroUsize>,
+
+    /// Take texts of at most this size (by default 1MiB); a row with a longer one breaks a rule
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    max_text: Option<usize>,
+
+    /// Take at most this many events of a customer (by default 1000000)
+    #[arg(long, value_name = "COUNT")]
+    max_customer_events: Option<NonZeroUsize>,
 
     /// Work with so many threads; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
@@ -97,6 +109,15 @@ impl Ingest {
         }
         if let Some(bytes) = self.memory {
             ingest = ingest.memory(bytes);
+        }
+        if let Some(columns) = self.max_columns {
+            ingest = ingest.max_columns(columns.get());
+        }
+        if let Some(bytes) = self.max_text {
+            ingest = ingest.max_text_bytes(bytes);
+        }
+        if let Some(events) = self.max_customer_events {
+            ingest = ingest.max_customer_events(events.get());
         }
         if let Some(threads) = self.threads {
             ingest = ingest.threads(threads.get());

@@ -13,6 +13,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::take::take_record_batch;
+use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns};
 
@@ -39,7 +40,28 @@ pub(super) enum Dimension {
     Short(UInt16Array),
     Word(UInt32Array),
     Plain(StringArray),
+    /// Codes, and the texts of the rows that have none; the text of another row is null.
+    Mixed(UInt32Array, StringArray),
 }
+
+/// What holds a column of texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Width {
+    Byte,
+    Short,
+    Word,
+    Plain,
+    Mixed,
+}
+
+/// Bytes of a row beside its dimensions and its texts: codes of account and stage, date, time, total, and where its two ids end.
+const ROW: usize = 25 + 2 * OFFSET;
+
+/// Bytes that say where a text ends.
+const OFFSET: usize = 4;
+
+/// What the column of the texts of a mixed dimension is named like.
+const TEXTS: &str = "trueup.texts.";
 
 impl Coded {
     /// Takes rows in stored form, where texts may be dictionaries.
@@ -71,20 +93,44 @@ impl Coded {
 
     /// Bytes of memory, about.
     pub(super) fn bytes(&self) -> usize {
-        let extra: usize = self.extra.iter().map(|(_, column)| column.array().get_array_memory_size()).sum();
-        let texts = self.opportunity_ids.get_array_memory_size() + self.event_ids.get_array_memory_size();
-        // Codes of accounts and stages, dates, times and totals.
-        texts + extra + self.len() * 25
+        self.len() * self.row_bytes() + self.text_bytes(0..self.len())
+    }
+
+    /// Bytes of a row beside its texts.
+    pub(super) fn row_bytes(&self) -> usize {
+        row_bytes(self.extra.iter().map(|(_, column)| column.width()))
+    }
+
+    /// The columns of texts that are spelled out.
+    fn texts(&self) -> impl Iterator<Item = &StringArray> {
+        let plain = self.extra.iter().filter_map(|(_, column)| match column {
+            Dimension::Plain(texts) | Dimension::Mixed(_, texts) => Some(texts),
+            _ => None,
+        });
+        [&self.opportunity_ids, &self.event_ids].into_iter().chain(plain)
+    }
+
+    /// The bytes of the texts of some rows that follow each other.
+    pub(super) fn text_bytes(&self, rows: Range<usize>) -> usize {
+        self.texts().map(|texts| text_bytes(texts, rows.clone())).sum()
     }
 
     /// The bytes of the texts of the column that has most of them.
     pub(super) fn longest_texts(&self) -> usize {
-        let plain = self.extra.iter().filter_map(|(_, column)| match column {
-            Dimension::Plain(texts) => Some(texts),
-            _ => None,
-        });
-        let columns = [&self.opportunity_ids, &self.event_ids].into_iter().chain(plain);
-        columns.map(|texts| text_bytes(texts, 0..texts.len())).max().unwrap_or(0)
+        self.texts().map(|texts| text_bytes(texts, 0..texts.len())).max().unwrap_or(0)
+    }
+
+    /// The most bytes that a row takes.
+    pub(super) fn most_bytes(&self) -> usize {
+        let longest = |texts: &StringArray| texts.value_offsets().windows(2).map(|ends| ends[1] - ends[0]).max();
+        let texts: usize = self.texts().filter_map(longest).filter_map(|bytes| usize::try_from(bytes).ok()).sum();
+        self.row_bytes() + texts
+    }
+
+    /// Bytes that some rows take.
+    pub(super) fn bytes_of(&self, rows: &[u32]) -> usize {
+        let texts = |row: &u32| self.text_bytes(*row as usize..*row as usize + 1);
+        rows.len() * self.row_bytes() + rows.iter().map(texts).sum::<usize>()
     }
 
     /// A dimension, if the rows have it.
@@ -104,9 +150,9 @@ impl Coded {
             (EVENT_ID, Arc::new(self.event_ids.clone())),
             (TOTAL, Arc::new(self.totals.clone())),
         ];
-        let extra = self.extra.iter().map(|(name, column)| (name.as_str(), column.array()));
+        let leading = leading.into_iter().map(|(name, column)| (name.to_owned(), column));
+        let extra = self.extra.iter().flat_map(|(name, column)| column.arrays(name));
         let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = leading
-            .into_iter()
             .chain(extra)
             .map(|(name, column)| (Field::new(name, column.data_type().clone(), true), column))
             .unzip();
@@ -120,7 +166,14 @@ impl Coded {
             let dimension = match column.data_type() {
                 DataType::UInt8 => Dimension::Byte(column.as_primitive::<UInt8Type>().clone()),
                 DataType::UInt16 => Dimension::Short(column.as_primitive::<UInt16Type>().clone()),
-                DataType::UInt32 => Dimension::Word(column.as_primitive::<UInt32Type>().clone()),
+                DataType::UInt32 => {
+                    let codes = column.as_primitive::<UInt32Type>().clone();
+                    match batch.column_by_name(&format!("{TEXTS}{name}")).and_then(|texts| texts.as_string_opt::<i32>())
+                    {
+                        Some(texts) => Dimension::Mixed(codes, texts.clone()),
+                        None => Dimension::Word(codes),
+                    }
+                }
                 _ => Dimension::Plain(column.as_string_opt::<i32>().ok_or_else(|| wrong(name))?.clone()),
             };
             Ok((name.to_owned(), dimension))
@@ -140,12 +193,26 @@ impl Coded {
 }
 
 impl Dimension {
-    pub(super) fn array(&self) -> ArrayRef {
+    /// The columns of a batch that hold the dimension of that name.
+    fn arrays(&self, name: &str) -> impl Iterator<Item = (String, ArrayRef)> {
+        let (codes, texts): (ArrayRef, Option<&StringArray>) = match self {
+            Self::Byte(codes) => (Arc::new(codes.clone()), None),
+            Self::Short(codes) => (Arc::new(codes.clone()), None),
+            Self::Word(codes) => (Arc::new(codes.clone()), None),
+            Self::Plain(texts) => (Arc::new(texts.clone()), None),
+            Self::Mixed(codes, texts) => (Arc::new(codes.clone()), Some(texts)),
+        };
+        let texts = texts.map(|texts| (format!("{TEXTS}{name}"), Arc::new(texts.clone()) as ArrayRef));
+        std::iter::once((name.to_owned(), codes)).chain(texts)
+    }
+
+    pub(super) fn width(&self) -> Width {
         match self {
-            Self::Byte(codes) => Arc::new(codes.clone()),
-            Self::Short(codes) => Arc::new(codes.clone()),
-            Self::Word(codes) => Arc::new(codes.clone()),
-            Self::Plain(texts) => Arc::new(texts.clone()),
+            Self::Byte(_) => Width::Byte,
+            Self::Short(_) => Width::Short,
+            Self::Word(_) => Width::Word,
+            Self::Plain(_) => Width::Plain,
+            Self::Mixed(..) => Width::Mixed,
         }
     }
 
@@ -156,16 +223,39 @@ impl Dimension {
             Self::Short(codes) => Some(u32::from(codes.value(row))),
             Self::Word(codes) => Some(codes.value(row)),
             Self::Plain(texts) => texts.is_null(row).then_some(0),
+            Self::Mixed(codes, texts) => texts.is_null(row).then(|| codes.value(row)),
         }
     }
 
     /// The text of a row that has no code.
     pub(super) fn plain(&self, row: usize) -> &str {
         match self {
-            Self::Plain(texts) if texts.is_valid(row) => texts.value(row),
+            Self::Plain(texts) | Self::Mixed(_, texts) if texts.is_valid(row) => texts.value(row),
             _ => "",
         }
     }
+}
+
+impl Width {
+    /// What holds the rows of two columns of one dimension.
+    pub(super) fn with(self, other: Self) -> Self {
+        if self != other && (self == Self::Plain || other == Self::Plain) { Self::Mixed } else { self.max(other) }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Self::Byte => 1,
+            Self::Short => 2,
+            Self::Word => 4,
+            Self::Plain => OFFSET,
+            Self::Mixed => 4 + OFFSET,
+        }
+    }
+}
+
+/// Bytes of a row with dimensions of these widths, beside its texts.
+pub(super) fn row_bytes(dimensions: impl Iterator<Item = Width>) -> usize {
+    ROW + dimensions.map(Width::bytes).sum::<usize>()
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ArrowError> {

@@ -7,9 +7,10 @@ use crate::read::Rules;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Schema};
 use hashbrown::HashMap;
-use trueup_core::model::{ACCOUNT, EventNormalizer, Normalized, Stage, TYPE};
+use std::sync::{Arc, Mutex};
+use trueup_core::model::{ACCOUNT, Accounts, EventNormalizer, Normalized, SchemaFault, Stage, TYPE};
 
 /// A column with fewer distinct texts in a batch is held as codes, even if every row has its own.
 const FEW: usize = 256;
@@ -40,13 +41,34 @@ impl Codes {
 
 /// The rules of events, which give rows the form in which they are held.
 pub(super) struct CodedRules<'a> {
-    normalizer: EventNormalizer,
+    normalizer: Arc<EventNormalizer>,
     dictionaries: &'a Dictionaries,
 }
 
-impl<'a> CodedRules<'a> {
-    pub(super) fn new(normalizer: EventNormalizer, dictionaries: &'a Dictionaries) -> Self {
-        Self { normalizer: normalizer.keeping_codes(), dictionaries }
+/// Makes the rules of events. Those of the last schema are kept: parts of an input mostly have the same, and to know the time zones of
+/// all accounts takes long if there are many.
+pub(super) struct MakeCodedRules<'a> {
+    accounts: &'a Accounts,
+    dictionaries: &'a Dictionaries,
+    last: Mutex<Option<(Schema, Arc<EventNormalizer>)>>,
+}
+
+impl<'a> MakeCodedRules<'a> {
+    pub(super) fn new(accounts: &'a Accounts, dictionaries: &'a Dictionaries) -> Self {
+        Self { accounts, dictionaries, last: Mutex::default() }
+    }
+
+    pub(super) fn of(&self, schema: &Schema) -> Result<CodedRules<'a>, SchemaFault> {
+        let mut last = lock(&self.last);
+        let normalizer = match &*last {
+            Some((of, normalizer)) if of == schema => normalizer.clone(),
+            _ => {
+                let normalizer = Arc::new(EventNormalizer::new(schema, self.accounts)?.keeping_codes());
+                *last = Some((schema.clone(), normalizer.clone()));
+                normalizer
+            }
+        };
+        Ok(CodedRules { normalizer, dictionaries: self.dictionaries })
     }
 }
 

@@ -1,8 +1,7 @@
 //! Rows of several batches put together.
 
-use super::coded::{Coded, Dimension, wrong};
+use super::coded::{Coded, Dimension, Width, row_bytes, wrong};
 use super::runs::{self, Run};
-use super::texts::{Dictionaries, lock};
 use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrowNativeTypeOp, PrimitiveArray, StringArray};
@@ -11,52 +10,21 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Batches whose rows are put together. What is put together always has the same columns of the same types.
-pub(super) struct Concat<'a, T> {
+pub(super) struct Concat<'a> {
     batches: &'a [Coded],
-    texts: &'a T,
     dimensions: Vec<Column<'a>>,
 }
 
 /// A dimension in all of the batches.
 struct Column<'a> {
     name: &'a str,
-    /// The width that holds it in every batch.
+    /// What holds it in every batch.
     width: Width,
     of_batch: Vec<Option<&'a Dimension>>,
 }
 
-/// Types of a column of texts, each of which can hold what those before it hold.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Width {
-    Byte,
-    Short,
-    Word,
-    Plain,
-}
-
-/// What a code stands for.
-pub(super) trait TextOf {
-    /// Hands the texts of a column to `with`, by code.
-    fn with_texts<R>(&self, column: &str, with: impl FnOnce(&dyn Fn(u32, &mut dyn FnMut(&str))) -> R) -> R;
-}
-
-impl TextOf for Dictionaries {
-    fn with_texts<R>(&self, column: &str, with: impl FnOnce(&dyn Fn(u32, &mut dyn FnMut(&str))) -> R) -> R {
-        let texts = self.of(column);
-        let texts = lock(&texts);
-        with(&|code, take| take(texts.text(code)))
-    }
-}
-
-impl TextOf for super::sorted::Known {
-    fn with_texts<R>(&self, column: &str, with: impl FnOnce(&dyn Fn(u32, &mut dyn FnMut(&str))) -> R) -> R {
-        let texts = self.texts(column);
-        with(&|code, take| take(texts.get(code as usize).map_or("", AsRef::as_ref)))
-    }
-}
-
-impl<'a, T: TextOf> Concat<'a, T> {
-    pub(super) fn new(batches: &'a [Coded], texts: &'a T) -> Self {
+impl<'a> Concat<'a> {
+    pub(super) fn new(batches: &'a [Coded]) -> Self {
         let mut columns: BTreeMap<&str, Vec<Option<&Dimension>>> = BTreeMap::new();
         for (at, batch) in batches.iter().enumerate() {
             for (name, column) in &batch.extra {
@@ -64,10 +32,20 @@ impl<'a, T: TextOf> Concat<'a, T> {
             }
         }
         let column = |(name, of_batch): (&'a str, Vec<Option<&'a Dimension>>)| {
-            let width = of_batch.iter().flatten().map(|column| Width::of(column)).max().unwrap_or(Width::Byte);
-            Column { name, width, of_batch }
+            let widths = of_batch.iter().flatten().map(|column| column.width());
+            Column { name, width: widths.reduce(Width::with).unwrap_or(Width::Byte), of_batch }
         };
-        Self { batches, texts, dimensions: columns.into_iter().map(column).collect() }
+        Self { batches, dimensions: columns.into_iter().map(column).collect() }
+    }
+
+    /// Bytes that each row takes beside its texts.
+    pub(super) fn row_bytes(&self) -> usize {
+        row_bytes(self.dimensions.iter().map(|column| column.width))
+    }
+
+    /// Bytes that the texts of a run take.
+    pub(super) fn text_bytes(&self, run: Run) -> usize {
+        self.batches[run.batch as usize].text_bytes(run.rows())
     }
 
     /// All rows.
@@ -85,7 +63,8 @@ impl<'a, T: TextOf> Concat<'a, T> {
                 Width::Byte => Dimension::Byte(column.codes::<u8>(runs, len)?.into()),
                 Width::Short => Dimension::Short(column.codes::<u16>(runs, len)?.into()),
                 Width::Word => Dimension::Word(column.codes::<u32>(runs, len)?.into()),
-                Width::Plain => Dimension::Plain(column.spelled_out(runs, len, self.texts)?),
+                Width::Plain => Dimension::Plain(column.plain(runs, len)?),
+                Width::Mixed => Dimension::Mixed(column.codes::<u32>(runs, len)?.into(), column.plain(runs, len)?),
             };
             Ok((column.name.to_owned(), rows))
         });
@@ -154,22 +133,22 @@ impl Column<'_> {
         Ok(codes)
     }
 
-    fn spelled_out(&self, runs: &[Run], len: usize, texts: &impl TextOf) -> Result<StringArray, ArrowError> {
-        let mut spelled = StringBuilder::with_capacity(len, len * 16);
-        texts.with_texts(self.name, |text_of| {
-            for run in runs {
-                let rows = run.rows();
-                match self.of_batch[run.batch as usize] {
-                    Some(Dimension::Plain(texts)) => spelled.append_array(&texts.slice(rows.start, rows.len()))?,
-                    Some(column) => rows.for_each(|row| match column.code(row) {
-                        Some(0) | None => spelled.append_null(),
-                        Some(code) => text_of(code, &mut |text| spelled.append_value(text)),
-                    }),
-                    None => spelled.append_nulls(rows.len()),
-                }
+    /// The texts of the rows that have no code.
+    fn plain(&self, runs: &[Run], len: usize) -> Result<StringArray, ArrowError> {
+        let texts = |run: &Run| match self.of_batch[run.batch as usize] {
+            Some(Dimension::Plain(texts) | Dimension::Mixed(_, texts)) => Some(texts),
+            _ => None,
+        };
+        let bytes = runs.iter().map(|run| texts(run).map_or(0, |texts| text_bytes(texts, run.rows()))).sum();
+        let mut plain = StringBuilder::with_capacity(len, bytes);
+        for run in runs {
+            let rows = run.rows();
+            match texts(run) {
+                Some(texts) => plain.append_array(&texts.slice(rows.start, rows.len()))?,
+                None => plain.append_nulls(rows.len()),
             }
-            Ok(spelled.finish())
-        })
+        }
+        Ok(plain.finish())
     }
 }
 
@@ -192,7 +171,7 @@ impl Code for u16 {
         match column {
             Dimension::Byte(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
             Dimension::Short(column) => codes.extend_from_slice(&column.values()[rows]),
-            Dimension::Word(_) | Dimension::Plain(_) => return None,
+            Dimension::Word(_) | Dimension::Plain(_) | Dimension::Mixed(..) => return None,
         }
         Some(())
     }
@@ -203,20 +182,10 @@ impl Code for u32 {
         match column {
             Dimension::Byte(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
             Dimension::Short(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
-            Dimension::Word(column) => codes.extend_from_slice(&column.values()[rows]),
-            Dimension::Plain(_) => return None,
+            Dimension::Word(column) | Dimension::Mixed(column, _) => codes.extend_from_slice(&column.values()[rows]),
+            // A row with a text has no code.
+            Dimension::Plain(_) => codes.resize(codes.len() + rows.len(), 0),
         }
         Some(())
-    }
-}
-
-impl Width {
-    fn of(column: &Dimension) -> Self {
-        match column {
-            Dimension::Byte(_) => Self::Byte,
-            Dimension::Short(_) => Self::Short,
-            Dimension::Word(_) => Self::Word,
-            Dimension::Plain(_) => Self::Plain,
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Events are held in memory as long as they fit, and spilled to disk from then on.
 
-use super::coded::Coded;
+use super::budget::Budget;
+use super::coded::{Coded, Width, row_bytes};
 use super::layout::Layout;
-use super::parts::{Size, in_parts};
+use super::parts::{Rows, in_parts};
 use super::pass::Pass;
 use super::sorted::Known;
 use super::spill::Spill;
@@ -10,14 +11,15 @@ use super::texts::{Dictionaries, lock};
 use super::writer::EventWriter;
 use crate::IngestError;
 use crate::draft::Draft;
+use crate::error::Kind;
 use arrow_array::Array;
 use hashbrown::HashSet;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::{ACCOUNT, stored_event_schema};
 
-/// Of the memory, the share that held rows may take: the rest is for what is read and written meanwhile.
-const HELD: usize = 2;
+/// Bytes that each run of an account's rows takes when rows are put in the order of accounts.
+const RUN_BYTES: usize = 40;
 
 /// The largest total, in millionths, that Parquet keeps in 64 bits.
 const MAX_NARROW: u64 = 999_999_999_999_999_999;
@@ -27,7 +29,7 @@ pub(super) const MAX_TEXT: usize = i32::MAX as usize;
 
 /// Events of one ingest.
 pub(super) struct Gather<'a> {
-    memory: usize,
+    budget: Budget,
     dictionaries: &'a Dictionaries,
     /// Rows that the dataset held before.
     stored: Vec<Coded>,
@@ -38,29 +40,29 @@ pub(super) struct Gather<'a> {
     /// Bytes of the texts of a column of both, at most.
     texts: usize,
     spill: Option<Spill>,
-    /// The sizes of accounts so far, by their codes.
-    sizes: Vec<Size>,
+    /// The rows of accounts so far, by their codes.
+    rows: Vec<Rows>,
     /// Whether the inputs have rows of an account, by its code.
     given: Vec<bool>,
-    /// The dimensions met so far.
-    columns: BTreeSet<String>,
+    /// The dimensions so far, and what holds each.
+    columns: BTreeMap<String, Width>,
     narrow: bool,
     has_ids: bool,
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(memory: usize, dictionaries: &'a Dictionaries) -> Self {
+    pub(super) fn new(budget: Budget, dictionaries: &'a Dictionaries) -> Self {
         Self {
-            memory,
+            budget,
             dictionaries,
             stored: Vec::new(),
             new: Vec::new(),
             bytes: 0,
             texts: 0,
             spill: None,
-            sizes: Vec::new(),
+            rows: Vec::new(),
             given: Vec::new(),
-            columns: BTreeSet::new(),
+            columns: BTreeMap::new(),
             narrow: true,
             has_ids: false,
         }
@@ -82,11 +84,15 @@ impl<'a> Gather<'a> {
     /// Adds rows of an input, after those added before.
     pub(super) fn push(&mut self, batch: Coded, draft: &mut Draft) -> Result<(), IngestError> {
         self.note(&batch);
-        self.given.resize(self.sizes.len(), false);
+        self.given.resize(self.rows.len(), false);
         for (account, _) in batch.accounts() {
             self.given[account as usize] = true;
         }
         self.new.push(batch);
+        let (count, bytes) = self.dictionaries.accounts();
+        if bytes > self.budget.accounts() {
+            return Err(Kind::ManyAccounts { count }.into());
+        }
         self.make_room(draft)
     }
 
@@ -97,21 +103,30 @@ impl<'a> Gather<'a> {
         self.make_room(draft)
     }
 
+    /// Refuses more dimensions than a dataset may have.
+    pub(super) fn check_columns(&self, limit: usize) -> Result<(), IngestError> {
+        let count = self.columns.len();
+        if count > limit { Err(Kind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
+    }
+
     fn note(&mut self, batch: &Coded) {
-        let bytes = batch.bytes();
-        self.bytes += bytes;
+        self.bytes += batch.bytes();
         self.texts += batch.longest_texts();
-        for (account, rows) in batch.accounts() {
-            let (account, rows) = (account as usize, rows as usize);
-            if account >= self.sizes.len() {
-                self.sizes.resize(account + 1, Size::default());
+        let mut start = 0;
+        for (account, len) in batch.accounts() {
+            let (account, len) = (account as usize, len as usize);
+            if account >= self.rows.len() {
+                self.rows.resize(account + 1, Rows::default());
             }
-            self.sizes[account].rows += rows;
-            self.sizes[account].bytes += bytes / batch.len().max(1) * rows;
+            self.rows[account].rows += len;
+            self.rows[account].texts += batch.text_bytes(start..start + len);
+            self.bytes += RUN_BYTES;
+            start += len;
         }
-        for (name, _) in &batch.extra {
-            if !self.columns.contains(name) {
-                self.columns.insert(name.clone());
+        for (name, column) in &batch.extra {
+            match self.columns.get_mut(name) {
+                Some(width) => *width = width.with(column.width()),
+                None => drop(self.columns.insert(name.clone(), column.width())),
             }
         }
         self.narrow &= batch.totals.iter().flatten().all(|total| total.unsigned_abs() <= MAX_NARROW);
@@ -120,9 +135,13 @@ impl<'a> Gather<'a> {
 
     /// Spills what is held, if it takes more than its share of memory.
     fn make_room(&mut self, draft: &mut Draft) -> Result<(), IngestError> {
-        if self.bytes <= self.memory / HELD && self.texts <= MAX_TEXT {
+        if self.bytes <= self.budget.held() && self.texts <= MAX_TEXT {
             return Ok(());
         }
+        self.spill_all(draft)
+    }
+
+    fn spill_all(&mut self, draft: &mut Draft) -> Result<(), IngestError> {
         if self.spill.is_none() {
             self.spill = Some(Spill::new(draft.scratch()?));
         }
@@ -131,29 +150,48 @@ impl<'a> Gather<'a> {
 
     fn spill_held(&mut self) -> Result<(), IngestError> {
         if let Some(spill) = &mut self.spill {
-            spill.write(&std::mem::take(&mut self.stored), true, self.dictionaries)?;
-            spill.write(&std::mem::take(&mut self.new), false, self.dictionaries)?;
+            let block_bytes = self.budget.block();
+            spill.write(&std::mem::take(&mut self.stored), true, self.dictionaries, block_bytes)?;
+            spill.write(&std::mem::take(&mut self.new), false, self.dictionaries, block_bytes)?;
             (self.bytes, self.texts) = (0, 0);
         }
         Ok(())
     }
 
+    /// Bytes that each row takes beside its texts, once all are put together.
+    fn row_bytes(&self) -> usize {
+        row_bytes(self.columns.values().copied())
+    }
+
+    /// Whether the rows of an account are more than may be sorted in memory.
+    fn has_oversize(&self) -> bool {
+        let row_bytes = self.row_bytes();
+        self.rows.iter().any(|rows| rows.size(row_bytes).bytes > self.budget.sorted())
+    }
+
     /// What is left to do once everything was read.
-    pub(super) fn finish(mut self) -> Result<Gathered, IngestError> {
-        self.spill_held()?;
-        let Self { stored, new, spill, sizes, columns, narrow, has_ids, memory, .. } = self;
+    pub(super) fn finish(mut self, draft: &mut Draft) -> Result<Gathered, IngestError> {
+        if self.has_oversize() {
+            self.spill_all(draft)?;
+        } else {
+            self.spill_held()?;
+        }
+        let row_bytes = self.row_bytes();
+        let Self { stored, new, spill, rows, columns, narrow, has_ids, budget, .. } = self;
         let batches = stored.into_iter().chain(new).collect();
-        Ok(Gathered { memory, batches, spill, sizes, columns, narrow, has_ids })
+        Ok(Gathered { budget, batches, spill, rows, row_bytes, columns, narrow, has_ids })
     }
 }
 
 /// All rows, in memory or spilled.
 pub(super) struct Gathered {
-    memory: usize,
+    budget: Budget,
     batches: Vec<Coded>,
     spill: Option<Spill>,
-    sizes: Vec<Size>,
-    columns: BTreeSet<String>,
+    rows: Vec<Rows>,
+    /// Bytes that each row takes beside its texts, once all are put together.
+    row_bytes: usize,
+    columns: BTreeMap<String, Width>,
     narrow: bool,
     has_ids: bool,
 }
@@ -167,9 +205,9 @@ impl Gathered {
         layout: Layout,
     ) -> Result<(Vec<DataFile>, u64), IngestError> {
         let known = Known::new(dictionaries.finish(), self.narrow, self.has_ids);
-        let schema = stored_event_schema(self.columns.iter().map(String::as_str));
-        let mut pass = Pass::new(EventWriter::new(draft, layout, &schema, &known), &known, self.memory);
-        let parts = in_parts(&self.sizes, &known);
+        let schema = stored_event_schema(self.columns.keys().map(String::as_str));
+        let mut pass = Pass::new(EventWriter::new(draft, layout, &schema, &known, self.budget), &known, self.budget);
+        let parts = in_parts(&self.rows, self.row_bytes, &known);
         let Some(spill) = self.spill else {
             pass.held(&self.batches, &parts)?;
             return pass.finish();

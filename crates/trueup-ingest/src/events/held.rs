@@ -105,8 +105,9 @@ pub(super) fn read(
             .into_par_iter()
             .map(|part| {
                 reading.progress.advance(part.bytes());
-                let pieces = part.decode(Table::Events).map_err(stored)?;
-                pieces.iter().map(|piece| restore(&piece.batch, dictionaries)).collect::<Result<Vec<_>, _>>()
+                let pieces = part.decode(Table::Events, reading.chunking).map_err(stored)?;
+                let restored = pieces.map(|piece| restore(&piece.map_err(stored)?.batch, dictionaries));
+                restored.collect::<Result<Vec<_>, IngestError>>()
             })
             .collect();
         for pieces in decoded {

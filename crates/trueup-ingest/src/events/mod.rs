@@ -1,5 +1,6 @@
 //! Events: gathered, the replaced ones left out, sorted by customer, and written.
 
+mod budget;
 mod chunk;
 mod coded;
 mod coder;
@@ -22,8 +23,8 @@ mod spill;
 mod texts;
 mod writer;
 
+pub(crate) use budget::Budget;
 pub(crate) use held::{accounts_with_events, files_with};
-pub(crate) use layout::Layout;
 
 use crate::draft::Draft;
 use crate::error::Doing;
@@ -31,22 +32,22 @@ use crate::read::Reading;
 use crate::table::Table;
 use crate::{Counts, IngestError, Input};
 use coded::Coded;
-use coding::CodedRules;
+use coding::MakeCodedRules;
 use gather::Gather;
+use layout::Layout;
 use std::path::Path;
 use texts::Dictionaries;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::{Accounts, EventNormalizer};
-
-/// Of the memory, the share that the distinct texts of a column may take.
-const TEXTS: usize = 64;
+use trueup_core::model::Accounts;
 
 /// What decides how events are taken.
 pub(crate) struct Settings<'a> {
     pub(crate) accounts: &'a Accounts,
-    /// Bytes that events may take.
-    pub(crate) memory: usize,
-    pub(crate) layout: Layout,
+    pub(crate) budget: Budget,
+    /// The rows that a row group should have.
+    pub(crate) group_rows: usize,
+    /// The rows after which a file ends where the account does.
+    pub(crate) file_rows: usize,
 }
 
 /// Adds the events of some inputs to those that the dataset holds, and gives back all of its event files.
@@ -59,33 +60,32 @@ pub(crate) fn ingest(
     reading: &mut Reading<'_>,
 ) -> Result<(Vec<DataFile>, Counts), IngestError> {
     let mut counts = Counts::default();
-    let dictionaries = Dictionaries::new(settings.memory / TEXTS);
-    let mut gather = Gather::new(settings.memory, &dictionaries);
+    let Settings { budget, group_rows, file_rows, .. } = *settings;
+    let dictionaries = Dictionaries::new(budget.texts(), budget.all_texts());
+    let mut gather = Gather::new(budget, &dictionaries);
+    let rules = MakeCodedRules::new(settings.accounts, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
     reading.progress.stage("reading events", Some(total));
     for input in inputs {
-        reading.read(
-            input,
-            Table::Events,
-            &|schema| {
-                let normalizer = EventNormalizer::new(schema, settings.accounts)?;
-                Ok(Box::new(CodedRules::new(normalizer, &dictionaries)))
-            },
-            &mut counts,
-            &mut |batch| gather.push(Coded::of_batch(&batch).doing("take rows")?, draft),
-        )?;
+        reading.read(input, Table::Events, &|schema| Ok(Box::new(rules.of(schema)?)), &mut counts, &mut |batch| {
+            gather.push(Coded::of_batch(&batch).doing("take rows")?, draft)
+        })?;
+        gather.check_columns(reading.chunking.max_columns)?;
     }
-    let (rewritten, mut files) = files_with(held, dir, &gather.accounts())?;
     if gather.is_empty() {
         return Ok((held.to_vec(), counts));
     }
+    let (rewritten, mut files) =
+        if held.is_empty() { Default::default() } else { files_with(held, dir, &gather.accounts())? };
     reading.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
         held::read(&dir.join(&file.path), reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
+        gather.check_columns(reading.chunking.max_columns)?;
     }
     reading.progress.stage("writing events", None);
-    let gathered = gather.finish()?;
-    let (written, replaced) = gathered.write(dictionaries, draft, settings.layout)?;
+    let gathered = gather.finish(draft)?;
+    let layout = Layout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_groups() };
+    let (written, replaced) = gathered.write(dictionaries, draft, layout)?;
     counts.replaced = replaced;
     files.extend(written);
     Ok((files, counts))

@@ -26,16 +26,18 @@ struct Open {
 }
 
 impl OpenGroups {
-    /// Adds the next customer, which has those of the rows, in that order. Hands out the row group that ends before it, if one does.
-    pub(super) fn push(&mut self, layout: Layout, rows: &Arc<Coded>, order: &[u32]) -> Option<RowGroup> {
+    /// Adds the next customer, which has those of the rows, in that order; they take `bytes` of memory. Hands out the row group that
+    /// ends before it, if one does.
+    pub(super) fn push(&mut self, layout: Layout, rows: &Arc<Coded>, order: &[u32], bytes: usize) -> Option<RowGroup> {
         let (first, last) = (*order.first()? as usize, *order.last()? as usize);
         let open = self.0.entry(Period::of(day(rows, first), day(rows, last))).or_default();
         let account = Some(rows.accounts.value(first));
         let new_account = open.account != account;
         open.account = account;
-        let ended = layout.ends_group(open.group.rows, order.len(), new_account);
+        let filled = (open.group.rows, open.group.bytes);
+        let ended = layout.ends_group(filled, (order.len(), bytes), new_account);
         let ended = ended.then(|| std::mem::take(&mut open.group));
-        open.group.push(rows, order);
+        open.group.push(rows, order, bytes);
         ended
     }
 
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
     use arrow_array::{Date32Array, Int64Array, StringArray, TimestampMicrosecondArray, UInt8Array, UInt32Array};
 
-    const LAYOUT: Layout = Layout { group_rows: 4, file_rows: 100 };
+    const LAYOUT: Layout = Layout { group_rows: 4, file_rows: 100, group_bytes: usize::MAX, open_bytes: usize::MAX };
 
     /// Rows of accounts, on days counted from a first of January; the id of a row is its place.
     fn rows(rows: &[(u32, i32)]) -> Arc<Coded> {
@@ -114,11 +116,11 @@ mod tests {
         // Of the first quarter, the second, from the first into the second, and beyond.
         let rows = rows(&[(1, 0), (1, 100), (1, 80), (1, 100), (1, 0), (1, 300), (1, 20), (2, 20), (2, 120), (2, 0)]);
         for customer in [&[0][..], &[1], &[2, 3], &[4, 5], &[6], &[8]] {
-            assert!(groups.push(LAYOUT, &rows, customer).is_none());
+            assert!(groups.push(LAYOUT, &rows, customer, 1).is_none());
         }
         // That of the first quarter is half full, and the account another.
-        assert_eq!(ids(&groups.push(LAYOUT, &rows, &[7]).unwrap()), ["0", "6"]);
-        assert!(groups.push(LAYOUT, &rows, &[9]).is_none());
+        assert_eq!(ids(&groups.push(LAYOUT, &rows, &[7], 1).unwrap()), ["0", "6"]);
+        assert!(groups.push(LAYOUT, &rows, &[9], 1).is_none());
         let left: Vec<_> = groups.end().map(|group| ids(&group)).collect();
         assert_eq!(left, [vec!["7", "9"], vec!["2", "3"], vec!["1", "8"], vec!["4", "5"]]);
         assert_eq!(groups.end().count(), 0);
@@ -128,10 +130,10 @@ mod tests {
     fn rows_are_let_go_when_few_of_them_are_needed() {
         let mut groups = OpenGroups::default();
         let (few, many) = (rows(&[(1, 0), (1, 1), (1, 100), (1, 2), (1, 3)]), rows(&[(1, 100), (1, 4), (1, 3)]));
-        assert!(groups.push(LAYOUT, &few, &[4]).is_none());
-        assert!(groups.push(LAYOUT, &few, &[2]).is_none());
-        assert!(groups.push(LAYOUT, &many, &[2]).is_none());
-        assert!(groups.push(LAYOUT, &many, &[0]).is_none());
+        assert!(groups.push(LAYOUT, &few, &[4], 1).is_none());
+        assert!(groups.push(LAYOUT, &few, &[2], 1).is_none());
+        assert!(groups.push(LAYOUT, &many, &[2], 1).is_none());
+        assert!(groups.push(LAYOUT, &many, &[0], 1).is_none());
         let held = [Arc::downgrade(&few), Arc::downgrade(&many)];
         drop((few, many));
         assert!(held.iter().all(|rows| rows.upgrade().is_some()));

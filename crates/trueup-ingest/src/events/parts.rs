@@ -1,15 +1,26 @@
 //! Parts of all events that are sorted one by one.
 
+use super::budget::Size;
 use super::sorted::Known;
 
 /// Rows that a part has unless a single account has more.
 const PART_ROWS: usize = 1 << 17;
 
-/// The rows of an account and the bytes that they take in memory.
+/// Bytes that a part has unless a single account has more.
+const PART_BYTES: usize = 64 << 20;
+
+/// The rows of an account and the bytes of their texts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Size {
+pub(super) struct Rows {
     pub(super) rows: usize,
-    pub(super) bytes: usize,
+    pub(super) texts: usize,
+}
+
+impl Rows {
+    /// Their size, where each takes `row_bytes` beside its texts.
+    pub(super) fn size(self, row_bytes: usize) -> Size {
+        Size { rows: self.rows, bytes: self.rows * row_bytes + self.texts }
+    }
 }
 
 /// Whole accounts that follow each other.
@@ -35,15 +46,16 @@ impl Part {
     }
 }
 
-/// All accounts, whose sizes are given by code, in the order of their keys.
-pub(super) fn in_parts(sizes: &[Size], known: &Known) -> Vec<Part> {
-    let mut accounts: Vec<(u32, Size)> =
-        (0..).zip(sizes).filter(|(_, size)| size.rows > 0).map(|(code, size)| (known.rank(code), *size)).collect();
+/// All accounts, whose rows are given by code, in the order of their keys.
+pub(super) fn in_parts(accounts: &[Rows], row_bytes: usize, known: &Known) -> Vec<Part> {
+    let mut accounts: Vec<(u32, Rows)> =
+        (0..).zip(accounts).filter(|(_, rows)| rows.rows > 0).map(|(code, rows)| (known.rank(code), *rows)).collect();
     accounts.sort_unstable_by_key(|(rank, _)| *rank);
     let mut parts: Vec<Part> = Vec::new();
-    for (rank, size) in accounts {
+    for (rank, rows) in accounts {
+        let size = rows.size(row_bytes);
         match parts.last_mut() {
-            Some(part) if part.size.rows + size.rows <= PART_ROWS => {
+            Some(part) if part.size.rows + size.rows <= PART_ROWS && part.size.bytes + size.bytes <= PART_BYTES => {
                 part.last = rank;
                 part.size.rows += size.rows;
                 part.size.bytes += size.bytes;

@@ -1,8 +1,8 @@
 //! The pass over all gathered rows: sorted account by account, while what was sorted before is encoded and written.
 
+use super::budget::Budget;
 use super::coded::Coded;
 use super::concat::Concat;
-use super::gather::MAX_TEXT;
 use super::oversize;
 use super::parts::Part;
 use super::runs::by_account;
@@ -14,35 +14,32 @@ use crate::error::Doing;
 use rayon::prelude::*;
 use trueup_core::dataset::manifest::DataFile;
 
-/// Of the memory, the share that rows may take that are sorted at once: others are sorted, others encoded meanwhile.
-const SORTED: usize = 8;
-
 /// Parts for each thread that are sorted at once.
 const PARTS: usize = 4;
 
-/// So few rows fit in any memory.
-const FEW_ROWS: usize = 32;
+/// A part with at most this many rows and bytes fits in any memory.
+const ANY: (usize, usize) = (32, 1 << 20);
 
 /// What sorts and writes.
 pub(super) struct Pass<'a> {
     writer: EventWriter<'a>,
     known: &'a Known,
-    memory: usize,
+    budget: Budget,
     /// What is yet to be written.
     sorted: Vec<SortedRows>,
     replaced: u64,
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(writer: EventWriter<'a>, known: &'a Known, memory: usize) -> Self {
-        Self { writer, known, memory, sorted: Vec::new(), replaced: 0 }
+    pub(super) fn new(writer: EventWriter<'a>, known: &'a Known, budget: Budget) -> Self {
+        Self { writer, known, budget, sorted: Vec::new(), replaced: 0 }
     }
 
     /// Takes rows in memory.
     pub(super) fn held(&mut self, batches: &[Coded], parts: &[Part]) -> Result<(), IngestError> {
         let known = self.known;
         let runs = by_account(batches, known.ranks());
-        let concat = Concat::new(batches, known);
+        let concat = Concat::new(batches);
         let rows_of = |part: &Part| {
             let found = &runs[part.find(&runs, |(rank, _)| *rank, |(rank, _)| *rank)];
             concat.rows(&found.iter().map(|(_, run)| *run).collect::<Vec<_>>())
@@ -61,7 +58,8 @@ impl<'a> Pass<'a> {
         let known = self.known;
         let mut left = parts;
         while let Some(part) = left.first() {
-            if part.size.bytes > self.limit() && part.size.rows > FEW_ROWS {
+            let fits = part.size.bytes <= self.budget.sorted() || (part.size.rows <= ANY.0 && part.size.bytes <= ANY.1);
+            if !fits {
                 self.oversize(spill, part)?;
                 left = &left[1..];
                 continue;
@@ -73,16 +71,11 @@ impl<'a> Pass<'a> {
                     batches.push(Coded::of_batch(&batch).doing("read spilled rows")?);
                     Ok(())
                 })?;
-                Concat::new(&batches, known).all().and_then(|rows| sort(rows, known)).doing("sort events")
+                Concat::new(&batches).all().and_then(|rows| sort(rows, known)).doing("sort events")
             })?;
             left = later;
         }
         Ok(())
-    }
-
-    /// Bytes that parts may take that are sorted at once.
-    fn limit(&self) -> usize {
-        (self.memory / SORTED).min(MAX_TEXT)
     }
 
     /// How many of the parts are sorted at once: enough to keep every thread busy, as far as they fit in memory.
@@ -90,7 +83,7 @@ impl<'a> Pass<'a> {
         let mut bytes = 0;
         let fitting = parts.iter().take_while(|part| {
             bytes += part.size.bytes;
-            bytes <= self.limit()
+            bytes <= self.budget.sorted()
         });
         fitting.take(rayon::current_num_threads() * PARTS).count().max(1)
     }
@@ -115,7 +108,7 @@ impl<'a> Pass<'a> {
     /// Takes an account that does not fit in memory.
     fn oversize(&mut self, spill: &Spill, part: &Part) -> Result<(), IngestError> {
         self.writer.write(self.sorted.drain(..))?;
-        self.replaced += oversize::write(spill, part, self.memory, self.known, &mut self.writer)?;
+        self.replaced += oversize::write(spill, part, self.budget, self.known, &mut self.writer)?;
         Ok(())
     }
 

@@ -23,6 +23,8 @@ pub(super) struct RowGroup {
     /// The rows of each customer.
     customers: Vec<u32>,
     pub(super) rows: usize,
+    /// Bytes of memory that they take.
+    pub(super) bytes: usize,
     /// The number of the first customer in its file.
     first_customer: i32,
 }
@@ -35,9 +37,10 @@ pub(super) struct Piece {
 }
 
 impl RowGroup {
-    /// Adds the next customer, which has those of the rows, in that order.
-    pub(super) fn push(&mut self, rows: &Arc<Coded>, order: &[u32]) {
+    /// Adds the next customer, which has those of the rows, in that order; they take `bytes` of memory.
+    pub(super) fn push(&mut self, rows: &Arc<Coded>, order: &[u32], bytes: usize) {
         self.rows += order.len();
+        self.bytes += bytes;
         self.customers.push(u32::try_from(order.len()).unwrap_or(u32::MAX));
         match self.pieces.last_mut() {
             Some(last) if Arc::ptr_eq(&last.rows, rows) => last.order.extend_from_slice(order),
@@ -143,9 +146,9 @@ impl RowGroup {
                 Some(Dimension::Byte(codes)) => coder.extend(order, of_row(codes)),
                 Some(Dimension::Short(codes)) => coder.extend(order, of_row(codes)),
                 Some(Dimension::Word(codes)) => coder.extend(order, of_row(codes)),
-                Some(Dimension::Plain(texts)) => order.iter().for_each(|row| match texts.is_valid(*row as usize) {
-                    true => coder.push_text(texts.value(*row as usize)),
-                    false => coder.extend(&[*row], |_| 0),
+                Some(column) => order.iter().for_each(|row| match column.code(*row as usize) {
+                    Some(code) => coder.extend(&[*row], |_| code),
+                    None => coder.push_text(column.plain(*row as usize)),
                 }),
                 None => coder.extend(order, |_| 0),
             }

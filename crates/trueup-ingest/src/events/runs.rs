@@ -20,6 +20,21 @@ impl Run {
         let start = self.start as usize;
         start..start + self.len as usize
     }
+
+    /// The run in halves of halves, none of which has more than `most` bytes unless it is a single row.
+    pub(super) fn split(self, most: usize, bytes_of: impl Fn(Self) -> usize) -> Vec<Self> {
+        let (mut split, mut left) = (Vec::new(), vec![self]);
+        while let Some(run) = left.pop() {
+            if run.len <= 1 || bytes_of(run) <= most {
+                split.push(run);
+            } else {
+                let half = run.len / 2;
+                left.push(Self { start: run.start + half, len: run.len - half, ..run });
+                left.push(Self { len: half, ..run });
+            }
+        }
+        split
+    }
 }
 
 /// The rows of some runs.

@@ -35,6 +35,8 @@ pub(super) struct Rows {
     /// Bytes that the rows take in memory.
     pub(super) bytes: usize,
     pub(super) rows: usize,
+    /// Batches written.
+    pub(super) batches: usize,
 }
 
 impl Rows {
@@ -48,6 +50,7 @@ impl Rows {
             schema: None,
             bytes: 0,
             rows: 0,
+            batches: 0,
         }
     }
 
@@ -57,6 +60,7 @@ impl Rows {
         }
         self.bytes += batch.get_array_memory_size();
         self.rows += batch.num_rows();
+        self.batches += 1;
         if self.schema.as_ref() != Some(batch.schema_ref()) {
             self.end()?;
             let path = self.stem.with_extension(self.files.len().to_string());

@@ -9,9 +9,11 @@ use super::texts::{Dictionaries, lock};
 use crate::IngestError;
 use crate::draft::Scratch;
 use crate::error::{AtPath, Doing};
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, UInt32Array};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
+use arrow_schema::ArrowError;
+use arrow_select::take::take_record_batch;
 use rayon::prelude::*;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
@@ -23,6 +25,9 @@ const BLOCK_ROWS: u32 = 1 << 12;
 
 /// A block of spilled rows ends within an account from so many rows on.
 const LARGE_BLOCK_ROWS: u32 = 1 << 15;
+
+/// Of a block, rows are copied out if they are at most one in this many.
+const FEW: usize = 2;
 
 /// Events on disk.
 pub(super) struct Spill {
@@ -51,11 +56,14 @@ impl Spill {
         batches: &[Coded],
         are_stored: bool,
         dictionaries: &Dictionaries,
+        block_bytes: usize,
     ) -> Result<(), IngestError> {
-        let ranks = lock(&dictionaries.of(ACCOUNT)).ranks();
-        let runs = by_account(batches, &ranks);
-        let blocks = in_blocks(&runs);
-        let concat = Concat::new(batches, dictionaries);
+        let concat = Concat::new(batches);
+        let runs = {
+            let ranks = lock(&dictionaries.of(ACCOUNT)).ranks();
+            by_account(batches, &ranks)
+        };
+        let blocks = in_blocks(runs, &concat, block_bytes);
         let number = self.stored.len() + self.new.len();
         let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
         let written: Vec<Spilled> = blocks
@@ -83,12 +91,7 @@ impl Spill {
 }
 
 impl Spilled {
-    fn write(
-        files: &Files,
-        path: PathBuf,
-        blocks: &[Vec<Run>],
-        concat: &Concat<'_, Dictionaries>,
-    ) -> Result<Self, IngestError> {
+    fn write(files: &Files, path: PathBuf, blocks: &[Vec<Run>], concat: &Concat<'_>) -> Result<Self, IngestError> {
         let schema = concat.rows(&[]).and_then(|none| none.to_batch()).doing("spill rows")?.schema();
         let file = BufWriter::new(files.create(&path).at("create", &path)?);
         let mut writer = FileWriter::try_new(file, &schema).doing("spill rows")?;
@@ -122,28 +125,43 @@ impl Spilled {
             let rows = Coded::of_batch(&batch).doing("read spilled rows")?;
             let rank = |account: &u32| known.rank(*account);
             let rows = part.find(rows.accounts.values(), rank, rank);
-            take(batch.slice(rows.start, rows.len()))?;
+            let slice = batch.slice(rows.start, rows.len());
+            // A slice holds all of its block.
+            let few = rows.len() * FEW <= batch.num_rows();
+            take(if few { copied(&slice).doing("read spilled rows")? } else { slice })?;
         }
         Ok(())
     }
 }
 
-/// Runs in the order of accounts in blocks that are written and read as a whole.
-fn in_blocks(runs: &[(u32, Run)]) -> Vec<Vec<Run>> {
+/// A slice of a batch with memory of its own.
+fn copied(slice: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let rows: Vec<u32> = (0..u32::try_from(slice.num_rows()).unwrap_or(u32::MAX)).collect();
+    take_record_batch(slice, &UInt32Array::from(rows))
+}
+
+/// Runs in the order of accounts in blocks that are written and read as a whole, each of about `block_bytes` at most.
+fn in_blocks(runs: Vec<(u32, Run)>, concat: &Concat<'_>, block_bytes: usize) -> Vec<Vec<Run>> {
     let mut blocks: Vec<Vec<Run>> = Vec::new();
-    let mut rows = u32::MAX;
+    let row_bytes = concat.row_bytes();
+    let bytes_of = |run: Run| run.len as usize * row_bytes + concat.text_bytes(run);
+    let (mut rows, mut bytes) = (u32::MAX, 0);
     let mut last = None;
     for (account, run) in runs {
-        let full = if last == Some(account) { LARGE_BLOCK_ROWS } else { BLOCK_ROWS };
-        if rows >= full {
-            blocks.push(Vec::new());
-            rows = 0;
+        for run in run.split(block_bytes, bytes_of) {
+            let full = if last == Some(account) { LARGE_BLOCK_ROWS } else { BLOCK_ROWS };
+            let more = bytes_of(run);
+            if rows >= full || bytes + more > block_bytes {
+                blocks.push(Vec::new());
+                (rows, bytes) = (0, 0);
+            }
+            if let Some(block) = blocks.last_mut() {
+                block.push(run);
+            }
+            rows += run.len;
+            bytes += more;
+            last = Some(account);
         }
-        if let Some(block) = blocks.last_mut() {
-            block.push(*run);
-        }
-        rows += run.len;
-        last = Some(account);
     }
     blocks
 }

@@ -3,11 +3,15 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trueup_core::model::ACCOUNT;
 
-/// Bytes that a text takes beside its own.
-const OVERHEAD: usize = 32;
+/// Bytes that a text takes beside its own, while lists and tables grow.
+const OVERHEAD: usize = 48;
+
+/// Bytes that an account takes in lists of accounts beside its key: sizes, ranks, runs of its rows.
+const ACCOUNT_BYTES: usize = 64;
 
 /// The texts of a column by code. The code 0 is the empty text, which stands for null.
 #[derive(Debug)]
@@ -17,12 +21,14 @@ pub(super) struct Texts {
     texts: Vec<Box<str>>,
     /// Bytes that are left for more texts.
     room: usize,
+    /// Bytes that are left for more texts of any column.
+    room_of_all: Arc<AtomicUsize>,
 }
 
 impl Texts {
-    fn new(room: usize) -> Self {
+    fn new(room: usize, room_of_all: Arc<AtomicUsize>) -> Self {
         let texts = vec![Box::from("")];
-        Self { known: HashTable::new(), hasher: DefaultHashBuilder::default(), texts, room }
+        Self { known: HashTable::new(), hasher: DefaultHashBuilder::default(), texts, room, room_of_all }
     }
 
     /// The code of a text; `None` if it is a new one and there is no room for it.
@@ -30,13 +36,16 @@ impl Texts {
         if text.is_empty() {
             return Some(0);
         }
-        let Self { known, hasher, texts, room } = self;
+        let Self { known, hasher, texts, room, room_of_all } = self;
         let hash = hasher.hash_one(text);
         if let Some(code) = known.find(hash, |code| *texts[*code as usize] == *text) {
             return Some(*code);
         }
         let code = u32::try_from(texts.len()).ok()?;
-        *room = room.checked_sub(text.len() + OVERHEAD)?;
+        let bytes = text.len() + OVERHEAD;
+        let left = room.checked_sub(bytes)?;
+        room_of_all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(bytes)).ok()?;
+        *room = left;
         texts.push(Box::from(text));
         known.insert_unique(hash, code, |code| hasher.hash_one(&*texts[*code as usize]));
         Some(code)
@@ -59,14 +68,24 @@ pub(super) struct Dictionaries {
     columns: Mutex<BTreeMap<String, Arc<Mutex<Texts>>>>,
     /// Bytes for the texts of a column. A column with more is not held as codes from then on.
     room: usize,
+    /// Bytes that are left for the texts of all columns but the accounts.
+    room_of_all: Arc<AtomicUsize>,
 }
 
 /// The texts of all columns by name and code.
 pub(super) type AllTexts = BTreeMap<String, Vec<Box<str>>>;
 
 impl Dictionaries {
-    pub(super) fn new(room: usize) -> Self {
-        Self { columns: Mutex::default(), room }
+    pub(super) fn new(room: usize, room_of_all: usize) -> Self {
+        Self { columns: Mutex::default(), room, room_of_all: Arc::new(AtomicUsize::new(room_of_all)) }
+    }
+
+    /// How many accounts there are, and the bytes that they take.
+    pub(super) fn accounts(&self) -> (usize, usize) {
+        let texts = self.of(ACCOUNT);
+        let texts = lock(&texts);
+        let count = texts.texts.len() - 1;
+        (count, usize::MAX - texts.room + count * ACCOUNT_BYTES)
     }
 
     /// The texts of a column.
@@ -76,8 +95,11 @@ impl Dictionaries {
             return texts.clone();
         }
         // Every account has a code: the order of the dataset is made with them.
-        let room = if column == ACCOUNT { usize::MAX } else { self.room };
-        columns.entry(column.to_owned()).or_insert(Arc::new(Mutex::new(Texts::new(room)))).clone()
+        let texts = match column == ACCOUNT {
+            true => Texts::new(usize::MAX, Arc::new(AtomicUsize::new(usize::MAX))),
+            false => Texts::new(self.room, self.room_of_all.clone()),
+        };
+        columns.entry(column.to_owned()).or_insert(Arc::new(Mutex::new(texts))).clone()
     }
 
     /// The texts, now that there will be no more.
@@ -110,9 +132,12 @@ mod tests {
 
     #[test]
     fn each_text_has_one_code_as_long_as_there_is_room() {
-        let mut texts = Texts::new(2 * OVERHEAD + 3);
+        let room_of_all = Arc::new(AtomicUsize::new(3 * OVERHEAD + 4));
+        let mut texts = Texts::new(2 * OVERHEAD + 3, room_of_all.clone());
         assert_eq!(["b", "", "ab", "b"].map(|text| texts.code(text).unwrap()), [1, 0, 2, 1]);
         assert_eq!(texts.code("c"), None);
         assert_eq!((texts.code("ab"), texts.text(1)), (Some(2), "b"));
+        let mut others = Texts::new(usize::MAX, room_of_all);
+        assert_eq!(["a", "b"].map(|text| others.code(text)), [Some(1), None]);
     }
 }

@@ -9,9 +9,6 @@ pub(crate) struct Block {
     pub(crate) line: u64,
 }
 
-/// A record that does not end within this many bytes is taken for an open quote rather than held.
-const MAX_RECORD: usize = 64 << 20;
-
 /// Cuts a file into blocks at line ends.
 pub(crate) struct Blocks<R> {
     reader: R,
@@ -19,6 +16,8 @@ pub(crate) struct Blocks<R> {
     pending: Vec<u8>,
     line: u64,
     size: usize,
+    /// Bytes within which a record ends. A longer one is refused rather than held: commonly its quote is never closed.
+    longest: usize,
     /// Whether a line end between quotes belongs to the record.
     quotes: bool,
     ended: bool,
@@ -27,13 +26,17 @@ pub(crate) struct Blocks<R> {
 /// A block, or why there is none.
 pub(crate) enum BlockFault {
     Io(io::Error),
-    /// The record that begins on this line is longer than any sound one.
-    TooLong(u64),
+    /// The record that begins on this line has more than `longest` bytes.
+    TooLong {
+        line: u64,
+        longest: usize,
+    },
 }
 
 impl<R: Read> Blocks<R> {
-    pub(crate) fn new(reader: R, size: usize, quotes: bool) -> Self {
-        Self { reader, pending: Vec::new(), line: 1, size: size.max(1), quotes, ended: false }
+    /// Blocks of `size` bytes, or of more where a record has more, up to `longest`.
+    pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
+        Self { reader, pending: Vec::new(), line: 1, size: size.max(1), longest, quotes, ended: false }
     }
 
     /// The next block, or `None` after the last.
@@ -48,10 +51,10 @@ impl<R: Read> Blocks<R> {
                 let rest = self.pending.split_off(cut);
                 return Ok(Some(self.hand_out(rest)));
             }
-            if self.pending.len() > MAX_RECORD {
-                return Err(BlockFault::TooLong(self.line));
+            if self.pending.len() > self.longest {
+                return Err(BlockFault::TooLong { line: self.line, longest: self.longest });
             }
-            wanted = self.pending.len() * 2;
+            wanted = (self.pending.len() * 2).min(self.longest + 1);
         }
         if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.hand_out(Vec::new()))) }
     }
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     fn blocks(text: &str, size: usize) -> Vec<(u64, String)> {
-        let mut blocks = Blocks::new(text.as_bytes(), size, true);
+        let mut blocks = Blocks::new(text.as_bytes(), size, 1 << 10, true);
         std::iter::from_fn(|| blocks.next().ok().flatten())
             .map(|block| (block.line, String::from_utf8_lossy(&block.bytes).into_owned()))
             .collect()

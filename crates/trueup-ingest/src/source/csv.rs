@@ -3,74 +3,104 @@
 //! Common readers of CSV guess at broken quoting: a quote that is never closed swallows the rest of the file, and text after a closing
 //! quote is glued to the cell. Here both are errors that name the line.
 
+use super::Chunking;
 use super::blocks::Block;
-use super::piece::{Piece, Places};
+use super::piece::{Piece, Places, Torn};
 use crate::error::InputFault;
-use crate::place::{Place, RowFault};
+use crate::place::{Place, RowFault, shortened};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The columns that a block's header names, all of them text, and where the rows begin.
 pub(crate) fn read_header(block: &Block) -> Result<(SchemaRef, Block), InputFault> {
-    let mut records = Records::new(block)?;
+    let mut records = Records::new(super::piece::text(block)?, block.line);
     let mut cells = Vec::new();
     let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
-    let mut names: Vec<String> = Vec::with_capacity(cells.len());
+    let mut names = HashSet::with_capacity(cells.len());
     for (at, cell) in cells.iter().enumerate() {
         if cell.is_empty() {
             return Err(InputFault::NamelessColumn { line, at: at + 1 });
         }
-        if names.iter().any(|name| name == cell) {
+        if !names.insert(cell.as_ref()) {
             return Err(InputFault::RepeatedColumn { line, name: cell.to_string() });
         }
-        names.push(cell.to_string());
     }
-    let fields: Vec<Field> = names.into_iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
+    let fields: Vec<Field> = cells.iter().map(|cell| Field::new(cell.as_ref(), DataType::Utf8, true)).collect();
     let rows = Block { bytes: block.bytes[block.bytes.len() - records.rest().len()..].to_vec(), line: records.line };
     Ok((Arc::new(Schema::new(fields)), rows))
 }
 
-/// The rows of a block.
-pub(crate) fn parse(block: &Block, schema: &SchemaRef) -> Result<Piece, InputFault> {
-    let mut records = Records::new(block)?;
-    let width = schema.fields().len();
-    // Room for what a block commonly holds saves most of the growing.
-    let mut builders: Vec<StringBuilder> =
-        (0..width).map(|_| StringBuilder::with_capacity(1024, block.bytes.len() / width.max(1))).collect();
-    let (mut lines, mut torn, mut cells) = (Vec::new(), Vec::new(), Vec::with_capacity(width));
-    let broken = loop {
-        let line = match records.read(&mut cells) {
-            Ok(Some(line)) => line,
-            Ok(None) => break None,
-            Err(fault) => break Some(fault),
-        };
-        if cells.len() != width {
-            torn.push(wrong_width(line, &cells, schema));
-            continue;
-        }
-        lines.push(line);
-        for (cell, builder) in cells.iter().zip(&mut builders) {
-            if cell.is_empty() { builder.append_null() } else { builder.append_value(cell) }
-        }
-    };
-    let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
-    let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
-        .map_err(|error| InputFault::Schema(error.to_string()))?;
-    Ok(Piece { batch, places: Places::Lines(lines), torn, broken })
+/// The rows of a block, piece by piece.
+pub(crate) struct Pieces {
+    text: String,
+    at: usize,
+    line: u64,
+    schema: SchemaRef,
+    chunking: Chunking,
 }
 
-fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef) -> RowFault {
+impl Pieces {
+    pub(crate) fn new(block: Block, schema: SchemaRef, chunking: Chunking) -> Result<Self, InputFault> {
+        let line = block.line;
+        Ok(Self { text: super::piece::into_text(block)?, at: 0, line, schema, chunking })
+    }
+
+    /// The next rows; `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<Piece>, InputFault> {
+        if self.at == self.text.len() {
+            return Ok(None);
+        }
+        let mut records = Records { text: &self.text, at: self.at, line: self.line };
+        let width = self.schema.fields().len();
+        let most_rows = self.chunking.rows;
+        // Room for what a block commonly holds saves most of the growing; commonly a block is one piece.
+        let bytes = if self.at == 0 { self.text.len() / width.max(1) } else { 0 };
+        let mut builders: Vec<StringBuilder> =
+            (0..width).map(|_| StringBuilder::with_capacity(bytes.min(1024), bytes)).collect();
+        let (mut lines, mut torn, mut cells) = (Vec::new(), Torn::default(), Vec::with_capacity(width));
+        let broken = loop {
+            if lines.len() >= most_rows || torn.are_many() {
+                break None;
+            }
+            let line = match records.read(&mut cells) {
+                Ok(Some(line)) => line,
+                Ok(None) => break None,
+                Err(fault) => {
+                    // Nothing after it is read.
+                    records.at = self.text.len();
+                    break Some(fault);
+                }
+            };
+            if cells.len() != width {
+                torn.push(wrong_width(line, &cells, &self.schema, self.chunking.max_text_bytes));
+                continue;
+            }
+            lines.push(line);
+            for (cell, builder) in cells.iter().zip(&mut builders) {
+                if cell.is_empty() { builder.append_null() } else { builder.append_value(cell) }
+            }
+        };
+        (self.at, self.line) = (records.at, records.line);
+        let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+            .map_err(|error| InputFault::Schema(error.to_string()))?;
+        Ok(Some(Piece { batch, places: Places::Lines(lines), torn: torn.rows, broken }))
+    }
+}
+
+fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: usize) -> RowFault {
     let names = schema.fields().iter().map(|field| field.name().clone()).chain(std::iter::repeat(String::new()));
     RowFault {
         place: Place::Line(line),
         column: None,
         value: None,
         reason: format!("the row has {} cells, and the header has {}", cells.len(), schema.fields().len()),
-        cells: names.zip(cells.iter().map(|cell| Some(cell.to_string()))).collect(),
+        cells: names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect(),
     }
 }
 
@@ -83,9 +113,8 @@ struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    fn new(block: &'a Block) -> Result<Self, InputFault> {
-        let text = super::piece::text(block)?;
-        Ok(Self { text, at: 0, line: block.line })
+    fn new(text: &'a str, line: u64) -> Self {
+        Self { text, at: 0, line }
     }
 
     fn rest(&self) -> &'a str {

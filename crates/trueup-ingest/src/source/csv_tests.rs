@@ -9,8 +9,7 @@ fn block(text: &str) -> Block {
 }
 
 fn read(text: &str) -> Result<Vec<(u64, Vec<String>)>, String> {
-    let block = block(text);
-    let mut records = Records::new(&block).map_err(|fault| fault.to_string())?;
+    let mut records = Records::new(text, 1);
     let (mut cells, mut rows) = (Vec::new(), Vec::new());
     while let Some(line) = records.read(&mut cells).map_err(|fault| fault.to_string())? {
         rows.push((line, cells.iter().map(|cell| cell.to_string()).collect()));
@@ -43,7 +42,7 @@ fn a_header_names_each_column_once() {
 #[test]
 fn rows_of_another_width_are_set_aside() {
     let (schema, rest) = read_header(&block("a,b\n1,2\n3\n4,\n")).unwrap();
-    let piece = parse(&rest, &schema).unwrap();
+    let piece = Pieces::new(rest, schema, Chunking::ANY).unwrap().next().unwrap().unwrap();
     let column = |at: usize| piece.batch.column(at).as_string::<i32>().iter().collect::<Vec<_>>();
     assert_eq!((column(0), column(1)), (vec![Some("1"), Some("4")], vec![Some("2"), None]));
     assert_eq!(piece.places.of(1), Place::Line(4));

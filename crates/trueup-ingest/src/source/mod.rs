@@ -12,12 +12,14 @@ pub(crate) use parquet::Parquet;
 pub(crate) use piece::{Piece, Places, text};
 
 use crate::error::{AtPath, InputFault, OPEN};
+use crate::place::shortened;
 use crate::table::Table;
 use crate::{IngestError, Input};
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use blocks::{Block, BlockFault, Blocks};
 use format::Format;
+use hashbrown::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -28,10 +30,101 @@ pub(crate) struct Chunking {
     pub(crate) rows: usize,
     /// The most bytes of memory for what is decoded at once.
     pub(crate) group_bytes: usize,
+    /// The most columns of an input.
+    pub(crate) max_columns: usize,
+    /// The most bytes of a text; a row with a longer one is at fault.
+    pub(crate) max_text_bytes: usize,
 }
 
 /// Bytes of text that commonly hold one row.
 const ROW_BYTES: usize = 128;
+
+/// Bytes that decoding takes for each byte of text, about.
+const TEXT_COPIES: usize = 3;
+
+/// Bytes that a cell without a text takes in a decoded column, with the copies of it.
+const CELL_BYTES: usize = 8;
+
+/// Bytes of a record that is held in any memory, and in the largest.
+const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
+
+/// Bytes of a table that is held in any memory.
+const TABLE_BYTES: usize = 16 << 20;
+
+/// The most bytes of a column's name.
+const NAME_BYTES: usize = 1 << 10;
+
+impl Chunking {
+    #[cfg(test)]
+    const ANY: Self = Self { rows: 1 << 16, group_bytes: 1 << 27, max_columns: 1 << 10, max_text_bytes: 1 << 20 };
+
+    /// How many parts are decoded at once, so that no thread waits for another.
+    pub(crate) fn parts() -> usize {
+        rayon::current_num_threads() * 2
+    }
+
+    /// Bytes of memory for what one part becomes. What does not fit is decoded later.
+    pub(crate) fn part_bytes(self) -> usize {
+        self.group_bytes / Self::parts()
+    }
+
+    /// Bytes of memory for a table that is held as a whole.
+    pub(crate) fn table_bytes(self) -> usize {
+        (self.group_bytes * 2).max(TABLE_BYTES)
+    }
+
+    /// Bytes of text that are decoded as a part.
+    fn block_bytes(self) -> usize {
+        self.rows.saturating_mul(ROW_BYTES).min(self.part_bytes() / TEXT_COPIES)
+    }
+
+    /// Bytes within which a record of text ends.
+    fn record_bytes(self) -> usize {
+        (self.group_bytes / 2).clamp(RECORD_BYTES.0, RECORD_BYTES.1)
+    }
+
+    /// The most cells of a batch, for columns that most rows have no value in.
+    fn cells(self) -> usize {
+        self.part_bytes() / CELL_BYTES
+    }
+
+    /// Refuses an input with these columns if they are too many or their names are too long.
+    fn check_columns(self, schema: &Schema) -> Result<(), InputFault> {
+        let (count, limit) = (schema.fields().len(), self.max_columns);
+        if count > limit {
+            return Err(InputFault::TooManyColumns { count, limit });
+        }
+        Self::check_names(schema.fields().iter().map(|field| field.name().as_str()))
+    }
+
+    fn check_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<(), InputFault> {
+        match names.into_iter().find(|name| name.len() > NAME_BYTES) {
+            Some(name) => {
+                let begin = shortened(name, 0).to_owned();
+                Err(InputFault::LongName { begin, bytes: name.len(), limit: NAME_BYTES })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The columns of the parts of an input that may have different ones.
+#[derive(Default)]
+pub(crate) struct ColumnNames(HashSet<String>);
+
+impl ColumnNames {
+    /// Notes the columns of a part, unless the parts have too many together.
+    pub(crate) fn note(&mut self, schema: &Schema, chunking: Chunking) -> Result<(), InputFault> {
+        for field in schema.fields() {
+            if !self.0.contains(field.name()) {
+                Chunking::check_names([field.name().as_str()])?;
+                self.0.insert(field.name().clone());
+            }
+        }
+        let limit = chunking.max_columns;
+        if self.0.len() > limit { Err(InputFault::ManyColumns { limit }) } else { Ok(()) }
+    }
+}
 
 /// An input file, read part by part.
 pub(crate) struct Source<'a> {
@@ -65,20 +158,24 @@ impl<'a> Source<'a> {
         let path = &input.path;
         let mut file = File::open(path).at(OPEN, path)?;
         let format = format::detect(path, &mut file).at(OPEN, path)?.map_err(|fault| fault.of(&input.shown))?;
-        let size = chunking.rows.saturating_mul(ROW_BYTES);
+        let blocks = |file, quotes| Blocks::new(file, chunking.block_bytes(), chunking.record_bytes(), quotes);
         let reader = match format {
             Format::Parquet => {
                 Reader::Parquet(Box::new(Parquet::open(file, path, chunking).map_err(|fault| fault.of(&input.shown))?))
             }
-            Format::Ndjson => Reader::Ndjson(Blocks::new(after_mark(file).at(OPEN, path)?, size, false)),
+            Format::Ndjson => Reader::Ndjson(blocks(after_mark(file).at(OPEN, path)?, false)),
             Format::Csv => {
-                let mut blocks = Blocks::new(after_mark(file).at(OPEN, path)?, size, true);
+                let mut blocks = blocks(after_mark(file).at(OPEN, path)?, true);
                 let first = next_block(&mut blocks, input)?.ok_or_else(|| InputFault::NoHeader.of(&input.shown))?;
                 let (schema, rows) = csv::read_header(&first).map_err(|fault| fault.of(&input.shown))?;
                 Reader::Csv { schema, first: Some(rows), blocks }
             }
         };
-        Ok(Self { input, reader })
+        let source = Self { input, reader };
+        if let Some(schema) = source.schema() {
+            chunking.check_columns(schema).map_err(|fault| fault.of(&input.shown))?;
+        }
+        Ok(source)
     }
 
     /// The columns, where the file declares them.
@@ -119,21 +216,43 @@ impl Part {
     /// Bytes of memory that decoding takes, about.
     pub(crate) fn memory(&self) -> usize {
         match self {
-            Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len(),
+            Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len() * TEXT_COPIES,
             Self::Group(group) => group.memory(),
             Self::Rows { batch, .. } => batch.get_array_memory_size(),
         }
     }
 
     /// The part's rows.
-    pub(crate) fn decode(self, table: Table) -> Result<Vec<Piece>, InputFault> {
-        match self {
-            Self::Csv(block, schema) => Ok(vec![csv::parse(&block, &schema)?]),
-            Self::Ndjson(block) => Ok(vec![ndjson::parse(&block, table.required(), table.amounts())?]),
-            Self::Group(group) => group.decode(),
-            Self::Rows { batch, row_group, first, .. } => {
-                Ok(vec![Piece { batch, places: Places::Rows { row_group, first }, torn: Vec::new(), broken: None }])
+    pub(crate) fn decode(self, table: Table, chunking: Chunking) -> Result<Pieces, InputFault> {
+        Ok(match self {
+            Self::Csv(block, schema) => Pieces::Csv(csv::Pieces::new(block, schema, chunking)?),
+            Self::Ndjson(block) => {
+                Pieces::Ndjson(ndjson::Pieces::new(block, table.required(), table.amounts(), chunking)?)
             }
+            Self::Group(group) => Pieces::Decoded(group.decode()?.into_iter()),
+            Self::Rows { batch, row_group, first, .. } => {
+                let places = Places::Rows { row_group, first };
+                Pieces::Decoded(vec![Piece { batch, places, torn: Vec::new(), broken: None }].into_iter())
+            }
+        })
+    }
+}
+
+/// The rows of a part, decoded piece by piece, so that what text becomes need not fit in memory as a whole.
+pub(crate) enum Pieces {
+    Csv(csv::Pieces),
+    Ndjson(ndjson::Pieces),
+    Decoded(std::vec::IntoIter<Piece>),
+}
+
+impl Iterator for Pieces {
+    type Item = Result<Piece, InputFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Csv(pieces) => pieces.next().transpose(),
+            Self::Ndjson(pieces) => pieces.next().transpose(),
+            Self::Decoded(pieces) => pieces.next().map(Ok),
         }
     }
 }
@@ -142,9 +261,7 @@ fn next_block(blocks: &mut Blocks<File>, input: &Input) -> Result<Option<Block>,
     match blocks.next() {
         Ok(block) => Ok(block),
         Err(BlockFault::Io(error)) => Err(error).at("read", &input.path),
-        Err(BlockFault::TooLong(line)) => {
-            Err(InputFault::Record { line, what: "the record does not end; is a quote never closed?" }.of(&input.shown))
-        }
+        Err(BlockFault::TooLong { line, longest }) => Err(InputFault::LongRecord { line, longest }.of(&input.shown)),
     }
 }
 

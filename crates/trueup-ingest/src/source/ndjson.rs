@@ -3,13 +3,15 @@
 //! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. So a column may mix types,
 //! and its type need not be known before the last line is read.
 
+use super::Chunking;
 use super::blocks::Block;
-use super::piece::{Piece, Places, text};
+use super::piece::{self, Piece, Places, into_text};
 use crate::error::InputFault;
-use crate::place::{Place, RowFault};
-use arrow_array::builder::StringBuilder;
+use crate::place::{Place, RowFault, shortened};
+use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema};
+use hashbrown::{HashMap, HashSet};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -17,88 +19,166 @@ use std::fmt;
 use std::sync::Arc;
 use trueup_core::Shown;
 
-/// The rows of a block. `known` columns are there even if no object has them; `exact` ones keep a decimal number as it is written,
-/// since a double could not hold all its digits.
-pub(crate) fn parse(block: &Block, known: &[&str], exact: &[&str]) -> Result<Piece, InputFault> {
-    let text = text(block)?;
-    let mut table = Table { exact, columns: Vec::new(), rows: 0 };
-    for name in known {
-        table.column(name, 0);
-    }
-    let (mut lines, mut torn) = (Vec::new(), Vec::new());
-    for (line, record) in (block.line..).zip(text.lines()).filter(|(_, record)| !record.trim_ascii().is_empty()) {
-        match Members::read(record).map_err(Torn::NoObject).and_then(|members| table.push(&members)) {
-            Ok(()) => lines.push(line),
-            Err(fault) => torn.push(fault.at(line, record)),
-        }
-    }
-    let batch = table.finish(lines.len()).map_err(|error| InputFault::Schema(error.to_string()))?;
-    Ok(Piece { batch, places: Places::Lines(lines), torn, broken: None })
+/// The rows of a block, piece by piece.
+pub(crate) struct Pieces {
+    text: String,
+    at: usize,
+    line: u64,
+    /// Columns that are there even if no object has them.
+    known: &'static [&'static str],
+    /// Columns that keep a decimal number as it is written, since a double could not hold all its digits.
+    exact: &'static [&'static str],
+    chunking: Chunking,
 }
 
-/// The columns met so far.
+impl Pieces {
+    pub(crate) fn new(
+        block: Block,
+        known: &'static [&'static str],
+        exact: &'static [&'static str],
+        chunking: Chunking,
+    ) -> Result<Self, InputFault> {
+        let line = block.line;
+        Ok(Self { text: into_text(block)?, at: 0, line, known, exact, chunking })
+    }
+
+    /// The next rows; `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<Piece>, InputFault> {
+        if self.at == self.text.len() {
+            return Ok(None);
+        }
+        let mut table = Table::new(self.known, self.exact, self.chunking.max_columns);
+        let (mut lines, mut torn, mut broken) = (Vec::new(), piece::Torn::default(), None);
+        while lines.len() < self.chunking.rows && table.cells() < self.chunking.cells() && !torn.are_many() {
+            let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
+            let (record, line) = (text.trim_end_matches(['\r', '\n']), self.line);
+            self.at += text.len();
+            self.line += 1;
+            if record.trim_ascii().is_empty() {
+                continue;
+            }
+            match Members::read(record)
+                .map_err(|error| Fault::Row(Torn::NoObject(error)))
+                .and_then(|members| table.push(&members))
+            {
+                Ok(()) => lines.push(line),
+                Err(Fault::Columns(fault)) => {
+                    // Nothing after it is read.
+                    self.at = self.text.len();
+                    broken = Some(fault);
+                }
+                Err(Fault::Row(fault)) => torn.push(fault.at(line, record, self.chunking.max_text_bytes)),
+            }
+        }
+        let batch = table.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
+        Ok(Some(Piece { batch, places: Places::Lines(lines), torn: torn.rows, broken }))
+    }
+}
+
+/// The columns seen so far.
 struct Table<'k> {
     exact: &'k [&'k str],
-    columns: Vec<(String, StringBuilder)>,
+    columns: Vec<Column>,
+    /// The places of the columns by name.
+    places: HashMap<String, usize>,
+    most_columns: usize,
     rows: usize,
+    /// Objects so far, those that are torn included.
+    objects: usize,
 }
 
-impl Table<'_> {
-    /// Where the column of that name stands; objects mostly name their members in the same order, so `hint` is tried first.
-    fn column(&mut self, name: &str, hint: usize) -> usize {
-        if self.columns.get(hint).is_some_and(|(known, _)| known == name) {
-            return hint;
+struct Column {
+    name: String,
+    /// Of the rows up to the last that has a value here.
+    texts: StringBuilder,
+    /// The number of the last object that has a member of this name.
+    object: usize,
+}
+
+impl<'k> Table<'k> {
+    fn new(known: &[&str], exact: &'k [&'k str], most_columns: usize) -> Self {
+        let (columns, places) = (Vec::new(), HashMap::new());
+        let mut table = Self { exact, columns, places, most_columns, rows: 0, objects: 0 };
+        for name in known {
+            table.add(name);
         }
-        if let Some(at) = self.columns.iter().position(|(known, _)| known == name) {
-            return at;
-        }
-        let mut builder = StringBuilder::new();
-        builder.append_nulls(self.rows);
-        self.columns.push((name.to_owned(), builder));
-        self.columns.len() - 1
+        table
     }
 
-    fn push(&mut self, members: &Members<'_>) -> Result<(), Torn> {
+    /// Cells so far, those that no object has included.
+    fn cells(&self) -> usize {
+        self.columns.len() * self.rows
+    }
+
+    /// The place of the column with that name; objects mostly name their members in the same order, so `hint` is tried first.
+    fn find(&self, name: &str, hint: usize) -> Option<usize> {
+        if self.columns.get(hint).is_some_and(|column| column.name == name) {
+            return Some(hint);
+        }
+        self.places.get(name).copied()
+    }
+
+    fn add(&mut self, name: &str) -> usize {
+        let at = self.columns.len();
+        self.places.insert(name.to_owned(), at);
+        self.columns.push(Column { name: name.to_owned(), texts: StringBuilder::new(), object: 0 });
+        at
+    }
+
+    fn push(&mut self, members: &Members<'_>) -> Result<(), Fault> {
+        self.objects += 1;
         // Rendered first: a row that is torn in the middle must leave nothing behind.
-        let mut cells: Vec<(&str, Option<Cow<'_, str>>)> = Vec::with_capacity(members.0.len());
+        let mut cells = Vec::with_capacity(members.0.len());
+        let mut new = HashSet::new();
+        let mut hint = 0;
         for (name, value) in &members.0 {
             if name.is_empty() {
-                return Err(Torn::Nameless);
+                return Err(Fault::Row(Torn::Nameless));
             }
-            if cells.iter().any(|(known, _)| known == name) {
-                return Err(Torn::Repeated(name.to_string()));
+            let place = self.find(name, hint);
+            let repeated = match place {
+                Some(at) => {
+                    hint = at + 1;
+                    std::mem::replace(&mut self.columns[at].object, self.objects) == self.objects
+                }
+                None => !new.insert(name.as_ref()),
+            };
+            if repeated {
+                return Err(Fault::Row(Torn::Repeated(name.to_string())));
             }
-            let cell = render(value.get(), self.exact.contains(&name.as_ref())).map_err(|reason| Torn::Value {
-                column: name.to_string(),
-                value: value.get().to_owned(),
-                reason,
+            let cell = render(value.get(), self.exact.contains(&name.as_ref())).map_err(|reason| {
+                Fault::Row(Torn::Value { column: name.to_string(), value: value.get().to_owned(), reason })
             })?;
-            cells.push((name, cell));
+            cells.push((place, name, cell));
         }
-        let mut hint = 0;
-        for (name, cell) in cells {
-            let at = self.column(name, hint);
-            hint = at + 1;
-            self.columns[at].1.append_option(cell.filter(|cell| !cell.is_empty()));
+        for (place, name, cell) in cells {
+            let at = place.unwrap_or_else(|| self.add(name));
+            let texts = &mut self.columns[at].texts;
+            pad(texts, self.rows);
+            texts.append_option(cell.filter(|cell| !cell.is_empty()));
         }
         self.rows += 1;
-        for (_, builder) in &mut self.columns {
-            if arrow_array::builder::ArrayBuilder::len(builder) < self.rows {
-                builder.append_null();
-            }
+        match self.columns.len() > self.most_columns {
+            true => Err(Fault::Columns(InputFault::ManyColumns { limit: self.most_columns })),
+            false => Ok(()),
         }
-        Ok(())
     }
 
-    fn finish(self, rows: usize) -> Result<RecordBatch, arrow_schema::ArrowError> {
-        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = self
-            .columns
-            .into_iter()
-            .map(|(name, mut builder)| (Field::new(name, DataType::Utf8, true), Arc::new(builder.finish()) as ArrayRef))
-            .unzip();
+    fn finish(self) -> Result<RecordBatch, arrow_schema::ArrowError> {
+        let rows = self.rows;
+        let finish = |Column { name, mut texts, .. }: Column| {
+            pad(&mut texts, rows);
+            (Field::new(name, DataType::Utf8, true), Arc::new(texts.finish()) as ArrayRef)
+        };
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = self.columns.into_iter().map(finish).unzip();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
     }
+}
+
+/// Fills a column with nulls up to that row.
+fn pad(texts: &mut StringBuilder, rows: usize) {
+    texts.append_nulls(rows.saturating_sub(texts.len()));
 }
 
 /// The text of a JSON value; `None` for null.
@@ -128,6 +208,13 @@ fn number(value: &str, exact: bool) -> Cow<'_, str> {
     }
 }
 
+/// Why a line cannot be taken.
+enum Fault {
+    Row(Torn),
+    /// The file as a whole is at fault.
+    Columns(InputFault),
+}
+
 /// Why a line is no row.
 enum Torn {
     NoObject(serde_json::Error),
@@ -137,23 +224,21 @@ enum Torn {
 }
 
 impl Torn {
-    fn at(self, line: u64, record: &str) -> RowFault {
+    fn at(self, line: u64, record: &str, longest: usize) -> RowFault {
+        let short = |text: &str| shortened(text, longest).to_owned();
         let (column, value, reason) = match self {
             Self::NoObject(error) => {
-                let reason = format!("expected a JSON object, but: {}", Shown(&error.to_string()));
-                (None, record.to_owned(), reason)
+                (None, short(record), format!("expected a JSON object, but: {}", Shown(&error.to_string())))
             }
-            Self::Nameless => (None, record.to_owned(), "a member has no name".to_owned()),
-            Self::Repeated(name) => {
-                (None, record.to_owned(), format!("the member `{}` stands there twice", Shown(&name)))
-            }
+            Self::Nameless => (None, short(record), "a member has no name".to_owned()),
+            Self::Repeated(name) => (None, short(record), format!("the member `{}` stands there twice", Shown(&name))),
             Self::Value { column, value, reason } => {
                 let reason = format!("{reason}: `{}`", Shown(&value));
-                (Some(column), value, reason)
+                (Some(column), short(&value), reason)
             }
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
-        let cells = members.iter().map(|(name, value)| (name.to_string(), Some(value.get().to_owned()))).collect();
+        let cells = members.iter().map(|(name, value)| (name.to_string(), Some(short(value.get())))).collect();
         RowFault { place: Place::Line(line), column, value: Some(value), reason, cells }
     }
 }

@@ -4,7 +4,8 @@ use super::*;
 use arrow_array::cast::AsArray;
 
 fn read(text: &str) -> Piece {
-    parse(&Block { bytes: text.as_bytes().to_vec(), line: 1 }, &["account"], &["total"]).unwrap()
+    let block = Block { bytes: text.as_bytes().to_vec(), line: 1 };
+    Pieces::new(block, &["account"], &["total"], Chunking::ANY).unwrap().next().unwrap().unwrap()
 }
 
 fn column(piece: &Piece, name: &str) -> Vec<Option<String>> {

@@ -4,6 +4,7 @@ use super::blocks::{Block, count_lines};
 use crate::error::InputFault;
 use crate::place::{Place, RowFault};
 use arrow_array::RecordBatch;
+use std::str::Utf8Error;
 
 /// A part of an input, decoded but not yet checked against the rules of its table.
 pub(crate) struct Piece {
@@ -34,10 +35,38 @@ impl Places {
     }
 }
 
+/// Records that could not become rows.
+#[derive(Default)]
+pub(super) struct Torn {
+    pub(super) rows: Vec<RowFault>,
+    bytes: usize,
+}
+
+/// Bytes of torn records after which a piece ends: each is held with all its cells, which takes far more than the record itself.
+const TORN_BYTES: usize = 1 << 20;
+
+impl Torn {
+    pub(super) fn push(&mut self, row: RowFault) {
+        self.bytes += row.bytes();
+        self.rows.push(row);
+    }
+
+    /// Whether the piece ends with what it has.
+    pub(super) fn are_many(&self) -> bool {
+        self.bytes >= TORN_BYTES
+    }
+}
+
 /// The text of a block.
 pub(crate) fn text(block: &Block) -> Result<&str, InputFault> {
-    str::from_utf8(&block.bytes).map_err(|error| InputFault::Record {
-        line: block.line + count_lines(&block.bytes[..error.valid_up_to()]),
-        what: "the text is not UTF-8",
-    })
+    str::from_utf8(&block.bytes).map_err(|error| no_text(block.line, &block.bytes, &error))
+}
+
+pub(super) fn into_text(block: Block) -> Result<String, InputFault> {
+    let line = block.line;
+    String::from_utf8(block.bytes).map_err(|error| no_text(line, error.as_bytes(), &error.utf8_error()))
+}
+
+fn no_text(line: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
+    InputFault::Record { line: line + count_lines(&bytes[..error.valid_up_to()]), what: "the text is not UTF-8" }
 }

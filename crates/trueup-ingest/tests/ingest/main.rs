@@ -7,6 +7,7 @@ mod dataset;
 mod faults;
 mod insights;
 mod layout;
+mod limits;
 mod order;
 mod outputs;
 mod rejects;

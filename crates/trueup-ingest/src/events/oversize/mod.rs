@@ -1,9 +1,11 @@
 //! Accounts that do not fit in memory: split by customer, sorted part by part, and merged.
 
+mod histories;
 mod merge;
 mod replaced;
 mod split;
 
+use super::budget::Budget;
 use super::coded::Coded;
 use super::concat::Concat;
 use super::gather::MAX_TEXT;
@@ -45,17 +47,33 @@ const RUN_ROWS: usize = 8_192;
 pub(super) fn write(
     spill: &Spill,
     part: &Part,
-    memory: usize,
+    budget: Budget,
     known: &Known,
     writer: &mut EventWriter<'_>,
 ) -> Result<u64, IngestError> {
     let scratch = &spill.scratch.below("oversize")?;
-    let split = Split::new(spill, part, known, scratch)?;
+    let split = Split::new(spill, part, known, budget, scratch)?;
     let replaced = Replaced::find(&split.ids, scratch)?;
-    let sorter = Sorter { scratch, replaced: &replaced, known, memory, partitions: split.customers.len() };
+    let memory = budget.memory;
+    let runs = split.customers.iter().map(|rows| rows.bytes.div_ceil(run_bytes(memory)).max(1)).sum();
+    let sorter = Sorter { scratch, replaced: &replaced, known, memory, runs };
     let runs = sorter.sort(&split.customers)?;
-    merge::merge(&runs, known, writer)?;
+    merge::merge(&runs, known, budget, writer)?;
     Ok(replaced.count)
+}
+
+/// Sorted customers on disk, in batches that hold each whole.
+struct SortedRun {
+    rows: Rows,
+    /// The batches that are only the first row of a customer, whose rows are the whole batch after it: it is so large that whoever merges
+    /// runs should not hold it before its turn has come.
+    heads: Vec<usize>,
+}
+
+impl SortedRun {
+    fn write(&mut self, all: &RecordBatch, order: &[u32]) -> Result<(), IngestError> {
+        self.rows.write(&take_record_batch(all, &UInt32Array::from(order.to_vec())).doing("spill rows")?)
+    }
 }
 
 struct Sorter<'a> {
@@ -63,18 +81,19 @@ struct Sorter<'a> {
     replaced: &'a Replaced<'a>,
     known: &'a Known,
     memory: usize,
-    partitions: usize,
+    /// How many runs there will be, about.
+    runs: usize,
 }
 
 impl Sorter<'_> {
     /// A sorted run for each partition, or several if it does not fit in memory.
-    fn sort(&self, partitions: &[Rows]) -> Result<Vec<Rows>, IngestError> {
+    fn sort(&self, partitions: &[Rows]) -> Result<Vec<SortedRun>, IngestError> {
         let largest = partitions.iter().map(|rows| rows.bytes).max().unwrap_or(0);
         let at_once = (self.memory / (largest * COPIES).max(1)).clamp(1, rayon::current_num_threads());
         let mut runs = Vec::new();
         for (first, partitions) in (0..).step_by(at_once).zip(partitions.chunks(at_once)) {
             let numbered: Vec<(u32, &Rows)> = (first..).zip(partitions).collect();
-            let sorted: Vec<Vec<Rows>> = numbered
+            let sorted: Vec<Vec<SortedRun>> = numbered
                 .into_par_iter()
                 .map(|(number, rows)| {
                     let replaced = self.replaced.of(number)?;
@@ -92,9 +111,8 @@ impl Sorter<'_> {
         replaced: &HashSet<u64>,
         name: &str,
         round: u64,
-    ) -> Result<Vec<Rows>, IngestError> {
-        let limit = (self.memory / COPIES).clamp(1, MAX_TEXT);
-        let parts = rows.bytes.div_ceil(limit).min(rows.rows / FEW_ROWS).min(MOST_PARTS);
+    ) -> Result<Vec<SortedRun>, IngestError> {
+        let parts = rows.bytes.div_ceil(run_bytes(self.memory)).min(rows.rows / FEW_ROWS).min(MOST_PARTS);
         if parts > 1 && round < ROUNDS {
             let names: Vec<String> = (0..parts).map(|at| format!("{name}-{at:03}")).collect();
             let mut split: Vec<Rows> =
@@ -120,38 +138,45 @@ impl Sorter<'_> {
         if batches.iter().all(|batch| batch.len() == 0) {
             return Ok(Vec::new());
         }
-        let all = Concat::new(&batches, self.known).all();
+        let all = Concat::new(&batches).all();
         drop(batches);
         let sorted = all.and_then(|all| sort_latest(all, self.known)).doing("sort events")?;
-        let run = Rows::new(self.scratch, &format!("run-{name}"));
-        Ok(vec![self.write_run(&sorted, self.run_rows(rows), run)?])
+        let run = SortedRun { rows: Rows::new(self.scratch, &format!("run-{name}")), heads: Vec::new() };
+        Ok(vec![self.write_run(&sorted, run)?])
     }
 
-    /// Rows of a batch of a run: while runs are merged, one batch of each is in memory.
-    fn run_rows(&self, rows: &Rows) -> usize {
-        let row_bytes = (rows.bytes / rows.rows.max(1)).max(1);
-        (self.memory / (COPIES * self.partitions * row_bytes)).clamp(FEW_ROWS, RUN_ROWS)
+    /// Bytes of a batch of a run: while runs are merged, one batch of each is in memory.
+    fn batch_bytes(&self) -> usize {
+        self.memory / (COPIES * self.runs)
     }
 
     /// Writes sorted customers in batches that hold each whole.
-    fn write_run(&self, sorted: &SortedRows, rows: usize, mut run: Rows) -> Result<Rows, IngestError> {
+    fn write_run(&self, sorted: &SortedRows, mut run: SortedRun) -> Result<SortedRun, IngestError> {
         let all = sorted.rows.to_batch().doing("spill rows")?;
-        let mut write = |start: usize, end: usize| {
-            let rows = UInt32Array::from(sorted.order[start..end].to_vec());
-            run.write(&take_record_batch(&all, &rows).doing("spill rows")?)
-        };
-        let mut start = 0;
+        let (mut start, mut bytes) = (0, 0);
         for pair in sorted.customers.windows(2) {
             let (begin, end) = (pair[0] as usize, pair[1] as usize);
-            if begin > start && end - start > rows {
-                write(start, begin)?;
-                start = begin;
+            let more = sorted.rows.bytes_of(&sorted.order[begin..end]);
+            let full = end - start > RUN_ROWS || bytes + more > self.batch_bytes();
+            if begin > start && full {
+                run.write(&all, &sorted.order[start..begin])?;
+                (start, bytes) = (begin, 0);
             }
+            if more > self.batch_bytes() {
+                run.heads.push(run.rows.batches);
+                run.write(&all, &sorted.order[begin..=begin])?;
+            }
+            bytes += more;
         }
-        write(start, sorted.order.len())?;
-        run.end()?;
+        run.write(&all, &sorted.order[start..])?;
+        run.rows.end()?;
         Ok(run)
     }
+}
+
+/// Bytes of rows that are sorted at once.
+fn run_bytes(memory: usize) -> usize {
+    (memory / COPIES).clamp(1, MAX_TEXT)
 }
 
 /// The rows that none has replaced.

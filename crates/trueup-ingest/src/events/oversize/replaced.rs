@@ -13,6 +13,7 @@ use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 use std::io::{Read, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use trueup_core::model::EVENT_ID;
 
 /// The places of replaced rows, on disk, by the partition that holds the row.
@@ -24,14 +25,19 @@ pub(super) struct Replaced<'a> {
 impl<'a> Replaced<'a> {
     /// Finds, among rows with the same account and event id, all but the one that came last.
     pub(super) fn find(ids: &[Rows], scratch: &'a Scratch) -> Result<Self, IngestError> {
-        let mut replaced = Self { scratch, count: 0 };
-        for ids in ids.chunks(rayon::current_num_threads()) {
-            let losers: Vec<Vec<(u32, u64)>> = ids.par_iter().map(losers).collect::<Result<_, _>>()?;
-            for losers in losers {
-                replaced.add(losers)?;
+        let replaced = Mutex::new(Self { scratch, count: 0 });
+        let add = |losers| replaced.lock().unwrap_or_else(PoisonError::into_inner).add(losers);
+        ids.par_iter().with_max_len(1).try_for_each(|ids| {
+            let mut latest = Latest::default();
+            for batch in ids.read() {
+                latest.note(&batch?).doing("find replaced events")?;
+                if latest.losers.len() >= MANY {
+                    add(std::mem::take(&mut latest.losers))?;
+                }
             }
-        }
-        Ok(replaced)
+            add(latest.losers)
+        })?;
+        Ok(replaced.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn add(&mut self, mut losers: Vec<(u32, u64)>) -> Result<(), IngestError> {
@@ -64,16 +70,20 @@ impl<'a> Replaced<'a> {
     }
 }
 
-/// The rows, as partition and place, that others with the same id have replaced.
-fn losers(ids: &Rows) -> Result<Vec<(u32, u64)>, IngestError> {
-    let batches: Vec<RecordBatch> = ids.read().collect::<Result<_, _>>()?;
-    collect_losers(&batches).doing("find replaced events")
+/// Replaced rows that are held before they are written.
+const MANY: usize = 1 << 16;
+
+/// The rows with an event id of their account each.
+#[derive(Default)]
+struct Latest {
+    /// By account and id the place and the partition of the row that came last.
+    rows: HashMap<u32, HashMap<String, (u64, u32)>>,
+    /// The rows, as partition and place, that others with the same id have replaced.
+    losers: Vec<(u32, u64)>,
 }
 
-fn collect_losers(batches: &[RecordBatch]) -> Result<Vec<(u32, u64)>, ArrowError> {
-    let mut latest: HashMap<(u32, &str), (u64, u32)> = HashMap::new();
-    let mut losers = Vec::new();
-    for batch in batches {
+impl Latest {
+    fn note(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         let column = |name| batch.column_by_name(name);
         let (Some(partitions), Some(places)) = (
             column(PARTITION).and_then(|column| column.as_primitive_opt::<UInt32Type>()),
@@ -84,15 +94,14 @@ fn collect_losers(batches: &[RecordBatch]) -> Result<Vec<(u32, u64)>, ArrowError
         let keys = accounts(batch)?.values().iter().zip(text(batch, EVENT_ID)?);
         for ((account, id), (partition, place)) in keys.zip(partitions.values().iter().zip(places.values())) {
             let row = (*place, *partition);
-            let key = (*account, id.unwrap_or_default());
-            let known = latest.entry(key).or_insert(row);
-            // Rows that the dataset held before may be met after those that replace them.
+            let known = self.rows.entry(*account).or_default().entry_ref(id.unwrap_or_default()).or_insert(row);
+            // Rows that the dataset held before may come after those that replace them.
             let loser = std::cmp::min(*known, row);
             if *known != row {
                 *known = std::cmp::max(*known, row);
-                losers.push((loser.1, loser.0));
+                self.losers.push((loser.1, loser.0));
             }
         }
+        Ok(())
     }
-    Ok(losers)
 }

@@ -1,10 +1,12 @@
 //! Spilled rows in partitions that fit in memory one by one.
 
-use super::super::coded::wrong;
+use super::super::budget::Budget;
+use super::super::coded::{Coded, wrong};
 use super::super::parts::Part;
 use super::super::sequence::{Rows, SEQUENCE, with_sequence};
 use super::super::sorted::Known;
 use super::super::spill::Spill;
+use super::histories::Histories;
 use crate::IngestError;
 use crate::draft::Scratch;
 use crate::error::Doing;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
 /// Partitions. One that is still too large is split again.
-const PARTITIONS: usize = 64;
+pub(super) const PARTITIONS: usize = 64;
 
 /// The column of an id that says in which partition its row is.
 pub(super) const PARTITION: &str = "trueup.partition";
@@ -30,19 +32,27 @@ pub(super) struct Split {
     pub(super) customers: Vec<Rows>,
     /// By account and event id: which row of which partition has it.
     pub(super) ids: Vec<Rows>,
+    histories: Histories,
 }
 
 impl Split {
-    pub(super) fn new(spill: &Spill, part: &Part, known: &Known, scratch: &Scratch) -> Result<Self, IngestError> {
+    pub(super) fn new(
+        spill: &Spill,
+        part: &Part,
+        known: &Known,
+        budget: Budget,
+        scratch: &Scratch,
+    ) -> Result<Self, IngestError> {
         let rows =
             |name: &str| (0..PARTITIONS).map(|at| Rows::new(scratch, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
-        let mut split = Self { customers: rows("customers"), ids: rows("ids") };
+        let mut split = Self { customers: rows("customers"), ids: rows("ids"), histories: Histories::new() };
         let mut next = 0;
         spill.read(part, known, &mut |batch| {
             next = split.add(&batch, next)?;
             Ok(())
         })?;
         split.customers.iter_mut().chain(&mut split.ids).try_for_each(Rows::end)?;
+        split.histories.check(&split.customers, known, budget)?;
         Ok(split)
     }
 
@@ -50,7 +60,9 @@ impl Split {
         let next = first + batch.num_rows() as u64;
         let sequence: ArrayRef = Arc::new(UInt64Array::from_iter_values(first..next));
         let batch = with_sequence(batch, sequence).doing("spill rows")?;
-        let homes = by_customer(&batch, 0, PARTITIONS).doing("spill rows")?;
+        let hashes = customer_hashes(&batch, 0).doing("spill rows")?;
+        self.histories.add(&hashes, &Coded::of_batch(&batch).doing("spill rows")?);
+        let homes = homes(&hashes, PARTITIONS);
         distribute(&batch, &homes, &mut self.customers)?;
         let (ids, homes) = ids(&batch, &homes).doing("spill rows")?;
         distribute(&ids, &homes, &mut self.ids)?;
@@ -60,17 +72,27 @@ impl Split {
 
 /// For each row, the partition out of `count` that its customer belongs to; another `round` splits in another way.
 pub(super) fn by_customer(batch: &RecordBatch, round: u64, count: usize) -> Result<Vec<u32>, ArrowError> {
-    by_pair(accounts(batch)?, text(batch, OPPORTUNITY_ID)?, round, count)
+    Ok(homes(&customer_hashes(batch, round)?, count))
 }
 
-fn by_pair(accounts: &UInt32Array, texts: &StringArray, round: u64, count: usize) -> Result<Vec<u32>, ArrowError> {
-    let count = u64::try_from(count).unwrap_or(1).max(1);
-    let home = |pair: (&u32, Option<&str>)| {
+/// For each row a hash of its customer.
+pub(super) fn customer_hashes(batch: &RecordBatch, round: u64) -> Result<Vec<u64>, ArrowError> {
+    Ok(hashes(accounts(batch)?, text(batch, OPPORTUNITY_ID)?, round))
+}
+
+fn hashes(accounts: &UInt32Array, texts: &StringArray, round: u64) -> Vec<u64> {
+    let hash = |pair: (&u32, Option<&str>)| {
         let mut hasher = DefaultHasher::new();
         (round, pair).hash(&mut hasher);
-        u32::try_from(hasher.finish() % count).unwrap_or(0)
+        hasher.finish()
     };
-    Ok(accounts.values().iter().zip(texts).map(home).collect())
+    accounts.values().iter().zip(texts).map(hash).collect()
+}
+
+/// For each hash the partition out of `count` that it belongs to.
+fn homes(hashes: &[u64], count: usize) -> Vec<u32> {
+    let count = u64::try_from(count).unwrap_or(1).max(1);
+    hashes.iter().map(|hash| u32::try_from(hash % count).unwrap_or(0)).collect()
 }
 
 /// Writes each row to the partition that is its home.
@@ -96,7 +118,7 @@ fn ids(batch: &RecordBatch, homes: &[u32]) -> Result<(RecordBatch, Vec<u32>), Ar
         (SEQUENCE, batch.column(batch.num_columns() - 1).clone()),
     ])?;
     let ids = take_record_batch(&ids, &with_id)?;
-    let homes = by_pair(self::accounts(&ids)?, text(&ids, EVENT_ID)?, 0, PARTITIONS)?;
+    let homes = self::homes(&hashes(self::accounts(&ids)?, text(&ids, EVENT_ID)?, 0), PARTITIONS);
     Ok((ids, homes))
 }
 
