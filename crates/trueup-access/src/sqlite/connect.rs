@@ -1,6 +1,7 @@
 //! Connections to the file.
 
 use super::fault::Fault;
+use super::identity::Identity;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
@@ -23,11 +24,17 @@ pub(super) enum Purpose {
     Count,
 }
 
-/// A connection to a file that exists. It does not wait for others, and leaves the write-ahead log alone when it is closed.
-pub(super) fn connect(path: &Path, purpose: Purpose) -> Result<Connection, Fault> {
+/// A connection to `file`, which `path` names. It does not wait for others, and leaves the write-ahead log alone when it is closed.
+///
+/// [`Companions`](super::companions::Companions) must be locked until the first transaction has ended: it opens the log by its name.
+pub(super) fn connect(path: &Path, file: Identity, purpose: Purpose) -> Result<Connection, Fault> {
     // No `URI` flag: a path is a path, whatever it begins with.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    // The file is open by now, the log is not: if the name has got another file, nothing of the two has been mixed.
+    if Identity::of(path)? != file {
+        return Err(Fault::Replaced);
+    }
     connection.busy_timeout(Duration::ZERO)?;
     // Whoever closes last writes the log into the file: that the two belong together must be known before.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

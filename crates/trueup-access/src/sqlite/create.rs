@@ -3,6 +3,7 @@
 use super::companions::{Companions, absent_is_fine, named, private};
 use super::connect::{self, Purpose};
 use super::fault::Fault;
+use super::identity::Identity;
 use super::migrate;
 use crate::error::{Error, StorageError};
 use std::fs::{self, File};
@@ -32,7 +33,7 @@ pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
 }
 
 fn make(draft: &Path) -> Result<(), Fault> {
-    let mut connection = connect::connect(draft, Purpose::Change)?;
+    let mut connection = connect::connect(draft, Identity::of(draft)?, Purpose::Change)?;
     connect::write_ahead(&connection)?;
     migrate::create(&mut connection, draft)?;
     // The log goes into the file, and is removed.

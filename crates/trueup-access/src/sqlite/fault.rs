@@ -9,6 +9,8 @@ pub(super) enum Fault {
     Sqlite(rusqlite::Error),
     /// Others had the turn for as long as this one may wait.
     Waited,
+    /// The path names another file by now.
+    Replaced,
     /// What SQLite finds wrong in the file.
     Findings(Vec<String>),
     Error(Error),
@@ -25,7 +27,7 @@ impl Fault {
             }
             Self::Sqlite(source) => StorageError::new(&path, source).into(),
             Self::Findings(findings) => Error::Damaged { path, finding: findings.join("; ") },
-            Self::Waited => Error::Locked { path },
+            Self::Waited | Self::Replaced => Error::Locked { path },
             Self::Error(error) => error,
         }
     }
@@ -37,7 +39,7 @@ impl Fault {
                 matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
             }
             Self::Waited => true,
-            Self::Findings(_) | Self::Error(_) => false,
+            Self::Replaced | Self::Findings(_) | Self::Error(_) => false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One file that is open: its connections, for as long as it is the one that its path names.
 
-use super::check::{Depth, findings};
+use super::check::{Depth, check_length, findings};
 use super::companions::Companions;
 use super::connect::{Purpose, allow_checkpoint_on_close, connect, patiently, write_ahead};
 use super::fault::Fault;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Idle connections that are kept for reading; more are opened and closed as threads need them.
-const IDLE_READERS: usize = 16;
+const IDLE_READERS: usize = 64;
 /// How often a file may be replaced while it is being opened.
 const ATTEMPTS: usize = 5;
 
@@ -26,6 +26,8 @@ pub(super) struct OpenFile {
     identity: Identity,
     // Dropped before the writers, so that one of these closes last.
     readers: Mutex<Vec<Connection>>,
+    /// Held while one more is opened: threads of one process need not poll for what they give each other.
+    connecting: Mutex<()>,
     turn: Turn,
     writers: Mutex<Writers>,
 }
@@ -43,17 +45,27 @@ impl OpenFile {
         Identity::of(path)?;
         let failed = |error| StorageError::new(path, error);
         let path = path.canonicalize().map_err(failed)?;
-        if path.metadata().map_err(failed)?.len() == 0 {
+        let bytes = path.metadata().map_err(failed)?.len();
+        if bytes == 0 {
             return Err(Error::EmptyFile { path });
         }
         let (identity, writers) = Self::connect(&path, deadline)?;
-        let found = patiently(deadline, || findings(&writers.change, Depth::Quick));
-        match found {
-            Ok(findings) if findings.is_empty() => {}
-            Ok(findings) => return Err(Fault::Findings(findings).at(&path)),
-            Err(fault) => return Err(fault.at(&path)),
-        }
-        Ok(Self { path, identity, readers: Mutex::default(), turn: Turn::default(), writers: Mutex::new(writers) })
+        let checked = patiently(deadline, || {
+            check_length(&writers.change, bytes)?;
+            match findings(&writers.change, Depth::to_open(bytes))? {
+                none if none.is_empty() => Ok(()),
+                findings => Err(Fault::Findings(findings)),
+            }
+        });
+        checked.map_err(|fault| fault.at(&path))?;
+        Ok(Self {
+            path,
+            identity,
+            readers: Mutex::default(),
+            connecting: Mutex::default(),
+            turn: Turn::default(),
+            writers: Mutex::new(writers),
+        })
     }
 
     /// The connections that write, and the file to which they belong.
@@ -62,15 +74,13 @@ impl OpenFile {
         for _ in 0..ATTEMPTS {
             let identity = Identity::of(path)?;
             companions.separate(&identity)?;
-            let writers = patiently(deadline, || Writers::open(path)).map_err(|fault| fault.at(path))?;
-            // SQLite has opened what the path names: which file that was is known if it is the same before and after.
-            if Identity::of(path)? == identity {
-                companions.record(&identity)?;
-                for connection in [&writers.change, &writers.count] {
-                    allow_checkpoint_on_close(connection).map_err(|fault| fault.at(path))?;
-                }
-                return Ok((identity, writers));
+            let opened = patiently(deadline, || Writers::open(path, identity));
+            if Identity::of(path)? != identity {
+                continue;
             }
+            companions.record(&identity)?;
+            let writers = opened.and_then(Writers::allow_checkpoint_on_close).map_err(|fault| fault.at(path))?;
+            return Ok((identity, writers));
         }
         Err(Error::Locked { path: path.to_owned() })
     }
@@ -90,7 +100,7 @@ impl OpenFile {
             let idle = self.idle_readers().pop();
             let connection = match idle {
                 Some(connection) => connection,
-                None => connect(&self.path, Purpose::Read)?,
+                None => self.connect_to_read(deadline)?,
             };
             let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?;
             let result = read(&transaction)?;
@@ -122,8 +132,17 @@ impl OpenFile {
     }
 
     /// What is wrong with the file; nothing if it is whole.
-    pub(super) fn findings(&self) -> Result<Vec<String>, Fault> {
-        findings(&connect(&self.path, Purpose::Read)?, Depth::Full)
+    pub(super) fn findings(&self, deadline: Instant) -> Result<Vec<String>, Fault> {
+        findings(&self.connect_to_read(deadline)?, Depth::Full)
+    }
+
+    fn connect_to_read(&self, deadline: Instant) -> Result<Connection, Fault> {
+        let _connecting = self.connecting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _companions = Companions::lock(&self.path, deadline)?;
+        let mut connection = connect(&self.path, self.identity, Purpose::Read)?;
+        // Opens the log.
+        migrate::check(&mut connection, &self.path)?;
+        Ok(connection)
     }
 
     // A panic in between leaves connections whose transaction was rolled back; they can be used on.
@@ -138,15 +157,23 @@ impl OpenFile {
 }
 
 impl Writers {
-    fn open(path: &Path) -> Result<Self, Fault> {
-        let mut change = connect(path, Purpose::Change)?;
+    fn open(path: &Path, file: Identity) -> Result<Self, Fault> {
+        let mut change = connect(path, file, Purpose::Change)?;
         // Before anything is written: the file may be somebody else's.
         migrate::check(&mut change, path)?;
         write_ahead(&change)?;
         migrate::update(&mut change, path)?;
-        let count = connect(path, Purpose::Count)?;
-        // Opens the log.
+        let mut count = connect(path, file, Purpose::Count)?;
+        // Opens the log for both.
         migrate::check(&mut change, path)?;
+        migrate::check(&mut count, path)?;
         Ok(Self { change, count })
+    }
+
+    fn allow_checkpoint_on_close(self) -> Result<Self, Fault> {
+        for connection in [&self.change, &self.count] {
+            allow_checkpoint_on_close(connection)?;
+        }
+        Ok(self)
     }
 }

@@ -82,8 +82,8 @@ impl SqliteDirectory {
         Self::open_existing(path, settings)
     }
 
-    /// Opens the file at `path`; as [`SqliteDirectory::open`], but a file that is not there is an error. The file is checked: each page,
-    /// and each reference from one row to another.
+    /// Opens the file at `path`; as [`SqliteDirectory::open`], but a file that is not there is an error. Every page of it is
+    /// read and checked; [`SqliteDirectory::verify`] looks closer at a large one.
     ///
     /// # Errors
     /// [`Error::Storage`], [`Error::Locked`], [`Error::Damaged`], [`Error::EmptyFile`], [`Error::NotAFile`], [`Error::NotADirectory`],
@@ -115,7 +115,7 @@ impl SqliteDirectory {
     /// ```
     pub fn verify(&self) -> Result<Vec<String>, Error> {
         self.on_current(Instant::now() + self.settings.change_wait, |file, deadline| {
-            connect::patiently(deadline, || file.findings())
+            connect::patiently(deadline, || file.findings(deadline))
         })
     }
 
