@@ -7,8 +7,6 @@ use std::path::Path;
 /// Either SQLite failed, or what was asked is at fault.
 pub(super) enum Fault {
     Sqlite(rusqlite::Error),
-    /// Others had the turn for as long as this one may wait.
-    Waited,
     /// The path names another file by now.
     Replaced,
     /// What SQLite finds wrong in the file.
@@ -27,18 +25,17 @@ impl Fault {
             }
             Self::Sqlite(source) => StorageError::new(&path, source).into(),
             Self::Findings(findings) => Error::Damaged { path, finding: findings.join("; ") },
-            Self::Waited | Self::Replaced => Error::Locked { path },
+            Self::Replaced => Error::Locked { path },
             Self::Error(error) => error,
         }
     }
 
-    /// Whether another process, or another thread, holds what is needed.
+    /// Whether another process holds what is needed.
     pub(super) fn is_busy(&self) -> bool {
         match self {
             Self::Sqlite(error) => {
                 matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
             }
-            Self::Waited => true,
             Self::Replaced | Self::Findings(_) | Self::Error(_) => false,
         }
     }

@@ -6,7 +6,6 @@ use super::connect::{Purpose, allow_checkpoint_on_close, connect, patiently, wri
 use super::fault::Fault;
 use super::identity::Identity;
 use super::migrate;
-use super::turn::Turn;
 use crate::error::{Error, StorageError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -28,11 +27,10 @@ pub(super) struct OpenFile {
     readers: Mutex<Vec<Connection>>,
     /// Held while one more is opened: threads of one process need not poll for what they give each other.
     connecting: Mutex<()>,
-    turn: Turn,
     writers: Mutex<Writers>,
 }
 
-/// One turn for both: SQLite lets one write at a time, and waiting here costs less than its retries.
+/// One lock for both: SQLite lets one write at a time, and waiting here costs less than its retries.
 struct Writers {
     change: Connection,
     count: Connection,
@@ -63,7 +61,6 @@ impl OpenFile {
             identity,
             readers: Mutex::default(),
             connecting: Mutex::default(),
-            turn: Turn::default(),
             writers: Mutex::new(writers),
         })
     }
@@ -120,7 +117,7 @@ impl OpenFile {
         deadline: Instant,
         change: impl Fn(&Transaction<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let _turn = self.turn.take(deadline).ok_or(Fault::Waited)?;
+        // Whoever waits for the lock has waited: the deadline is that of the call, so that one more attempt is all that follows.
         let writers = self.writers();
         let connection = if purpose == Purpose::Count { &writers.count } else { &writers.change };
         patiently(deadline, || {

@@ -12,7 +12,6 @@ mod migrate;
 mod organizations;
 mod requests;
 mod rows;
-mod turn;
 mod users;
 
 use crate::error::{Error, StorageError};
