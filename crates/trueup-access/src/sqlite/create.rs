@@ -34,9 +34,9 @@ pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
 
 fn make(draft: &Path) -> Result<(), Fault> {
     let mut connection = connect::connect(draft, Identity::of(draft)?, Purpose::Change)?;
-    connect::write_ahead(&connection)?;
+    // Without a log until the tables are there: writing it into the file when the connection closes could fail without a word.
     migrate::create(&mut connection, draft)?;
-    // The log goes into the file, and is removed.
+    connect::write_ahead(&connection)?;
     connect::allow_checkpoint_on_close(&connection)?;
     connection.close().map_err(|(_, error)| error.into())
 }
