@@ -1,6 +1,7 @@
 //! What can be configured.
 
 use crate::error::Error;
+use std::time::Duration;
 
 /// How a directory makes keys and counts requests. Not stored: every process hands in its own.
 ///
@@ -14,12 +15,20 @@ use crate::error::Error;
 pub struct Settings {
     pub(crate) key_prefix: String,
     pub(crate) hourly_limit: u32,
+    pub(crate) wait: Duration,
+    pub(crate) change_wait: Duration,
 }
 
 impl Default for Settings {
-    /// Keys begin with `tu_`; a user has 1,000 requests per clock hour.
+    /// Keys begin with `tu_`; a user has 1,000 requests per clock hour. A request waits a quarter of a second for a file that another
+    /// process holds, a change a second.
     fn default() -> Self {
-        Self { key_prefix: "tu".to_owned(), hourly_limit: 1_000 }
+        Self {
+            key_prefix: "tu".to_owned(),
+            hourly_limit: 1_000,
+            wait: Duration::from_millis(250),
+            change_wait: Duration::from_secs(1),
+        }
     }
 }
 
@@ -52,6 +61,28 @@ impl Settings {
     #[must_use]
     pub const fn hourly_limit(mut self, requests: u32) -> Self {
         self.hourly_limit = requests;
+        self
+    }
+
+    /// How long one request waits at most for a file that another process holds, in total and whoever else waits.
+    ///
+    /// ```
+    /// let settings = trueup_access::Settings::default().wait(std::time::Duration::from_millis(100));
+    /// ```
+    #[must_use]
+    pub const fn wait(mut self, longest: Duration) -> Self {
+        self.wait = longest;
+        self
+    }
+
+    /// How long opening the file and each change of it waits at most for another process.
+    ///
+    /// ```
+    /// let settings = trueup_access::Settings::default().change_wait(std::time::Duration::from_secs(5));
+    /// ```
+    #[must_use]
+    pub const fn change_wait(mut self, longest: Duration) -> Self {
+        self.change_wait = longest;
         self
     }
 }

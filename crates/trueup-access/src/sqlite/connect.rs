@@ -1,18 +1,20 @@
 //! Connections to the file.
 
 use super::fault::Fault;
-use super::migrate;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use super::identity::Identity;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a statement waits for another process to finish its change.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two attempts to get what another process holds. SQLite's own waiting backs off to a tenth of a second, by which a process
+/// that writes all the time keeps others out.
+const PAUSE: Duration = Duration::from_millis(1);
 /// More than there are statements, so that each is prepared once per connection.
 const PREPARED_STATEMENTS: usize = 64;
 
 /// What a connection is for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Reads alone.
     Read,
@@ -22,55 +24,50 @@ pub(super) enum Purpose {
     Count,
 }
 
-/// A connection to a file that exists and is a directory.
-pub(super) fn connect(path: &Path, purpose: Purpose) -> Result<Connection, Fault> {
-    let connection = open(path)?;
+/// A connection to `file`, which `path` names. It does not wait for others, and leaves the write-ahead log alone when it is closed.
+///
+/// [`Companions`](super::companions::Companions) must be locked until the first transaction has ended: it opens the log by its name.
+pub(super) fn connect(path: &Path, file: Identity, purpose: Purpose) -> Result<Connection, Fault> {
+    // No `URI` flag: a path is a path, whatever it begins with.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // The file is open by now, the log is not: if the name has got another file, nothing of the two has been mixed.
+    if Identity::of(path)? != file {
+        return Err(Fault::Replaced);
+    }
+    connection.busy_timeout(Duration::ZERO)?;
+    // Whoever closes last writes the log into the file: that the two belong together must be known before.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    connection.pragma_update(None, "trusted_schema", false)?;
     let synchronous = match purpose {
         Purpose::Change => "FULL",
         Purpose::Read | Purpose::Count => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "query_only", matches!(purpose, Purpose::Read))?;
+    connection.pragma_update(None, "query_only", purpose == Purpose::Read)?;
     Ok(connection)
 }
 
-/// Makes the file a directory of the current version, if it is empty or an earlier one.
-pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
-    let mut connection = open(path)?;
-    // Before anything is written: the file may be somebody else's.
-    migrate::check(&mut connection, path)?;
-    write_ahead(&connection)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    migrate::migrate(&mut connection, path, migrate::STEPS)
+/// Lets the connection write the log into the file when it is the last to be closed.
+pub(super) fn allow_checkpoint_on_close(connection: &Connection) -> Result<(), Fault> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    Ok(())
 }
 
-fn open(path: &Path) -> Result<Connection, Fault> {
-    // No `URI` flag: a path is a path, whatever it begins with.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
-    connection.pragma_update(None, "trusted_schema", false)?;
-    Ok(connection)
+/// Readers see the last commit while a change is being written.
+pub(super) fn write_ahead(connection: &Connection) -> Result<(), Fault> {
+    let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+    if mode == "wal" { Ok(()) } else { Err(rusqlite::Error::InvalidQuery.into()) }
 }
 
-/// Readers see the last commit while a change is being written. SQLite gives up on this switch at once when two processes make it
-/// together, so that it is tried again here.
-fn write_ahead(connection: &Connection) -> Result<(), Fault> {
-    let begun = Instant::now();
+/// Does it again while another process holds what it needs, until the deadline.
+pub(super) fn patiently<T>(deadline: Instant, mut act: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
     loop {
-        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
-            Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(_) => return Err(rusqlite::Error::InvalidQuery.into()),
-            Err(error) if begun.elapsed() < BUSY_TIMEOUT && is_busy(&error) => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error.into()),
+        match act() {
+            Err(fault) if fault.is_busy() && Instant::now() < deadline => std::thread::sleep(PAUSE),
+            result => return result,
         }
     }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

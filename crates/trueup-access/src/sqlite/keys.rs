@@ -15,7 +15,7 @@ impl Keys for SqliteDirectory {
         let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
         self.change(|transaction| {
             known(transaction, Entity::User, user)?;
-            put(transaction, user, secret, now)
+            put(transaction, user, &secret, now)
         })
     }
 
@@ -23,7 +23,7 @@ impl Keys for SqliteDirectory {
         let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
         self.change(|transaction| {
             revoke(transaction, user, key, now)?;
-            put(transaction, user, secret, now)
+            put(transaction, user, &secret, now)
         })
     }
 
@@ -77,11 +77,11 @@ impl Keys for SqliteDirectory {
     }
 }
 
-fn put(transaction: &Transaction<'_>, user: &str, secret: SecretKey, now: UnixTime) -> Result<IssuedKey, Fault> {
+fn put(transaction: &Transaction<'_>, user: &str, secret: &SecretKey, now: UnixTime) -> Result<IssuedKey, Fault> {
     let hash = secret.hash();
     let sql = "INSERT INTO user_keys (user, locator, hash, created) VALUES (?1, ?2, ?3, ?4)";
     execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), now.seconds()))?;
-    Ok(IssuedKey { id: KeyId(transaction.last_insert_rowid()), secret })
+    Ok(IssuedKey { id: KeyId(transaction.last_insert_rowid()), secret: secret.clone() })
 }
 
 fn revoke(transaction: &Transaction<'_>, user: &str, key: KeyId, now: UnixTime) -> Result<(), Fault> {

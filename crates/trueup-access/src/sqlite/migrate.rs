@@ -9,22 +9,19 @@ use std::path::Path;
 const APPLICATION_ID: i64 = 0x7472_7570;
 
 /// The step at index `n` leads from version `n` to `n + 1`. Steps are only ever added: files of every version are out there.
-pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
-/// Brings the file to the last version that `steps` lead to, all or nothing.
-pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Fault> {
-    if outdated(&connection.transaction()?, path, steps)?.is_empty() {
-        return Ok(());
-    }
+/// Brings the file to the last version.
+pub(super) fn update(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
+    migrate(connection, path, STEPS)
+}
+
+/// Makes an empty file a directory.
+pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again: another process may have been faster.
-    for step in outdated(&transaction, path, steps)? {
-        transaction.execute_batch(step)?;
-    }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", known(steps))?;
-    transaction.commit()?;
-    Ok(())
+    advance(&transaction, STEPS, STEPS)?;
+    transaction.commit().map_err(Fault::from)?;
+    check(connection, path)
 }
 
 /// Refuses a file that is something else, or later than this trueup. Changes nothing.
@@ -32,15 +29,34 @@ pub(super) fn check(connection: &mut Connection, path: &Path) -> Result<(), Faul
     outdated(&connection.transaction()?, path, STEPS).map(drop)
 }
 
+/// Brings the file to the last version that `steps` lead to, all or nothing.
+fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Fault> {
+    if outdated(&connection.transaction()?, path, steps)?.is_empty() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Asked again: another process may have been faster.
+    advance(&transaction, outdated(&transaction, path, steps)?, steps)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Takes the steps that are missing out of all of them.
+fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> Result<(), Fault> {
+    for step in missing {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", known(steps))?;
+    Ok(())
+}
+
 /// The steps that the file still lacks. In one transaction: between two questions another process may be through with all of them.
 fn outdated<'s>(transaction: &Transaction<'_>, path: &Path, steps: &'s [&'s str]) -> Result<&'s [&'s str], Fault> {
     let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
-    let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
-    let ours = application == APPLICATION_ID && version > 0;
-    let fresh = application == 0 && version == 0 && empty;
-    if !ours && !fresh {
+    if application != APPLICATION_ID || version < 1 {
         return Err(Error::NotADirectory { path: path.to_owned() }.into());
     }
     let missing = usize::try_from(version).ok().and_then(|version| steps.get(version..));

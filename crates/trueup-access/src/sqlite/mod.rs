@@ -1,7 +1,12 @@
 //! A directory in one SQLite file.
 
+mod check;
+mod companions;
 mod connect;
+mod create;
 mod fault;
+mod file;
+mod identity;
 mod keys;
 mod migrate;
 mod organizations;
@@ -11,21 +16,25 @@ mod users;
 
 use crate::error::{Error, StorageError};
 use crate::settings::Settings;
-use connect::{Purpose, connect};
+use connect::Purpose;
 use fault::Fault;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
+use file::OpenFile;
+use identity::Identity;
+use rusqlite::Transaction;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
-/// Idle connections that are kept for reading; more are opened and closed as threads need them.
-const IDLE_READERS: usize = 16;
+/// For how long a file that was refused is not looked at again: what is answered meanwhile is why it was refused.
+const REFUSED_FOR: Duration = Duration::from_millis(250);
 
 /// A [`Directory`](crate::Directory) in one SQLite file, which many threads and processes may have open.
 ///
 /// Nothing is cached: each call reads the file as the last finished change left it, whoever made it. Changes survive a loss of power;
 /// the last hourly counts before it may not.
+///
+/// A file that takes the place of another by a rename, as when a backup is restored, is answered from by every call that begins after
+/// it. It has to pass the checks that it would have to pass when it is opened. A file that was removed is an error.
 ///
 /// ```
 /// use trueup_access::{Settings, SqliteDirectory, Users as _};
@@ -41,21 +50,23 @@ const IDLE_READERS: usize = 16;
 pub struct SqliteDirectory {
     settings: Settings,
     path: PathBuf,
-    readers: Mutex<Vec<Connection>>,
-    writers: Mutex<Writers>,
+    file: RwLock<Arc<OpenFile>>,
+    /// Held while another file is being opened, by one thread for all.
+    refused: Mutex<Option<Refused>>,
 }
 
-/// One lock for both: SQLite lets one write at a time, and waiting here costs less than its retries.
-struct Writers {
-    change: Connection,
-    count: Connection,
+/// A file that has taken the place of another, and cannot be used.
+struct Refused {
+    identity: Identity,
+    when: Instant,
+    why: Error,
 }
 
 impl SqliteDirectory {
     /// Opens the file at `path`, or makes it, readable by its owner alone. An earlier version's tables are brought to the current one.
     ///
     /// # Errors
-    /// [`Error::Storage`], [`Error::NotADirectory`], [`Error::TooNew`].
+    /// Those of [`SqliteDirectory::open_existing`].
     ///
     /// ```
     /// use trueup_access::{Settings, SqliteDirectory};
@@ -65,14 +76,17 @@ impl SqliteDirectory {
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
-        create(path.as_ref())?;
+        let path = absolute(path.as_ref())?;
+        create::create(&path, Instant::now() + settings.change_wait)?;
         Self::open_existing(path, settings)
     }
 
-    /// Opens the file at `path`; as [`SqliteDirectory::open`], but a file that is not there is an error.
+    /// Opens the file at `path`; as [`SqliteDirectory::open`], but a file that is not there is an error. Every page of it is
+    /// read and checked; [`SqliteDirectory::verify`] looks closer at a large one.
     ///
     /// # Errors
-    /// [`Error::Storage`], [`Error::NotADirectory`], [`Error::TooNew`].
+    /// [`Error::Storage`], [`Error::Locked`], [`Error::Damaged`], [`Error::EmptyFile`], [`Error::NotAFile`], [`Error::NotADirectory`],
+    /// [`Error::TooNew`].
     ///
     /// ```
     /// use trueup_access::{Settings, SqliteDirectory};
@@ -80,14 +94,28 @@ impl SqliteDirectory {
     /// assert!(SqliteDirectory::open_existing("no-such-directory.sqlite", Settings::default()).is_err());
     /// ```
     pub fn open_existing(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
-        // Absolute: SQLite takes names such as `:memory:` for something else, and the process may change its folder.
-        let path = std::path::absolute(&path).map_err(|source| StorageError::new(path.as_ref(), source))?;
-        let open = || {
-            connect::prepare(&path)?;
-            Ok(Writers { change: connect(&path, Purpose::Change)?, count: connect(&path, Purpose::Count)? })
-        };
-        let writers = open().map_err(|fault: Fault| fault.at(&path))?;
-        Ok(Self { settings, path, readers: Mutex::default(), writers: Mutex::new(writers) })
+        let path = absolute(path.as_ref())?;
+        let file = OpenFile::open(&path, Instant::now() + settings.change_wait)?;
+        Ok(Self { settings, path, file: RwLock::new(Arc::new(file)), refused: Mutex::default() })
+    }
+
+    /// Checks the whole file: each page, each index against its table, and each reference. Gives what is wrong, or nothing. A large
+    /// file takes seconds.
+    ///
+    /// # Errors
+    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself ends at a page that does not read.
+    ///
+    /// ```
+    /// # use trueup_access::{Settings, SqliteDirectory};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default())?;
+    /// assert!(directory.verify()?.is_empty());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    pub fn verify(&self) -> Result<Vec<String>, Error> {
+        self.on_current(Instant::now() + self.settings.change_wait, |file, deadline| {
+            connect::patiently(deadline, || file.findings(deadline))
+        })
     }
 
     /// The file.
@@ -105,45 +133,79 @@ impl SqliteDirectory {
     }
 
     /// Reads from one state of the file: the last that was committed when it begins.
-    fn read<T>(&self, read: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
-        let attempt = || {
-            // A statement of its own, so that the lock is not held while connecting.
-            let idle = self.idle_readers().pop();
-            let mut connection = match idle {
-                Some(connection) => connection,
-                None => connect(&self.path, Purpose::Read)?,
-            };
-            let transaction = connection.transaction()?;
-            let result = read(&transaction)?;
-            transaction.commit()?;
-            Ok((result, connection))
-        };
-        let (result, connection) = attempt().map_err(|fault: Fault| fault.at(&self.path))?;
-        let mut idle = self.idle_readers();
-        if idle.len() < IDLE_READERS {
-            idle.push(connection);
-        }
-        Ok(result)
+    fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
+        self.on_current(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
     }
 
     /// Changes the file, whole or not at all.
-    fn change<T>(&self, change: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
-        write(&mut self.writers().change, change).map_err(|fault| fault.at(&self.path))
+    fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
+        let deadline = Instant::now() + self.settings.change_wait;
+        self.on_current(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
     }
 
     /// As `change`, for counts.
-    fn tally<T>(&self, tally: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
-        write(&mut self.writers().count, tally).map_err(|fault| fault.at(&self.path))
+    fn tally<T>(&self, tally: impl Fn(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
+        let deadline = Instant::now() + self.settings.wait;
+        self.on_current(deadline, |file, deadline| file.write(Purpose::Count, deadline, &tally))
     }
 
-    // A panic in between leaves connections whose transaction was rolled back; they can be used on.
-
-    fn idle_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Acts on the file that the path names when it is done. If that is another than when it began, it is done once more: neither an
+    /// answer from a file that was replaced counts, nor a change to it.
+    fn on_current<T>(
+        &self,
+        deadline: Instant,
+        act: impl Fn(&OpenFile, Instant) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        loop {
+            let file = self.current(deadline)?;
+            let result = act(&file, deadline).map_err(|fault| fault.at(&self.path));
+            if Identity::of(&self.path)? == file.identity() {
+                return result;
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::Locked { path: self.path.clone() });
+            }
+        }
     }
 
-    fn writers(&self) -> MutexGuard<'_, Writers> {
-        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The file that the path names now, opened if it is another than before.
+    fn current(&self, deadline: Instant) -> Result<Arc<OpenFile>, Error> {
+        // Each time: it takes a microsecond, and a key that was revoked in the file must not work once more.
+        let identity = Identity::of(&self.path)?;
+        let file = self.file();
+        if file.identity() == identity {
+            return Ok(file);
+        }
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.file();
+        if file.identity() == identity {
+            return Ok(file);
+        }
+        if let Some(Refused { why, .. }) = refused.as_ref().filter(|refused| refused.holds(identity)) {
+            return Err(why.clone());
+        }
+        match OpenFile::open(&self.path, deadline) {
+            Ok(file) => {
+                let file = Arc::new(file);
+                *self.file.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&file);
+                *refused = None;
+                Ok(file)
+            }
+            Err(why) => {
+                *refused = Some(Refused { identity, when: Instant::now(), why: why.clone() });
+                Err(why)
+            }
+        }
+    }
+
+    fn file(&self) -> Arc<OpenFile> {
+        Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Refused {
+    fn holds(&self, identity: Identity) -> bool {
+        self.identity == identity && self.when.elapsed() < REFUSED_FOR
     }
 }
 
@@ -154,27 +216,7 @@ impl std::fmt::Debug for SqliteDirectory {
     }
 }
 
-fn write<T>(
-    connection: &mut Connection,
-    change: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let result = change(&transaction)?;
-    transaction.commit()?;
-    Ok(result)
-}
-
-/// An empty file that nobody else may read, unless one is there. SQLite gives the files beside it the same rights.
-fn create(path: &Path) -> Result<(), Error> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    match options.open(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(StorageError::new(path, error).into()),
-        _ => Ok(()),
-    }
+/// SQLite takes names such as `:memory:` for something else, and the process may change its folder.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|source| StorageError::new(path, source).into())
 }

@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod candidates;
+mod damaged;
 mod hidden;
+mod locked;
 mod open;
 mod processes;
+mod replaced;
 mod rotation;
 
 use std::path::Path;

@@ -80,6 +80,12 @@ impl Second {
         self.answer()
     }
 
+    /// Ends it without a chance to tidy up.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     pub(crate) fn end(mut self) {
         drop(self.stdin);
         assert!(self.child.wait().unwrap().success());

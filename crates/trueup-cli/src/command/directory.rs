@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::notice;
 use clap::Args;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::access::{Directory, Settings, SqliteDirectory, UnixTime};
@@ -56,6 +57,23 @@ impl Place {
             notice::note(format_args!("made the directory `{}`", path.display()));
         }
         Ok(Arc::new(directory))
+    }
+
+    /// Checks the whole directory, and gives its file. Without one in the folder of the dataset there is nothing to check.
+    pub(super) fn verify(&self) -> Result<Option<PathBuf>, Failure> {
+        let path = self.path();
+        // A link that leads nowhere is a directory that is lost.
+        if self.directory.is_none() && path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        let findings = SqliteDirectory::open_existing(&path, Settings::default())?.verify()?;
+        if findings.is_empty() {
+            return Ok(Some(path));
+        }
+        for finding in findings {
+            notice::note(finding);
+        }
+        Err(Failure::request(format!("the directory `{}` is damaged; put a backup in its place", path.display())))
     }
 
     /// A mistyped folder gets no directory of its own.

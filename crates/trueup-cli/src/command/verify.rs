@@ -1,19 +1,20 @@
-//! `trueup verify`: whether every file of a dataset matches its manifest.
+//! `trueup verify`: whether every file of a dataset matches its manifest, and its directory is whole.
 
+use super::directory::Place;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{Sink, number};
 use std::io::Write;
-use std::path::PathBuf;
 use trueup_core::dataset::Verification;
 
-/// Check that every file of a dataset is what its manifest says
+/// Check that every file of a dataset is what its manifest says, and that its directory is undamaged
 ///
-/// Every file is read whole; what is wrong is told file by file, and the exit code is 1.
+/// Every file is read whole, the directory too if there is one: each page, each index, and each reference from one row to another.
+/// What is wrong is reported file by file, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
-    /// The folder of the dataset
-    dataset: PathBuf,
+    #[command(flatten)]
+    place: Place,
 
     /// Check an earlier version of the dataset
     #[arg(long, value_name = "VERSION")]
@@ -22,17 +23,25 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let found = Verification::of(&self.dataset, self.as_of)?;
+        let found = Verification::of(&self.place.dataset, self.as_of)?;
         for fault in &found.faults {
             notice::note(fault);
         }
-        let path = self.dataset.display();
+        let directory = self.place.verify();
+        let path = self.place.dataset.display();
         if !found.faults.is_empty() {
+            if let Err(failure) = directory {
+                notice::note(failure);
+            }
             return Err(Failure::request(format!("`{path}` does not match its manifest {}", found.version)));
         }
+        let directory = directory?;
         let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));
         let mut sink = Sink::stdout();
-        let written = writeln!(sink, "version {} is whole: {files}, {bytes}", found.version).map_err(Failure::fault);
-        sink.finish(written)
+        let mut written = writeln!(sink, "version {} is whole: {files}, {bytes}", found.version);
+        if let Some(file) = directory {
+            written = written.and_then(|()| writeln!(sink, "the directory `{}` is whole", file.display()));
+        }
+        sink.finish(written.map_err(Failure::fault))
     }
 }

@@ -203,6 +203,50 @@ fn the_file_is_made_at_first_use_and_beside_a_dataset_only() {
     assert!(message.contains("notes.txt"), "{message}");
 }
 
+#[test]
+fn verify_checks_the_directory_too() {
+    let (place, _) = Place::with_directory();
+    let said = place.run(&["verify", "ds"]).succeeded();
+    assert!(said.ends_with("\nthe directory `ds/directory.sqlite` is whole\n"), "{said}");
+    std::fs::rename(place.path("ds/directory.sqlite"), place.path("other.sqlite")).unwrap();
+    assert!(!place.run(&["verify", "ds"]).succeeded().contains("directory"));
+    let said = place.run(&["verify", "ds", "--directory", "other.sqlite"]).succeeded();
+    assert!(said.ends_with("\nthe directory `other.sqlite` is whole\n"), "{said}");
+    place.run(&["verify", "ds", "--directory", "none.sqlite"]).failed(1);
+
+    // A page of the middle is overwritten.
+    let mut bytes = std::fs::read(place.path("other.sqlite")).unwrap();
+    let page = bytes.len() / 4096 / 2 * 4096;
+    bytes[page..page + 64].fill(0x5a);
+    std::fs::write(place.path("ds/directory.sqlite"), &bytes).unwrap();
+    for arguments in [["verify", "ds"].as_slice(), &["users", "list", "ds"], &["serve", "ds"], &["get", "ds", "/api"]] {
+        let message = place.run(arguments).failed(1);
+        assert!(message.contains("ds/directory.sqlite` is damaged: "), "{message}");
+    }
+    // A dataset and its directory are both reported.
+    let events = place.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path();
+    std::fs::write(events, "").unwrap();
+    let message = place.run(&["verify", "ds"]).failed(1);
+    assert!(message.contains("is damaged: ") && message.contains("does not match its manifest"), "{message}");
+}
+
+#[test]
+fn a_file_that_another_process_holds_is_not_waited_for_long() {
+    let (place, key) = Place::with_directory();
+    let holder = rusqlite::Connection::open(place.path("ds/directory.sqlite")).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let begun = std::time::Instant::now();
+    for arguments in [["users", "add", "ds", "cara"].as_slice(), &["keys", "delete", "ds", "anna", "1"]] {
+        let message = place.run(arguments).failed(1);
+        assert!(message.contains("another process holds the directory `"), "{message}");
+    }
+    let run = place.run(&["get", "ds", "/api", "--key", &key]);
+    assert!(run.stdout.starts_with("HTTP/1.1 502 ") && !run.stdout.contains("holds"), "{run:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    drop(holder);
+    place.does(&["users", "add", "ds", "cara"]);
+}
+
 /// The directory is no part of the dataset.
 #[test]
 fn ingest_verify_and_inspect_leave_it_alone() {

@@ -6,6 +6,7 @@ mod bench;
 mod datasets;
 mod demo;
 mod directory;
+mod directory_faults;
 mod documented;
 mod get;
 mod ingest;

@@ -108,29 +108,116 @@ fn a_later_version_and_other_grants_count_while_it_runs() {
     assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":4}]"#);
     let (status, log) = server.end("-TERM");
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("later version") && log.contains("version=2"), "{log}");
+    assert!(log.contains("another version") && log.contains("version=2"), "{log}");
     assert_eq!(log.matches("cannot be opened").count(), 1, "{log}");
 }
 
-/// It begins with the number of the one before.
+impl Running {
+    /// Waits until the leads of the events are that many.
+    #[track_caller]
+    fn comes_to_answer(&self, key: &str, leads: usize) {
+        let expected = format!(r#"[{{"leads":{leads}}}]"#);
+        let begun = Instant::now();
+        while self.get(EVENTS, key).1 != expected {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A dataset of its own, of one version, with that many leads.
+fn built(place: &Place, name: &str, leads: usize) {
+    let header = "account,opportunityId,type,date\n".to_owned();
+    let row = |number| format!("acme,{name}-{number},lead-originated,2025-03-01\n");
+    place.write("built.csv", &(header + &(0..leads).map(row).collect::<String>()));
+    place.run(&["ingest", "built.csv", "--into", name]).succeeded();
+}
+
+fn put_in_place(place: &Place, name: &str) {
+    std::fs::rename(place.path("ds"), place.path(&format!("before-{name}"))).unwrap();
+    std::fs::rename(place.path(name), place.path("ds")).unwrap();
+}
+
 #[test]
-fn a_dataset_that_is_made_anew_counts() {
+fn a_dataset_that_is_rebuilt_or_restored_counts_whatever_its_number() {
     let (place, key) = Place::with_directory();
     std::fs::rename(place.path("ds/directory.sqlite"), place.path("elsewhere.sqlite")).unwrap();
+    for (name, leads) in [("one", 4), ("two", 5), ("three", 6)] {
+        built(&place, name, leads);
+    }
+    let server = Running::of(&place, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
+    // Version 1 after version 1, maybe before the first look.
+    put_in_place(&place, "one");
+    server.comes_to_answer(&key, 4);
+    put_in_place(&place, "two");
+    server.comes_to_answer(&key, 5);
+    place.write("more.csv", "account,opportunityId,type,date\nacme,more,lead-originated,2025-03-02\n");
+    place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
+    server.comes_to_answer(&key, 6);
+    // From version 2 back to version 1, by another folder, and by removing the newer manifest.
+    put_in_place(&place, "before-one");
+    server.comes_to_answer(&key, 2);
+    std::fs::rename(place.path("ds"), place.path("older")).unwrap();
+    std::fs::rename(place.path("before-before-one"), place.path("ds")).unwrap();
+    server.comes_to_answer(&key, 6);
+    std::fs::remove_file(place.path("ds/manifest-00000002.json")).unwrap();
+    server.comes_to_answer(&key, 5);
+    assert_eq!(server.end("-TERM").0.code(), Some(0));
+}
+
+#[test]
+fn a_dataset_that_vanished_or_is_half_built_leaves_the_one_before() {
+    let (place, key) = Place::with_directory();
+    std::fs::rename(place.path("ds/directory.sqlite"), place.path("elsewhere.sqlite")).unwrap();
+    built(&place, "next", 3);
     let server = Running::of(&place, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
     assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
-    // What began before must be known as current first.
+    std::fs::rename(place.path("ds"), place.path("away")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    place.write("anew.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
-    place.run(&["ingest", "anew.csv", "--into", "anew"]).succeeded();
+    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
+    // The manifest comes first, its files later.
+    std::fs::create_dir(place.path("ds")).unwrap();
+    std::fs::copy(place.path("next/manifest-00000001.json"), place.path("ds/manifest-00000001.json")).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
     std::fs::remove_dir_all(place.path("ds")).unwrap();
-    std::fs::rename(place.path("anew"), place.path("ds")).unwrap();
-    let begun = Instant::now();
-    while server.get(EVENTS, &key).1 != r#"[{"leads":1}]"# {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the other dataset is not answered from");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(server.end("-TERM").0.code(), Some(0));
+    std::fs::rename(place.path("next"), place.path("ds")).unwrap();
+    server.comes_to_answer(&key, 3);
+    let (status, log) = server.end("-TERM");
+    assert_eq!(status.code(), Some(0), "{log}");
+    let told =
+        |cause: &str| log.lines().filter(|line| line.contains("cannot be opened") && line.contains(cause)).count();
+    assert_eq!((told("`ds` holds no dataset any more"), told("ds/events")), (1, 1), "{log}");
+}
+
+/// A restore while the service runs: keys of the file that was replaced are dead, those of the new one work.
+#[test]
+fn a_directory_that_is_restored_counts_at_once() {
+    let (place, key) = Place::with_directory();
+    let backup = |name| {
+        std::fs::copy(place.path("ds/directory.sqlite"), place.path(name)).unwrap();
+    };
+    let status = |server: &Running, key: &str| server.get("/api", key).0[9..12].to_owned();
+    // Nobody has it open, so that it is whole by itself.
+    backup("backup.sqlite");
+    place.does(&["users", "add", "ds", "cara"]);
+    place.does(&["users", "grant", "ds", "cara", "--account", "acme"]);
+    let server = Running::of(&place, &["--hourly-limit", "100000"]);
+    let later = place.key("cara");
+    assert_eq!((status(&server, &key), status(&server, &later)), ("200".to_owned(), "200".to_owned()));
+    place.does(&["keys", "delete", "ds", "anna", "1"]);
+    assert_eq!(status(&server, &key), "401");
+    std::fs::rename(place.path("backup.sqlite"), place.path("ds/directory.sqlite")).unwrap();
+    // The program first, while the service still has the old file and its log open.
+    assert_eq!(place.run(&["users", "list", "ds", "--format", "csv"]).succeeded().lines().count(), 3);
+    assert_eq!((status(&server, &key), status(&server, &later)), ("200".to_owned(), "401".to_owned()));
+    place.does(&["keys", "delete", "ds", "anna", "1"]);
+    assert_eq!(status(&server, &key), "401");
+    std::fs::rename(place.path("ds/directory.sqlite"), place.path("away.sqlite")).unwrap();
+    assert_eq!(status(&server, &key), "502");
+    let (_, log) = server.end("-TERM");
+    assert!(log.contains("directory.sqlite` cannot be used"), "{log}");
+    assert!(!place.path("ds/directory.sqlite").exists());
 }
 
 #[test]

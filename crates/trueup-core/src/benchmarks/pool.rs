@@ -78,6 +78,27 @@ pub(super) fn taking_part(members: &[Member], privacy: Privacy, counts: impl Fn(
     members.iter().filter(is_enough).collect()
 }
 
+/// Whether one account of others holds too much of what they hold together, of the numerator or of the denominator.
+///
+/// The caller's own accounts protect nobody: the caller knows what they hold and can subtract it. An account without a value is
+/// pooled too, so that the rule holds twice: among the accounts with a value, and among all accounts of others.
+fn is_dominated(members: &[&Member], metric: Metric, privacy: Privacy) -> bool {
+    let sides = metric.sides();
+    let others = || members.iter().filter(|member| member.standing.outside).map(|member| &member.amounts);
+    let with_value = || others().filter(|amounts| sides.below(amounts) != 0);
+    let is_held_by_one = |parts: Vec<i128>| {
+        let together: i128 = parts.iter().sum();
+        parts.into_iter().any(|part| privacy.dominates(part, together))
+    };
+    [
+        others().map(|amounts| sides.above(amounts)).collect(),
+        with_value().map(|amounts| sides.above(amounts)).collect(),
+        with_value().map(|amounts| sides.below(amounts)).collect(),
+    ]
+    .into_iter()
+    .any(is_held_by_one)
+}
+
 /// A metric's figures by series; `None` if they are to be withheld.
 ///
 /// An industry takes part if enough accounts of others in it have a value of this metric. So what two cohorts differ by is never
@@ -85,14 +106,11 @@ pub(super) fn taking_part(members: &[Member], privacy: Privacy, counts: impl Fn(
 pub(super) fn figures(members: &[Member], metric: Metric, privacy: Privacy) -> Option<[f64; Series::ALL.len()]> {
     let sides = metric.sides();
     let members = taking_part(members, privacy, |member| sides.below(&member.amounts) != 0);
-    let above: i128 = members.iter().map(|member| sides.above(&member.amounts)).sum();
-    let below: i128 = members.iter().map(|member| sides.below(&member.amounts)).sum();
-    let dominates = |member: &&Member| {
-        privacy.dominates(sides.above(&member.amounts), above) || privacy.dominates(sides.below(&member.amounts), below)
-    };
-    if members.is_empty() || members.iter().any(dominates) {
+    if members.is_empty() || is_dominated(&members, metric, privacy) {
         return None;
     }
+    let above: i128 = members.iter().map(|member| sides.above(&member.amounts)).sum();
+    let below: i128 = members.iter().map(|member| sides.below(&member.amounts)).sum();
     let value =
         |member: &&Member| Fraction::new(sides.above(&member.amounts), sides.below(&member.amounts), sides.unit());
     let mut sorted: Vec<Fraction> = members.iter().filter_map(value).collect();

@@ -17,7 +17,7 @@ pub struct Privacy {
 impl Privacy {
     /// No setting shows a figure with fewer accounts of others behind it.
     pub const FEWEST_ACCOUNTS: usize = 5;
-    /// No setting shows a figure of which one account holds more than so many percent.
+    /// No setting shows a figure where one account of others holds more than this percentage of what they hold together.
     pub const LARGEST_SHARE: u8 = 25;
 
     /// At least so many accounts outside the caller's reach stand behind each figure, and never fewer than
@@ -28,7 +28,8 @@ impl Privacy {
         Self { accounts, share: Self::LARGEST_SHARE }
     }
 
-    /// No account holds more than so many percent of what is pooled, and never more than [`Privacy::LARGEST_SHARE`].
+    /// No account outside the caller's reach holds more than `percent` of what all such accounts hold together, and never more than
+    /// [`Privacy::LARGEST_SHARE`].
     #[must_use]
     pub const fn of_share(mut self, percent: u8) -> Self {
         self.share = if percent > Self::LARGEST_SHARE { Self::LARGEST_SHARE } else { percent };
@@ -40,10 +41,10 @@ impl Privacy {
         accounts >= self.accounts
     }
 
-    /// Whether an account's part of a pooled sum is too large. Signs are ignored: where debits and credits cancel out, a part
-    /// may be larger than the whole.
-    pub(super) const fn dominates(self, part: i128, pooled: i128) -> bool {
-        part.unsigned_abs() * 100 > pooled.unsigned_abs() * self.share as u128
+    /// Whether an account's part of what accounts hold together is too large. Signs are ignored: where debits and credits cancel
+    /// out, a part may be larger than the whole.
+    pub(super) const fn dominates(self, part: i128, together: i128) -> bool {
+        part.unsigned_abs() * 100 > together.unsigned_abs() * self.share as u128
     }
 }
 

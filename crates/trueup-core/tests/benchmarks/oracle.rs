@@ -120,10 +120,23 @@ fn figures(members: &[Member], metric: Metric, asked: &Asked) -> Option<Vec<f64>
         return None;
     }
     let sides: Vec<(i128, i128)> = members.iter().map(|member| member.sides(metric)).collect();
+    // "none of these holds more than 25% of what they hold together": those with a value; docs/compat.md adds all that are pooled.
+    let others: Vec<(i128, i128)> =
+        members.iter().filter(|member| member.outside).map(|member| member.sides(metric)).collect();
+    let these: Vec<(i128, i128)> = others.iter().copied().filter(|(_, below)| *below != 0).collect();
+    for group in [these, others] {
+        let (all_above, all_below) = group.iter().fold((0, 0), |(a, b), (above, below)| (a + above, b + below));
+        for (above, below) in &group {
+            for (part, together) in [(*above, all_above), (*below, all_below)] {
+                if part.abs() * 100 > i128::abs(together) * i128::from(asked.share) {
+                    return None;
+                }
+            }
+        }
+    }
     let above: i128 = sides.iter().map(|(above, _)| above).sum();
     let below: i128 = sides.iter().map(|(_, below)| below).sum();
-    let holds_too_much = |part: i128, pooled: i128| part.abs() * 100 > pooled.abs() * i128::from(asked.share);
-    if sides.iter().any(|(a, b)| holds_too_much(*a, above) || holds_too_much(*b, below)) {
+    if below == 0 {
         return None;
     }
     let mut values: Vec<Ratio> = sides.into_iter().filter(|(_, b)| *b != 0).map(|(a, b)| Ratio::new(a, b)).collect();

@@ -17,21 +17,51 @@ fn booked(first: usize) -> Vec<Account> {
 }
 
 #[test]
-fn an_account_may_hold_a_quarter_of_the_numerator_and_no_more() {
+fn an_account_of_others_may_hold_a_quarter_of_their_numerator_and_no_more() {
     let selection = Selection::new([Metric::BookRate], []);
-    assert_eq!(ask(&booked(10), &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(0.303)]");
-    assert_eq!(ask(&booked(11), &selection, &[5], &[5], 10), [""; 0]);
-    // Nor may the caller's own.
-    assert_eq!(ask(&booked(11), &selection, &[0], &[0], 10), [""; 0]);
+    // Nine others hold three each.
+    assert_eq!(ask(&booked(9), &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(0.295)]");
+    assert_eq!(ask(&booked(10), &selection, &[5], &[5], 10), [""; 0]);
 }
 
 #[test]
-fn nor_of_the_denominator() {
+fn nor_of_their_denominator() {
     let platform =
         |first| -> Vec<Account> { (0..11).map(|number| plumber(if number == 0 { first } else { 12 }, 3)).collect() };
     let selection = Selection::new([Metric::BookRate], []);
-    assert_eq!(ask(&platform(40), &selection, &[5], &[5], 10).len(), 6);
-    assert_eq!(ask(&platform(41), &selection, &[5], &[5], 10), [""; 0]);
+    assert_eq!(ask(&platform(36), &selection, &[5], &[5], 10).len(), 6);
+    assert_eq!(ask(&platform(37), &selection, &[5], &[5], 10), [""; 0]);
+}
+
+#[test]
+fn what_the_caller_holds_hides_nobody_and_nothing() {
+    let selection = Selection::new([Metric::BookRate], []);
+    // The caller's own share does not count: in scope, or in reach alone.
+    assert_eq!(ask(&booked(12), &selection, &[0], &[0], 10)[0], "benchmark 11 [] [Some(0.318)]");
+    assert_eq!(ask(&booked(12), &selection, &[5], &[0, 5], 9)[0], "benchmark 11 [] [Some(0.318)]");
+    // It would make the first account's part of the whole small, but the caller can subtract it.
+    let mut platform = booked(10);
+    platform.extend((0..3).map(|_| plumber(500, 400)));
+    assert_eq!(ask(&platform, &selection, &[11], &[11, 12, 13], 10).len(), 6);
+    platform[0] = plumber(12, 11);
+    assert_eq!(ask(&platform, &selection, &[11], &[11, 12, 13], 10), [""; 0]);
+}
+
+#[test]
+fn an_account_without_a_value_may_hold_a_quarter_of_what_is_pooled_of_others() {
+    // Ten accounts book one customer each; an eleventh of others spends and books nothing.
+    let platform = |spent| {
+        let mut platform: Vec<Account> = (0..10).map(|_| spending(plumber(2, 1), "Search", 100)).collect();
+        platform.push(spending(plumber(2, 0), "Search", spent));
+        platform
+    };
+    let selection = Selection::new([Metric::AvgCostPerBookedCustomer], []);
+    assert_eq!(ask(&platform(300), &selection, &[0], &[0], 9).len(), 6);
+    assert_eq!(ask(&platform(301), &selection, &[0], &[0], 9), [""; 0]);
+    // Nor does it make the parts of the others smaller: one of them holds more than a quarter of what those with a value hold.
+    let mut platform = platform(300);
+    platform[1] = spending(plumber(2, 1), "Search", 268);
+    assert_eq!(ask(&platform, &selection, &[0], &[0], 9), [""; 0]);
 }
 
 #[test]
@@ -149,6 +179,31 @@ proptest! {
                 prop_assert!(value.is_none() || values >= asked.k, "{metric} of {segment:?} from {values}");
             }
         }
+    }
+
+    /// Which figures are shown depends on what others hold, and not on what the caller holds.
+    #[test]
+    fn own_data_neither_shows_nor_hides(
+        platform in platform(),
+        asked in asked(),
+        own in proptest::collection::vec(account(), 5..=8),
+    ) {
+        // A pooled spend of 0 has no ratio, whoever holds it.
+        let metrics: Vec<Metric> = asked.selection.metrics().iter().copied()
+            .filter(|metric| !matches!(metric, Metric::RoasPotential | Metric::RoasClosed)).collect();
+        let selection = Selection::new(metrics, asked.selection.dimensions().iter().copied());
+        let selection = asked.selection.filters().iter().fold(selection, |all, (dimension, value)| all.filter(*dimension, value.clone()));
+        let asked = crate::questions::Asked { selection, ..asked };
+        let changed = platform.0.iter().enumerate().map(|(number, account)| {
+            let is_own = asked.reach.contains(&crate::platform::key(number));
+            if is_own { of(account.industry, own[number % own.len()].clone()) } else { account.clone() }
+        });
+        let changed = Platform(changed.collect());
+        let shown = |platform: &Platform| -> Vec<(Vec<std::sync::Arc<str>>, Vec<bool>)> {
+            let rows = platform.figures().answer(&asked.question());
+            rows.iter().map(|row| (row.dimensions.clone(), row.metrics.iter().map(Option::is_some).collect())).collect()
+        };
+        prop_assert_eq!(shown(&platform), shown(&changed));
     }
 
     /// Accounts of industries that nobody in scope is in change nothing.

@@ -1,12 +1,19 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use super::{Fault, STEPS, migrate};
+use super::{Fault, STEPS, create, migrate};
 use crate::error::Error;
 use rusqlite::Connection;
 use std::path::Path;
 
 fn run(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
     migrate(connection, Path::new("d"), steps).map_err(|fault: Fault| fault.at(Path::new("d")))
+}
+
+/// A directory in memory.
+fn made() -> Connection {
+    let mut connection = Connection::open_in_memory().unwrap();
+    create(&mut connection, Path::new("d")).map_err(|fault| fault.at(Path::new("d"))).unwrap();
+    connection
 }
 
 fn version(connection: &Connection) -> usize {
@@ -16,8 +23,7 @@ fn version(connection: &Connection) -> usize {
 
 #[test]
 fn an_empty_file_gets_all_steps_and_a_current_one_none() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    run(&mut connection, STEPS).unwrap();
+    let mut connection = made();
     assert_eq!(version(&connection), STEPS.len());
     connection.execute("INSERT INTO accounts (key) VALUES ('a-1')", []).unwrap();
     run(&mut connection, STEPS).unwrap();
@@ -27,8 +33,7 @@ fn an_empty_file_gets_all_steps_and_a_current_one_none() {
 
 #[test]
 fn an_earlier_file_gets_the_steps_it_lacks_and_keeps_its_rows() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    run(&mut connection, STEPS).unwrap();
+    let mut connection = made();
     connection.execute("INSERT INTO accounts (key) VALUES ('a-1')", []).unwrap();
     let later = [STEPS, &["ALTER TABLE accounts ADD COLUMN note TEXT", "UPDATE accounts SET note = 'kept'"]].concat();
     run(&mut connection, &later).unwrap();
@@ -38,8 +43,7 @@ fn an_earlier_file_gets_the_steps_it_lacks_and_keeps_its_rows() {
 
 #[test]
 fn a_step_that_fails_leaves_the_file_as_it_was() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    run(&mut connection, STEPS).unwrap();
+    let mut connection = made();
     let later = [STEPS, &["ALTER TABLE accounts ADD COLUMN note TEXT", "no such statement"]].concat();
     assert!(run(&mut connection, &later).is_err());
     assert_eq!(version(&connection), STEPS.len());
@@ -48,8 +52,7 @@ fn a_step_that_fails_leaves_the_file_as_it_was() {
 
 #[test]
 fn a_later_file_is_refused() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    run(&mut connection, STEPS).unwrap();
+    let mut connection = made();
     connection.pragma_update(None, "user_version", 99).unwrap();
     let error = run(&mut connection, STEPS).unwrap_err();
     assert!(matches!(error, Error::TooNew { found: 99, .. }), "{error}");

@@ -20,7 +20,8 @@ Examples:
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
 Ctrl-C and SIGTERM end it once the requests that run are answered. GET /health says whether it runs, GET /openapi.json describes it.
-A version of the dataset that is ingested meanwhile is answered from a few seconds later; users, grants and keys count at once.";
+Another version of the dataset, whether ingested, rebuilt or restored, is answered from about a second later; users, grants and keys
+count at once, and so does a directory that takes the place of another by a rename.";
 
 /// Answer requests over HTTP
 ///
@@ -44,8 +45,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "1GiB")]
     memory: usize,
 
-    /// Look for a later version of the dataset every so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3")]
+    /// Look for another version of the dataset every SECONDS
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "1")]
     refresh: Duration,
 
     /// Work on so many requests at once; others wait

@@ -1,0 +1,57 @@
+//! A new directory: made under another name, and whole when it gets its own.
+
+use super::companions::{Companions, absent_is_fine, named, private};
+use super::connect::{self, Purpose};
+use super::fault::Fault;
+use super::identity::Identity;
+use super::migrate;
+use crate::error::{Error, StorageError};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::Instant;
+
+/// An empty directory at `path`, readable by its owner alone, unless something is there. A crash leaves none.
+pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let _companions = Companions::lock(path, deadline)?;
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let draft = named(path, "-new");
+    let failed = |error: io::Error| Error::from(StorageError::new(path, error));
+    // What is left of an attempt that was killed.
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        absent_is_fine(fs::remove_file(named(&draft, ending))).map_err(failed)?;
+    }
+    private().create_new(true).open(&draft).map_err(failed)?;
+    let made = make(&draft).map_err(|fault| fault.at(path)).and_then(|()| publish(&draft, path).map_err(failed));
+    let removed = absent_is_fine(fs::remove_file(&draft)).map_err(failed);
+    made.and(removed)
+}
+
+fn make(draft: &Path) -> Result<(), Fault> {
+    let mut connection = connect::connect(draft, Identity::of(draft)?, Purpose::Change)?;
+    // Without a log until the tables are there: writing it into the file when the connection closes could fail without a word.
+    migrate::create(&mut connection, draft)?;
+    connect::write_ahead(&connection)?;
+    connect::allow_checkpoint_on_close(&connection)?;
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+/// Gives a file its name, unless another has it by now.
+fn publish(draft: &Path, path: &Path) -> io::Result<()> {
+    File::open(draft)?.sync_all()?;
+    match fs::hard_link(draft, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        // Some file systems know no links.
+        Err(_) => fs::rename(draft, path)?,
+        Ok(()) => {}
+    }
+    match path.parent() {
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}

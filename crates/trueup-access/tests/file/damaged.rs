@@ -1,0 +1,106 @@
+//! Files that are damaged, or no files.
+
+use super::{NOW, open};
+use std::fs;
+use std::path::Path;
+use trueup_access::{Error, Keys as _, Settings, SqliteDirectory, Users as _};
+
+const PAGE: usize = 4096;
+
+fn filled(path: &Path) {
+    let directory = open(path);
+    for number in 0..200 {
+        let user = format!("user-{number:03}");
+        directory.add_user(&user).unwrap();
+        directory.create_key(&user, NOW).unwrap();
+    }
+}
+
+#[test]
+fn a_page_that_is_overwritten_is_found_when_the_file_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.sqlite");
+    filled(&path);
+    let whole = fs::read(&path).unwrap();
+    let pages = whole.len() / PAGE;
+    assert!(pages > 20, "{pages}");
+    for page in 0..pages {
+        let mut bytes = whole.clone();
+        // The header of a page lies at its beginning; that of the first one follows the header of the file.
+        let at = if page == 0 { 100 } else { page * PAGE };
+        bytes[at..at + 64].fill(0x5a);
+        fs::write(&path, bytes).unwrap();
+        let error = SqliteDirectory::open_existing(&path, Settings::default()).unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "page {page}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("d.sqlite` is damaged: ") && !text.contains('\n'), "page {page}: {text}");
+    }
+    let lengths = (1..pages).flat_map(|page| [page * PAGE - 1, page * PAGE, page * PAGE + 1]);
+    for length in lengths.chain([1, 99, 100, 512, whole.len() - 1]) {
+        fs::write(&path, &whole[..length]).unwrap();
+        assert!(SqliteDirectory::open_existing(&path, Settings::default()).unwrap_err().is_storage(), "{length}");
+    }
+    fs::write(&path, &whole).unwrap();
+    assert!(SqliteDirectory::open_existing(&path, Settings::default()).unwrap().verify().unwrap().is_empty());
+}
+
+#[test]
+fn verify_finds_what_is_damaged_while_the_file_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.sqlite");
+    filled(&path);
+    let directory = open(&path);
+    assert!(directory.verify().unwrap().is_empty());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM users WHERE login > 'user-002'").unwrap();
+    let findings = directory.verify().unwrap();
+    assert_eq!(findings.len(), 5);
+    assert!(findings[0].contains("a row of `user_keys` refers to a row of `users`"), "{findings:?}");
+}
+
+#[test]
+fn an_empty_file_is_no_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.sqlite");
+    fs::write(&path, "").unwrap();
+    for opened in
+        [SqliteDirectory::open(&path, Settings::default()), SqliteDirectory::open_existing(&path, Settings::default())]
+    {
+        assert!(matches!(opened, Err(Error::EmptyFile { .. })));
+    }
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_refused_without_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let [pipe, link, device] = ["pipe", "link", "device"].map(|name| folder.path().join(name));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+    for path in [&pipe, &link, &device, folder.path()] {
+        let opened = [
+            SqliteDirectory::open(path, Settings::default()),
+            SqliteDirectory::open_existing(path, Settings::default()),
+        ];
+        assert!(opened.iter().all(|opened| matches!(opened, Err(Error::NotAFile { .. }))), "{}", path.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn all_files_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let directory = open(&folder.path().join("d.sqlite"));
+    directory.add_user("u").unwrap();
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{entry:?}");
+        names.push(entry.file_name().into_string().unwrap());
+    }
+    names.sort();
+    assert_eq!(names, ["d.sqlite", "d.sqlite-lock", "d.sqlite-shm", "d.sqlite-wal"]);
+}

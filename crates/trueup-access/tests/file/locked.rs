@@ -1,0 +1,72 @@
+//! Another process holds the file.
+
+use super::{NOW, open};
+use rusqlite::Connection;
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup_access::{Error, Hourly, Keys as _, Requests as _, Settings, SqliteDirectory, Users as _};
+
+/// Far more than one wait, and far less than the waits of all who ask one after the other.
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn requests_do_not_wait_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.sqlite");
+    let directory = open(&path);
+    directory.add_user("u").unwrap();
+    let key = directory.create_key("u", NOW).unwrap();
+    let login = directory.login("u").unwrap().unwrap();
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| {
+                assert!(matches!(directory.count(&login, NOW), Err(Error::Locked { .. })));
+                // Nobody has to wait to read.
+                assert!(directory.authenticate(Some(&key.secret)).unwrap().is_ok());
+            });
+        }
+    });
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let error = directory.add_user("v").unwrap_err();
+    assert!(matches!(error, Error::Locked { .. }) && error.is_storage(), "{error}");
+    assert!(error.to_string().contains("another process holds the directory `"), "{error}");
+    holder.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(directory.count(&login, NOW).unwrap(), Hourly::Allowed);
+    directory.add_user("v").unwrap();
+}
+
+#[test]
+fn a_file_that_is_held_as_a_whole_is_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.sqlite");
+    drop(open(&path));
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    let begun = Instant::now();
+    let settings = || Settings::default().change_wait(Duration::from_millis(50));
+    assert!(matches!(SqliteDirectory::open(&path, settings()), Err(Error::Locked { .. })));
+    assert!(matches!(SqliteDirectory::open_existing(&path, settings()), Err(Error::Locked { .. })));
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    drop(holder);
+    drop(open(&path));
+}
+
+#[test]
+fn a_change_waits_for_one_that_ends_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.sqlite");
+    let settings = Settings::default().change_wait(Duration::from_secs(60));
+    let directory = SqliteDirectory::open(&path, settings).unwrap();
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| directory.add_user("u"));
+        thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        holder.execute_batch("COMMIT").unwrap();
+        waiting.join().unwrap().unwrap();
+    });
+}
