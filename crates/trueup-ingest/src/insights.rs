@@ -11,9 +11,10 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use trueup_core::Day;
+use trueup_core::dataset::CheckedFile;
 use trueup_core::dataset::manifest::DataFile;
 
 /// Bytes of an insights file that are read at once.
@@ -46,8 +47,8 @@ pub(crate) fn ingest(
     let mut documents = Documents::new();
     for file in held {
         let path = dir.join(&file.path);
-        let file = File::open(&path).of_dataset(&path)?;
-        each_line(file, &path, &mut |_, line| {
+        let file = CheckedFile::open(dir, file).and_then(|file| file.whole()).of_dataset(&path)?;
+        each_line(&*file, &path, &mut |_, line| {
             documents.insert(parse(line).of_dataset(&path)?, line.to_owned());
             Ok(())
         })?;
@@ -83,7 +84,7 @@ pub(crate) fn ingest(
 
 /// Hands on every line that is not blank, with its number from 1.
 fn each_line(
-    file: File,
+    file: impl Read,
     shown: &Path,
     take: &mut dyn FnMut(u64, &str) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {

@@ -7,4 +7,7 @@ mod files;
 mod insights;
 mod manifest;
 mod place;
+#[cfg(unix)]
+mod plain;
+mod running;
 mod verify;

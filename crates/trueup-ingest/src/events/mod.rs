@@ -81,7 +81,7 @@ pub(crate) fn ingest(
     }
     reading.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
-        held::read(&dir.join(&file.path), reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
+        held::read(dir, file, reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
     }
     reading.progress.stage("writing events", None);
     let gathered = gather.finish()?;

@@ -5,10 +5,12 @@ mod csv;
 mod format;
 mod ndjson;
 mod parquet;
+mod parquet_bytes;
 mod piece;
 mod wide;
 
 pub(crate) use parquet::Parquet;
+pub(crate) use parquet_bytes::ParquetBytes;
 pub(crate) use piece::{Piece, Places, text};
 
 use crate::error::{AtPath, InputFault, OPEN};
@@ -68,7 +70,8 @@ impl<'a> Source<'a> {
         let size = chunking.rows.saturating_mul(ROW_BYTES);
         let reader = match format {
             Format::Parquet => {
-                Reader::Parquet(Box::new(Parquet::open(file, path, chunking).map_err(|fault| fault.of(&input.shown))?))
+                let bytes = ParquetBytes::input(file).at(OPEN, path)?;
+                Reader::Parquet(Box::new(Parquet::open(bytes, chunking).map_err(|fault| fault.of(&input.shown))?))
             }
             Format::Ndjson => Reader::Ndjson(Blocks::new(after_mark(file).at(OPEN, path)?, size, false)),
             Format::Csv => {

@@ -1,5 +1,6 @@
 //! Parquet files with row groups of any size.
 
+use super::parquet_bytes::ParquetBytes;
 use super::wide::WideGroup;
 use super::{Chunking, Part, Piece, Places};
 use crate::error::InputFault;
@@ -10,9 +11,9 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use parquet::file::reader::Length;
 use std::sync::Arc;
+use trueup_core::dataset::{check_ranges, reading};
 
 /// Bytes of memory that commonly hold a cell.
 const CELL_BYTES: usize = 16;
@@ -22,7 +23,7 @@ const CODED_BYTES: i64 = 5;
 
 /// A Parquet file, read row group by row group.
 pub(crate) struct Parquet {
-    path: PathBuf,
+    bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
     chunking: Chunking,
     next_group: usize,
@@ -32,19 +33,23 @@ pub(crate) struct Parquet {
 
 /// A row group that is yet to be decoded.
 pub(crate) struct Group {
-    path: PathBuf,
+    bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
     row_group: usize,
     rows: usize,
 }
 
 impl Parquet {
-    pub(crate) fn open(file: File, path: &Path, chunking: Chunking) -> Result<Self, InputFault> {
-        // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata =
-            ArrowReaderMetadata::load(&file, options).and_then(keeping_codes).map_err(InputFault::Damaged)?;
-        Ok(Self { path: path.to_owned(), metadata, chunking, next_group: 0, open: None })
+    pub(crate) fn open(bytes: ParquetBytes, chunking: Chunking) -> Result<Self, InputFault> {
+        let read = || {
+            // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
+            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            let metadata = ArrowReaderMetadata::load(&bytes, options).and_then(keeping_codes)?;
+            check_ranges(metadata.metadata(), bytes.len())?;
+            Ok(metadata)
+        };
+        let metadata = reading(read).map_err(InputFault::Damaged)?;
+        Ok(Self { bytes, metadata, chunking, next_group: 0, open: None })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -65,8 +70,8 @@ impl Parquet {
                 return Ok(None);
             }
             self.next_group += 1;
-            let group =
-                Group { path: self.path.clone(), metadata: self.metadata.clone(), row_group, rows: self.chunking.rows };
+            let (bytes, metadata) = (self.bytes.clone(), self.metadata.clone());
+            let group = Group { bytes, metadata, row_group, rows: self.chunking.rows };
             if group.memory() <= self.chunking.group_bytes {
                 return Ok(Some(Part::Group(group)));
             }
@@ -78,7 +83,7 @@ impl Parquet {
         let Some(group) = &mut self.open else { return Ok(None) };
         let row_group = self.next_group - 1;
         let first = group.rows;
-        let Some(batch) = group.next().map_err(|source| damaged(row_group, source))? else {
+        let Some(batch) = reading(|| Ok(group.next()?)).map_err(|source| damaged(row_group, source))? else {
             self.open = None;
             return Ok(None);
         };
@@ -103,20 +108,23 @@ impl Group {
     }
 
     fn reader(&self, columns: ProjectionMask) -> Result<ParquetRecordBatchReader, InputFault> {
-        let file = File::open(&self.path).map_err(|source| damaged(self.row_group, source))?;
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-            .with_row_groups(vec![self.row_group])
-            .with_projection(columns)
-            .with_batch_size(self.rows)
-            .build()
-            .map_err(|source| damaged(self.row_group, source))
+        let open = || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
+                .with_row_groups(vec![self.row_group])
+                .with_projection(columns)
+                .with_batch_size(self.rows)
+                .build()
+        };
+        reading(open).map_err(|source| damaged(self.row_group, source))
     }
 
     pub(crate) fn decode(&self) -> Result<Vec<Piece>, InputFault> {
         let row_group = self.row_group;
         let (mut pieces, mut first) = (Vec::new(), 0);
-        for batch in self.reader(ProjectionMask::all())? {
-            let batch = batch.map_err(|source| damaged(row_group, source))?;
+        let mut reader = self.reader(ProjectionMask::all())?;
+        while let Some(batch) =
+            reading(|| Ok(reader.next().transpose()?)).map_err(|source| damaged(row_group, source))?
+        {
             let rows = batch.num_rows();
             pieces.push(Piece { batch, places: Places::Rows { row_group, first }, torn: Vec::new(), broken: None });
             first += rows;
