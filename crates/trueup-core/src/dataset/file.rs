@@ -4,6 +4,7 @@ use super::Bounds;
 use super::blocks::BLOCK;
 use super::checked::CheckedFile;
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
+use super::pages::{Pages, check_footer};
 use super::reader::{check_ranges, reading};
 use super::window::Window;
 use crate::error::DatasetError;
@@ -17,7 +18,6 @@ use parquet::file::metadata::{
     ParquetStatisticsPolicy,
 };
 use parquet::file::reader::{ChunkReader, Length};
-use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -134,12 +134,14 @@ impl TableFile {
         chunk: &ColumnChunkMetaData,
         window: &Arc<Window>,
     ) -> Result<Vec<Page>, ParquetError> {
-        let rows = usize::try_from(self.rows(row_group)).map_err(|_| general("too many rows".to_owned()))?;
-        let pages = SerializedPageReader::new(window.clone(), chunk, rows, None)?.collect::<Result<Vec<_>, _>>()?;
+        // The pages are held together, and the footer says how large they are.
+        let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
+        let pages = Pages::new((**window).clone(), chunk, limit).collect::<Result<Vec<_>, _>>()?;
         let data = pages.iter().filter(|page| page.is_data_page());
         let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
         if found != self.rows(row_group) {
             let column = chunk.column_descr().name();
+            let rows = self.rows(row_group);
             return Err(general(format!("{found} rows in column `{column}`, but the footer says {rows}")));
         }
         Ok(pages)
@@ -158,6 +160,7 @@ fn decode_footer(file: &Window) -> Result<(ParquetMetaData, Schema), ParquetErro
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
     let footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
+    check_footer(&footer)?;
     let columns = ParquetMetaDataReader::decode_schema(&footer)?;
     let bounded: Vec<usize> =
         (0..columns.num_columns()).filter(|leaf| BOUNDED.contains(&columns.column(*leaf).name())).collect();

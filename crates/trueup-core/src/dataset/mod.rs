@@ -8,6 +8,7 @@ mod insights;
 pub mod manifest;
 mod memory;
 mod open;
+mod pages;
 mod part;
 mod plain;
 mod prune;
@@ -21,6 +22,7 @@ pub use checked::{CheckedFile, CheckedReader, FileAt};
 pub use insights::{Insight, Insights};
 pub use memory::Tables;
 pub use open::read_accounts;
+pub use pages::{Pages, Room, check_footer, measure};
 pub use reader::{check_ranges, reading};
 pub use verify::Verification;
 

@@ -7,6 +7,7 @@ mod ndjson;
 mod parquet;
 mod parquet_bytes;
 mod piece;
+mod row_group;
 mod wide;
 
 pub(crate) use parquet::Parquet;

@@ -72,7 +72,7 @@ impl Chunk<'_> {
         self.values(|page, count, into| match page {
             (Encoding::PLAIN, bytes) => plain::numbers(bytes, physical, length, count, convert, into),
             (Encoding::DELTA_BINARY_PACKED, bytes) if matches!(physical, Type::INT32 | Type::INT64) => {
-                delta::decode(bytes, count, convert, into)
+                delta::decode(&mut { bytes }, count, convert, into)
             }
             _ => Err(OTHER_ENCODING),
         })
