@@ -6,6 +6,7 @@ mod events;
 mod files;
 mod insights;
 mod manifest;
+mod mutated;
 mod place;
 #[cfg(unix)]
 mod plain;

@@ -8,6 +8,9 @@ mod room;
 mod thrift;
 mod values;
 
+#[cfg(test)]
+mod tests;
+
 pub use footer::check_footer;
 pub use room::{Room, measure};
 
