@@ -137,6 +137,14 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
     },
+    /// What the manifest names is something other than a plain file in its folder.
+    #[error("`{}` is {found}, but a dataset's file is a plain file in its folder, and no symbolic link leads to it", path.display())]
+    NotPlain {
+        /// The file.
+        path: PathBuf,
+        /// What was found in its place.
+        found: &'static str,
+    },
     /// A file is not as long as its manifest says, so it is not the one that was written.
     #[error("`{}` has {found} {unit}, but the manifest says {promised}", path.display())]
     Length {

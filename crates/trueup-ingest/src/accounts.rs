@@ -11,25 +11,18 @@ use crate::source::{ColumnNames, Source};
 use crate::table::Table;
 use crate::{Counts, IngestError, Input, long_texts};
 use arrow_schema::Schema;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::read_accounts;
 use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, TableFault};
 
 /// The accounts that a dataset holds.
 pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
     let mut accounts = Accounts::default();
     for file in manifest.map_or(&[][..], |manifest| &manifest.accounts) {
-        let path = dir.join(&file.path);
-        let reader = File::open(&path).of_dataset(&path)?;
-        let reader =
-            ParquetRecordBatchReaderBuilder::try_new(reader).and_then(|reader| reader.build()).of_dataset(&path)?;
-        for batch in reader {
-            accounts.read(&batch.of_dataset(&path)?).of_dataset(&path)?;
-        }
+        accounts.merge(read_accounts(dir, file).of_dataset(&dir.join(&file.path))?);
     }
     Ok(accounts)
 }
@@ -42,7 +35,7 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
     let chunking = reading.chunking;
     for input in inputs {
         let mut names = ColumnNames::default();
-        let mut source = Source::open(input, chunking)?;
+        let mut source = Source::open(reading.files, input, chunking)?;
         if let Some(schema) = source.schema() {
             let empty = arrow_array::RecordBatch::new_empty(schema.clone());
             accounts.read(&empty).map_err(|fault| wrong(fault, input))?;

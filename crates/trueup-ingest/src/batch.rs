@@ -6,6 +6,7 @@ use crate::table::Table;
 use crate::{Counts, IngestError, Input, Progress, Summary};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest};
+use trueup_core::files::Files;
 
 /// The tables that an ingest brings something new to.
 pub(crate) struct Plan {
@@ -37,6 +38,7 @@ impl Plan {
         given: &[(Table, Input)],
         mapped: &Mapped,
         latest: Option<&Manifest>,
+        files: &Files,
         progress: &dyn Progress,
     ) -> Result<Self, IngestError> {
         let (mut tables, mut skipped) = (Vec::new(), Vec::new());
@@ -47,13 +49,13 @@ impl Plan {
             }
             if batches(latest, table).next().is_none() {
                 // Whatever the inputs are, they are new.
-                let checksum = BatchSum::begin(origins.clone())?;
+                let checksum = BatchSum::begin(files.clone(), origins.clone())?;
                 tables.push(Planned { table, inputs, origins, checksum });
                 continue;
             }
             let size = |path: &PathBuf| Input::given(path).size();
             progress.stage("checking what is new", Some(origins.iter().map(size).sum()));
-            let checksum = BatchSum::of(&origins, progress)?;
+            let checksum = BatchSum::of(files, &origins, progress)?;
             match held(latest, table, &checksum) {
                 Some(held) => skipped.push(held),
                 None => tables.push(Planned { table, inputs, origins, checksum: BatchSum::Known(checksum) }),

@@ -4,13 +4,13 @@ use crate::error::{AtPath, Doing, OPEN};
 use crate::{IngestError, Progress};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use trueup_core::dataset::BlockSums;
+use trueup_core::files::Files;
 
 /// A SHA-256 in lower-case hex.
 fn hex(hasher: Sha256) -> String {
@@ -40,21 +40,21 @@ impl Drop for SetOnDrop {
 
 impl BatchSum {
     /// Reads the inputs at once.
-    pub(crate) fn of(paths: &[PathBuf], progress: &dyn Progress) -> Result<String, IngestError> {
+    pub(crate) fn of(files: &Files, paths: &[PathBuf], progress: &dyn Progress) -> Result<String, IngestError> {
         let go_on = |length| {
             progress.advance(length);
             true
         };
-        let sums = paths.par_iter().map(|path| of_file(path, &go_on)).collect::<Result<_, _>>()?;
+        let sums = paths.par_iter().map(|path| of_file(files, path, &go_on)).collect::<Result<_, _>>()?;
         Ok(of_sums(sums))
     }
 
     /// Reads the inputs while other things are done.
-    pub(crate) fn begin(paths: Vec<PathBuf>) -> Result<Self, IngestError> {
+    pub(crate) fn begin(files: Files, paths: Vec<PathBuf>) -> Result<Self, IngestError> {
         let unwanted = Arc::new(AtomicBool::new(false));
         let seen = unwanted.clone();
         let read = move || {
-            let sums = paths.iter().map(|path| of_file(path, &|_| !seen.load(Ordering::Relaxed)));
+            let sums = paths.iter().map(|path| of_file(&files, path, &|_| !seen.load(Ordering::Relaxed)));
             Ok(of_sums(sums.collect::<Result<_, _>>()?))
         };
         let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
@@ -84,8 +84,8 @@ fn of_sums(mut sums: Vec<String>) -> String {
 }
 
 /// `go_on` is told how many bytes were read, and says whether the others are wanted.
-fn of_file(path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
-    let mut file = File::open(path).at(OPEN, path)?;
+fn of_file(files: &Files, path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
+    let mut file = files.open(path).at(OPEN, path)?;
     let mut hasher = Sha256::new();
     let mut bytes = vec![0; 1 << 20];
     loop {

@@ -110,6 +110,11 @@ pub(crate) enum InputFault {
     Damaged(parquet::errors::ParquetError),
     #[error("row group {row_group} (counted from 0) of the Parquet file cannot be read: {source}")]
     DamagedGroup { row_group: usize, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error(
+        "row group {row_group} (counted from 0) of the Parquet file takes {held} bytes of memory for its pages and up to {row} for \
+         a row, and with this memory at most {most} are taken; give more memory, or write the file with smaller pages"
+    )]
+    TooLarge { row_group: usize, held: usize, row: usize, most: usize },
     #[error("line {line}: {what}")]
     Record { line: u64, what: &'static str },
     #[error("{0}")]

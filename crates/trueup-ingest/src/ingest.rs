@@ -208,13 +208,14 @@ impl Ingest {
         let rejects = self.checked_rejects(&given)?;
         let (mut draft, latest) = Draft::begin(&self.files, &self.dir)?;
         let mapped = crate::mapped::Mapped::make(self.mapping.as_deref(), &given, &mut draft)?;
-        let plan = Plan::new(&given, &mapped, latest.as_ref(), progress)?;
+        let plan = Plan::new(&given, &mapped, latest.as_ref(), &self.files, progress)?;
         let warnings = plan.warnings();
         let mut summary = Summary { version: draft.version() - 1, warnings, ..Summary::default() };
         if plan.is_empty() {
             return Ok(summary);
         }
         let mut reading = Reading {
+            files: &self.files,
             chunking: Chunking {
                 rows: self.batch_rows.min((self.memory / BATCH_SHARE).max(1)),
                 group_bytes: self.memory / 8,

@@ -10,10 +10,11 @@ use crate::{Counts, IngestError, Input};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use trueup_core::dataset::CheckedFile;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::files::OpenFile;
 use trueup_core::{Day, Shown};
 
 /// Bytes of an insights file that are read at once.
@@ -61,7 +62,7 @@ pub(crate) fn ingest(
 ) -> Result<(Vec<DataFile>, Counts), IngestError> {
     let mut counts = Counts::default();
     let mut documents = Documents::new();
-    let mut files: Vec<(PathBuf, File)> = Vec::new();
+    let mut files: Vec<DocumentFile> = Vec::new();
     let mut bytes = 0;
     let (limit, longest) = (reading.chunking.table_bytes(), reading.chunking.max_text_bytes);
     let mut note = |documents: &mut Documents, key: (String, Day), location| {
@@ -72,20 +73,21 @@ pub(crate) fn ingest(
         Ok(documents.insert(key, location).is_some())
     };
     for file in held {
-        let path = dir.join(&file.path);
-        let mut file = File::open(&path).of_dataset(&path)?;
-        each_line(&mut file, files.len(), &path, &mut |location, line| {
+        let mut file = DocumentFile::Stored(CheckedFile::open(dir, file).of_dataset(&dir.join(&file.path))?);
+        let path = file.path().to_owned();
+        file.each_line(files.len(), &mut |location, line| {
             note(&mut documents, parse(line).of_dataset(&path)?, location).map(drop)
         })?;
-        files.push((path, file));
+        files.push(file);
     }
     reading.progress.stage("reading insights", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
-        let mut file = File::open(&input.path).at(OPEN, &input.path)?;
+        let file = reading.files.open(&input.path).at(OPEN, &input.path)?;
         if input.size() == 0 {
             return Err(InputFault::Empty.of(&input.shown));
         }
-        each_line(&mut file, files.len(), &input.shown, &mut |location, text| {
+        let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
+        file.each_line(files.len(), &mut |location, text| {
             reading.progress.advance(u64::try_from(text.len()).unwrap_or(0) + 1);
             match parse(text) {
                 Ok(key) => {
@@ -96,7 +98,7 @@ pub(crate) fn ingest(
                 Err(fault) => reading.judge_row(input, fault.at(location.line, text, longest), &mut counts),
             }
         })?;
-        files.push((input.shown.clone(), file));
+        files.push(file);
     }
     if counts.taken == 0 {
         return Ok((held.to_vec(), counts));
@@ -105,48 +107,88 @@ pub(crate) fn ingest(
     let path = file.path().to_owned();
     let mut line = Vec::new();
     for (key, location) in &documents {
-        let (from, source) = &mut files[location.file];
-        line.resize(location.bytes, 0);
-        let read = source.seek(SeekFrom::Start(location.start)).and_then(|_| source.read_exact(&mut line));
-        read.at("read", from)?;
+        let from = &mut files[location.file];
+        from.read(location, &mut line)?;
         // What was checked is what is written.
         if str::from_utf8(&line).ok().and_then(|line| parse(line).ok()).as_ref() != Some(key) {
             let what = "the document has changed while it was read";
-            return Err(InputFault::Record { line: location.line, what }.of(from));
+            return Err(InputFault::Record { line: location.line, what }.of(from.path()));
         }
         file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", &path)?;
     }
     Ok((vec![file.finish(u64::try_from(documents.len()).unwrap_or(u64::MAX))?], counts))
 }
 
-/// Hands on every line that is not blank, and where it is: lines are counted from 1.
-fn each_line(
-    file: &mut File,
-    number: usize,
-    shown: &Path,
-    take: &mut dyn FnMut(Location, &str) -> Result<(), IngestError>,
-) -> Result<(), IngestError> {
-    let mut blocks = Blocks::new(file, BLOCK, LONGEST, false);
-    let mut start = 0;
-    loop {
-        let block = match blocks.next() {
-            Ok(Some(block)) => block,
-            Ok(None) => return Ok(()),
-            Err(BlockFault::Io(error)) => return Err(error).at("read", shown),
-            Err(BlockFault::TooLong { line, longest }) => {
-                return Err(InputFault::LongDocument { line, longest }.of(shown));
+/// A file of documents, which is read twice: to find them, and to write them.
+enum DocumentFile {
+    Stored(CheckedFile),
+    Input { file: OpenFile, shown: PathBuf },
+}
+
+impl DocumentFile {
+    /// What messages call it.
+    fn path(&self) -> &Path {
+        match self {
+            Self::Stored(file) => file.path(),
+            Self::Input { shown, .. } => shown,
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> IngestError {
+        match self {
+            Self::Stored(file) => Kind::Stored { path: file.path().to_owned(), source: Box::new(error) }.into(),
+            Self::Input { shown, .. } => Kind::Io { action: "read", path: shown.clone(), source: error }.into(),
+        }
+    }
+
+    /// Reads a document once more.
+    fn read(&mut self, location: &Location, line: &mut Vec<u8>) -> Result<(), IngestError> {
+        line.resize(location.bytes, 0);
+        let read = match self {
+            Self::Stored(file) => {
+                let bytes = file.bytes(&(location.start..location.start + location.bytes as u64));
+                bytes.map(|bytes| line.copy_from_slice(&bytes)).map_err(io::Error::other)
+            }
+            Self::Input { file, .. } => file.seek(SeekFrom::Start(location.start)).and_then(|_| file.read_exact(line)),
+        };
+        read.map_err(|error| self.failed(error))
+    }
+
+    /// Hands on every line that is not blank, and where it is: lines are counted from 1. The file has the given number.
+    fn each_line(
+        &mut self,
+        number: usize,
+        take: &mut dyn FnMut(Location, &str) -> Result<(), IngestError>,
+    ) -> Result<(), IngestError> {
+        let shown = self.path().to_owned();
+        let reader: Box<dyn Read + '_> = match self {
+            Self::Stored(file) => Box::new(file.reader()),
+            Self::Input { file, .. } => Box::new(file),
+        };
+        let mut blocks = Blocks::new(reader, BLOCK, LONGEST, false);
+        let mut start = 0;
+        let fault = loop {
+            let block = match blocks.next() {
+                Ok(Some(block)) => block,
+                Ok(None) => return Ok(()),
+                Err(fault) => break fault,
+            };
+            let text = crate::source::text(&block).map_err(|fault| fault.of(&shown))?;
+            for (line, text) in (block.line..).zip(text.split_inclusive('\n')) {
+                let document = text.trim_ascii();
+                if !document.is_empty() {
+                    let before = text.len() - text.trim_ascii_start().len();
+                    let location = Location { file: number, line, start: start + before as u64, bytes: document.len() };
+                    take(location, document)?;
+                }
+                start += text.len() as u64;
             }
         };
-        let text = crate::source::text(&block).map_err(|fault| fault.of(shown))?;
-        for (line, text) in (block.line..).zip(text.split_inclusive('\n')) {
-            let document = text.trim_ascii();
-            if !document.is_empty() {
-                let before = text.len() - text.trim_ascii_start().len();
-                let location = Location { file: number, line, start: start + before as u64, bytes: document.len() };
-                take(location, document)?;
-            }
-            start += text.len() as u64;
-        }
+        drop(blocks);
+        Err(match fault {
+            BlockFault::Io(error) => self.failed(error),
+            BlockFault::TooLong { line, longest } => InputFault::LongDocument { line, longest }.of(&shown),
+        })
     }
 }
 

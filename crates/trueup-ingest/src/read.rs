@@ -11,6 +11,7 @@ use crate::{Counts, IngestError, Input, Progress, long_texts};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
+use trueup_core::files::Files;
 use trueup_core::model::{Normalized, SchemaFault};
 
 /// Checks the rows of one schema and gives them their stored form.
@@ -28,6 +29,7 @@ pub(crate) type Take<'a> = dyn FnMut(RecordBatch) -> Result<(), IngestError> + S
 
 /// What all reading of one ingest shares.
 pub(crate) struct Reading<'a> {
+    pub(crate) files: &'a Files,
     pub(crate) chunking: Chunking,
     pub(crate) progress: &'a dyn Progress,
     /// Where faulty rows go; without it the first one ends the ingest.
@@ -56,7 +58,7 @@ impl Reading<'_> {
         counts: &mut Counts,
         take: &mut Take<'_>,
     ) -> Result<(), IngestError> {
-        let mut source = Source::open(input, self.chunking)?;
+        let mut source = Source::open(self.files, input, self.chunking)?;
         if let Some(schema) = source.schema() {
             let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(&input.shown))?;
             self.warn_ignored(input, &rules.ignored());

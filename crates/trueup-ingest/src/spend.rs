@@ -1,7 +1,7 @@
 //! Spend: a batch restates every day of an account that it has a row of.
 
 use crate::draft::Draft;
-use crate::error::{AtPath, Doing, InputFault, Kind, OfDataset};
+use crate::error::{Doing, InputFault, Kind, OfDataset};
 use crate::ignored::Ignored;
 use crate::parquet_file::ParquetFile;
 use crate::read::{Reading, Rules};
@@ -17,10 +17,10 @@ use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderB
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{CheckedFile, check_ranges, reading};
 use trueup_core::model::{
     ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend,
 };
@@ -57,7 +57,7 @@ pub(crate) fn ingest(
         restated.add(batch).doing("read spend")?;
     }
     for file in held {
-        for batch in read_held(&dir.join(&file.path))? {
+        for batch in read_held(dir, file)? {
             let kept = restated.leave_out(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
             batches.push(kept)?;
@@ -172,11 +172,18 @@ fn keys(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowE
     }
 }
 
-fn read_held(path: &Path) -> Result<Vec<RecordBatch>, IngestError> {
-    let file = File::open(path).at("open", path)?;
+fn read_held(dir: &Path, file: &DataFile) -> Result<Vec<RecordBatch>, IngestError> {
+    let path = dir.join(&file.path);
+    // Spend is held in memory as a whole.
+    let bytes = CheckedFile::open(dir, file).and_then(|file| file.whole()).of_dataset(&path)?;
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).and_then(|reader| reader.build());
-    reader.of_dataset(path)?.collect::<Result<_, _>>().of_dataset(path)
+    let read = || {
+        let length = bytes.len();
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options)?;
+        check_ranges(builder.metadata(), length as u64)?;
+        Ok(builder.build()?.collect::<Result<_, _>>()?)
+    };
+    reading(read).of_dataset(&path)
 }
 
 fn properties() -> WriterProperties {

@@ -1,9 +1,11 @@
 //! One Parquet file of a dataset.
 
 use super::Bounds;
-use super::blocks::{BLOCK, Blocks};
+use super::blocks::BLOCK;
+use super::checked::CheckedFile;
 use super::manifest::{CUSTOMER_COLUMN, DataFile};
-use super::reader::reading;
+use super::pages::{Pages, check_footer};
+use super::reader::{check_ranges, reading};
 use super::window::Window;
 use crate::error::DatasetError;
 use crate::scan::{Chunk, ColumnFault, StoredRows};
@@ -16,18 +18,17 @@ use parquet::file::metadata::{
     ParquetStatisticsPolicy,
 };
 use parquet::file::reader::{ChunkReader, Length};
-use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
-use std::fs::File;
-use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file and its footer.
 #[derive(Debug)]
 pub(super) struct TableFile {
+    folder: PathBuf,
+    promised: DataFile,
     path: PathBuf,
-    blocks: Blocks,
     metadata: ParquetMetaData,
     schema: Schema,
     /// Of each row group.
@@ -37,10 +38,9 @@ pub(super) struct TableFile {
 impl TableFile {
     /// Reads the footer of a file, which must be as long, and count as many rows, as the manifest says.
     pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
-        let path = folder.join(&promised.path);
-        let file = open_sized(folder, promised)?;
-        let blocks = Blocks::new(&path, promised)?;
-        let footer = blocks.read_footer(&file)?;
+        let file = CheckedFile::open(folder, promised)?;
+        let path = file.path().to_owned();
+        let footer = file.read_footer()?;
         let damaged = |source| DatasetError::Parquet { path: path.clone(), row_group: None, source };
         let (metadata, schema) = reading(|| decode_footer(&footer)).map_err(damaged)?;
         let rows = row_counts(&metadata).map_err(damaged)?;
@@ -48,7 +48,8 @@ impl TableFile {
         if found != promised.rows {
             return Err(DatasetError::Length { path, unit: "rows", found, promised: promised.rows });
         }
-        Ok(Self { path, blocks, metadata, schema, rows })
+        let (folder, promised) = (folder.to_owned(), promised.clone());
+        Ok(Self { folder, promised, path, metadata, schema, rows })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -90,25 +91,22 @@ impl TableFile {
 
     /// The bytes that the named columns of a row group take.
     pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> u64 {
-        self.chunks(row_group, columns).map(|(_, chunk)| chunk.byte_range().1).sum()
+        self.chunks(row_group, columns).map(|(_, chunk)| range(chunk)).map(|bytes| bytes.end - bytes.start).sum()
     }
 
     /// The named columns of a row group; names that the file does not have are left out.
     pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<StoredRows<'_>, DatasetError> {
-        let file = open_file(&self.path)?;
+        let file = CheckedFile::open(&self.folder, &self.promised)?;
         let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
-        chunks.sort_unstable_by_key(|(_, chunk)| chunk.byte_range().0);
+        chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
         let mut stored = Vec::with_capacity(chunks.len());
         // Chunks that share a block, or whose blocks follow each other, are read together.
-        let end = |chunk: &ColumnChunkMetaData| {
-            let (start, length) = chunk.byte_range();
-            start.saturating_add(length)
-        };
-        for near in chunks.chunk_by(|(_, one), (_, next)| next.byte_range().0 / BLOCK <= end(one).div_ceil(BLOCK)) {
-            let (Some((_, first)), Some(end)) = (near.first(), near.iter().map(|(_, chunk)| end(chunk)).max()) else {
+        for near in chunks.chunk_by(|(_, one), (_, next)| range(next).start / BLOCK <= range(one).end.div_ceil(BLOCK)) {
+            let (Some((_, first)), Some(end)) = (near.first(), near.iter().map(|(_, chunk)| range(chunk).end).max())
+            else {
                 continue;
             };
-            let window = Arc::new(self.blocks.read(&file, first.byte_range().0..end)?);
+            let window = Arc::new(file.read(&(range(first).start..end))?);
             for (leaf, chunk) in near {
                 let pages = reading(|| self.pages(row_group, chunk, &window)).map_err(|source| {
                     DatasetError::Parquet { path: self.path.clone(), row_group: Some(row_group), source }
@@ -136,12 +134,14 @@ impl TableFile {
         chunk: &ColumnChunkMetaData,
         window: &Arc<Window>,
     ) -> Result<Vec<Page>, ParquetError> {
-        let rows = usize::try_from(self.rows(row_group)).map_err(|_| general("too many rows".to_owned()))?;
-        let pages = SerializedPageReader::new(window.clone(), chunk, rows, None)?.collect::<Result<Vec<_>, _>>()?;
+        // The pages are held together, and the footer says how large they are.
+        let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
+        let pages = Pages::new((**window).clone(), chunk, limit).collect::<Result<Vec<_>, _>>()?;
         let data = pages.iter().filter(|page| page.is_data_page());
         let found: u64 = data.map(|page| u64::from(page.num_values())).sum();
         if found != self.rows(row_group) {
             let column = chunk.column_descr().name();
+            let rows = self.rows(row_group);
             return Err(general(format!("{found} rows in column `{column}`, but the footer says {rows}")));
         }
         Ok(pages)
@@ -154,39 +154,13 @@ impl TableFile {
     }
 }
 
-/// Opens a file of a dataset all of which is about to be read: every byte must be as it was written.
-pub(super) fn open_whole(folder: &Path, promised: &DataFile) -> Result<File, DatasetError> {
-    let file = open_sized(folder, promised)?;
-    Blocks::new(&folder.join(&promised.path), promised)?.check(&file, 0..promised.size)?;
-    Ok(file)
-}
-
-/// Opens a file of a dataset, which must be as long as the manifest says.
-pub(super) fn open_sized(folder: &Path, promised: &DataFile) -> Result<File, DatasetError> {
-    let path = folder.join(&promised.path);
-    let file = open_file(&path).map_err(|error| match error {
-        DatasetError::Io { path, source } if source.kind() == io::ErrorKind::NotFound => {
-            DatasetError::MissingFile { path }
-        }
-        error => error,
-    })?;
-    match file.metadata().map(|metadata| metadata.len()) {
-        Ok(found) if found == promised.size => Ok(file),
-        Ok(found) => Err(DatasetError::Length { path, unit: "bytes", found, promised: promised.size }),
-        Err(source) => Err(DatasetError::Io { path, source }),
-    }
-}
-
-pub(super) fn open_file(path: &Path) -> Result<File, DatasetError> {
-    File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })
-}
-
 /// What a footer says, and the types of the columns, all of which are flat. Of the statistics only those that become [`Bounds`] are read:
 /// they are most of a footer.
 fn decode_footer(file: &Window) -> Result<(ParquetMetaData, Schema), ParquetError> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
     let footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
+    check_footer(&footer)?;
     let columns = ParquetMetaDataReader::decode_schema(&footer)?;
     let bounded: Vec<usize> =
         (0..columns.num_columns()).filter(|leaf| BOUNDED.contains(&columns.column(*leaf).name())).collect();
@@ -200,6 +174,7 @@ fn decode_footer(file: &Window) -> Result<(ParquetMetaData, Schema), ParquetErro
     if schema.fields().len() != columns.num_columns() {
         return Err(general("a column is not flat".to_owned()));
     }
+    check_ranges(&metadata, file.len())?;
     Ok((metadata, schema))
 }
 
@@ -210,6 +185,12 @@ const BOUNDED: [&str; 2] = ["account", "date"];
 fn row_counts(metadata: &ParquetMetaData) -> Result<Vec<u64>, ParquetError> {
     let count = |rows: i64| u64::try_from(rows).map_err(|_| general(format!("a row group has {rows} rows")));
     metadata.row_groups().iter().map(|row_group| count(row_group.num_rows())).collect()
+}
+
+/// Where a column chunk is, which [`check_ranges`] has found in the file.
+fn range(chunk: &ColumnChunkMetaData) -> Range<u64> {
+    let (start, length) = chunk.byte_range();
+    start..start.saturating_add(length)
 }
 
 fn general(message: String) -> ParquetError {

@@ -3,8 +3,7 @@
 mod index;
 
 use super::Dataset;
-use super::blocks::Blocks;
-use super::file::{open_sized, open_whole};
+use super::checked::{CheckedFile, of_reader};
 use super::manifest::DataFile;
 use crate::error::{DatasetError, Error};
 use crate::query::{Accounts, DateRange};
@@ -13,7 +12,7 @@ use index::{Index, Place};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::thread;
@@ -81,19 +80,18 @@ impl Dataset {
         go_on()?;
         let mut found = Insights::default();
         for insights in &self.insights {
-            let path = insights.folder.join(&insights.file.path);
             let index = insights.index(&go_on)?;
+            let path = insights.folder.join(&insights.file.path);
             let places = index.find(accounts, range, &path)?;
             found.matched += places.len();
             if found.matched > limit {
                 found.documents.clear();
                 continue;
             }
-            let file = open_sized(&insights.folder, &insights.file)?;
-            let blocks = Blocks::new(&path, &insights.file)?;
+            let file = CheckedFile::open(&insights.folder, &insights.file)?;
             for (account, Place { date, bytes }) in places {
                 go_on()?;
-                let document = index::document(&file, &blocks, &path, bytes.clone())?;
+                let document = index::document(&file, bytes)?;
                 found.documents.push(Insight { account: account.to_owned(), date: *date, document });
             }
         }
@@ -139,12 +137,12 @@ pub(super) fn each(
     promised: &DataFile,
     mut take: impl FnMut(Insight) -> Result<(), String>,
 ) -> Result<(), DatasetError> {
-    let path = folder.join(&promised.path);
-    let failed = |source| DatasetError::Io { path: path.clone(), source };
-    let mut lines = BufReader::new(open_whole(folder, promised)?);
+    let file = CheckedFile::open(folder, promised)?;
+    let path = file.path().to_owned();
+    let mut lines = file.reader();
     let mut bytes = Vec::new();
     let mut number = 0;
-    while lines.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
+    while lines.read_until(b'\n', &mut bytes).map_err(|error| of_reader(error, &path))? > 0 {
         number += 1;
         let taken = line(&bytes).and_then(|(account, date, document)| {
             take(Insight { account: account.into_owned(), date, document: document.to_owned() })

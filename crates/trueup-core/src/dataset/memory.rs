@@ -1,17 +1,17 @@
 //! A dataset in memory, from tables in canonical form.
 
 use super::cache::ColumnCache;
-use super::file::open_file;
 use super::manifest::CUSTOMER_COLUMN;
 use super::open::read_plain;
 use super::{Bounds, Dataset, Part};
-use crate::error::Error;
+use crate::error::{DatasetError, Error};
 use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::plan::{Projection, SpendProjection};
 use crate::scan::{ColumnFault, Columns, SpendSplit, Split};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,7 +43,9 @@ impl Tables {
         let read = |paths: &[P]| -> Result<Vec<RecordBatch>, Error> {
             let mut batches = Vec::new();
             for path in paths {
-                batches.extend(read_plain(path.as_ref(), open_file(path.as_ref())?)?);
+                let path = path.as_ref();
+                let file = File::open(path).map_err(|source| DatasetError::Io { path: path.to_owned(), source })?;
+                batches.extend(read_plain(path, file)?);
             }
             Ok(batches)
         };

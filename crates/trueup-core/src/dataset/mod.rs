@@ -2,12 +2,15 @@
 
 mod blocks;
 mod cache;
+mod checked;
 mod file;
 mod insights;
 pub mod manifest;
 mod memory;
 mod open;
+mod pages;
 mod part;
+mod plain;
 mod prune;
 mod reader;
 pub mod store;
@@ -15,8 +18,12 @@ mod verify;
 mod window;
 
 pub use blocks::BlockSums;
+pub use checked::{CheckedFile, CheckedReader, FileAt};
 pub use insights::{Insight, Insights};
 pub use memory::Tables;
+pub use open::read_accounts;
+pub use pages::{Pages, Room, check_footer, measure};
+pub use reader::{check_ranges, reading};
 pub use verify::Verification;
 
 pub(crate) use part::Part;

@@ -1,10 +1,11 @@
 //! A dataset from its folder.
 
 use super::cache::ColumnCache;
-use super::file::{TableFile, open_sized, open_whole};
+use super::checked::CheckedFile;
+use super::file::TableFile;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
-use super::reader::reading;
+use super::reader::{check_ranges, reading};
 use super::store::{self, StoreError};
 use super::{Dataset, Part};
 use crate::error::{DatasetError, Error};
@@ -12,9 +13,9 @@ use crate::model::Accounts;
 use crate::scan::Columns;
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::ChunkReader;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ impl Dataset {
     /// Opens the newest state of the dataset in a folder.
     ///
     /// Every file's length is compared with the manifest, and the rows that its footer counts. The blocks that hold a footer or columns are
-    /// compared with the manifest's checksums when they are first read, so that no answer comes from bytes that have changed; only
-    /// [`Verification`](super::Verification) reads everything.
+    /// compared with the manifest's checksums each time that they are read, so that no answer comes from bytes that have changed, before the
+    /// dataset was opened or since; only [`Verification`](super::Verification) reads everything.
     ///
     /// # Errors
     /// The folder holds no dataset, or a file of it does not read.
@@ -53,7 +54,7 @@ impl Dataset {
             accounts.merge(read_accounts(folder, file)?);
         }
         for file in &manifest.insights {
-            open_sized(folder, file)?;
+            CheckedFile::open(folder, file)?;
         }
         let insights = manifest.insights.iter();
         let insights = insights.map(|file| InsightFile::new(folder.to_owned(), file.clone())).collect();
@@ -96,10 +97,14 @@ fn parts<T: Columns>(files: &[Arc<TableFile>], cache: &Arc<ColumnCache>, first: 
     parts
 }
 
-/// The accounts of a file, whose rows must be as many as the manifest says.
-pub(super) fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
-    let path = folder.join(&file.path);
-    let batches = read_plain(&path, open_whole(folder, file)?)?;
+/// The accounts of a dataset's file, whose rows must be as many as the manifest says.
+///
+/// # Errors
+/// The file does not read, or a row breaks a rule.
+pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
+    let checked = CheckedFile::open(folder, file)?;
+    let path = checked.path().to_owned();
+    let batches = read_plain(&path, checked.whole()?)?;
     let found = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });
@@ -108,8 +113,13 @@ pub(super) fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, 
 }
 
 /// All rows of a Parquet file, as its own schema says.
-pub(super) fn read_plain(path: &Path, file: File) -> Result<Vec<RecordBatch>, DatasetError> {
+pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
-    let read = || Ok(ParquetRecordBatchReaderBuilder::try_new(file)?.build()?.collect::<Result<_, _>>()?);
+    let length = file.len();
+    let read = || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+        check_ranges(builder.metadata(), length)?;
+        Ok(builder.build()?.collect::<Result<_, _>>()?)
+    };
     reading(read).map_err(failed)
 }

@@ -1,6 +1,7 @@
 //! The Parquet reader, on files that may be damaged.
 
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ParquetMetaData;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,8 +10,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// # Errors
 /// The reader fails. On some pages whose bytes have changed it panics instead of failing; that is an error here, since what it was
 /// reading is dropped with it.
-pub(super) fn reading<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn reading<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| Err(damaged(panic.as_ref())))
+}
+
+/// Checks that every column chunk lies inside a file of `length` bytes; the reader takes that for granted.
+///
+/// # Errors
+/// One does not; its row group and column are named.
+pub fn check_ranges(metadata: &ParquetMetaData, length: u64) -> Result<()> {
+    for (number, row_group) in metadata.row_groups().iter().enumerate() {
+        for chunk in row_group.columns() {
+            let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+            let end = start.checked_add(chunk.compressed_size());
+            let inside = end.and_then(|end| u64::try_from(end).ok()).is_some_and(|end| end <= length);
+            if start < 0 || chunk.compressed_size() < 0 || !inside {
+                let (bytes, column) = (chunk.compressed_size(), chunk.column_path().string());
+                return Err(ParquetError::General(format!(
+                    "row group {number}, column `{column}`: {bytes} bytes from {start} on do not lie in the file"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn damaged(panic: &(dyn Any + Send)) -> ParquetError {

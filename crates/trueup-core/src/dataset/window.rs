@@ -3,6 +3,7 @@
 use bytes::{Buf, Bytes, buf::Reader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
+use std::ops::Range;
 
 /// Bytes of a file from some place on, read by their places in the file.
 #[derive(Clone, Debug)]
@@ -22,6 +23,15 @@ impl Window {
     /// Whether the byte at that place of the file was read.
     pub(super) fn holds(&self, at: u64) -> bool {
         self.start <= at && at - self.start < self.bytes.len() as u64
+    }
+
+    /// What was read of some bytes.
+    pub(super) fn within(&self, bytes: &Range<u64>) -> Bytes {
+        let place = |at: u64| {
+            usize::try_from(at.saturating_sub(self.start)).map_or(self.bytes.len(), |at| at.min(self.bytes.len()))
+        };
+        let (start, end) = (place(bytes.start), place(bytes.end));
+        self.bytes.slice(start..end.max(start))
     }
 
     fn from(&self, start: u64) -> Result<Bytes> {

@@ -20,7 +20,7 @@ pub(crate) use amounts::Amounts;
 pub(crate) use codes::Codes;
 pub(crate) use columns::Columns;
 pub(crate) use decode::customer_numbers;
-pub(crate) use encoding::{Chunk, StoredRows};
+pub(crate) use encoding::{Chunk, StoredRows, delta_count, delta_decode};
 pub(crate) use fault::ColumnFault;
 pub(crate) use history::{Histories, Shape, stage};
 pub(crate) use runs::{BLOCK_EVENTS, Block, Runs};

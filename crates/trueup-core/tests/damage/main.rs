@@ -6,5 +6,9 @@ mod events;
 mod files;
 mod insights;
 mod manifest;
+mod mutated;
 mod place;
+#[cfg(unix)]
+mod plain;
+mod running;
 mod verify;

@@ -3,9 +3,9 @@
 use super::coded::Coded;
 use super::texts::Dictionaries;
 use crate::IngestError;
-use crate::error::{AtPath, Doing, Kind, OfDataset};
+use crate::error::{Doing, Kind, OfDataset};
 use crate::read::Reading;
-use crate::source::Parquet;
+use crate::source::{Parquet, ParquetBytes};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -13,17 +13,17 @@ use hashbrown::HashSet;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::Length;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::Path;
 use trueup_core::dataset::manifest::{CUSTOMER_COLUMN, DataFile};
+use trueup_core::dataset::{CheckedFile, check_ranges, reading};
 use trueup_core::model::ACCOUNT;
 
 /// The accounts that have events in some files of a dataset.
 pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTreeSet<String>, IngestError> {
-    let sets: Vec<BTreeSet<String>> =
-        files.par_iter().map(|file| accounts(&dir.join(&file.path))).collect::<Result<_, _>>()?;
+    let sets: Vec<BTreeSet<String>> = files.par_iter().map(|file| accounts(dir, file)).collect::<Result<_, _>>()?;
     Ok(sets.into_iter().flatten().collect())
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn files_with(
 ) -> Result<(Vec<DataFile>, Vec<DataFile>), IngestError> {
     let held: Vec<bool> = files
         .par_iter()
-        .map(|file| Ok(accounts(&dir.join(&file.path))?.iter().any(|account| wanted.contains(account))))
+        .map(|file| Ok(accounts(dir, file)?.iter().any(|account| wanted.contains(account))))
         .collect::<Result<_, IngestError>>()?;
     let (with, without): (Vec<_>, Vec<_>) = files.iter().cloned().zip(held).partition(|(_, held)| *held);
     let files = |part: Vec<(DataFile, bool)>| part.into_iter().map(|(file, _)| file).collect();
@@ -43,9 +43,15 @@ pub(crate) fn files_with(
 }
 
 /// The accounts of an event file: from the statistics of row groups of a single account, else from the column.
-fn accounts(path: &Path) -> Result<BTreeSet<String>, IngestError> {
-    let file = File::open(path).at("open", path)?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).of_dataset(path)?;
+fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError> {
+    let path = dir.join(&file.path);
+    let file = CheckedFile::open(dir, file).of_dataset(&path)?;
+    let open = || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone())?;
+        check_ranges(builder.metadata(), file.len())?;
+        Ok(builder)
+    };
+    let builder = reading(open).of_dataset(&path)?;
     let column = builder.parquet_schema().columns().iter().position(|column| column.name() == ACCOUNT);
     let mut accounts = BTreeSet::new();
     let mut mixed = Vec::new();
@@ -59,18 +65,21 @@ fn accounts(path: &Path) -> Result<BTreeSet<String>, IngestError> {
         return Ok(accounts);
     }
     let mask = ProjectionMask::columns(builder.parquet_schema(), [ACCOUNT]);
-    let reader = builder.with_projection(mask).with_row_groups(mixed).build().of_dataset(path)?;
-    for batch in reader {
-        let batch = batch.of_dataset(path)?;
-        let mut last = None;
-        for account in batch.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).flatten().flatten() {
-            if last != Some(account) {
-                accounts.insert(account.to_owned());
-                last = Some(account);
+    let read = || {
+        for batch in builder.with_projection(mask).with_row_groups(mixed).build()? {
+            let batch = batch?;
+            let mut last = None;
+            for account in batch.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).flatten().flatten()
+            {
+                if last != Some(account) {
+                    accounts.insert(account.to_owned());
+                    last = Some(account);
+                }
             }
         }
-    }
-    Ok(accounts)
+        Ok(accounts)
+    };
+    reading(read).of_dataset(&path)
 }
 
 /// The value of a column that has the same one all over a row group, if the statistics say so for sure.
@@ -83,14 +92,16 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
 
 /// Reads an event file's rows back.
 pub(super) fn read(
-    path: &Path,
+    dir: &Path,
+    file: &DataFile,
     reading: &Reading<'_>,
     dictionaries: &Dictionaries,
     take: &mut dyn FnMut(Coded) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
-    let file = File::open(path).at("open", path)?;
-    let stored = |fault| Kind::Stored { path: path.to_owned(), source: Box::new(fault) };
-    let mut parquet = Parquet::open(file, path, reading.chunking).map_err(stored)?;
+    let path = dir.join(&file.path);
+    let file = CheckedFile::open(dir, file).of_dataset(&path)?;
+    let stored = |fault| Kind::Stored { path: path.clone(), source: Box::new(fault) };
+    let mut parquet = Parquet::open(ParquetBytes::Stored(file), reading.chunking).map_err(stored)?;
     loop {
         let mut parts = Vec::new();
         while parts.len() < rayon::current_num_threads() * 2

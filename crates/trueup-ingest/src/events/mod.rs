@@ -79,7 +79,7 @@ pub(crate) fn ingest(
         if held.is_empty() { Default::default() } else { files_with(held, dir, &gather.accounts())? };
     reading.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
-        held::read(&dir.join(&file.path), reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
+        held::read(dir, file, reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
         gather.check_columns(reading.chunking.max_columns)?;
     }
     reading.progress.stage("writing events", None);

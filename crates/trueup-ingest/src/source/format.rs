@@ -1,7 +1,6 @@
 //! Which format an input has.
 
 use crate::error::InputFault;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -19,7 +18,7 @@ const PARQUET_MARK: &[u8] = b"PAR1";
 pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The format by the file's name, or else by its first bytes. The file is read from its beginning afterwards.
-pub(super) fn detect(path: &Path, file: &mut File) -> io::Result<Result<Format, InputFault>> {
+pub(super) fn detect(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Result<Format, InputFault>> {
     let mut begin = Vec::new();
     file.by_ref().take(64).read_to_end(&mut begin)?;
     file.seek(SeekFrom::Start(0))?;

@@ -5,10 +5,13 @@ mod csv;
 mod format;
 mod ndjson;
 mod parquet;
+mod parquet_bytes;
 mod piece;
+mod row_group;
 mod wide;
 
 pub(crate) use parquet::Parquet;
+pub(crate) use parquet_bytes::ParquetBytes;
 pub(crate) use piece::{Piece, Places, text};
 
 use crate::error::{AtPath, InputFault, OPEN};
@@ -20,8 +23,8 @@ use arrow_schema::{Schema, SchemaRef};
 use blocks::{Block, BlockFault, Blocks};
 use format::Format;
 use hashbrown::HashSet;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use trueup_core::files::{Files, OpenFile};
 
 /// How much is decoded at once.
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +136,8 @@ pub(crate) struct Source<'a> {
 }
 
 enum Reader {
-    Csv { schema: SchemaRef, first: Option<Block>, blocks: Blocks<File> },
-    Ndjson(Blocks<File>),
+    Csv { schema: SchemaRef, first: Option<Block>, blocks: Blocks<OpenFile> },
+    Ndjson(Blocks<OpenFile>),
     Parquet(Box<Parquet>),
 }
 
@@ -154,14 +157,15 @@ pub(crate) enum Part {
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn open(input: &'a Input, chunking: Chunking) -> Result<Self, IngestError> {
+    pub(crate) fn open(files: &Files, input: &'a Input, chunking: Chunking) -> Result<Self, IngestError> {
         let path = &input.path;
-        let mut file = File::open(path).at(OPEN, path)?;
+        let mut file = files.open(path).at(OPEN, path)?;
         let format = format::detect(path, &mut file).at(OPEN, path)?.map_err(|fault| fault.of(&input.shown))?;
         let blocks = |file, quotes| Blocks::new(file, chunking.block_bytes(), chunking.record_bytes(), quotes);
         let reader = match format {
             Format::Parquet => {
-                Reader::Parquet(Box::new(Parquet::open(file, path, chunking).map_err(|fault| fault.of(&input.shown))?))
+                let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
+                Reader::Parquet(Box::new(Parquet::open(bytes, chunking).map_err(|fault| fault.of(&input.shown))?))
             }
             Format::Ndjson => Reader::Ndjson(blocks(after_mark(file).at(OPEN, path)?, false)),
             Format::Csv => {
@@ -257,7 +261,7 @@ impl Iterator for Pieces {
     }
 }
 
-fn next_block(blocks: &mut Blocks<File>, input: &Input) -> Result<Option<Block>, IngestError> {
+fn next_block(blocks: &mut Blocks<OpenFile>, input: &Input) -> Result<Option<Block>, IngestError> {
     match blocks.next() {
         Ok(block) => Ok(block),
         Err(BlockFault::Io(error)) => Err(error).at("read", &input.path),
@@ -266,7 +270,7 @@ fn next_block(blocks: &mut Blocks<File>, input: &Input) -> Result<Option<Block>,
 }
 
 /// The file behind the mark that some programs put before UTF-8.
-fn after_mark(mut file: File) -> std::io::Result<File> {
+fn after_mark(mut file: OpenFile) -> std::io::Result<OpenFile> {
     let mut mark = Vec::new();
     file.by_ref().take(3).read_to_end(&mut mark)?;
     if mark != format::MARK {

@@ -1,50 +1,63 @@
 //! Parquet files with row groups of any size.
 
+use super::parquet_bytes::ParquetBytes;
+use super::row_group::{Memory, RowGroup};
 use super::wide::WideGroup;
 use super::{Chunking, Part, Piece, Places};
 use crate::error::InputFault;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use parquet::file::reader::{ChunkReader, Length};
 use std::sync::Arc;
+use trueup_core::dataset::{check_footer, check_ranges, reading};
 
-/// Bytes of memory that commonly hold a cell.
-const CELL_BYTES: usize = 16;
+/// Row groups that take less than this are read with any memory.
+const LEAST: usize = 96 << 20;
+
+/// Footers that have less bytes than this are read with any memory.
+const LEAST_FOOTER: usize = 4 << 20;
+
+/// Of the bytes of a row group, the share that a footer may have: what becomes of it is several times as large.
+const FOOTER_SHARE: usize = 8;
+
+/// Of the bytes that are decoded at once, the share of a batch.
+const BATCH_SHARE: usize = 4;
 
 /// A column of texts with less bytes than this for each value has recurring ones.
 const CODED_BYTES: i64 = 5;
 
 /// A Parquet file, read row group by row group.
 pub(crate) struct Parquet {
-    path: PathBuf,
+    bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
     chunking: Chunking,
     next_group: usize,
     /// The large row group that is being read.
-    open: Option<WideGroup>,
+    open: Option<(RowGroup, WideGroup)>,
 }
 
 /// A row group that is yet to be decoded.
 pub(crate) struct Group {
-    path: PathBuf,
-    metadata: ArrowReaderMetadata,
-    row_group: usize,
+    row_group: RowGroup,
+    memory: Memory,
     rows: usize,
 }
 
 impl Parquet {
-    pub(crate) fn open(file: File, path: &Path, chunking: Chunking) -> Result<Self, InputFault> {
-        // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata =
-            ArrowReaderMetadata::load(&file, options).and_then(keeping_codes).map_err(InputFault::Damaged)?;
-        Ok(Self { path: path.to_owned(), metadata, chunking, next_group: 0, open: None })
+    pub(crate) fn open(bytes: ParquetBytes, chunking: Chunking) -> Result<Self, InputFault> {
+        let read = || {
+            let metadata = Arc::new(footer(&bytes, LEAST_FOOTER.max(chunking.group_bytes / FOOTER_SHARE))?);
+            // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
+            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            ArrowReaderMetadata::try_new(metadata, options).and_then(keeping_codes)
+        };
+        let metadata = reading(read).map_err(InputFault::Damaged)?;
+        Ok(Self { bytes, metadata, chunking, next_group: 0, open: None })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -65,64 +78,86 @@ impl Parquet {
                 return Ok(None);
             }
             self.next_group += 1;
-            let group =
-                Group { path: self.path.clone(), metadata: self.metadata.clone(), row_group, rows: self.chunking.rows };
+            let row_group = RowGroup {
+                bytes: self.bytes.clone(),
+                metadata: self.metadata.metadata().clone(),
+                fields: self.schema().fields().clone(),
+                number: row_group,
+                most: LEAST.max(self.chunking.group_bytes.saturating_mul(2)),
+            };
+            let memory = row_group.memory()?;
+            let group = Group { row_group, memory, rows: self.chunking.rows };
             if group.memory() <= self.chunking.group_bytes {
                 return Ok(Some(Part::Group(group)));
             }
-            self.open = Some(WideGroup::open(&self.metadata, row_group, |mask| group.reader(mask))?);
+            let rows = (self.chunking.group_bytes / BATCH_SHARE).checked_div(memory.row).unwrap_or(usize::MAX);
+            let rows = rows.clamp(1, self.chunking.rows);
+            let row_group = group.row_group;
+            let wide = WideGroup::open(&self.metadata, row_group.number, |mask| row_group.reader(mask, rows))?;
+            self.open = Some((row_group, wide));
         }
     }
 
     fn next_rows(&mut self) -> Result<Option<Part>, InputFault> {
-        let Some(group) = &mut self.open else { return Ok(None) };
-        let row_group = self.next_group - 1;
+        let Some((row_group, group)) = &mut self.open else { return Ok(None) };
         let first = group.rows;
-        let Some(batch) = group.next().map_err(|source| damaged(row_group, source))? else {
+        let Some(batch) = reading(|| Ok(group.next()?)).map_err(|error| row_group.fault(error))? else {
             self.open = None;
             return Ok(None);
         };
-        let metadata = &self.metadata.metadata().row_groups()[row_group];
-        let bytes = share(metadata, batch.num_rows());
-        Ok(Some(Part::Rows { batch, row_group, first, bytes }))
+        let bytes = share(row_group.metadata(), batch.num_rows());
+        Ok(Some(Part::Rows { batch, row_group: row_group.number, first, bytes }))
     }
 }
 
 impl Group {
     pub(crate) fn bytes(&self) -> u64 {
-        let metadata = &self.metadata.metadata().row_groups()[self.row_group];
-        u64::try_from(metadata.compressed_size()).unwrap_or(0)
+        u64::try_from(self.row_group.metadata().compressed_size()).unwrap_or(0)
     }
 
-    /// Bytes of memory that the decoded rows take, about.
+    /// Bytes of memory that decoding takes, at most.
     pub(crate) fn memory(&self) -> usize {
-        let metadata = &self.metadata.metadata().row_groups()[self.row_group];
-        let cells = usize::try_from(metadata.num_rows()).unwrap_or(usize::MAX).saturating_mul(metadata.num_columns());
-        // Dictionaries and runs are smaller in the file than what becomes of them.
-        usize::try_from(metadata.total_byte_size()).unwrap_or(0).max(cells.saturating_mul(CELL_BYTES))
-    }
-
-    fn reader(&self, columns: ProjectionMask) -> Result<ParquetRecordBatchReader, InputFault> {
-        let file = File::open(&self.path).map_err(|source| damaged(self.row_group, source))?;
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-            .with_row_groups(vec![self.row_group])
-            .with_projection(columns)
-            .with_batch_size(self.rows)
-            .build()
-            .map_err(|source| damaged(self.row_group, source))
+        let rows = usize::try_from(self.row_group.rows()).unwrap_or(usize::MAX);
+        self.memory.held.saturating_add(self.memory.row.saturating_mul(rows))
     }
 
     pub(crate) fn decode(&self) -> Result<Vec<Piece>, InputFault> {
-        let row_group = self.row_group;
+        let row_group = self.row_group.number;
         let (mut pieces, mut first) = (Vec::new(), 0);
-        for batch in self.reader(ProjectionMask::all())? {
-            let batch = batch.map_err(|source| damaged(row_group, source))?;
+        let mut reader = self.row_group.reader(ProjectionMask::all(), self.rows)?;
+        let mut next = || reading(|| Ok(reader.next().transpose()?)).map_err(|error| self.row_group.fault(error));
+        while let Some(batch) = next()? {
             let rows = batch.num_rows();
             pieces.push(Piece { batch, places: Places::Rows { row_group, first }, torn: Vec::new(), broken: None });
             first += rows;
         }
         Ok(pieces)
     }
+}
+
+/// The footer of a file, which may have so many bytes.
+fn footer(bytes: &ParquetBytes, most: usize) -> Result<ParquetMetaData> {
+    /// Bytes at the end that say how long the footer is.
+    const TAIL: u64 = 8;
+
+    let short = || ParquetError::EOF("the file is shorter than a footer".to_owned());
+    let tail = bytes.len().checked_sub(TAIL).ok_or_else(short)?;
+    let end = FooterTail::try_from(&*bytes.get_bytes(tail, 8)?)?;
+    let length = end.metadata_length();
+    if end.is_encrypted_footer() {
+        return Err(ParquetError::NYI("encrypted files cannot be read".to_owned()));
+    }
+    if length > most {
+        return Err(ParquetError::General(format!(
+            "the footer has {length} bytes, and with this memory at most {most} are read; give more memory, or write larger row groups"
+        )));
+    }
+    let start = tail.checked_sub(length as u64).ok_or_else(short)?;
+    let footer = bytes.get_bytes(start, length)?;
+    check_footer(&footer)?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&footer)?;
+    check_ranges(&metadata, bytes.len())?;
+    Ok(metadata)
 }
 
 /// Reads texts that recur as codes, as they stand in the file: they need not be spelled out row by row.
@@ -156,8 +191,4 @@ fn share(metadata: &RowGroupMetaData, rows: usize) -> u64 {
     let all = u128::try_from(metadata.num_rows()).unwrap_or(1).max(1);
     let rows = u128::try_from(rows).unwrap_or(0);
     u64::try_from(size * rows / all).unwrap_or(u64::MAX)
-}
-
-fn damaged(row_group: usize, source: impl std::error::Error + Send + Sync + 'static) -> InputFault {
-    InputFault::DamagedGroup { row_group, source: Box::new(source) }
 }

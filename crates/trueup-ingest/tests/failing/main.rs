@@ -79,6 +79,9 @@ impl Way {
     }
 }
 
+/// Adds a file to an ingest.
+type Add = fn(Ingest, PathBuf) -> Ingest;
+
 /// A dataset of one version, and inputs that lead to the next.
 struct Case {
     dir: TempDir,
@@ -106,7 +109,7 @@ impl Case {
         self.dir.path().join("dataset")
     }
 
-    fn ingest(&self, files: &[(&str, fn(Ingest, PathBuf) -> Ingest)]) -> Ingest {
+    fn ingest(&self, files: &[(&str, Add)]) -> Ingest {
         // One thread does everything in one order, so that operations are numbered alike each time.
         let ingest = Ingest::into(self.dataset()).memory(self.memory).row_group_rows(30).threads(1);
         files.iter().fold(ingest, |ingest, (name, add)| add(ingest, self.dir.path().join(name)))

@@ -1,15 +1,13 @@
 //! Where the documents of an insights file stand, so that a request reads those of its own accounts only.
 
-use super::super::blocks::{BLOCK, Blocks};
-use super::super::file::open_sized;
+use super::super::blocks::BLOCK;
+use super::super::checked::CheckedFile;
 use super::super::manifest::DataFile;
 use super::line;
 use crate::Day;
 use crate::error::{DatasetError, Error};
 use crate::query::{Accounts, DateRange};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::{Bound, Range};
 use std::path::Path;
 
@@ -55,25 +53,18 @@ impl Index {
         promised: &DataFile,
         go_on: &impl Fn() -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let path = folder.join(&promised.path);
-        let failed = |source| DatasetError::Io { path: path.clone(), source };
-        let mut file = open_sized(folder, promised)?;
-        let blocks = Blocks::new(&path, promised)?;
+        let file = CheckedFile::open(folder, promised)?;
         let mut reading = Reading::default();
-        let mut bytes = Vec::new();
         let mut start = 0;
         while start < promised.size {
             go_on()?;
-            let checked = blocks.check(&file, start..start + BLOCK);
-            bytes.clear();
-            file.seek(SeekFrom::Start(start)).map_err(failed)?;
-            Read::by_ref(&mut file).take(BLOCK).read_to_end(&mut bytes).map_err(failed)?;
-            match checked {
-                Ok(()) => reading.sound(&bytes),
-                Err(DatasetError::Checksum { from, .. }) => reading.damaged(from, &bytes),
+            let end = (start + BLOCK).min(promised.size);
+            match file.bytes(&(start..end)) {
+                Ok(bytes) => reading.sound(&bytes),
+                Err(DatasetError::Checksum { from, .. }) => reading.damaged(from, end - start),
                 Err(error) => return Err(error.into()),
             }
-            start += BLOCK;
+            start = end;
         }
         Ok(reading.finish(promised.rows))
     }
@@ -167,6 +158,8 @@ struct Reading {
     open: Option<Fault>,
     /// Whether the beginning of the present line is lost.
     torn: bool,
+    /// Where the first block begins that has changed: lines behind it have no number.
+    lost: Option<u64>,
 }
 
 impl Reading {
@@ -182,12 +175,12 @@ impl Reading {
         }
     }
 
-    fn damaged(&mut self, from: u64, block: &[u8]) {
+    fn damaged(&mut self, from: u64, length: u64) {
         self.open.get_or_insert(Fault::Checksum { from });
+        self.lost.get_or_insert(from);
         self.line.clear();
         self.torn = true;
-        self.position += block.len() as u64;
-        self.lines += block.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.position += length;
     }
 
     fn end_line(&mut self) {
@@ -207,7 +200,11 @@ impl Reading {
                     self.index.accounts.entry(account).or_default().push(Place { date, bytes });
                 }
                 Err(fault) => {
-                    self.open.get_or_insert(Fault::Line { line: self.lines, fault });
+                    let fault = match self.lost {
+                        Some(from) => Fault::Checksum { from },
+                        None => Fault::Line { line: self.lines, fault },
+                    };
+                    self.open.get_or_insert(fault);
                 }
             }
         }
@@ -231,17 +228,11 @@ impl Reading {
     }
 }
 
-/// The document at a place of a file, whose bytes there are checked.
-pub(super) fn document(
-    mut file: &File,
-    blocks: &Blocks,
-    path: &Path,
-    bytes: Range<u64>,
-) -> Result<String, DatasetError> {
-    let failed = |source| DatasetError::Io { path: path.to_owned(), source };
-    blocks.check(file, bytes.clone())?;
-    let mut text = String::new();
-    file.seek(SeekFrom::Start(bytes.start)).map_err(failed)?;
-    file.take(bytes.end - bytes.start).read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
+/// The document at a place of a file.
+pub(super) fn document(file: &CheckedFile, bytes: &Range<u64>) -> Result<String, DatasetError> {
+    let document = file.bytes(bytes)?;
+    String::from_utf8(document.into()).map_err(|_| {
+        // The line was one, when the index was made from the same bytes.
+        DatasetError::Checksum { path: file.path().to_owned(), from: bytes.start }
+    })
 }

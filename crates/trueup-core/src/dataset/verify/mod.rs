@@ -4,13 +4,12 @@ mod events;
 mod insights;
 mod spend;
 
-use super::file::{TableFile, open_sized};
+use super::checked::CheckedFile;
+use super::file::TableFile;
 use super::manifest::DataFile;
 use super::open::{manifest, read_accounts};
 use crate::error::{DatasetError, Error};
-use sha2::{Digest, Sha256};
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 /// What a check of a dataset's files found.
@@ -93,21 +92,11 @@ impl From<DatasetError> for Fault {
 
 /// Compares size and SHA-256.
 fn bytes(folder: &Path, promised: &DataFile) -> Result<(), Fault> {
-    let path = folder.join(&promised.path);
-    let mut file = open_sized(folder, promised)?;
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => digest.update(&buffer[..read]),
-            Err(source) => return Err(DatasetError::Io { path, source }.into()),
-        }
-    }
-    let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let file = CheckedFile::open(folder, promised)?;
+    let found = file.sha256()?;
     if found == promised.sha256 {
         return Ok(());
     }
     let promised = &promised.sha256;
-    Err(Fault(format!("`{}` has the checksum {found}, but the manifest says {promised}", path.display())))
+    Err(Fault(format!("`{}` has the checksum {found}, but the manifest says {promised}", file.path().display())))
 }

@@ -49,7 +49,8 @@ impl Source for StoredRows<'_> {
 
     fn texts(&self, name: &str) -> Result<Values<'_, &str>, ColumnFault> {
         let chunk = self.chunk(name)?;
-        let texts = if chunk.data_type == &DataType::Utf8 { chunk.texts() } else { Err(NO_TEXTS) };
+        let is_text = chunk.data_type == &DataType::Utf8 && chunk.column.physical_type() == Type::BYTE_ARRAY;
+        let texts = if is_text { chunk.texts() } else { Err(NO_TEXTS) };
         texts.map_err(|fault| ColumnFault::new(name, fault))
     }
 }
@@ -70,8 +71,8 @@ impl Chunk<'_> {
         let length = usize::try_from(self.column.type_length()).unwrap_or(0);
         self.values(|page, count, into| match page {
             (Encoding::PLAIN, bytes) => plain::numbers(bytes, physical, length, count, convert, into),
-            (Encoding::DELTA_BINARY_PACKED, bytes) if physical != Type::FIXED_LEN_BYTE_ARRAY => {
-                delta::decode(bytes, count, convert, into)
+            (Encoding::DELTA_BINARY_PACKED, bytes) if matches!(physical, Type::INT32 | Type::INT64) => {
+                delta::decode(&mut { bytes }, count, convert, into)
             }
             _ => Err(OTHER_ENCODING),
         })

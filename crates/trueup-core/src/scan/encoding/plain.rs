@@ -4,6 +4,7 @@ use super::bits::take;
 use super::hybrid::ENDS_EARLY;
 use parquet::basic::Type;
 
+const OTHER_TYPE: &str = "the numbers are not stored as the layout says";
 const NOT_TEXT: &str = "a text is not UTF-8";
 const TOO_LARGE: &str = "an amount is out of range";
 
@@ -22,7 +23,8 @@ pub(super) fn numbers<T>(
     let width = match physical {
         Type::INT32 => 4,
         Type::INT64 => 8,
-        _ => length,
+        Type::FIXED_LEN_BYTE_ARRAY => length,
+        _ => return Err(OTHER_TYPE),
     };
     let bytes = bytes.get(..count.saturating_mul(width)).ok_or(ENDS_EARLY)?;
     into.reserve(count);
@@ -56,7 +58,7 @@ pub(super) fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     take(bytes, usize::try_from(length).ok()?)
 }
 
-/// A number of four or eight bytes, the smaller one without its sign.
+/// A number of up to eight bytes, a smaller one without its sign.
 fn little_endian(bytes: &[u8]) -> i64 {
     let mut number = [0; 8];
     number[..bytes.len()].copy_from_slice(bytes);

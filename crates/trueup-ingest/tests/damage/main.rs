@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bombs;
+mod hostile;
+
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;

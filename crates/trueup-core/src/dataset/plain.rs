@@ -1,0 +1,98 @@
+//! Opening what must be a plain file: a name may lead to a device, to a pipe that nobody writes to, or out of the folder.
+
+use crate::error::DatasetError;
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path};
+
+/// Why a file is not opened.
+#[derive(Debug)]
+pub(super) enum NotOpened {
+    Io(io::Error),
+    /// It is something other than a plain file.
+    NotPlain(&'static str),
+    /// The path is not that of a file below the folder.
+    Outside,
+}
+
+impl NotOpened {
+    pub(super) fn of(self, path: &Path) -> DatasetError {
+        let path = path.to_owned();
+        match self {
+            Self::Io(source) if source.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
+            Self::Io(source) => DatasetError::Io { path, source },
+            Self::NotPlain(found) => DatasetError::NotPlain { path, found },
+            Self::Outside => DatasetError::NotPlain { path, found: "a path out of the dataset's folder" },
+        }
+    }
+}
+
+/// The names of the folders and of the file of a path below a folder.
+fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
+    let name = |component| match component {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    };
+    let names: Option<Vec<&str>> = Path::new(path).components().map(name).collect();
+    names.filter(|names| !names.is_empty()).ok_or(NotOpened::Outside)
+}
+
+/// Opens the plain file at a path below a folder. No name on the way may be a symbolic link; the folder itself may be behind one.
+#[cfg(unix)]
+pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
+    use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+    use rustix::io::{Errno, retry_on_intr};
+
+    let names = names(path)?;
+    let (file, folders) = names.split_last().ok_or(NotOpened::Outside)?;
+    let io = |error: Errno| NotOpened::Io(error.into());
+    let folder_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut within = retry_on_intr(|| openat(CWD, folder, folder_flags, Mode::empty())).map_err(io)?;
+    for name in folders {
+        let opened = retry_on_intr(|| openat(&within, *name, folder_flags | OFlags::NOFOLLOW, Mode::empty()));
+        within = opened.map_err(|error| {
+            // Systems differ in what they say of a symbolic link where a folder is expected.
+            if matches!(error, Errno::LOOP | Errno::NOTDIR | Errno::MLINK) {
+                NotOpened::NotPlain("behind something that is not a folder")
+            } else {
+                io(error)
+            }
+        })?;
+    }
+    // A pipe that nobody writes to is opened at once, and refused below.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = retry_on_intr(|| openat(&within, *file, flags, Mode::empty())).map_err(|error| match error {
+        Errno::LOOP | Errno::MLINK => NotOpened::NotPlain(LINK),
+        // A socket, or a device that is not there.
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => NotOpened::NotPlain(SPECIAL),
+        error => io(error),
+    })?;
+    match FileType::from_raw_mode(fstat(&opened).map_err(io)?.st_mode) {
+        FileType::RegularFile => Ok(opened.into()),
+        FileType::Directory => Err(NotOpened::NotPlain(FOLDER)),
+        _ => Err(NotOpened::NotPlain(SPECIAL)),
+    }
+}
+
+/// Opens the plain file at a path below a folder. No name on the way may be a symbolic link; the folder itself may be behind one.
+#[cfg(not(unix))]
+pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
+    let mut place = folder.to_owned();
+    let names = names(path)?;
+    for (at, name) in (1..).zip(&names) {
+        place.push(name);
+        let kind = std::fs::symlink_metadata(&place).map_err(NotOpened::Io)?.file_type();
+        if kind.is_symlink() {
+            return Err(NotOpened::NotPlain(LINK));
+        }
+        if at == names.len() && !kind.is_file() {
+            return Err(NotOpened::NotPlain(if kind.is_dir() { FOLDER } else { SPECIAL }));
+        }
+    }
+    File::open(place).map_err(NotOpened::Io)
+}
+
+const LINK: &str = "a symbolic link";
+const FOLDER: &str = "a folder";
+const SPECIAL: &str = "a pipe, socket or device";

@@ -1,0 +1,94 @@
+//! Something other than a plain file in the place of a dataset's file.
+
+use crate::place::Place;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+
+const FILES: [&str; 4] = ["events-0.parquet", "spend.parquet", "accounts.parquet", "insights.ndjson"];
+
+/// Every file of a dataset is refused once `replace` has put something in its place; it is given the path, and a copy elsewhere.
+fn refuses(found: &str, replace: impl Fn(&Path, &Path)) {
+    for name in FILES {
+        let place = Place::sound();
+        let (path, elsewhere) = (place.path(name), place.path("elsewhere"));
+        fs::rename(&path, &elsewhere).unwrap();
+        replace(&path, &elsewhere);
+        let expected = format!(
+            "`{}` is {found}, but a dataset's file is a plain file in its folder, and no symbolic link leads to it",
+            path.display()
+        );
+        assert_eq!(place.refused(), expected);
+        assert_eq!(place.fault(), expected);
+    }
+}
+
+#[test]
+fn a_symbolic_link_is_refused_wherever_it_leads() {
+    refuses("a symbolic link", |path, elsewhere| symlink(elsewhere, path).unwrap());
+    refuses("a symbolic link", |path, _| symlink("nowhere", path).unwrap());
+    refuses("a symbolic link", |path, _| symlink("/dev/zero", path).unwrap());
+}
+
+#[test]
+fn a_folder_is_refused() {
+    refuses("a folder", |path, _| fs::create_dir(path).unwrap());
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_to_is_refused_at_once() {
+    refuses("a pipe, socket or device", |path, _| {
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    });
+}
+
+#[test]
+fn a_socket_is_refused() {
+    refuses("a pipe, socket or device", |path, _| {
+        // The path of a socket is short.
+        let here = tempfile::tempdir().unwrap();
+        drop(UnixListener::bind(here.path().join("s")).unwrap());
+        fs::rename(here.path().join("s"), path).unwrap();
+    });
+}
+
+#[test]
+fn a_table_folder_behind_a_symbolic_link_is_refused() {
+    let mut place = Place::sound();
+    fs::create_dir(place.path("spend")).unwrap();
+    fs::rename(place.path("spend.parquet"), place.path("spend/1.parquet")).unwrap();
+    place.manifest.spend[0].path = "spend/1.parquet".to_owned();
+    place.recommit();
+    assert!(place.ask().is_ok());
+    fs::rename(place.path("spend"), place.path("other")).unwrap();
+    symlink("other", place.path("spend")).unwrap();
+    assert!(
+        place.refused().contains("spend/1.parquet` is behind something that is not a folder"),
+        "{}",
+        place.refused()
+    );
+}
+
+#[test]
+fn a_path_out_of_the_folder_is_refused() {
+    let outside = tempfile::tempdir().unwrap();
+    let elsewhere = outside.path().join("spend.parquet");
+    for path in [elsewhere.to_str().unwrap(), "../spend.parquet", "..", ""] {
+        let mut place = Place::sound();
+        fs::copy(place.path("spend.parquet"), &elsewhere).unwrap();
+        path.clone_into(&mut place.manifest.spend[0].path);
+        place.recommit();
+        assert!(place.refused().contains("a path out of the dataset's folder"), "{}", place.refused());
+    }
+}
+
+#[test]
+fn the_folder_itself_may_be_behind_a_symbolic_link() {
+    let place = Place::sound();
+    let outside = tempfile::tempdir().unwrap();
+    let link = outside.path().join("dataset");
+    symlink(place.folder(), &link).unwrap();
+    assert!(trueup_core::Dataset::open(&link).is_ok());
+}

@@ -1,0 +1,138 @@
+//! Parquet files that are given to be ingested and do not keep their promises: each is taken or refused, and none brings the program down.
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::schema::types::ColumnPath;
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+use trueup_ingest::{Ingest, IngestError};
+
+/// How often the file of each layout is changed.
+const CASES: u64 = 25;
+
+/// Numbers that are the same in every run.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).unwrap()
+    }
+}
+
+/// Changes some bytes, most often near each other: to the ends of what a number can be, by a bit, or to anything.
+fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
+    // What the footer says is short, and read by everything.
+    let from = if numbers.below(2) == 0 { bytes.len() / 2 } else { 0 };
+    for _ in 0..1 + numbers.below(3) {
+        let (at, count) = (from + numbers.below(bytes.len() - from), 1 + numbers.below(4));
+        for byte in bytes.iter_mut().skip(at).take(count) {
+            *byte = match numbers.below(5) {
+                0 => 0xff,
+                1 => 0x7f,
+                2 => 0,
+                3 => *byte ^ (1 << numbers.below(8)),
+                _ => u8::try_from(numbers.below(256)).unwrap(),
+            };
+        }
+    }
+}
+
+/// Events of every type that a column may have.
+fn rows(count: i64) -> RecordBatch {
+    let texts =
+        |text: &dyn Fn(i64) -> Option<String>| Arc::new((0..count).map(text).collect::<StringArray>()) as ArrayRef;
+    let days = || (0..count).map(|row| 20_000 + i32::try_from(row % 50).unwrap());
+    let amounts =
+        Decimal128Array::from_iter((0..count).map(|row| (row % 3 > 0).then_some(i128::from(row) * 1_000_000)));
+    let instants = TimestampMicrosecondArray::from_iter_values(days().map(|day| i64::from(day) * 86_400_000_000));
+    let columns: [(&str, ArrayRef); 10] = [
+        ("account", texts(&|row| Some(format!("account {}", row / 40)))),
+        ("opportunityId", texts(&|row| Some(format!("customer {}", row / 2)))),
+        ("type", texts(&|row| Some(["lead-originated", "sold"][usize::try_from(row % 2).unwrap()].to_owned()))),
+        ("date", Arc::new(Date32Array::from_iter_values(days()))),
+        ("dateTime", Arc::new(instants.with_timezone("UTC"))),
+        ("total", Arc::new(amounts.with_precision_and_scale(18, 6).unwrap())),
+        ("campaign", texts(&|row| (row % 5 > 0).then(|| format!("campaign {}", row % 4)))),
+        ("url", texts(&|row| Some(format!("https://example.org/{row}")))),
+        ("flag", Arc::new((0..count).map(|row| Some(row % 3 == 0)).collect::<BooleanArray>())),
+        ("visits", Arc::new((0..count).map(|row| (row % 4 > 0).then_some(row)).collect::<Int64Array>())),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+pub(crate) fn write(path: &Path, rows: &RecordBatch, properties: WriterPropertiesBuilder) {
+    let properties = Some(properties.build());
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), rows.schema(), properties).unwrap();
+    writer.write(rows).unwrap();
+    writer.close().unwrap();
+}
+
+/// Ways in which a file may be written.
+fn layouts() -> Vec<WriterPropertiesBuilder> {
+    let plain = || WriterProperties::builder().set_dictionary_enabled(false);
+    let with = |properties: WriterPropertiesBuilder, columns: &[&str], encoding| {
+        columns
+            .iter()
+            .fold(properties, |properties, column| properties.set_column_encoding(ColumnPath::from(*column), encoding))
+    };
+    let prefixes = ["account", "opportunityId", "url"];
+    let delta = with(plain(), &["date", "dateTime", "visits", "total"], Encoding::DELTA_BINARY_PACKED);
+    let delta = with(delta, &prefixes, Encoding::DELTA_BYTE_ARRAY);
+    let split = with(plain(), &["date", "dateTime", "visits"], Encoding::BYTE_STREAM_SPLIT);
+    let split = with(split, &prefixes, Encoding::DELTA_LENGTH_BYTE_ARRAY);
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    vec![
+        WriterProperties::builder(),
+        WriterProperties::builder().set_writer_version(WriterVersion::PARQUET_2_0),
+        WriterProperties::builder().set_compression(zstd),
+        WriterProperties::builder().set_compression(Compression::SNAPPY),
+        plain(),
+        delta.clone(),
+        delta.set_writer_version(WriterVersion::PARQUET_2_0),
+        split,
+    ]
+}
+
+fn ingest(path: &Path) -> Result<u64, IngestError> {
+    let dataset = TempDir::new().unwrap();
+    Ingest::into(dataset.path()).memory(1 << 20).threads(1).events(path).run(&()).map(|summary| summary.events.taken)
+}
+
+#[test]
+fn no_change_of_a_parquet_file_brings_an_ingest_down() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("events.parquet");
+    let rows = rows(200);
+    for (seed, properties) in (1..).zip(layouts()) {
+        write(&path, &rows, properties.set_max_row_group_row_count(Some(70)));
+        assert_eq!(ingest(&path).unwrap(), 200);
+        let bytes = fs::read(&path).unwrap();
+        let mut numbers = Numbers(seed);
+        let mut refused = 0;
+        for case in 0..CASES {
+            let mut changed = bytes.clone();
+            mutate(&mut changed, &mut numbers);
+            fs::write(&path, &changed).unwrap();
+            let path = AssertUnwindSafe(&path);
+            let taken = catch_unwind(|| ingest(&path));
+            assert!(taken.is_ok(), "layout {seed}, case {case}");
+            refused += usize::from(taken.unwrap().is_err());
+        }
+        assert!(refused > 0, "layout {seed}");
+    }
+}
