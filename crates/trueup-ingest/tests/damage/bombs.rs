@@ -1,4 +1,4 @@
-//! Small Parquet files that become large: an ingest stays within its memory, whether it takes them or not.
+//! Small Parquet files that become large: an ingest reads them within its memory, or refuses them.
 
 use crate::hostile::write;
 use arrow_array::{ArrayRef, Date32Array, DictionaryArray, Int32Array, RecordBatch, StringArray};
@@ -25,8 +25,9 @@ const FILE: &str = "TRUEUP_TEST_BOMB";
 /// Events, as many as there are `texts`, each of which is a campaign. The last one breaks a rule, so that all are read and none is written.
 fn events(texts: ArrayRef) -> RecordBatch {
     let count = i32::try_from(texts.len()).unwrap();
-    let each =
-        |text: &dyn Fn(i32) -> String| Arc::new((0..count).map(|row| Some(text(row))).collect::<StringArray>()) as ArrayRef;
+    let each = |text: &dyn Fn(i32) -> String| {
+        Arc::new((0..count).map(|row| Some(text(row))).collect::<StringArray>()) as ArrayRef
+    };
     let columns = [
         ("account", each(&|_: i32| "a".to_owned())),
         ("opportunityId", each(&|row: i32| row.to_string())),
@@ -98,7 +99,7 @@ fn a_page_that_expands_is_refused() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_long_text_in_every_row_is_taken_within_the_memory() {
+fn a_long_text_in_every_row_is_read_within_the_memory() {
     let rows = 500;
     let texts = repeated(&"a".repeat(1 << 20), rows);
     let campaign = ColumnPath::from("campaign");

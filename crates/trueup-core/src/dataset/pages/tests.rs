@@ -22,7 +22,7 @@ const VERSIONS: [WriterVersion; 2] = [WriterVersion::PARQUET_1_0, WriterVersion:
 
 /// Columns of 500 rows, one of them null now and then.
 fn columns() -> RecordBatch {
-    let text = |row: u32| (row % 7 > 0).then(|| format!("{}{}", row % 11, "x".repeat((row % 50) as usize)));
+    let text = |row: u32| (!row.is_multiple_of(7)).then(|| format!("{}{}", row % 11, "x".repeat((row % 50) as usize)));
     let amounts = Decimal128Array::from_iter_values((0..500).map(|row| row * 1_000_001));
     let columns: [(&str, ArrayRef, bool); 3] = [
         ("text", Arc::new((0..500).map(text).collect::<StringArray>()), true),
