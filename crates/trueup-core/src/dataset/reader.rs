@@ -45,11 +45,41 @@ mod tests {
     #![expect(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+    use std::sync::Arc;
 
     #[test]
     fn a_reader_that_panics_has_failed() {
         assert_eq!(reading(|| Ok(1)).ok(), Some(1));
         let failed = reading::<()>(|| panic!("offset {} out of bounds", 3)).unwrap_err();
         assert!(failed.to_string().ends_with("damaged data: offset 3 out of bounds"), "{failed}");
+    }
+
+    #[test]
+    fn a_column_that_does_not_lie_in_the_file_is_named() {
+        let schema = Arc::new(parse_message_type("message m { REQUIRED INT32 date; REQUIRED INT32 total; }").unwrap());
+        let schema = Arc::new(SchemaDescriptor::new(schema));
+        let checked = |data_page: i64, dictionary: Option<i64>, bytes: i64| {
+            let chunk = |column: usize| ColumnChunkMetaData::builder(schema.column(column)).set_data_page_offset(4);
+            let other = chunk(1).set_data_page_offset(data_page).set_dictionary_page_offset(dictionary);
+            let columns = vec![chunk(0).build()?, other.set_total_compressed_size(bytes).build()?];
+            let row_group = RowGroupMetaData::builder(schema.clone()).set_num_rows(1).set_column_metadata(columns);
+            let file = FileMetaData::new(2, 1, None, None, schema.clone(), None);
+            check_ranges(&ParquetMetaData::new(file, vec![row_group.build()?]), 100)
+        };
+        assert!(checked(4, None, 96).is_ok());
+        for (data_page, dictionary, bytes) in [
+            (-1, None, 5),
+            (4, Some(-1), 5),
+            (4, None, -1),
+            (4, None, 97),
+            (i64::MIN, None, 5),
+            (i64::MAX, None, i64::MAX),
+        ] {
+            let refused = checked(data_page, dictionary, bytes).unwrap_err().to_string();
+            assert!(refused.contains("row group 0, column `total`: "), "{refused}");
+        }
     }
 }

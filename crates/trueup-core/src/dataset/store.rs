@@ -4,6 +4,7 @@
 //! without that member. So no byte of it can change unnoticed.
 
 use super::manifest::{Manifest, ManifestFault, SCHEMA_VERSION};
+use super::plain::{NotOpened, open_plain};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -45,6 +46,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What it says.
         fault: ManifestFault,
+    },
+    /// The file is a symbolic link, a folder, or something else that is no plain file.
+    #[error("`{}` is {found}, and a manifest is a plain file", path.display())]
+    NotPlain {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
     },
     /// The file is too large to be a manifest.
     #[error("`{}` is no manifest of a dataset: it has {found} bytes, and a manifest has at most {MAX_BYTES}", path.display())]
@@ -177,7 +186,7 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
 /// The file is absent, unreadable, damaged, or of an unknown layout.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     let path = dir.join(file_name(version));
-    let text = read_bytes(&path)?;
+    let text = read_bytes(dir, version, &path)?;
     // The layout is looked at first: a later one may have members that this program would call damage.
     match serde_json::from_slice::<Layout>(&text) {
         Ok(Layout { schema_version }) if schema_version != SCHEMA_VERSION => {
@@ -201,17 +210,19 @@ pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
 }
 
 /// The bytes of a manifest, which is a plain file and not larger than one can be.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
+fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
-    let metadata = fs::symlink_metadata(path).map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "expected a plain file")));
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(StoreError::TooLarge { path: path.to_owned(), found: metadata.len() });
+    let file = open_plain(dir, &file_name(version)).map_err(|error| match error {
+        NotOpened::Io(error) => failed(error),
+        NotOpened::NotPlain(found) => StoreError::NotPlain { path: path.to_owned(), found },
+        NotOpened::Outside => failed(io::ErrorKind::InvalidFilename.into()),
+    })?;
+    let length = file.metadata().map_err(failed)?.len();
+    if length > MAX_BYTES {
+        return Err(StoreError::TooLarge { path: path.to_owned(), found: length });
     }
     let mut text = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text)).map_err(failed)?;
+    file.take(MAX_BYTES).read_to_end(&mut text).map_err(failed)?;
     Ok(text)
 }
 

@@ -141,7 +141,9 @@ fn a_manifest_is_a_plain_file() {
     let dir = tempfile::tempdir().unwrap();
     published(dir.path(), &manifest(1)).unwrap();
     std::os::unix::fs::symlink(dir.path().join(file_name(1)), dir.path().join(file_name(2))).unwrap();
-    assert!(read(dir.path(), 2).unwrap_err().to_string().ends_with("expected a plain file"));
+    assert!(
+        read(dir.path(), 2).unwrap_err().to_string().ends_with("is a symbolic link, and a manifest is a plain file")
+    );
 }
 
 /// Fails one operation.

@@ -46,5 +46,5 @@ fn a_manifest_that_is_a_folder_names_what_the_system_said() {
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let message = place.refused();
-    assert!(message.contains("manifest-00000001.json`: expected a plain file"), "{message}");
+    assert!(message.contains("manifest-00000001.json` is a folder, and a manifest is a plain file"), "{message}");
 }

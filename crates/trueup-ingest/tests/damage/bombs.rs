@@ -1,4 +1,4 @@
-//! Small Parquet files that become large: an ingest stays within its memory, whether it takes them or not.
+//! Small Parquet files that become large: an ingest reads them within its memory, or refuses them.
 
 use crate::hostile::write;
 use arrow_array::{ArrayRef, Date32Array, DictionaryArray, Int32Array, RecordBatch, StringArray};
@@ -99,7 +99,7 @@ fn a_page_that_expands_is_refused() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_long_text_in_every_row_is_taken_within_the_memory() {
+fn a_long_text_in_every_row_is_read_within_the_memory() {
     let rows = 500;
     let texts = repeated(&"a".repeat(1 << 20), rows);
     let campaign = ColumnPath::from("campaign");

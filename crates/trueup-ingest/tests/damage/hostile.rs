@@ -4,8 +4,10 @@ use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringArray,
     TimestampMicrosecondArray,
 };
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::schema::types::ColumnPath;
 use std::fs::{self, File};
@@ -135,4 +137,68 @@ fn no_change_of_a_parquet_file_brings_an_ingest_down() {
         }
         assert!(refused > 0, "layout {seed}");
     }
+}
+
+#[test]
+fn a_page_that_does_not_decode_is_named_with_its_column() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("events.parquet");
+    let rows = rows(60);
+    write(&path, &rows, WriterProperties::builder().set_dictionary_enabled(false));
+    let bytes = fs::read(&path).unwrap();
+    // The length of a text, which comes to lie far beyond the page.
+    let text = b"https://example.org/33";
+    let at = bytes.windows(text.len()).position(|window| window == text).unwrap() - 4;
+    let mut changed = bytes.clone();
+    changed[at..at + 4].fill(0xff);
+    fs::write(&path, &changed).unwrap();
+    let refused = ingest(&path).unwrap_err().to_string();
+    let expected =
+        format!("{}: row group 0 (counted from 0) of the Parquet file cannot be read: column `url`: ", path.display());
+    assert!(refused.starts_with(&expected), "{refused}");
+}
+
+#[test]
+fn a_footer_that_does_not_fit_its_pages_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("events.parquet");
+    write(&path, &rows(60), WriterProperties::builder());
+    let bytes = Bytes::from(fs::read(&path).unwrap());
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
+    let length = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
+    let pages = bytes.len() - 8 - usize::try_from(length).unwrap();
+    // The file with other rows, and the column `url` at another place.
+    let changed = |rows: i64, data_page: Option<i64>| {
+        let row_group = metadata.row_group(0).clone();
+        let mut columns = row_group.columns().to_vec();
+        if let Some(at) = data_page {
+            columns[7] = columns[7]
+                .clone()
+                .into_builder()
+                .set_dictionary_page_offset(None)
+                .set_data_page_offset(at)
+                .build()
+                .unwrap();
+        }
+        let row_group = row_group.into_builder().set_num_rows(rows).set_column_metadata(columns).build().unwrap();
+        let changed = metadata.clone().into_builder().set_row_groups(vec![row_group]).build();
+        let mut file = bytes[..pages].to_vec();
+        ParquetMetaDataWriter::new(&mut file, &changed).finish().unwrap();
+        fs::write(&path, file).unwrap();
+        ingest(&path).map_err(|error| error.to_string())
+    };
+    assert_eq!(changed(60, None).unwrap(), 60);
+    for rows in [0, 59, 61, i64::MAX, -1] {
+        let refused = changed(rows, None).unwrap_err();
+        assert!(refused.contains("column `account`: 60 rows, but the footer says"), "{refused}");
+    }
+    for at in [-1, i64::MIN, i64::MAX, 1 << 40] {
+        let refused = changed(60, Some(at)).unwrap_err();
+        assert!(
+            refused.contains("row group 0, column `url`: ") && refused.contains("do not lie in the file"),
+            "{refused}"
+        );
+    }
+    let refused = changed(60, Some(0)).unwrap_err();
+    assert!(refused.contains("column `url`: "), "{refused}");
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod bombs;
+mod files;
 mod hostile;
 
 use std::fmt::Write;

@@ -75,3 +75,34 @@ fn big_endian(bytes: &[u8]) -> Result<i64, &'static str> {
     let number = i64::from_be_bytes(number);
     if high.iter().all(|byte| *byte == sign) && (number < 0) == is_negative { Ok(number) } else { Err(TOO_LARGE) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_type_and_length_are_read_or_refused() {
+        let bytes = [0x11; 64];
+        let types = [
+            Type::BOOLEAN,
+            Type::INT32,
+            Type::INT64,
+            Type::INT96,
+            Type::FLOAT,
+            Type::DOUBLE,
+            Type::BYTE_ARRAY,
+            Type::FIXED_LEN_BYTE_ARRAY,
+        ];
+        for (physical, length) in types.into_iter().flat_map(|physical| (0..40).map(move |length| (physical, length))) {
+            let mut read = Vec::new();
+            let is_read = numbers(&bytes, physical, length, 1, Ok, &mut read).is_ok();
+            let has_numbers = match physical {
+                Type::INT32 | Type::INT64 => true,
+                // Nine bytes of these make a number too large.
+                Type::FIXED_LEN_BYTE_ARRAY => length <= 8,
+                _ => false,
+            };
+            assert_eq!(is_read, has_numbers, "{physical} {length}");
+        }
+    }
+}

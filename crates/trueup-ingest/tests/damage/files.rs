@@ -1,0 +1,305 @@
+//! Damage of every kind to the files of a dataset: what is asked of it afterwards is refused or answered right, by a query, by verification, by
+//! an ingest on top, and by a dataset that has been open since before.
+
+use crate::hostile::Numbers;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::{Verification, store};
+use trueup_core::query::{Accounts, DateRange, EventsQuery};
+use trueup_core::{Dataset, Error, Interrupt};
+use trueup_ingest::Ingest;
+
+/// A small dataset of two event files, and what it answers.
+struct Place {
+    dir: TempDir,
+    sound: String,
+    /// What it answers when [`Place::ingest`] has brought more.
+    later: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+        let events = "account,opportunityId,type,date,dateTime,total,campaign\n\
+            a,1,lead-originated,2025-01-01,2025-01-01T05:00:00Z,,x\na,1,sold,2025-01-09,2025-01-09T05:00:00Z,12.5,\n\
+            a,2,lead-originated,2025-01-02,,,y\nb,1,booked,2025-01-02,2025-01-02T07:00:00Z,,x\nb,1,sold,2025-02-01,,99.99,x\n";
+        write("events.csv", events);
+        write("spend.csv", "account,date,campaign,adSpend,clicks\na,2025-01-02,x,1,3\nb,2025-01-02,,2.25,4\n");
+        write("accounts.csv", "account,accountName\nb,B\na,A\n");
+        let insights = "{\"account\":\"a\",\"date\":\"2025-01-02\",\"insight\":{\"n\":1}}\n\
+            {\"account\":\"b\",\"date\":\"2025-01-01\",\"insight\":{}}\n";
+        write("insights.ndjson", insights);
+        let more = "account,opportunityId,type,date,dateTime,total,campaign\na,1,closed,2025-01-12,,12.5,\nc,1,sold,2025-01-09,,7,z\n";
+        write("more.csv", more);
+        write("more-spend.csv", "account,date,campaign,adSpend,clicks\na,2025-01-03,x,4,3\n");
+        write("more-accounts.csv", "account,accountName\nc,C\n");
+        write("more-insights.ndjson", "{\"account\":\"a\",\"date\":\"2025-01-03\",\"insight\":{\"n\":2}}\n");
+        let mut place = Self { dir, sound: String::new(), later: String::new() };
+        place.ingest("").unwrap();
+        place.sound = answers(&Dataset::open(place.dataset()).unwrap()).unwrap();
+        let kept = place.copy();
+        place.ingest("more-").unwrap();
+        place.later = answers(&Dataset::open(place.dataset()).unwrap()).unwrap();
+        place.restore(&kept);
+        assert_ne!(place.sound, place.later);
+        place
+    }
+
+    fn dataset(&self) -> PathBuf {
+        self.dir.path().join("dataset")
+    }
+
+    /// Ingests a file of each table; `which` is how their names begin.
+    fn ingest(&self, which: &str) -> Result<(), trueup_ingest::IngestError> {
+        let file = |name: &str| self.dir.path().join(format!("{which}{name}"));
+        let events = if which.is_empty() { "events.csv" } else { "more.csv" };
+        let ingest = Ingest::into(self.dataset()).threads(1).row_group_rows(3).file_rows(3);
+        let ingest =
+            ingest.events(self.dir.path().join(events)).spend(file("spend.csv")).accounts(file("accounts.csv"));
+        ingest.insights(file("insights.ndjson")).run(&()).map(drop)
+    }
+
+    /// The dataset as it is.
+    fn copy(&self) -> TempDir {
+        let kept = TempDir::new().unwrap();
+        copy(&self.dataset(), kept.path());
+        kept
+    }
+
+    fn restore(&self, kept: &TempDir) {
+        fs::remove_dir_all(self.dataset()).unwrap();
+        copy(kept.path(), &self.dataset());
+    }
+
+    /// What is damaged: the files that the manifest names.
+    fn files(&self) -> Vec<PathBuf> {
+        let manifest: Manifest = store::read_latest(&self.dataset()).unwrap().unwrap();
+        let tables = [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights];
+        tables.into_iter().flatten().map(|file| self.dataset().join(&file.path)).collect()
+    }
+
+    fn files_and_manifest(&self) -> Vec<PathBuf> {
+        let manifest = self.dataset().join(store::file_name(1));
+        self.files().into_iter().chain([manifest]).collect()
+    }
+
+    /// A query is refused or answered right; gives back whether it was refused.
+    fn asked(&self, what: &str) -> bool {
+        match Dataset::open(self.dataset()).and_then(|dataset| answers(&dataset)) {
+            Ok(answer) => assert_eq!(answer, self.sound, "{what}"),
+            Err(_) => return true,
+        }
+        false
+    }
+
+    /// Verification finds what a query refuses, and more.
+    fn verified(&self, what: &str) {
+        let found = Verification::of(self.dataset(), None);
+        assert!(found.is_err() || found.is_ok_and(|found| !found.faults.is_empty()), "{what}");
+    }
+
+    /// An ingest fails, or what it makes answers right.
+    fn extended(&self, what: &str) -> bool {
+        if self.ingest("more-").is_err() {
+            return true;
+        }
+        // What was not rewritten may be damaged still.
+        if let Ok(answer) = Dataset::open(self.dataset()).and_then(|dataset| answers(&dataset)) {
+            assert_eq!(answer, self.later, "{what}");
+        }
+        false
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// Every column of every row, the accounts, and all documents.
+fn answers(dataset: &Dataset) -> Result<String, Error> {
+    let range = DateRange { start: "2024-12-01".parse().unwrap(), end: "2025-03-01".parse().unwrap() };
+    let fields = [
+        "account",
+        "opportunityId",
+        "campaign",
+        "dateTime",
+        "customers",
+        "eventCount",
+        "leads",
+        "sold",
+        "total",
+        "soldRevenue",
+        "spend",
+        "clicks",
+    ];
+    let table = dataset.query(&EventsQuery::new(fields, range.start, range.end).allow_long_total())?;
+    let insights = dataset.insights(&Accounts::All, Some(range), 10, &Interrupt::default())?;
+    let accounts: Vec<_> = dataset.accounts().iter().collect();
+    Ok(format!("{table:?} {insights:?} {accounts:?} {:?}", dataset.account_keys()?))
+}
+
+#[test]
+fn no_flipped_bit_changes_an_answer() {
+    let place = Place::new();
+    let mut numbers = Numbers(1);
+    for path in place.files_and_manifest() {
+        let bytes = fs::read(&path).unwrap();
+        // Each byte by one bit, and some by each.
+        let one = (0..bytes.len()).map(|at| (at, at % 8));
+        let chosen: Vec<usize> = (0..12).map(|_| numbers.below(bytes.len())).collect();
+        let flips: Vec<_> = one.chain(chosen.iter().flat_map(|at| (0..8).map(|bit| (*at, bit)))).collect();
+        for (case, (at, bit)) in flips.into_iter().enumerate() {
+            let what = format!("{}, byte {at}, bit {bit}", path.display());
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            fs::write(&path, &changed).unwrap();
+            assert!(place.asked(&what), "{what}");
+            if case % 31 == 0 {
+                place.verified(&what);
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+        assert!(!place.asked("whole again"));
+    }
+}
+
+#[test]
+fn no_length_other_than_its_own_is_taken() {
+    let place = Place::new();
+    for path in place.files_and_manifest() {
+        let bytes = fs::read(&path).unwrap();
+        let longer = (1..40).map(|more| [&*bytes, &bytes[..more]].concat());
+        for (case, changed) in (0..bytes.len()).map(|length| bytes[..length].to_vec()).chain(longer).enumerate() {
+            let what = format!("{}, {} of {} bytes", path.display(), changed.len(), bytes.len());
+            fs::write(&path, &changed).unwrap();
+            assert!(place.asked(&what), "{what}");
+            if case % 61 == 0 {
+                place.verified(&what);
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
+}
+
+/// Something else in the place of a file, which is given first; another one comes second.
+type Replacement = (&'static str, fn(&Path, &Path));
+
+fn replacements() -> Vec<Replacement> {
+    let mut all: Vec<Replacement> = vec![
+        ("removed", |path, _| fs::remove_file(path).unwrap()),
+        ("another file", |path, other| assert!(fs::copy(other, path).unwrap() > 0)),
+        ("a folder", |path, _| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+        }),
+        ("nothing but zeros", |path, _| fs::write(path, vec![0; fs::read(path).unwrap().len()]).unwrap()),
+    ];
+    #[cfg(unix)]
+    all.extend([
+        (
+            "a link",
+            (|path, _| {
+                let elsewhere = path.with_extension("elsewhere");
+                fs::rename(path, &elsewhere).unwrap();
+                std::os::unix::fs::symlink(elsewhere, path).unwrap();
+            }) as fn(&Path, &Path),
+        ),
+        ("a pipe", |path, _| {
+            fs::remove_file(path).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        }),
+    ]);
+    all
+}
+
+#[test]
+fn nothing_in_the_place_of_a_file_is_taken_for_it() {
+    let place = Place::new();
+    let kept = place.copy();
+    let files = place.files();
+    for (at, path) in files.iter().enumerate() {
+        let other = &files[(at + 1) % files.len()];
+        for (what, replace) in replacements() {
+            let what = format!("{}: {what}", path.display());
+            replace(path, other);
+            assert!(place.asked(&what), "{what}");
+            place.verified(&what);
+            place.extended(&what);
+            place.restore(&kept);
+        }
+    }
+    // Two files that have changed places.
+    let (one, other) = (&files[0], &files[1]);
+    let (first, second) = (fs::read(one).unwrap(), fs::read(other).unwrap());
+    fs::write(one, second).unwrap();
+    fs::write(other, first).unwrap();
+    assert!(place.asked("swapped"));
+    place.verified("swapped");
+}
+
+#[test]
+fn no_ingest_writes_damage_into_a_new_version() {
+    let place = Place::new();
+    let kept = place.copy();
+    let mut numbers = Numbers(7);
+    for path in place.files_and_manifest() {
+        let bytes = fs::read(&path).unwrap();
+        let mut refused = 0;
+        for _ in 0..20 {
+            let (at, bit) = (numbers.below(bytes.len()), numbers.below(8));
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            fs::write(&path, &changed).unwrap();
+            let what = format!("{}, byte {at}, bit {bit}", path.display());
+            if place.extended(&what) {
+                refused += 1;
+            } else {
+                // Whatever was written since is right.
+                fs::write(&path, &bytes).unwrap();
+                assert_eq!(answers(&Dataset::open(place.dataset()).unwrap()).unwrap(), place.later, "{what}");
+            }
+            place.restore(&kept);
+        }
+        // A file of events that has no account of the batch is neither read nor written.
+        assert!(refused > 0 || path.display().to_string().contains("events"), "{}", path.display());
+    }
+}
+
+#[test]
+fn no_byte_that_changes_while_a_dataset_is_open_changes_an_answer() {
+    let place = Place::new();
+    let whole = Dataset::open(place.dataset()).unwrap();
+    answers(&whole).unwrap();
+    // Nothing is held; a little; all but a byte.
+    for budget in [0, 1, whole.held_column_bytes() / 2, whole.held_column_bytes() - 1] {
+        let dataset = Dataset::open(place.dataset()).unwrap().with_column_budget(budget);
+        assert_eq!(answers(&dataset).unwrap(), place.sound);
+        let mut refused = 0;
+        for path in place.files() {
+            let bytes = fs::read(&path).unwrap();
+            for at in (0..bytes.len()).step_by(11) {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << (at % 8);
+                fs::write(&path, &changed).unwrap();
+                match answers(&dataset) {
+                    Ok(answer) => assert_eq!(answer, place.sound, "{}, byte {at}", path.display()),
+                    Err(_) => refused += 1,
+                }
+            }
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(answers(&dataset).unwrap(), place.sound, "{} is whole again", path.display());
+        }
+        assert!(refused > 100, "{refused}");
+    }
+}
