@@ -1,10 +1,7 @@
 //! Files that are not those that were written.
 
-use crate::place::{Place, SOUND, events};
+use crate::place::{FILES, Place, SOUND, events};
 use std::fs;
-
-const FILES: [&str; 4] =
-    ["events/events-0.parquet", "spend/spend.parquet", "accounts/accounts.parquet", "insights/insights.ndjson"];
 
 #[test]
 fn a_sound_dataset_answers_and_is_whole() {

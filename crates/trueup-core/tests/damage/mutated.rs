@@ -1,6 +1,6 @@
 //! Files whose bytes have changed, and whose manifest says that they are so: the reader sees every change.
 
-use crate::place::{Place, SOUND, events};
+use crate::place::{FILES, Place, SOUND, events};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
@@ -51,11 +51,11 @@ fn file<'a>(manifest: &'a mut Manifest, name: &str) -> &'a mut DataFile {
 }
 
 fn rewrite(place: &mut Place, rows: &RecordBatch, properties: WriterPropertiesBuilder) {
-    let file = File::create(place.path("events-0.parquet")).unwrap();
+    let file = File::create(place.path("events/events-0.parquet")).unwrap();
     let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(properties.build())).unwrap();
     writer.write(rows).unwrap();
     writer.close().unwrap();
-    place.manifest.events = vec![place.described("events-0.parquet", rows.num_rows() as u64)];
+    place.manifest.events = vec![place.described("events/events-0.parquet", rows.num_rows() as u64)];
     place.recommit();
 }
 
@@ -76,7 +76,7 @@ fn no_change_makes_a_query_or_verification_panic() {
         let mut place = Place::sound();
         rewrite(&mut place, &rows, properties);
         let mut numbers = Numbers(seed);
-        for name in ["events-0.parquet", "spend.parquet", "accounts.parquet", "insights.ndjson"] {
+        for name in FILES {
             let bytes = fs::read(place.path(name)).unwrap();
             let sound = place.manifest.clone();
             for case in 0..CASES {

@@ -40,6 +40,10 @@ pub(crate) const fn row(number: i32, account: &'static str, opportunity_id: &'st
 pub(crate) const SOUND: [Row; 4] =
     [row(0, "a", "1", 20_000), row(1, "a", "2", 20_001), row(2, "b", "1", 20_000), row(2, "b", "1", 20_002)];
 
+/// The files of a sound dataset.
+pub(crate) const FILES: [&str; 4] =
+    ["events/events-0.parquet", "spend/spend.parquet", "accounts/accounts.parquet", "insights/insights.ndjson"];
+
 pub(crate) const INSIGHTS: &str = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n\
     {\"account\":\"b\",\"date\":\"2024-01-01\",\"insight\":{}}\n";
 

@@ -1,6 +1,6 @@
 //! Bytes that change while a dataset is open: what is read again is checked again.
 
-use crate::place::Place;
+use crate::place::{FILES, Place};
 use std::fs;
 use trueup_core::query::{Accounts, DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Interrupt};
@@ -27,7 +27,7 @@ fn no_byte_that_changes_while_a_dataset_is_open_changes_an_answer() {
         let dataset = Dataset::open(place.folder()).unwrap().with_column_budget(budget);
         assert_eq!(answers(&dataset).unwrap(), sound);
         let mut refused = 0;
-        for name in ["events-0.parquet", "spend.parquet", "accounts.parquet", "insights.ndjson"] {
+        for name in FILES {
             let bytes = fs::read(place.path(name)).unwrap();
             for at in (0..bytes.len()).step_by(7) {
                 let mut changed = bytes.clone();
