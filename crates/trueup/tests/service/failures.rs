@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use trueup::Dataset;
 use trueup::access::Settings;
 use trueup::service::{Limits, Request, Service, ServiceError};
 
@@ -70,6 +71,49 @@ fn a_damaged_dataset_is_told_to_the_log_alone() {
     assert!(body.contains(r#""code":"upstream-failed""#) && !body.contains("parquet"), "{body}");
     let logged = logged.lock().unwrap();
     assert!(logged.len() == 1 && logged[0].contains(".parquet"), "{logged:?}");
+}
+
+#[test]
+fn a_running_service_never_answers_changed_bytes() {
+    // A budget below the size of the columns, so that they are dropped and read again.
+    for budget in [0, 1_000] {
+        let platform = Platform::new();
+        let dataset = Dataset::open(platform.dataset()).unwrap().with_column_budget(budget);
+        platform.service.replace_dataset(Arc::new(dataset));
+        let questions = [
+            EVENTS,
+            "/api/acme/events?fields=account,opportunityId,customers,total,spend&start=2025-01-01&end=2025-03-31",
+            "/api/acme/events?fields=campaign,date,eventCount,closedRevenue&start=2025-01-01&end=2025-03-31",
+            "/api/acme/insights",
+        ];
+        let right = questions.map(|question| platform.get("anna", question).body);
+        let manifest = platform.service.dataset().manifest().unwrap().clone();
+        let mut refused = 0;
+        for file in manifest.tables().into_iter().flat_map(|(_, files)| files.to_vec()) {
+            let path = platform.dataset().join(&file.path);
+            let sound = fs::read(&path).unwrap();
+            for at in (0..sound.len()).step_by(sound.len() / 40 + 1) {
+                let mut changed = sound.clone();
+                changed[at] ^= 1 << (at % 8);
+                // Written in place: the service has the file open already, or opens it by this name.
+                fs::write(&path, &changed).unwrap();
+                for (question, right) in questions.iter().zip(&right) {
+                    let response = platform.get("anna", question);
+                    match response.status {
+                        200 => assert_eq!(response.body, *right, "{question}, byte {at} of {}", file.path),
+                        status => {
+                            assert_eq!(status, 502, "{question}");
+                            refused += 1;
+                        }
+                    }
+                }
+            }
+            fs::write(&path, &sound).unwrap();
+            let healed = questions.map(|question| platform.get("anna", question).body);
+            assert_eq!(healed, right, "{}", file.path);
+        }
+        assert!(refused > 30, "{refused} with a budget of {budget}");
+    }
 }
 
 #[test]
