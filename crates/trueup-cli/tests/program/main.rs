@@ -9,6 +9,7 @@ mod directory;
 mod documented;
 mod get;
 mod ingest;
+mod memory;
 mod place;
 mod query;
 mod refusals;

@@ -60,6 +60,9 @@ const ROW: usize = 25 + 2 * OFFSET;
 /// Bytes that say where a text ends.
 const OFFSET: usize = 4;
 
+/// Bytes that a column takes beside its values: its name, its parts, and what its buffers are rounded up to.
+const COLUMN: usize = 512;
+
 /// What the column of the texts of a mixed dimension is named like.
 const TEXTS: &str = "trueup.texts.";
 
@@ -93,7 +96,7 @@ impl Coded {
 
     /// Bytes of memory, about.
     pub(super) fn bytes(&self) -> usize {
-        self.len() * self.row_bytes() + self.text_bytes(0..self.len())
+        self.len() * self.row_bytes() + self.text_bytes(0..self.len()) + self.extra.len() * COLUMN
     }
 
     /// Bytes of a row beside its texts.
