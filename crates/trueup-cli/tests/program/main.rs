@@ -10,6 +10,7 @@ mod directory_faults;
 mod documented;
 mod get;
 mod ingest;
+mod memory;
 mod outputs;
 mod place;
 mod query;

@@ -61,6 +61,12 @@ pub(super) fn amount_field(name: &str) -> Field {
     Field::new(name, DataType::Decimal128(super::amount::STORED.0, super::amount::STORED.1), true)
 }
 
+/// Whether every event table has a column of that name.
+#[must_use]
+pub fn is_leading_column(name: &str) -> bool {
+    LEADING.contains(&name)
+}
+
 /// The columns of stored events beyond those that every event table has.
 pub fn extra_columns(stored: &Schema) -> impl Iterator<Item = &str> {
     stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !LEADING.contains(name))

@@ -25,7 +25,7 @@ pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
     ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns, is_ignored_event_column,
-    stored_event_schema,
+    is_leading_column, stored_event_schema,
 };
 pub use concat::concat_events;
 pub use events::EventKeys;

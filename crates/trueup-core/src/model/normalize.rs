@@ -4,8 +4,8 @@ use super::account::Accounts;
 use super::amount::read_amounts;
 use super::calendar::{read_days, read_instants};
 use super::columns::{
-    ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same,
-    extra_columns, find, is_ignored_event_column, names, require, stored_event_schema,
+    ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same, find,
+    is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
 };
 use super::dates::{Dates, Zones};
 use super::fault::{Fault, Reason, RowFaults, SchemaFault};
@@ -97,10 +97,15 @@ impl EventNormalizer {
         }
         let mut ignored = Vec::new();
         let mut extra = Vec::new();
-        for name in extra_columns(given) {
+        for (at, field) in given.fields().iter().enumerate() {
+            let name = field.name().as_str();
+            if is_leading_column(name) {
+                continue;
+            }
             if is_ignored_event_column(name) {
                 ignored.push(name.to_owned());
-            } else if let Some(at) = find(given, name, Meaning::Dimension)? {
+            } else {
+                Meaning::Dimension.check(field)?;
                 extra.push((name, at));
             }
         }

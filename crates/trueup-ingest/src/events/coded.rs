@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::take::take_record_batch;
 use std::ops::Range;
 use std::sync::Arc;
-use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns};
+use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, is_leading_column};
 
 /// Rows of events.
 #[derive(Clone, Debug)]
@@ -60,6 +60,9 @@ const ROW: usize = 25 + 2 * OFFSET;
 /// Bytes that say where a text ends.
 const OFFSET: usize = 4;
 
+/// Bytes that a column takes beside its values: its name, its parts, and what its buffers are rounded up to.
+const COLUMN: usize = 512;
+
 /// What the column of the texts of a mixed dimension is named like.
 const TEXTS: &str = "trueup.texts.";
 
@@ -67,9 +70,9 @@ impl Coded {
     /// Takes rows in stored form, where texts may be dictionaries.
     pub(super) fn of_stored(batch: &RecordBatch, dictionaries: &Dictionaries) -> Result<Self, ArrowError> {
         let totals = column(batch, TOTAL)?.as_primitive_opt::<Decimal128Type>().ok_or_else(|| wrong(TOTAL))?;
-        let mut extra: Vec<&str> = extra_columns(batch.schema_ref()).collect();
-        extra.sort_unstable();
-        let dimension = |name: &str| Ok((name.to_owned(), code_texts(name, column(batch, name)?, dictionaries)?));
+        let mut extra: Vec<(&str, &ArrayRef)> = extra_arrays(batch).collect();
+        extra.sort_unstable_by_key(|(name, _)| *name);
+        let dimension = |(name, column)| Ok((str::to_owned(name), code_texts(name, column, dictionaries)?));
         Ok(Self {
             accounts: code_accounts(column(batch, ACCOUNT)?, dictionaries)?,
             opportunity_ids: plain_texts(OPPORTUNITY_ID, column(batch, OPPORTUNITY_ID)?)?,
@@ -93,7 +96,7 @@ impl Coded {
 
     /// Bytes of memory, about.
     pub(super) fn bytes(&self) -> usize {
-        self.len() * self.row_bytes() + self.text_bytes(0..self.len())
+        self.len() * self.row_bytes() + self.text_bytes(0..self.len()) + self.extra.len() * COLUMN
     }
 
     /// Bytes of a row beside its texts.
@@ -161,23 +164,26 @@ impl Coded {
 
     /// What [`to_batch`](Self::to_batch) has made; columns of other names are left out.
     pub(super) fn of_batch(batch: &RecordBatch) -> Result<Self, ArrowError> {
-        let extra = extra_columns(batch.schema_ref()).filter(|name| !name.starts_with("trueup.")).map(|name| {
-            let column = column(batch, name)?;
-            let dimension = match column.data_type() {
-                DataType::UInt8 => Dimension::Byte(column.as_primitive::<UInt8Type>().clone()),
-                DataType::UInt16 => Dimension::Short(column.as_primitive::<UInt16Type>().clone()),
-                DataType::UInt32 => {
-                    let codes = column.as_primitive::<UInt32Type>().clone();
-                    match batch.column_by_name(&format!("{TEXTS}{name}")).and_then(|texts| texts.as_string_opt::<i32>())
-                    {
-                        Some(texts) => Dimension::Mixed(codes, texts.clone()),
-                        None => Dimension::Word(codes),
-                    }
+        let mut arrays = extra_arrays(batch).peekable();
+        let mut extra = Vec::with_capacity(batch.num_columns());
+        while let Some((name, column)) = arrays.next() {
+            if name.starts_with("trueup.") {
+                continue;
+            }
+            // The texts of a mixed dimension follow its codes.
+            let texts = arrays.next_if(|(texts, _)| texts.strip_prefix(TEXTS) == Some(name));
+            let dimension = match (column.data_type(), texts) {
+                (DataType::UInt32, Some((_, texts))) => {
+                    let texts = texts.as_string_opt::<i32>().ok_or_else(|| wrong(name))?;
+                    Dimension::Mixed(column.as_primitive::<UInt32Type>().clone(), texts.clone())
                 }
+                (DataType::UInt8, _) => Dimension::Byte(column.as_primitive::<UInt8Type>().clone()),
+                (DataType::UInt16, _) => Dimension::Short(column.as_primitive::<UInt16Type>().clone()),
+                (DataType::UInt32, _) => Dimension::Word(column.as_primitive::<UInt32Type>().clone()),
                 _ => Dimension::Plain(column.as_string_opt::<i32>().ok_or_else(|| wrong(name))?.clone()),
             };
-            Ok((name.to_owned(), dimension))
-        });
+            extra.push((name.to_owned(), dimension));
+        }
         let accounts = column(batch, ACCOUNT)?.as_primitive_opt::<UInt32Type>().ok_or_else(|| wrong(ACCOUNT))?;
         Ok(Self {
             accounts: accounts.clone(),
@@ -187,7 +193,7 @@ impl Coded {
             date_times: times(batch)?,
             event_ids: plain_texts(EVENT_ID, column(batch, EVENT_ID)?)?,
             totals: column(batch, TOTAL)?.as_primitive_opt::<Int64Type>().ok_or_else(|| wrong(TOTAL))?.clone(),
-            extra: extra.collect::<Result<_, ArrowError>>()?,
+            extra,
         })
     }
 }
@@ -256,6 +262,12 @@ impl Width {
 /// Bytes of a row with dimensions of these widths, beside its texts.
 pub(super) fn row_bytes(dimensions: impl Iterator<Item = Width>) -> usize {
     ROW + dimensions.map(Width::bytes).sum::<usize>()
+}
+
+/// The columns beyond those that every event table has, by name.
+fn extra_arrays(batch: &RecordBatch) -> impl Iterator<Item = (&str, &ArrayRef)> {
+    let names = batch.schema_ref().fields().iter().map(|field| field.name().as_str());
+    names.zip(batch.columns()).filter(|(name, _)| !is_leading_column(name))
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ArrowError> {

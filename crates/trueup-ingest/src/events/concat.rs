@@ -43,6 +43,11 @@ impl<'a> Concat<'a> {
         row_bytes(self.dimensions.iter().map(|column| column.width))
     }
 
+    /// The number of dimensions.
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions.len()
+    }
+
     /// Bytes that the texts of a run take.
     pub(super) fn text_bytes(&self, run: Run) -> usize {
         self.batches[run.batch as usize].text_bytes(run.rows())

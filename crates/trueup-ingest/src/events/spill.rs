@@ -26,6 +26,9 @@ const BLOCK_ROWS: u32 = 1 << 12;
 /// A block of spilled rows ends within an account from so many rows on.
 const LARGE_BLOCK_ROWS: u32 = 1 << 15;
 
+/// Bytes that a column has in a block on average, if there are as many rows: less would be hardly more than the column's own overhead.
+const COLUMN_BYTES: usize = 4 << 10;
+
 /// Of a block, rows are copied out if they are at most one in this many.
 const FEW: usize = 2;
 
@@ -144,6 +147,7 @@ fn copied(slice: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 fn in_blocks(runs: Vec<(u32, Run)>, concat: &Concat<'_>, block_bytes: usize) -> Vec<Vec<Run>> {
     let mut blocks: Vec<Vec<Run>> = Vec::new();
     let row_bytes = concat.row_bytes();
+    let block_bytes = block_bytes.max(concat.dimensions() * COLUMN_BYTES);
     let bytes_of = |run: Run| run.len as usize * row_bytes + concat.text_bytes(run);
     let (mut rows, mut bytes) = (u32::MAX, 0);
     let mut last = None;

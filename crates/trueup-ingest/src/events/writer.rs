@@ -24,6 +24,9 @@ const NARROW: u8 = 18;
 /// Row groups that are encoded at once for each thread.
 const GROUPS: usize = 4;
 
+/// Column chunks that are encoded at once: the means to encode one take memory even before its values do.
+const CHUNKS: usize = 1 << 11;
+
 /// Files that may be on their way to the disk while the next are filled.
 const MOST_ENDING: usize = 4;
 
@@ -138,7 +141,8 @@ impl<'a> EventWriter<'a> {
     /// Encodes and writes the row groups that are whole.
     fn encode(&mut self) -> Result<(), IngestError> {
         let ready = std::mem::replace(&mut self.ready, vec![Vec::new()]);
-        let most = rayon::current_num_threads() * GROUPS;
+        let columns = self.schema.fields().len();
+        let most = (rayon::current_num_threads() * GROUPS).min(CHUNKS / columns).max(1);
         for (at, groups) in ready.into_iter().enumerate() {
             if at > 0 {
                 self.end_open()?;

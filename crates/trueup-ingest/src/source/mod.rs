@@ -48,6 +48,9 @@ const TEXT_COPIES: usize = 3;
 /// Bytes that a cell without a text takes in a decoded column, with the copies of it.
 const CELL_BYTES: usize = 8;
 
+/// Cells that fit in any memory.
+const CELLS: usize = 1 << 19;
+
 /// Bytes of a record that is held in any memory, and in the largest.
 const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
 
@@ -88,7 +91,7 @@ impl Chunking {
 
     /// The most cells of a batch, for columns that most rows have no value in.
     fn cells(self) -> usize {
-        self.part_bytes() / CELL_BYTES
+        (self.part_bytes() / CELL_BYTES).max(CELLS)
     }
 
     /// Refuses an input with these columns if they are too many or their names are too long.

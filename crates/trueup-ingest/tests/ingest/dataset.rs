@@ -70,6 +70,16 @@ impl Case {
         rows
     }
 
+    /// The rows of each row group of events.
+    pub(crate) fn row_groups(&self) -> Vec<i64> {
+        let groups = |file: &DataFile| {
+            let file = File::open(self.dataset().join(&file.path)).unwrap();
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+            reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect::<Vec<_>>()
+        };
+        self.manifest().events.iter().flat_map(groups).collect()
+    }
+
     pub(crate) fn stored_spend(&self) -> Vec<String> {
         self.rows(&self.manifest().spend)
     }

@@ -154,3 +154,86 @@ fn texts_of_spend_and_accounts_have_the_limit_too() {
     let error = ingest.accounts(accounts).run(&()).unwrap_err().to_string();
     assert!(error.contains("accounts.ndjson, line 1, column `accountName`: expected a text of at most 100"), "{error}");
 }
+
+/// Rows of customers of two accounts; one of them has a long history.
+fn histories(long: usize) -> String {
+    let long = (0..long).map(|event| format!("b,much,sold,2025-01-{:02},{event}\n", event % 28 + 1));
+    let others = (0..300).map(|event| format!("{},c{},sold,2025-01-01,{event}\n", ["a", "b"][event % 2], event % 60));
+    format!("account,opportunityId,type,date,note\n{}", long.chain(others).collect::<String>())
+}
+
+#[test]
+fn a_history_of_too_many_events_is_refused_however_it_is_sorted() {
+    // In memory, spilled account by account, and with an account that is sorted on disk.
+    for memory in [1 << 30, 100_000, 20_000] {
+        let case = Case::new();
+        let ingest = |events| {
+            let input = case.ingest().events(case.file("a.csv", histories(events)));
+            input.memory(memory).batch_rows(64).max_customer_events(500).run(&())
+        };
+        let error = ingest(501).unwrap_err();
+        assert!(error.is_data() && !case.dataset().exists());
+        assert_eq!(
+            error.to_string(),
+            "the customer `much` of account `b` has 501 events, but at most 500 of a customer are taken; is the column \
+             `opportunityId` right? `--max-customer-events` raises the limit",
+            "{memory}"
+        );
+        assert_eq!(ingest(500).unwrap().events.taken, 800);
+    }
+}
+
+const MIB: usize = 1 << 20;
+
+/// Events with a text of a mebibyte each.
+fn large(rows: usize, customer: impl Fn(usize) -> usize) -> String {
+    let text = "n".repeat(MIB);
+    let row = |row| format!("a,customer-{},sold,2025-01-01,{row}{}\n", customer(row), &text[10..]);
+    format!("account,opportunityId,type,date,note\n{}", (0..rows).map(row).collect::<String>())
+}
+
+#[test]
+fn a_history_that_does_not_fit_in_memory_is_refused() {
+    let case = Case::new();
+    let path = case.file("a.csv", large(20, |_| 1));
+    let error = case.ingest().events(&path).memory(MIB).run(&()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("the 20 events of the customer `customer-1` of account `a` take 20"), "{message}");
+    assert!(message.ends_with("at most 16777216 in this memory; raise `--memory`"), "{message}");
+    assert!(error.is_data() && !case.dataset().exists());
+    assert_eq!(case.ingest().events(&path).memory(200 * MIB).run(&()).unwrap().events.taken, 20);
+}
+
+#[test]
+fn rows_of_long_texts_make_small_row_groups() {
+    let case = Case::new();
+    let path = case.file("a.csv", large(40, |row| row));
+    case.ingest().events(path).memory(MIB).run(&()).unwrap();
+    let rows: usize = case.manifest().events.iter().map(|file| file.rows).sum::<u64>().try_into().unwrap();
+    assert_eq!(rows, 40);
+    let groups = case.row_groups();
+    assert!(groups.len() >= 3 && groups.iter().all(|rows| *rows <= 16), "{groups:?}");
+}
+
+#[test]
+fn tables_that_are_held_as_a_whole_are_refused_if_they_do_not_fit() {
+    let text = "n".repeat(MIB - 10);
+    let texts =
+        |begin: &str, end: &str| -> String { (0..20).map(|row| format!("{begin}{row}{text}{end}\n")).collect() };
+    let case = Case::new();
+    let spend = case.file("spend.csv", format!("account,date,adSpend,campaign\n{}", texts("a,2025-01-01,1,", "")));
+    let accounts = case.file("accounts.csv", format!("account,accountName\n{}", texts("", ",x")));
+    let events = case.file("e.csv", format!("account,opportunityId,type,date\n{}", texts("", ",c,sold,2025-01-01")));
+    let message = |ingest: Ingest| {
+        let error = ingest.memory(MIB).run(&()).unwrap_err();
+        assert!(error.is_data() && !case.dataset().exists());
+        error.to_string()
+    };
+    let limit = "but they may take at most 16777216 in this memory; raise `--memory`";
+    let spend = message(case.ingest().spend(spend));
+    assert!(spend.starts_with("the rows of spend take ") && spend.ends_with(limit), "{spend}");
+    let accounts = message(case.ingest().accounts(accounts));
+    assert!(accounts.starts_with("the accounts take ") && accounts.ends_with(limit), "{accounts}");
+    let events = message(case.ingest().events(events));
+    assert!(events.starts_with("the events have more than 1") && events.ends_with("raise `--memory`"), "{events}");
+}

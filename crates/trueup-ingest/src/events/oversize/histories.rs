@@ -10,8 +10,8 @@ use crate::error::Doing;
 use hashbrown::HashMap;
 use trueup_core::model::{ACCOUNT, OPPORTUNITY_ID};
 
-/// Buckets of customers; a multiple of the partitions, so that a bucket lies in one.
-const BUCKETS: usize = PARTITIONS << 10;
+/// Buckets of customers; a multiple of any number of partitions, so that a bucket lies in one.
+const BUCKETS: usize = PARTITIONS.1 << 10;
 
 /// The sizes of customers, several of which share a bucket.
 pub(super) struct Histories(Vec<Size>);
@@ -37,7 +37,7 @@ impl Histories {
             if budget.check_customer(*size, || ("", "")).is_ok() {
                 continue;
             }
-            for ((account, customer), size) in customers(&partitions[at % PARTITIONS], at)? {
+            for ((account, customer), size) in customers(&partitions[at % partitions.len()], at)? {
                 let key = || known.texts(ACCOUNT).get(account as usize).map_or("", AsRef::as_ref);
                 budget.check_customer(size, || (key(), &customer))?;
             }

@@ -20,8 +20,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
-/// Partitions. One that is still too large is split again.
-pub(super) const PARTITIONS: usize = 64;
+/// The fewest and the most partitions, which are a power of two. One that is still too large is split again.
+pub(super) const PARTITIONS: (usize, usize) = (4, 64);
 
 /// The column of an id that says in which partition its row is.
 pub(super) const PARTITION: &str = "trueup.partition";
@@ -43,8 +43,9 @@ impl Split {
         budget: Budget,
         scratch: &Scratch,
     ) -> Result<Self, IngestError> {
-        let rows =
-            |name: &str| (0..PARTITIONS).map(|at| Rows::new(scratch, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
+        let share = part.size.bytes.div_ceil(budget.sorted().max(1));
+        let count = share.clamp(PARTITIONS.0, PARTITIONS.1).next_power_of_two();
+        let rows = |name: &str| (0..count).map(|at| Rows::new(scratch, &format!("{name}-{at:03}"))).collect::<Vec<_>>();
         let mut split = Self { customers: rows("customers"), ids: rows("ids"), histories: Histories::new() };
         let mut next = 0;
         spill.read(part, known, &mut |batch| {
@@ -62,9 +63,9 @@ impl Split {
         let batch = with_sequence(batch, sequence).doing("spill rows")?;
         let hashes = customer_hashes(&batch, 0).doing("spill rows")?;
         self.histories.add(&hashes, &Coded::of_batch(&batch).doing("spill rows")?);
-        let homes = homes(&hashes, PARTITIONS);
+        let homes = homes(&hashes, self.customers.len());
         distribute(&batch, &homes, &mut self.customers)?;
-        let (ids, homes) = ids(&batch, &homes).doing("spill rows")?;
+        let (ids, homes) = ids(&batch, &homes, self.ids.len()).doing("spill rows")?;
         distribute(&ids, &homes, &mut self.ids)?;
         Ok(next)
     }
@@ -107,7 +108,7 @@ pub(super) fn distribute(batch: &RecordBatch, homes: &[u32], partitions: &mut [R
 }
 
 /// The event ids of a batch, with the places and partitions of their rows, and the partitions of the ids.
-fn ids(batch: &RecordBatch, homes: &[u32]) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
+fn ids(batch: &RecordBatch, homes: &[u32], count: usize) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
     let (accounts, events) = (accounts(batch)?, text(batch, EVENT_ID)?);
     let with_id: UInt32Array = (0..).zip(events).filter_map(|(row, id)| id.map(|_| row)).collect::<Vec<u32>>().into();
     let partitions: ArrayRef = Arc::new(UInt32Array::from(homes.to_vec()));
@@ -118,7 +119,7 @@ fn ids(batch: &RecordBatch, homes: &[u32]) -> Result<(RecordBatch, Vec<u32>), Ar
         (SEQUENCE, batch.column(batch.num_columns() - 1).clone()),
     ])?;
     let ids = take_record_batch(&ids, &with_id)?;
-    let homes = self::homes(&hashes(self::accounts(&ids)?, text(&ids, EVENT_ID)?, 0), PARTITIONS);
+    let homes = self::homes(&hashes(self::accounts(&ids)?, text(&ids, EVENT_ID)?, 0), count);
     Ok((ids, homes))
 }
 
