@@ -1,4 +1,4 @@
-//! The matrix of `docs/compat.md`: every test that it names is there, and every row names one.
+//! The tables of `docs/compat.md` and `docs/reliability.md`: every test that they name is there, and every row names one.
 
 use crate::at;
 use crate::goldens::all;
@@ -74,6 +74,26 @@ fn every_row_names_tests_that_are_there() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_promise_of_reliability_names_tests_that_are_there() {
+    let text = fs::read_to_string(at("docs/reliability.md")).unwrap();
+    let rows: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise")).collect();
+    assert!(rows.len() > 25, "{}", rows.len());
+    for row in rows {
+        let shown = row.strip_suffix(" |").unwrap().rsplit_once(" | ").unwrap().1;
+        let named = quoted(shown);
+        assert!(!named.is_empty(), "{row}");
+        for (reference, _) in named {
+            let found = match reference.split_once("::") {
+                Some((path, name)) => has_test(path, name),
+                None => fs::read_to_string(at("crates").join(reference)).is_ok_and(|text| text.contains("#[test]")),
+            };
+            assert!(found, "{reference}");
+        }
+    }
 }
 
 #[test]
