@@ -18,6 +18,7 @@ mod facade_request;
 mod front;
 mod ignored_body;
 mod log;
+mod places;
 mod refusal;
 mod request_id;
 mod request_line;

@@ -1,6 +1,7 @@
 //! Which path leads where: what is the server's own, and everything else to the facade.
 
 use crate::Settings;
+use crate::activity::{Activity, Stage};
 use crate::answer::Begun;
 use crate::facade_request::facade_request;
 use crate::ignored_body;
@@ -54,7 +55,11 @@ async fn openapi() -> Response<Body> {
 async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     if !parts.headers.contains_key(header::EXPECT) {
+        let activity = parts.extensions.get::<Activity>();
+        let enter = |stage| activity.into_iter().for_each(|activity| activity.enter(stage));
+        enter(Stage::Body);
         ignored_body::read(body, facade.body_limit, facade.body_time).await;
+        enter(Stage::Work);
     }
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));

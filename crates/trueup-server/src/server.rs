@@ -55,8 +55,8 @@ impl Server {
         self.address
     }
 
-    /// Hears Ctrl-C and, on Unix, `SIGTERM` from here on, before it [runs](Self::run): none that comes after somebody was told that the
-    /// server listens then ends the process by itself.
+    /// Hears Ctrl-C and, on Unix, `SIGTERM` and `SIGHUP` from here on, before it [runs](Self::run): none that comes after somebody was
+    /// told that the server listens then ends the process by itself.
     ///
     /// # Errors
     /// When signals cannot be heard.
@@ -68,7 +68,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Answers until Ctrl-C or, on Unix, `SIGTERM`; then as [`serve`] ends.
+    /// Answers until Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`; then as [`serve`] ends.
     ///
     /// # Errors
     /// When signals cannot be heard, or the listener is not usable.

@@ -59,7 +59,7 @@ impl Running {
 #[test]
 fn it_answers_as_get_does_until_it_is_told_to_end() {
     let (place, key) = Place::with_directory();
-    for signal in ["-TERM", "-INT"] {
+    for signal in ["-TERM", "-INT", "-HUP"] {
         let server = Running::of(&place, &[]);
         for (key, path) in [
             (key.as_str(), "/api"),

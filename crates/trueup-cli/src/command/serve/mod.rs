@@ -19,7 +19,7 @@ Examples:
   trueup serve my-data --listen 0.0.0.0:80 --hourly-limit 5000 --log warn
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
-Ctrl-C and SIGTERM end it once the requests that run are answered. GET /health says whether it runs, GET /openapi.json describes it.
+Ctrl-C, SIGTERM and SIGHUP end it once the requests that run are answered. GET /health says whether it runs, GET /openapi.json describes it.
 A version of the dataset that is ingested meanwhile is answered from a few seconds later; users, grants and keys count at once.";
 
 /// Answer requests over HTTP
@@ -52,6 +52,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_requests_at_once)]
     max_requests_at_once: usize,
 
+    /// Keep at most COUNT connections open; for another, the one that has waited longest for its caller is closed
+    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_connections)]
+    max_connections: usize,
+
+    /// Keep at most COUNT connections of one address open, or of one /64 network of IPv6; addresses of this machine are not
+    /// limited. Raise it for a proxy on another machine, whose address all its callers share
+    #[arg(long, value_name = "COUNT", help_heading = "Limits", default_value_t = Settings::default().max_connections_per_address)]
+    max_connections_per_address: usize,
+
     /// Let benchmarks wait so many seconds for figures that are being gathered, before the answer is 503
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
     benchmarks_wait: Option<Duration>,
@@ -71,6 +80,8 @@ impl Serve {
         let usual = Settings::default();
         let settings = Settings {
             max_requests_at_once: self.max_requests_at_once,
+            max_connections: self.max_connections,
+            max_connections_per_address: self.max_connections_per_address,
             shutdown_grace: self.shutdown_grace.unwrap_or(usual.shutdown_grace),
             ..usual
         };
