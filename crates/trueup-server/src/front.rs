@@ -5,7 +5,7 @@ use crate::activity::{Activity, Answering, Stage};
 use crate::log::RequestLog;
 use crate::refusal::Refusal;
 use crate::request_id::{self, REQUEST_ID, RequestIds};
-use crate::routes::router;
+use crate::routes::{Threads, router};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
@@ -20,12 +20,14 @@ pub(crate) struct Front {
     pub(crate) settings: Settings,
     ids: RequestIds,
     router: Router,
+    pub(crate) threads: Arc<Threads>,
 }
 
 impl Front {
     pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        let router = router(service, &settings);
-        Self { settings, ids: RequestIds::default(), router }
+        let threads = Arc::new(Threads::new(&settings));
+        let router = router(service, Arc::clone(&threads), &settings);
+        Self { settings, ids: RequestIds::default(), router, threads }
     }
 
     /// The answer to a request of a connection. Dropping the future, or the body of the answer, ends the request.

@@ -21,6 +21,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// Before a connection that found no place looks again whether another has become idle; one that ends is noticed at once.
 const PLACE_PAUSE: Duration = Duration::from_millis(50);
 
+/// How long a cancelled query may take to see that it is, before the threads are left to themselves; and how often to look.
+const CANCELLED_QUERIES: Duration = Duration::from_secs(1);
+const IDLE_PAUSE: Duration = Duration::from_millis(5);
+
 /// Answers requests over HTTP/1.1 until `shutdown` is ready: then no connection is accepted any more, what runs is finished, and after
 /// [`Settings::shutdown_grace`] what still runs is cancelled and its connection closed.
 ///
@@ -68,6 +72,14 @@ pub async fn serve(
     if timeout(grace, finished).await.is_err() {
         tracing::warn!(connections = connections.len(), "what still ran was cancelled");
         connections.shutdown().await;
+    }
+    let idle = async {
+        while !front.threads.are_idle() {
+            sleep(IDLE_PAUSE).await;
+        }
+    };
+    if timeout(CANCELLED_QUERIES, idle).await.is_err() {
+        tracing::warn!("a cancelled query has not ended yet");
     }
     Ok(())
 }

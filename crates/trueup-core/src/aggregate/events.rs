@@ -77,6 +77,11 @@ impl<'a> Aggregation<'a> {
         }
     }
 
+    /// Bytes held; what is filled for each chunk takes no more for many groups than for few.
+    pub(crate) fn bytes(&self) -> usize {
+        self.merged.bytes() + self.counted.capacity() * size_of::<u64>()
+    }
+
     /// Adds a split's events, unless it is interrupted.
     pub(crate) fn add(&mut self, split: &Split, interrupt: &Interrupt) -> Result<(), Interruption> {
         let context = self.context;

@@ -46,6 +46,15 @@ impl Groups {
         self.len as usize
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let index = match &self.index {
+            Index::Dense(slots) => slots.capacity() * size_of::<u32>(),
+            Index::Hashed(_, slots) => slots.allocation_size(),
+        };
+        self.keys.capacity() * size_of::<u32>() + index
+    }
+
     /// The codes of a combination.
     pub(crate) fn key(&self, number: usize) -> &[u32] {
         &self.keys[number * self.width..(number + 1) * self.width]

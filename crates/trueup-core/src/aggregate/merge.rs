@@ -64,6 +64,13 @@ impl Merged {
         }
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = self.texts.iter().map(Interner::bytes).sum::<usize>() + self.agents.bytes();
+        let spend = self.spend.groups.bytes() + self.spend.sums.capacity() * size_of::<SpendSums>();
+        self.groups.bytes() + self.state.bytes() + texts + spend
+    }
+
     /// Adds what another thread has gathered.
     pub(crate) fn absorb(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
         if self.groups.len() < other.groups.len() {

@@ -10,6 +10,7 @@ use crate::notice;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::filter::Targets;
+use trueup::MemoryBudget;
 use trueup::service::Limits;
 use trueup_server::{Server, Settings};
 
@@ -40,8 +41,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "LEVEL", value_parser = log::parse)]
     log: Option<Targets>,
 
-    /// Hold decoded columns of up to so much memory for the next query; those that were read longest ago are dropped first
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "1GiB")]
+    /// Hold at most SIZE of decoded columns, running queries and answers that are not sent yet. Columns take half of it, and make
+    /// room for the others; a request that finds no room is answered 503
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "2GiB")]
     memory: usize,
 
     /// Look for a later version of the dataset every so many seconds
@@ -65,6 +67,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
     benchmarks_wait: Option<Duration>,
 
+    /// Let a request wait SECONDS for memory that others hold, before the answer is 503
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
+    memory_wait: Option<Duration>,
+
     /// When told to end, let what runs run on for so many seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds)]
     shutdown_grace: Option<Duration>,
@@ -73,10 +79,19 @@ pub(crate) struct Serve {
 impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
         log::begin(self.log)?;
-        let benchmarks_wait = self.benchmarks_wait.unwrap_or(Limits::default().benchmarks_wait);
-        let dataset = Arc::new(self.answering.open()?.with_column_budget(self.memory));
-        let service = self.answering.service(dataset, benchmarks_wait, trueup_server::log_failure)?;
-        let service = Arc::new(service);
+        let usual = Limits::default();
+        let columns = self.memory / 2;
+        let dataset = Arc::new(self.answering.open()?.with_column_budget(columns));
+        let limits = Limits {
+            benchmarks_wait: self.benchmarks_wait.unwrap_or(usual.benchmarks_wait),
+            memory_wait: self.memory_wait.unwrap_or(usual.memory_wait),
+            // Others have to find a thread meanwhile.
+            memory_queue: self.max_requests_at_once / 2,
+            ..usual
+        };
+        let memory = MemoryBudget::new(self.memory);
+        let service = self.answering.service(dataset, limits)?;
+        let service = Arc::new(service.memory(memory).on_failure(trueup_server::log_failure).build());
         let usual = Settings::default();
         let settings = Settings {
             max_requests_at_once: self.max_requests_at_once,
@@ -91,8 +106,8 @@ impl Serve {
         // Before anybody is told that it listens: from then on a signal ends it as it should.
         let server = server.hear_signals().map_err(Failure::fault)?;
         let address = server.local_addr();
-        let _watch = versions::watch(service, self.answering.place.dataset, self.memory, self.refresh)
-            .map_err(Failure::fault)?;
+        let _watch =
+            versions::watch(service, self.answering.place.dataset, columns, self.refresh).map_err(Failure::fault)?;
         if !address.ip().is_loopback() {
             notice::warning("keys and answers travel unencrypted; put a proxy with TLS in front, unless one is there");
         }
