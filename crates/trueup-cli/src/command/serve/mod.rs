@@ -1,6 +1,7 @@
 //! `trueup serve`: the service over HTTP.
 
 mod log;
+mod purge;
 mod versions;
 
 use super::service::{Answering, seconds};
@@ -108,6 +109,7 @@ impl Serve {
         let address = server.local_addr();
         let _watch =
             versions::watch(service, self.answering.place.dataset, columns, self.refresh).map_err(Failure::fault)?;
+        let _purge = purge::begin().map_err(Failure::fault)?;
         if !address.ip().is_loopback() {
             notice::warning("keys and answers travel unencrypted; put a proxy with TLS in front, unless one is there");
         }
