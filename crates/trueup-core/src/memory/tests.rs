@@ -1,4 +1,4 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{MemoryBudget, NoRoom, Share};
 use crate::dataset::{Dataset, Tables};
@@ -125,6 +125,9 @@ fn a_query_counts_what_it_takes_and_gives_it_back() {
             let narrow = MemoryBudget::new(table.bytes());
             assert!(matches!(run(&narrow), Err(Error::NoRoom(missing)) if missing.is_too_large()));
             assert_eq!(narrow.held(), 0);
+            // What is gathered is counted part by part: where there is room for nothing, the first part is one too many.
+            let Err(Error::NoRoom(first)) = run(&MemoryBudget::new(2)) else { panic!("there was room") };
+            assert!(first.bytes < peak && (table.len() < 5_000 || first.bytes < peak / 3), "{first:?} {peak}");
             if threads == 1 {
                 let enough = MemoryBudget::new(2 * peak);
                 assert!(run(&enough).unwrap() == table);
