@@ -3,7 +3,7 @@
 use crate::dataset::store::StoreError;
 use crate::execution::Interruption;
 use crate::query::FilterFault;
-use crate::{Day, Shown, model};
+use crate::{Day, NoRoom, Shown, model};
 use std::path::PathBuf;
 
 /// Why a query was not answered or a dataset not opened.
@@ -30,6 +30,9 @@ pub enum Error {
     /// The query was ended before it was answered.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
+    /// The budget of memory has no room for the query.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     /// No threads to work with.
     #[error("threads could not be started: {0}")]
     Threads(String),

@@ -1,5 +1,6 @@
 //! How a query is carried out, and what ends it early.
 
+use crate::Reservation;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,11 +17,14 @@ pub struct Execution {
     pub max_rows: Option<usize>,
     /// What ends the query before it is answered.
     pub interrupt: Interrupt,
+    /// Where what the query gathers is counted, and its answer as long as that is held; `None` counts nothing. A query for which there
+    /// is no room ends with [`Error::NoRoom`](crate::Error::NoRoom).
+    pub memory: Option<Arc<Reservation>>,
 }
 
 impl Default for Execution {
     fn default() -> Self {
-        Self { threads: None, pruning: true, max_rows: None, interrupt: Interrupt::default() }
+        Self { threads: None, pruning: true, max_rows: None, interrupt: Interrupt::default(), memory: None }
     }
 }
 

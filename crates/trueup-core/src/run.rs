@@ -5,7 +5,8 @@ use crate::dataset::{Dataset, Part, Pruning};
 use crate::error::{Error, QueryError};
 use crate::execution::Execution;
 use crate::explain::{Explanation, Measured};
-use crate::finish::{self, ResultTable};
+use crate::finish::{self, Counted, ResultTable};
+use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use crate::scan::{SpendSplit, Split};
@@ -81,8 +82,7 @@ impl Dataset {
         let worker = |_| {
             // Where one thread fails the others need not go on.
             let fail = |_: &Error| next.store(events.len() + spend.len(), Ordering::Relaxed);
-            let merged = self.work(&context, execution, &events, &spend, &next).inspect_err(fail);
-            merged.map(|merged| (merged, Duration::ZERO))
+            self.work(&context, execution, &events, &spend, &next).inspect_err(fail)
         };
         let rows = events.iter().map(|part| part.rows).sum::<u64>() + spend.iter().map(|part| part.rows).sum::<u64>();
         let threads = rayon::current_num_threads().min(events.len() + spend.len()).max(1);
@@ -93,20 +93,31 @@ impl Dataset {
         let worth = usize::try_from(rows / ROWS_PER_THREAD).unwrap_or(usize::MAX);
         let is_quick = execution.threads.is_none() && worth < threads && is_held();
         let workers = if is_quick { worth.max(1) } else { threads };
-        let join = |(mut merged, took): (Merged, Duration), (other, other_took): (Merged, Duration)| {
+        let join = |mut one: Gathered, other: Gathered| {
             let begun = Instant::now();
-            merged.absorb(other, &execution.interrupt)?;
-            let took = took + other_took + begun.elapsed();
-            check_rows(&merged, execution)?;
-            Ok((merged, took))
+            let more = other.merged.groups.len().min(one.merged.groups.len());
+            one.share.set(|| one.merged.bytes_with(more).max(other.merged.bytes_with(more)))?;
+            one.merged.absorb(other.merged, &execution.interrupt)?;
+            drop(other.share);
+            one.share.set(|| one.merged.bytes())?;
+            one.joining += other.joining + begun.elapsed();
+            check_rows(&one.merged, execution)?;
+            Ok(one)
         };
-        let merged = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(join);
-        let (merged, merging) = merged.unwrap_or_else(|| Ok((Merged::new(&context), Duration::ZERO)))?;
+        let gathered = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(join);
+        let gathered = gathered.unwrap_or_else(|| Ok(Gathered::new(Merged::new(&context), execution)))?;
+        let Gathered { merged, mut share, joining: merging } = gathered;
         let aggregated = begun.elapsed();
         let kept_rows = merged.rows;
         let groups = merged.groups.len();
         execution.interrupt.check()?;
-        let table = finish::finish(&context, merged, execution.max_rows, &execution.interrupt)?;
+        share.set(|| merged.bytes() + finish::bytes(&context, &merged))?;
+        let mut table = finish::finish(&context, merged, execution.max_rows, &execution.interrupt)?;
+        share.set(|| table.bytes())?;
+        share.settle();
+        if execution.memory.is_some() {
+            table.memory = Counted::new(share);
+        }
         let total = begun.elapsed();
         let measured = Measured {
             parts: events.len() + spend.len(),
@@ -129,21 +140,40 @@ impl Dataset {
         events: &[&Part<Split>],
         spend: &[&Part<SpendSplit>],
         next: &AtomicUsize,
-    ) -> Result<Merged, Error> {
+    ) -> Result<Gathered, Error> {
         let plan = context.plan;
         let mut aggregation = Aggregation::new(context);
+        let mut share = Share::new(execution.memory.clone());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             execution.interrupt.check()?;
             if let Some(part) = events.get(at) {
+                let rows = usize::try_from(part.rows).unwrap_or(usize::MAX);
+                share.set(|| aggregation.bytes_with(rows))?;
                 aggregation.add(&*part.read(&plan.projection)?, &execution.interrupt)?;
                 check_rows(&aggregation.merged, execution)?;
             } else if let Some(part) = spend.get(at - events.len()) {
                 aggregation.merged.add_spend(&aggregate_spend(context, &*part.read(&plan.spend_projection)?));
             } else {
-                return Ok(aggregation.merged);
+                return Ok(Gathered { merged: aggregation.merged, share, joining: Duration::ZERO });
             }
+            share.set(|| aggregation.bytes_with(0))?;
         }
+    }
+}
+
+/// What threads have gathered.
+struct Gathered {
+    merged: Merged,
+    /// What it takes of a budget of memory.
+    share: Share,
+    /// How long it took to join it.
+    joining: Duration,
+}
+
+impl Gathered {
+    fn new(merged: Merged, execution: &Execution) -> Self {
+        Self { merged, share: Share::new(execution.memory.clone()), joining: Duration::ZERO }
     }
 }
 

@@ -1,58 +1,205 @@
-//! Whether a connection is being answered.
+//! What a connection is doing, and for how long it has waited for its caller.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
-/// How many requests of one connection have begun and how many have ended; they follow one another.
-#[derive(Clone, Debug, Default)]
+/// An answer of which nothing is taken for longer than this makes room for others, should there be none.
+pub(crate) const STALLED: Duration = Duration::from_secs(2);
+
+/// The activity of one connection. Clones share it; requests of a connection follow one another.
+#[derive(Clone, Debug)]
 pub(crate) struct Activity {
-    counts: Arc<Counts>,
+    shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
-    begun: AtomicU64,
-    ended: AtomicU64,
-    /// Of who waits for the next end.
-    waker: Mutex<Option<Waker>>,
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    evicted: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    stage: Stage,
+    /// Requests that have been read, and of these the ones whose answers have been handed to the connection.
+    begun: u64,
+    ended: u64,
+    /// The last progress: the connection, the first byte of a request, the end of its head, bytes that were taken, the end of an answer.
+    /// Later bytes of a head are none, because sending one now and then costs nothing.
+    progress: Instant,
+    /// Whether a write waits for the caller.
+    is_blocked: bool,
+    /// The task that waits for the next end of an answer.
+    waker: Option<Waker>,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The caller sends a request.
+    Request,
+    /// The caller sends the body of a request.
+    Body,
+    /// The service answers.
+    Work,
+    /// The answer is sent.
+    Answer,
+}
+
+/// For how long a connection has waited for its caller; the smallest is closed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Waiting {
+    /// Whether an answer is waiting to be taken.
+    is_stalled: bool,
+    since: Instant,
 }
 
 impl Activity {
-    /// A request has been read; it ends when what is returned is dropped.
+    /// The activity of a new connection.
+    pub(crate) fn new() -> Self {
+        let state = State {
+            stage: Stage::Request,
+            begun: 0,
+            ended: 0,
+            progress: Instant::now(),
+            is_blocked: false,
+            waker: None,
+        };
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), evicted: Notify::new() }) }
+    }
+
+    /// A request has been read; it ends when the returned guard is dropped.
     pub(crate) fn begin(&self) -> Answering {
-        self.counts.begun.fetch_add(1, Ordering::Relaxed);
-        Answering { counts: Arc::clone(&self.counts) }
+        let mut state = self.shared.state();
+        state.begun += 1;
+        state.enter(Stage::Work);
+        Answering { shared: Arc::clone(&self.shared) }
+    }
+
+    /// The present request has come to a stage.
+    pub(crate) fn enter(&self, stage: Stage) {
+        self.shared.state().enter(stage);
+    }
+
+    /// The caller has sent the first byte of a request.
+    pub(crate) fn progress(&self) {
+        self.shared.state().progress = Instant::now();
+    }
+
+    /// Bytes were written. The time is that before the write: once they are there the caller may connect again, which comes later.
+    pub(crate) fn wrote(&self, begun: Instant) {
+        let mut state = self.shared.state();
+        state.progress = state.progress.max(begun);
+        state.is_blocked = false;
+    }
+
+    /// The caller has to take bytes before more can be written.
+    pub(crate) fn block(&self) {
+        self.shared.state().is_blocked = true;
+    }
+
+    /// What happens next.
+    pub(crate) fn stage(&self) -> Stage {
+        self.shared.state().stage
     }
 
     /// Requests so far.
     pub(crate) fn begun(&self) -> u64 {
-        self.counts.begun.load(Ordering::Relaxed)
+        self.shared.state().begun
     }
 
     /// Whether a request has begun that has not ended.
     pub(crate) fn is_answering(&self) -> bool {
-        self.begun() > self.counts.ended.load(Ordering::Acquire)
+        let state = self.shared.state();
+        state.begun > state.ended
     }
 
     /// Wakes the task when the present request ends.
     pub(crate) fn wake_at_end(&self, waker: &Waker) {
-        *self.counts.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        let mut state = self.shared.state();
+        match &mut state.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// For how long the connection has waited for its caller; `None` while the service works, or the caller takes the answer.
+    pub(crate) fn waiting(&self, now: Instant) -> Option<Waiting> {
+        let state = self.shared.state();
+        let waiting = Waiting { is_stalled: state.is_blocked, since: state.progress };
+        let is_waiting = match state.stage {
+            _ if state.is_blocked => now.saturating_duration_since(state.progress) >= STALLED,
+            Stage::Request | Stage::Body => true,
+            Stage::Work | Stage::Answer => false,
+        };
+        is_waiting.then_some(waiting)
+    }
+
+    /// Asks the connection to close.
+    pub(crate) fn evict(&self) {
+        self.shared.evicted.notify_one();
+    }
+
+    /// Is ready once the connection is asked to close.
+    pub(crate) async fn evicted(&self) {
+        self.shared.evicted.notified().await;
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.progress = Instant::now();
     }
 }
 
 /// A request that has not ended.
 #[derive(Debug)]
 pub(crate) struct Answering {
-    counts: Arc<Counts>,
+    shared: Arc<Shared>,
 }
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.counts.ended.fetch_add(1, Ordering::Release);
-        let waker = self.counts.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut state = self.shared.state();
+        state.ended += 1;
+        if state.ended == state.begun {
+            state.enter(Stage::Request);
+        }
+        let waker = state.waker.take();
+        drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_nobody_takes_makes_room_after_all_that_are_idle() {
+        let (stalled, idle) = (Activity::new(), Activity::new());
+        let answering = stalled.begin();
+        stalled.enter(Stage::Answer);
+        stalled.block();
+        let now = Instant::now();
+        assert_eq!(stalled.waiting(now), None);
+        let later = now + STALLED;
+        assert!(idle.waiting(now).is_some() && stalled.waiting(later) > idle.waiting(later));
+        // The end of what was answered may still be on its way.
+        drop(answering);
+        assert_eq!(stalled.waiting(Instant::now()), None);
+        stalled.wrote(Instant::now());
+        assert!(stalled.waiting(Instant::now()).is_some_and(|waiting| !waiting.is_stalled));
     }
 }

@@ -1,6 +1,7 @@
 //! From the facade's response to that of HTTP: what is small is sent whole, what is large chunk by chunk.
 
 use crate::refusal::Refusal;
+use crate::workers::Workers;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::Frame;
@@ -8,8 +9,9 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::sync::oneshot;
 use trueup::service::{Body as Chunks, Response as Answer};
 
 /// A response whose first bytes are made.
@@ -37,12 +39,13 @@ impl Begun {
         Ok(Self { status, headers, first, rest })
     }
 
-    /// The response: with `Content-Length` if it is one chunk.
-    pub(crate) fn response(mut self) -> Response<Body> {
+    /// The response: with `Content-Length` if it is one chunk. `writers` make the others.
+    pub(crate) fn response(mut self, writers: &Arc<Workers>) -> Response<Body> {
         let body = if self.rest.is_none() && self.first.len() <= 1 {
             Body::from(self.first.pop_front().unwrap_or_default())
         } else {
             Body::new(Streamed {
+                writers: Arc::clone(writers),
                 made: self.first,
                 source: self.rest.map_or(Source::Ended, |rest| Source::Waiting(Box::new(rest))),
             })
@@ -62,13 +65,14 @@ impl Begun {
 
 /// A body that is made as it is taken: one chunk ahead at most, by a thread that is needed no longer than that takes.
 struct Streamed {
+    writers: Arc<Workers>,
     made: VecDeque<Bytes>,
     source: Source,
 }
 
 enum Source {
     Waiting(Box<Chunks>),
-    Working(JoinHandle<Pulled>),
+    Working(oneshot::Receiver<Pulled>),
     Ended,
 }
 
@@ -83,10 +87,16 @@ impl Streamed {
         let mut work = match std::mem::replace(&mut self.source, Source::Ended) {
             Source::Ended => return Poll::Ready(None),
             Source::Working(work) => work,
-            Source::Waiting(mut chunks) => spawn_blocking(move || {
-                let chunk = chunks.next();
-                (chunks, chunk)
-            }),
+            Source::Waiting(mut chunks) => {
+                let pull = move || {
+                    let chunk = chunks.next();
+                    (chunks, chunk)
+                };
+                match self.writers.begin(pull) {
+                    Ok(work) => work,
+                    Err(error) => return Poll::Ready(Some(Err(error))),
+                }
+            }
         };
         let Poll::Ready(done) = Pin::new(&mut work).poll(cx) else {
             self.source = Source::Working(work);

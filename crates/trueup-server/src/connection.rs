@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its last.
 
-use crate::activity::Activity;
 use crate::front::Front;
+use crate::places::Place;
 use crate::stream::Stream;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -9,15 +9,17 @@ use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 /// The least that hyper takes as the bound of what it buffers.
 const MIN_BUFFER: usize = 8_192;
 
-/// Answers the requests of a connection until it ends, or `stopping` turns true and the present one is answered.
-pub(crate) async fn answer_all(tcp: TcpStream, front: Arc<Front>, mut stopping: watch::Receiver<bool>) {
-    let activity = Activity::default();
+/// Answers the requests of a connection until it ends, its place is given to another, or `stopping` turns true and the present one is
+/// answered.
+pub(crate) async fn answer_all(tcp: TcpStream, place: Place, front: Arc<Front>, mut stopping: watch::Receiver<bool>) {
+    let activity = &place.activity;
     let settings = &front.settings;
     if let Err(error) = tcp.set_nodelay(true) {
         tracing::debug!(cause = %error, "a connection is gone");
@@ -33,15 +35,24 @@ pub(crate) async fn answer_all(tcp: TcpStream, front: Arc<Front>, mut stopping: 
         .max_buf_size(head_bytes)
         .header_read_timeout(None);
     let service = service_fn(|request| {
-        let (front, activity) = (Arc::clone(&front), activity.clone());
-        async move { Ok::<_, Infallible>(front.answer(request, &activity).await) }
+        // Not in the future: the end of the caller's half may be read before that is polled.
+        let (front, activity, answering) = (Arc::clone(&front), activity.clone(), activity.begin());
+        async move { Ok::<_, Infallible>(front.answer(request, &activity, answering).await) }
     });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // Also when the sender is gone, which is when nobody is left to say so.
-    let stopped = async move { stopping.wait_for(|stopping| *stopping).await.is_ok() };
+    let stopped = async move { _ = stopping.wait_for(|stopping| *stopping).await };
     let ended = tokio::select! {
         ended = &mut connection => Some(ended),
-        _ = stopped => None,
+        () = stopped => None,
+        () = activity.evicted() => {
+            if activity.waiting(Instant::now()).is_some() {
+                tracing::debug!("a connection that waited for its caller was closed to make room for another");
+                return;
+            }
+            // A request has come since.
+            None
+        }
     };
     let ended = match ended {
         Some(ended) => ended,

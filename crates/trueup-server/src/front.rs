@@ -1,11 +1,11 @@
 //! What every request passes: its id, the limits, its line in the log.
 
 use crate::Settings;
-use crate::activity::Activity;
+use crate::activity::{Activity, Answering, Stage};
 use crate::log::RequestLog;
 use crate::refusal::Refusal;
 use crate::request_id::{self, REQUEST_ID, RequestIds};
-use crate::routes::router;
+use crate::routes::{Threads, router};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
@@ -20,21 +20,29 @@ pub(crate) struct Front {
     pub(crate) settings: Settings,
     ids: RequestIds,
     router: Router,
+    pub(crate) threads: Arc<Threads>,
 }
 
 impl Front {
     pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        let router = router(service, &settings);
-        Self { settings, ids: RequestIds::default(), router }
+        let threads = Arc::new(Threads::new(&settings));
+        let router = router(service, Arc::clone(&threads), &settings);
+        Self { settings, ids: RequestIds::default(), router, threads }
     }
 
     /// The answer to a request of a connection. Dropping the future, or the body of the answer, ends the request.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, activity: &Activity) -> Response<Body> {
+    pub(crate) async fn answer(
+        &self,
+        mut request: Request<Incoming>,
+        activity: &Activity,
+        answering: Answering,
+    ) -> Response<Body> {
         let id = self.ids.of(request.headers());
-        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), activity.begin());
-        let response = match Refusal::of(request.uri(), request.headers(), &self.settings) {
+        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), answering);
+        let response = match Refusal::of(&request, &self.settings) {
             Some(refusal) => refusal.response(),
             None => {
+                request.extensions_mut().insert(activity.clone());
                 let span = tracing::error_span!("request", %id);
                 match self.router.clone().call(request).instrument(span).await {
                     Ok(response) => response,
@@ -42,6 +50,7 @@ impl Front {
                 }
             }
         };
+        activity.enter(Stage::Answer);
         let (mut parts, body) = response.into_parts();
         if let Some(id) = request_id::header(&id) {
             parts.headers.insert(REQUEST_ID, id);

@@ -3,8 +3,8 @@
 //!
 //! - A service with an asynchronous runtime calls [`serve`]; any other program makes a [`Server`].
 //! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
-//! - A query works in a thread of its own, [`Settings::max_requests_at_once`] of them at a time; it is cancelled when its caller goes
-//!   away. Large answers are made as they are sent, a chunk at a time, so a slow caller holds no thread.
+//! - A query works in one of [`Settings::max_requests_at_once`] threads; it is cancelled when its caller goes away. Large answers are
+//!   made as they are sent, a chunk at a time, by as many threads as there are cores, so a slow caller holds no thread.
 //! - Requests that are too large are answered 414 or 431; whoever does not send or does not take anything is disconnected. Bytes that are
 //!   no request at all are answered 400, and requests of more than twice what is allowed 431, with neither words nor an id.
 //! - A panic while a request is answered is a 500 with the code `internal-error`, and nobody else's business.
@@ -18,6 +18,7 @@ mod facade_request;
 mod front;
 mod ignored_body;
 mod log;
+mod places;
 mod refusal;
 mod request_id;
 mod request_line;
@@ -27,6 +28,7 @@ mod server;
 mod settings;
 mod signal;
 mod stream;
+mod workers;
 
 pub use log::log_failure;
 pub use serve::serve;

@@ -135,6 +135,7 @@ pub fn log_failure(error: &ServiceError) {
     match error {
         _ if status < 500 => {}
         ServiceError::Timeout(interruption) => tracing::warn!(status, cause = %interruption, "not answered"),
+        ServiceError::Overloaded { .. } => tracing::warn!(status, "not answered: no memory is left for it"),
         // Whose document it is, is not for logs.
         ServiceError::Upstream(Upstream::Document { date, source, .. }) => tracing::error!(
             status,

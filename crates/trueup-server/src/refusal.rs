@@ -1,7 +1,8 @@
 //! What the server answers by itself.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 
 use crate::Settings;
 
@@ -17,13 +18,53 @@ pub(crate) enum Refusal {
     TooManyHeaders {
         limit: usize,
     },
+    /// The request does not say which host it is for, or not as RFC 9112, section 3.2, asks.
+    Host(HostFault),
     /// trueup is at fault.
     Internal,
 }
 
+/// What is wrong with the header `Host`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostFault {
+    Missing,
+    Repeated,
+    Invalid,
+}
+
+impl HostFault {
+    fn of(version: Version, headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all(header::HOST).iter();
+        let Some(value) = values.next() else {
+            // HTTP/1.0 does not know the header.
+            return (version >= Version::HTTP_11).then_some(Self::Missing);
+        };
+        if values.next().is_some() {
+            return Some(Self::Repeated);
+        }
+        // A target without a host has an empty one.
+        let is_host = |bytes: &[u8]| {
+            let host = Authority::try_from(bytes);
+            bytes.is_empty() || !bytes.contains(&b'@') && host.is_ok_and(|host| !host.host().is_empty())
+        };
+        (!is_host(value.as_bytes())).then_some(Self::Invalid)
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Missing => "the header `Host` is missing; send it once, as HTTP/1.1 asks",
+            Self::Repeated => "the header `Host` is given more than once; send it once",
+            Self::Invalid => {
+                "the header `Host` is not a host; send a name or an address, with `:` and the port if there is one"
+            }
+        }
+    }
+}
+
 impl Refusal {
-    /// What is too large, if anything is.
-    pub(crate) fn of(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Option<Self> {
+    /// Why the server refuses a request, if it does.
+    pub(crate) fn of<B>(request: &Request<B>, settings: &Settings) -> Option<Self> {
+        let (uri, headers) = (request.uri(), request.headers());
         let url = uri.path_and_query().map_or(0, |both| both.as_str().len());
         let bytes = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>();
         if url > settings.max_url_bytes {
@@ -33,7 +74,7 @@ impl Refusal {
         } else if bytes > settings.max_header_bytes {
             Some(Self::HeadersTooLarge { limit: settings.max_header_bytes })
         } else {
-            None
+            HostFault::of(request.version(), headers).map(Self::Host)
         }
     }
 
@@ -54,6 +95,7 @@ impl Refusal {
                 "headers-too-large",
                 format!("there are too many headers, and the limit is {limit}; send fewer of them"),
             ),
+            Self::Host(fault) => (StatusCode::BAD_REQUEST, "invalid-host", fault.words().to_owned()),
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal-error",
@@ -78,4 +120,44 @@ pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn refusal(version: Version, hosts: &[&[u8]]) -> Option<Refusal> {
+        let request =
+            hosts.iter().fold(Request::get("/api").version(version), |request, host| request.header("Host", *host));
+        Refusal::of(&request.body(()).unwrap(), &Settings::default())
+    }
+
+    #[test]
+    fn a_host_is_one_host() {
+        let hosts: [&[u8]; 8] = [
+            b"",
+            b"h",
+            b"example.com",
+            b"example.com:8080",
+            b"127.0.0.1:1",
+            b"[::1]:8080",
+            b"xn--bcher-kva.example",
+            b"a_b",
+        ];
+        for host in hosts {
+            assert_eq!(refusal(Version::HTTP_11, &[host]), None, "{}", String::from_utf8_lossy(host));
+        }
+        let invalid: [&[u8]; 8] = [b"a b", b"a/b", b"u@h", b"h:1:2", b":80", b"\xff", b"a?b", b"http://h"];
+        for host in invalid {
+            let found = refusal(Version::HTTP_11, &[host]);
+            assert_eq!(found, Some(Refusal::Host(HostFault::Invalid)), "{}", String::from_utf8_lossy(host));
+        }
+        for version in [Version::HTTP_10, Version::HTTP_11] {
+            assert_eq!(refusal(version, &[b"h", b"h"]), Some(Refusal::Host(HostFault::Repeated)));
+        }
+        assert_eq!(refusal(Version::HTTP_11, &[]), Some(Refusal::Host(HostFault::Missing)));
+        assert_eq!(refusal(Version::HTTP_10, &[]), None);
+    }
 }

@@ -1,10 +1,12 @@
 //! Which path leads where: what is the server's own, and everything else to the facade.
 
 use crate::Settings;
+use crate::activity::{Activity, Stage};
 use crate::answer::Begun;
 use crate::facade_request::facade_request;
 use crate::ignored_body;
 use crate::refusal::{Refusal, json};
+use crate::workers::Workers;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -12,9 +14,9 @@ use axum::http::{Request, Response, header};
 use axum::routing::get;
 use std::io;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use trueup::service::{Service, ServiceError};
 use trueup::{Interrupt, Interruption};
@@ -24,14 +26,39 @@ use trueup::{Interrupt, Interruption};
 struct Facade {
     service: Arc<Service>,
     permits: Arc<Semaphore>,
+    threads: Arc<Threads>,
     body_limit: usize,
     body_time: Duration,
 }
 
-pub(crate) fn router(service: Arc<Service>, settings: &Settings) -> Router {
+/// The threads that work for requests.
+pub(crate) struct Threads {
+    /// Ask the facade.
+    askers: Workers,
+    /// Make what is sent of an answer after its first chunks, which takes little time and should not wait for queries.
+    writers: Arc<Workers>,
+}
+
+impl Threads {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            askers: Workers::new("trueup-query", settings.max_requests_at_once),
+            writers: Arc::new(Workers::new("trueup-answer", cores)),
+        }
+    }
+
+    /// Whether nothing is being done.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.askers.is_idle() && self.writers.is_idle()
+    }
+}
+
+pub(crate) fn router(service: Arc<Service>, threads: Arc<Threads>, settings: &Settings) -> Router {
     let facade = Facade {
         service,
         permits: Arc::new(Semaphore::new(settings.max_requests_at_once.clamp(1, Semaphore::MAX_PERMITS))),
+        threads,
         body_limit: settings.max_ignored_body_bytes,
         body_time: settings.header_timeout,
     };
@@ -54,44 +81,58 @@ async fn openapi() -> Response<Body> {
 async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     if !parts.headers.contains_key(header::EXPECT) {
+        let activity = parts.extensions.get::<Activity>();
+        let enter = |stage| activity.into_iter().for_each(|activity| activity.enter(stage));
+        enter(Stage::Body);
         ignored_body::read(body, facade.body_limit, facade.body_time).await;
+        enter(Stage::Work);
     }
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));
     let asked = facade_request(&parts, interrupt.0.clone());
-    let permit = match timeout(deadline, facade.permits.acquire_owned()).await {
+    let permit = match timeout(deadline, Arc::clone(&facade.permits).acquire_owned()).await {
         Ok(Ok(permit)) => permit,
         // Never closed, so that there is always a permit in the end.
         Ok(Err(_)) => return Refusal::Internal.response(),
         Err(_) => {
             let refused = facade.service.refuse(&asked, ServiceError::Timeout(Interruption::Deadline));
-            return sent(Begun::new(refused));
+            return facade.sent(Begun::new(refused));
         }
     };
     let span = tracing::Span::current();
-    let begun = spawn_blocking(move || {
+    let service = Arc::clone(&facade.service);
+    let begun = facade.threads.askers.begin(move || {
         let _entered = span.entered();
-        let begun = Begun::new(facade.service.handle(&asked));
+        let begun = Begun::new(service.handle(&asked));
         // Not before: a query that nobody waits for any more still works until it sees so.
         drop(permit);
         begun
     });
-    match begun.await {
-        Ok(begun) => sent(begun),
+    let begun = match begun {
+        Ok(begun) => begun.await,
         Err(error) => {
+            tracing::error!(cause = %error, "a request was not answered: there is no thread for it");
+            return Refusal::Internal.response();
+        }
+    };
+    match begun {
+        Ok(begun) => facade.sent(begun),
+        Err(_) => {
             // What the panic said may hold data.
-            tracing::error!(panicked = error.is_panic(), "a request was not answered");
+            tracing::error!("a request was not answered: it panicked");
             Refusal::Internal.response()
         }
     }
 }
 
-fn sent(begun: io::Result<Begun>) -> Response<Body> {
-    match begun {
-        Ok(begun) => begun.response(),
-        Err(error) => {
-            tracing::error!(cause = %error, "an answer could not be written");
-            Refusal::Internal.response()
+impl Facade {
+    fn sent(&self, begun: io::Result<Begun>) -> Response<Body> {
+        match begun {
+            Ok(begun) => begun.response(&self.threads.writers),
+            Err(error) => {
+                tracing::error!(cause = %error, "an answer could not be written");
+                Refusal::Internal.response()
+            }
         }
     }
 }

@@ -5,12 +5,8 @@ use crate::{Settings, serve};
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use trueup::service::Service;
-
-/// How long a cancelled query may take to see that it is, before the threads are left to themselves.
-const CANCELLED_QUERIES: Duration = Duration::from_secs(1);
 
 /// A server that listens, with threads of its own.
 ///
@@ -55,8 +51,8 @@ impl Server {
         self.address
     }
 
-    /// Hears Ctrl-C and, on Unix, `SIGTERM` from here on, before it [runs](Self::run): none that comes after somebody was told that the
-    /// server listens then ends the process by itself.
+    /// Hears Ctrl-C and, on Unix, `SIGTERM` and `SIGHUP` from here on, before it [runs](Self::run): none that comes after somebody was
+    /// told that the server listens then ends the process by itself.
     ///
     /// # Errors
     /// When signals cannot be heard.
@@ -68,7 +64,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Answers until Ctrl-C or, on Unix, `SIGTERM`; then as [`serve`] ends.
+    /// Answers until Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`; then as [`serve`] ends.
     ///
     /// # Errors
     /// When signals cannot be heard, or the listener is not usable.
@@ -89,11 +85,9 @@ impl Server {
     /// When the listener is not usable.
     pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
         let Self { runtime, listener, service, settings, .. } = self;
-        let ended = runtime.block_on(async {
+        runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
             serve(listener, service, settings, signal).await
-        });
-        runtime.shutdown_timeout(CANCELLED_QUERIES);
-        ended
+        })
     }
 }

@@ -15,10 +15,17 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Connections that are open at once; others wait to be accepted.
+    /// Connections that are open at once. For another the one that has waited longest for its caller is closed: first one without a
+    /// request, then one whose answer is not taken. While all are being answered, others wait.
     pub max_connections: usize,
-    /// Requests that are worked on at once, each in a thread of its own; others wait, as long as a request may take, and are
-    /// answered 504 then. Sending an answer is no work.
+    /// Connections of one address that are open at once; of IPv6 a network of 64 bits is one address. For another the one of this address
+    /// that has waited longest for its caller is closed; while all of them are being answered, the new one is. Callers behind a proxy
+    /// share its address.
+    pub max_connections_per_address: usize,
+    /// Whether the limit per address holds for loopback addresses too, which a proxy on this machine has.
+    pub limit_loopback: bool,
+    /// Requests that are worked on at once, each in one of so many threads; others wait, as long as a request may take, and are
+    /// answered 504 then. Sending an answer is no work. An allocator keeps some memory for each thread.
     pub max_requests_at_once: usize,
     /// Bytes of the names and values of a request's headers, with four for each header; beyond them the answer is 431.
     pub max_header_bytes: usize,
@@ -36,6 +43,9 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// How long a caller may take nothing of what is sent; later the connection is closed.
     pub write_timeout: Duration,
+    /// How long the service may work for a caller who has ended its half of the connection, and may therefore be gone; later the request
+    /// is cancelled. An answer that has begun by then is sent to its end.
+    pub half_closed_timeout: Duration,
     /// How long what runs may run on when the server is told to end.
     pub shutdown_grace: Duration,
 }
@@ -45,7 +55,9 @@ impl Default for Settings {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             max_connections: 1_024,
-            max_requests_at_once: (4 * cores).max(16),
+            max_connections_per_address: 512,
+            limit_loopback: false,
+            max_requests_at_once: (2 * cores).max(8),
             max_header_bytes: 16 * 1024,
             max_headers: 64,
             max_url_bytes: 32 * 1024,
@@ -53,6 +65,7 @@ impl Default for Settings {
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             write_timeout: Duration::from_secs(30),
+            half_closed_timeout: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(30),
         }
     }

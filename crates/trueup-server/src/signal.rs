@@ -29,26 +29,50 @@ impl fmt::Debug for StopSignal {
     }
 }
 
-/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM`. Neither ends the process by itself from the call of this
-/// function on. To be called, and awaited, in a runtime of tokio's.
+/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. None of them ends the process by itself from the
+/// call of this function on. `SIGHUP` counts for nothing in a process that was started to outlive its terminal, as `nohup` does on Linux.
+/// To be called, and awaited, in a runtime of tokio's.
 ///
 /// # Errors
 /// When signals cannot be heard.
 #[cfg(unix)]
 pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    use std::future::pending;
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = if is_hangup_ignored() { None } else { Some(signal(SignalKind::hangup())?) };
+    let hangup = async move {
+        match &mut hangup {
+            Some(hangup) => _ = hangup.recv().await,
+            None => pending().await,
+        }
+    };
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = hangup => {}
         }
     })
 }
 
-/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM`. Neither ends the process by itself from the call of this
-/// function on. To be called, and awaited, in a runtime of tokio's.
+/// Whether the process was started with `SIGHUP` ignored; false where the operating system does not say.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignores_hangup(&status)
+}
+
+/// Whether a status as Linux writes it names `SIGHUP`, which is signal 1, among the ignored ones.
+#[cfg(unix)]
+fn ignores_hangup(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
+/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. None of them ends the process by itself from the
+/// call of this function on. To be called, and awaited, in a runtime of tokio's.
 ///
 /// # Errors
 /// When signals cannot be heard.
@@ -58,4 +82,17 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     Ok(async move {
         interrupt.recv().await;
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::ignores_hangup;
+
+    #[test]
+    fn a_process_that_outlives_its_terminal_is_known() {
+        assert!(ignores_hangup("Name:\ttrueup\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"));
+        for other in ["", "SigIgn:\t0000000000001000\n", "SigIgn:\t\n"] {
+            assert!(!ignores_hangup(other), "{other}");
+        }
+    }
 }

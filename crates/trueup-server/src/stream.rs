@@ -1,12 +1,13 @@
-//! A connection that ends by itself when the other side does nothing, and that takes targets as they are sent.
+//! A connection that ends by itself when the other side does nothing, that takes targets as they are sent, and that owes an answer to
+//! callers who have ended their own half.
 
 use crate::Settings;
-use crate::activity::Activity;
+use crate::activity::{Activity, Stage};
 use crate::request_line::RequestLine;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant as StdInstant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
@@ -24,6 +25,8 @@ pub(crate) struct Stream {
     line: RequestLine,
     /// Read and not passed on yet.
     rewritten: Vec<u8>,
+    /// Whether the other side has ended its half of the connection.
+    is_ended: bool,
     /// Requests that had begun when `awaited` was last looked at.
     begun: u64,
     /// Runs while a read waits.
@@ -37,6 +40,7 @@ struct Timeouts {
     header: Duration,
     idle: Duration,
     write: Duration,
+    half_closed: Duration,
 }
 
 /// What is to be read next.
@@ -50,12 +54,27 @@ enum Awaited {
 
 impl Stream {
     pub(crate) fn new(tcp: TcpStream, activity: Activity, settings: &Settings) -> Self {
-        let timeouts =
-            Timeouts { header: settings.header_timeout, idle: settings.idle_timeout, write: settings.write_timeout };
+        let timeouts = Timeouts {
+            header: settings.header_timeout,
+            idle: settings.idle_timeout,
+            write: settings.write_timeout,
+            half_closed: settings.half_closed_timeout,
+        };
         // The time of the headers of the first request runs from here, not from the first read.
         let reading = Some(Box::pin(sleep(timeouts.header)));
         let (line, rewritten) = (RequestLine::new(), Vec::new());
-        Self { tcp, activity, timeouts, awaited: Awaited::Headers, line, rewritten, begun: 0, reading, writing: None }
+        Self {
+            tcp,
+            activity,
+            timeouts,
+            awaited: Awaited::Headers,
+            line,
+            rewritten,
+            is_ended: false,
+            begun: 0,
+            reading,
+            writing: None,
+        }
     }
 
     /// Reads what there is, with its target made readable.
@@ -99,10 +118,39 @@ impl Stream {
         Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "no request came in time"))
     }
 
-    /// Goes on after a write: an error once it has waited too long.
-    fn after_write(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    /// Passes the end of the other side's half on when nothing is owed to it any more. Whoever sends no more may still read, or may be
+    /// gone: an answer that has begun tells, because bytes that nobody takes end the connection; before that only time does.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.activity.stage() {
+            // The last bytes of an answer are on their way; when they are written this is looked at again.
+            Stage::Request if self.writing.is_some() => return Poll::Pending,
+            Stage::Request | Stage::Body => return Poll::Ready(Ok(())),
+            Stage::Work => {
+                let limit = self.timeouts.half_closed;
+                let timer = self.reading.get_or_insert_with(|| Box::pin(sleep(limit)));
+                if timer.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            Stage::Answer => {}
+        }
+        self.activity.wake_at_end(cx.waker());
+        Poll::Pending
+    }
+
+    /// Goes on after a write that was begun at an instant: an error once it has waited too long.
+    fn after_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        begun: StdInstant,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.writing = None;
+            self.activity.wrote(begun);
+            if self.is_ended {
+                cx.waker().wake_by_ref();
+            }
             // The end of an answer may still be on its way when the next request is awaited: its time starts behind it.
             if self.awaited == Awaited::Request
                 && let Some(timer) = &mut self.reading
@@ -112,7 +160,10 @@ impl Stream {
             return written;
         }
         let limit = self.timeouts.write;
-        let timer = self.writing.get_or_insert_with(|| Box::pin(sleep(limit)));
+        let timer = self.writing.get_or_insert_with(|| {
+            self.activity.block();
+            Box::pin(sleep(limit))
+        });
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "nothing of the answer was taken in time")))
     }
@@ -125,13 +176,21 @@ impl AsyncRead for Stream {
             (self.begun, self.awaited, self.reading) = (begun, Awaited::Request, None);
             self.line.next_request();
         }
-        let filled = buf.filled().len();
+        if self.is_ended {
+            return self.poll_end(cx);
+        }
+        let (filled, room) = (buf.filled().len(), buf.remaining());
         if let Poll::Ready(read) = self.poll_bytes(cx, buf) {
-            let is_first_byte = self.awaited == Awaited::Request && buf.filled().len() > filled;
-            if is_first_byte && !self.activity.is_answering() {
-                (self.awaited, self.reading) = (Awaited::Headers, None);
+            read?;
+            if buf.filled().len() == filled && room > 0 {
+                (self.is_ended, self.reading) = (true, None);
+                return self.poll_end(cx);
             }
-            return Poll::Ready(read);
+            if self.awaited == Awaited::Request && !self.activity.is_answering() {
+                (self.awaited, self.reading) = (Awaited::Headers, None);
+                self.activity.progress();
+            }
+            return Poll::Ready(Ok(()));
         }
         self.poll_read_time(cx).map(Err)
     }
@@ -139,8 +198,9 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let begun = StdInstant::now();
         let written = Pin::new(&mut self.tcp).poll_write(cx, buf);
-        self.after_write(cx, written)
+        self.after_write(cx, begun, written)
     }
 
     fn poll_write_vectored(
@@ -148,8 +208,9 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let begun = StdInstant::now();
         let written = Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs);
-        self.after_write(cx, written)
+        self.after_write(cx, begun, written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use trueup::access::SecretKey;
-use trueup::service::{Request, Response};
+use trueup::service::{Limits, Request, Response, ServiceError};
 
 /// The variable that holds the key.
 const KEY: &str = "TRUEUP_KEY";
@@ -63,10 +63,12 @@ impl Get {
         let cause: Arc<Mutex<Option<String>>> = Arc::default();
         let noted = cause.clone();
         // Nobody gathers on when this process has ended, so that asking again would be in vain.
-        let benchmarks_wait = self.answering.deadline;
-        let service = self.answering.service(Arc::new(self.answering.open()?), benchmarks_wait, move |error| {
+        let limits = Limits { benchmarks_wait: self.answering.deadline, ..Limits::default() };
+        let service = self.answering.service(Arc::new(self.answering.open()?), limits)?;
+        let note = move |error: &ServiceError| {
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = error.source().map(ToString::to_string);
-        })?;
+        };
+        let service = service.on_failure(note).build();
         let response = service.handle(&Request {
             authorization: key.map(|key| key.reveal().to_owned()),
             accept_encoding: Some(if self.gzip { "gzip" } else { "identity" }.to_owned()),

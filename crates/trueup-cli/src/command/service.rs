@@ -6,7 +6,7 @@ use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
 use trueup::access::Settings;
-use trueup::service::{Limits, Service, ServiceError};
+use trueup::service::{Limits, Service, ServiceBuilder};
 use trueup_core::Dataset;
 use trueup_core::benchmarks::Privacy;
 
@@ -50,13 +50,8 @@ impl Answering {
         Ok(Dataset::open(&self.place.dataset)?)
     }
 
-    /// The service; a request for benchmarks waits so long for figures, and `on_failure` is told of each request that is not answered.
-    pub(super) fn service(
-        &self,
-        dataset: Arc<Dataset>,
-        benchmarks_wait: Duration,
-        on_failure: impl Fn(&ServiceError) + Send + Sync + 'static,
-    ) -> Result<Service, Failure> {
+    /// The service, to be completed; what no option here says about requests is as in `limits`.
+    pub(super) fn service(&self, dataset: Arc<Dataset>, limits: Limits) -> Result<ServiceBuilder, Failure> {
         let mut settings = Settings::default();
         if let Some(requests) = self.hourly_limit {
             settings = settings.hourly_limit(requests);
@@ -67,11 +62,10 @@ impl Answering {
             rows: self.max_rows,
             documents: self.max_documents,
             deadline: self.deadline,
-            benchmarks_wait,
-            ..Limits::default()
+            ..limits
         };
         let privacy = self.benchmark_accounts.map_or_else(Privacy::default, Privacy::of_accounts);
-        Ok(Service::builder(dataset, directory).limits(limits).privacy(privacy).on_failure(on_failure).build())
+        Ok(Service::builder(dataset, directory).limits(limits).privacy(privacy))
     }
 }
 

@@ -59,7 +59,7 @@ impl Running {
 #[test]
 fn it_answers_as_get_does_until_it_is_told_to_end() {
     let (place, key) = Place::with_directory();
-    for signal in ["-TERM", "-INT"] {
+    for signal in ["-TERM", "-INT", "-HUP"] {
         let server = Running::of(&place, &[]);
         for (key, path) in [
             (key.as_str(), "/api"),
@@ -229,6 +229,18 @@ fn limits_and_the_log_are_set() {
     assert!(head.starts_with("http/1.1 429 ") && head.contains("\nretry-after: "), "{head}");
     let (status, log) = server.end("-TERM");
     assert_eq!((status.code(), log.as_str()), (Some(0), "ended\n"));
+}
+
+#[test]
+fn memory_and_connections_are_bounded() {
+    let (place, key) = Place::with_directory();
+    let server = Running::of(&place, &["--memory", "20", "--memory-wait", "0.1", "--max-connections", "1"]);
+    // It says nothing, so it makes room.
+    let mut silent = TcpStream::connect(&server.address).unwrap();
+    let (head, body) = server.get(EVENTS, &key);
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("more than 10 bytes of memory"), "{head} {body}");
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    assert_eq!(server.end("-TERM").0.code(), Some(0));
 }
 
 #[test]

@@ -77,6 +77,11 @@ impl<'a> Aggregation<'a> {
         }
     }
 
+    /// Bytes that may be held once there are so many more groups; what is filled for each chunk takes no more for many than for few.
+    pub(crate) fn bytes_with(&self, groups: usize) -> usize {
+        self.merged.bytes_with(groups) + self.counted.capacity() * size_of::<u64>()
+    }
+
     /// Adds a split's events, unless it is interrupted.
     pub(crate) fn add(&mut self, split: &Split, interrupt: &Interrupt) -> Result<(), Interruption> {
         let context = self.context;

@@ -46,6 +46,20 @@ impl Groups {
         self.len as usize
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let index = match &self.index {
+            Index::Dense(slots) => slots.capacity() * size_of::<u32>(),
+            Index::Hashed(_, slots) => slots.allocation_size(),
+        };
+        self.keys.capacity() * size_of::<u32>() + index
+    }
+
+    /// Whether there is room for so many more combinations.
+    pub(crate) const fn has_room(&self, combinations: usize) -> bool {
+        self.keys.len().saturating_add(combinations.saturating_mul(self.width)) <= self.keys.capacity()
+    }
+
     /// The codes of a combination.
     pub(crate) fn key(&self, number: usize) -> &[u32] {
         &self.keys[number * self.width..(number + 1) * self.width]

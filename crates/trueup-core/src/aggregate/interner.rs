@@ -65,6 +65,11 @@ impl Interner {
         Ok(codes)
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.texts.bytes() + self.hashes.capacity() * size_of::<u64>() + self.codes.allocation_size()
+    }
+
     /// The distinct texts by code.
     pub(crate) const fn texts(&self) -> &TextList {
         &self.texts

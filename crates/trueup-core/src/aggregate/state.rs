@@ -147,6 +147,13 @@ impl State {
         state
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let banks = self.banks.iter().map(Vec::capacity).sum::<usize>() * size_of::<Lanes>();
+        let carried = self.carried.iter().map(Vec::capacity).sum::<usize>() * size_of::<[u64; LANES]>();
+        banks + carried + self.money.capacity() * size_of::<i128>() + self.agents.allocation_size()
+    }
+
     /// Makes room for groups below `groups`.
     #[inline]
     pub(crate) fn grow(&mut self, groups: usize) {

@@ -3,6 +3,7 @@
 use super::cache::ColumnCache;
 use super::file::TableFile;
 use super::{Bounds, Dataset};
+use crate::MemoryBudget;
 use crate::error::DatasetError;
 use crate::scan::Columns;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -133,6 +134,12 @@ impl Dataset {
     pub fn with_column_budget(self, bytes: usize) -> Self {
         self.cache.set_budget(bytes);
         self
+    }
+
+    /// Counts decoded columns against a budget that queries and answers share, besides the one of their own: they are dropped when
+    /// something else needs their place.
+    pub fn count_columns_against(&self, memory: &MemoryBudget) {
+        self.cache.count_against(memory);
     }
 
     /// The bytes that decoded columns take, texts included.

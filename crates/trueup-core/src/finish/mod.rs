@@ -11,7 +11,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use table::{Column, ResultTable, Row, Texts, Value, Values};
+pub(crate) use table::Counted;
+pub use table::{Column, Extra, ResultTable, Row, Texts, Value, Values};
 
 use crate::aggregate::{Context, Merged, Truth};
 use crate::error::{Error, QueryError};
@@ -25,6 +26,39 @@ use rayon::prelude::*;
 
 /// Rows of which one thread makes all columns.
 const FEW: usize = 1 << 15;
+
+/// About the most bytes that [`finish`] takes besides the merged state: dimensions in order, groups in order, and the columns.
+pub(crate) fn bytes(context: &Context<'_>, merged: &Merged) -> usize {
+    let plan = context.plan;
+    // Groups and their order twice, and what passes.
+    let mut per_group = 2 * size_of::<u32>() + size_of::<Truth>();
+    if context.layout.agents {
+        per_group += size_of::<i128>();
+    }
+    if plan.needs_spend() {
+        per_group += size_of::<Option<u32>>();
+    }
+    if plan.interval != Interval::Total {
+        per_group += 2 * size_of::<Day>();
+    }
+    // The codes of texts are made, then moved to where clones share them; blank columns are clones.
+    per_group += usize::from(!plan.blank.is_empty()) * size_of::<u32>() + size_of::<u32>();
+    per_group += plan.output.iter().map(width).sum::<usize>();
+    let sorted = merged.texts.iter().map(|texts| texts.texts().bytes() + texts.texts().len() * size_of::<u32>());
+    // Heads are sorted from one place to another, one dimension after the other.
+    let heads = merged.texts.iter().map(|texts| 2 * texts.texts().len() * size_of::<u128>()).max().unwrap_or(0);
+    merged.groups.len() * per_group + sorted.sum::<usize>() + heads
+}
+
+/// Bytes that a value of a column takes.
+const fn width(output: &Output) -> usize {
+    match output {
+        Output::Dimension(_) => size_of::<u32>(),
+        Output::Blank(_) => 0,
+        // Money is as wide as a value can be.
+        Output::Metric(..) => size_of::<i128>(),
+    }
+}
 
 /// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
 /// no step that takes long goes without looking at it.
@@ -96,5 +130,10 @@ pub(crate) fn finish(
     for column in made {
         columns.push(column?);
     }
-    Ok(ResultTable { columns, rows: groups.len(), unknown_fields: plan.unknown_fields.clone() })
+    Ok(ResultTable {
+        columns,
+        rows: groups.len(),
+        unknown_fields: plan.unknown_fields.clone(),
+        memory: Counted::default(),
+    })
 }

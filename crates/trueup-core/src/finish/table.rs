@@ -1,6 +1,7 @@
 //! The answer to a query: columns of equal length.
 
-use crate::{Day, TextList, money};
+use crate::memory::Share;
+use crate::{Day, NoRoom, TextList, money};
 use std::sync::Arc;
 
 /// The finished rows of a query, column by column, in the order in which the query named its fields.
@@ -11,6 +12,29 @@ pub struct ResultTable {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: usize,
     pub(crate) unknown_fields: Vec<String>,
+    pub(crate) memory: Counted,
+}
+
+/// What a table takes of a budget of memory; tables are equal whatever that is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted(Option<Arc<Share>>);
+
+impl Counted {
+    pub(crate) fn new(share: Share) -> Self {
+        Self(Some(Arc::new(share)))
+    }
+}
+
+impl PartialEq for Counted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Memory that is used along with a table, given back when it is dropped.
+#[derive(Debug)]
+pub struct Extra {
+    _share: Option<Share>,
 }
 
 /// One column of an answer.
@@ -147,7 +171,40 @@ impl ResultTable {
     #[must_use]
     pub fn from_columns(columns: Vec<Column>) -> Self {
         let rows = columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        Self { columns, rows, unknown_fields: Vec::new() }
+        Self { columns, rows, unknown_fields: Vec::new(), memory: Counted::default() }
+    }
+
+    /// Bytes that the table takes. Those of texts that columns share count once.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let mut seen: Vec<(*const u32, *const TextList)> = Vec::new();
+        let of_column = |column: &Column| {
+            let values = match &column.values {
+                Values::Days(days) => days.capacity() * size_of::<Day>(),
+                Values::Counts(counts) => counts.capacity() * size_of::<u64>(),
+                Values::Money(amounts) => amounts.capacity() * size_of::<i128>(),
+                Values::Ratios(ratios) => ratios.capacity() * size_of::<f64>(),
+                Values::Texts(texts) => {
+                    let (codes, dictionary) = (texts.codes.as_ptr(), Arc::as_ptr(&texts.dictionary));
+                    let codes_bytes =
+                        if seen.iter().any(|seen| seen.0 == codes) { 0 } else { size_of_val(&*texts.codes) };
+                    let is_new = !seen.iter().any(|seen| seen.1 == dictionary);
+                    seen.push((codes, dictionary));
+                    codes_bytes + if is_new { texts.dictionary.bytes() } else { 0 }
+                }
+            };
+            values + column.name.capacity() + size_of::<Column>()
+        };
+        self.columns.iter().map(of_column).sum()
+    }
+
+    /// Counts more bytes where those of the table are counted, such as what is held to write it, if they are counted at all.
+    ///
+    /// # Errors
+    /// The budget has no room for them.
+    pub fn with_more(&self, bytes: usize) -> Result<Extra, NoRoom> {
+        let share = self.memory.0.as_ref().map(|share| share.more(bytes)).transpose()?;
+        Ok(Extra { _share: share })
     }
 
     /// The columns, in the order of the query.

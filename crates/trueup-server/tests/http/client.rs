@@ -109,6 +109,11 @@ impl Client {
         (rest, is_closed)
     }
 
+    /// Sends no more, and still reads.
+    pub(crate) fn end(&self) {
+        self.stream.get_ref().shutdown(Shutdown::Write).unwrap();
+    }
+
     pub(crate) fn close(self) {
         let _ = self.stream.get_ref().shutdown(Shutdown::Both);
     }

@@ -70,25 +70,27 @@ fn an_address_that_is_taken_is_an_error() {
 fn a_signal_ends_it() {
     let town = Town::new();
     let bind = || trueup_server::Server::bind("127.0.0.1:0", Arc::clone(&town.service), Settings::default()).unwrap();
-    let terminate = || {
+    let send = |signal: &str| {
         let process = std::process::id().to_string();
-        assert!(std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+        assert!(std::process::Command::new("kill").args([signal, &process]).status().unwrap().success());
     };
     // One that came while it listened and did not run yet.
     let server = bind().hear_signals().unwrap();
     let address = server.local_addr();
-    terminate();
+    send("-TERM");
     server.run().unwrap();
     assert!(TcpStream::connect(address).is_err());
 
-    let server = bind();
-    let address = server.local_addr();
-    let thread = thread::spawn(move || server.run());
-    // Once it answers it hears signals too.
-    assert_eq!(Client::connect(address).get("/health", "").status, 200);
-    terminate();
-    thread.join().unwrap().unwrap();
-    assert!(TcpStream::connect(address).is_err());
+    for signal in ["-TERM", "-HUP"] {
+        let server = bind();
+        let address = server.local_addr();
+        let thread = thread::spawn(move || server.run());
+        // Once it answers it hears signals too.
+        assert_eq!(Client::connect(address).get("/health", "").status, 200);
+        send(signal);
+        thread.join().unwrap().unwrap();
+        assert!(TcpStream::connect(address).is_err());
+    }
 }
 
 #[test]

@@ -12,12 +12,12 @@ use trueup::{Dataset, Interruption};
 use trueup_server::Settings;
 
 /// An answer of about 20 MB: more than a socket holds for one who does not read.
-static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(25_000)));
+pub(crate) static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(25_000)));
 
-const HEADER: Duration = Duration::from_millis(600);
+pub(crate) const HEADER: Duration = Duration::from_millis(600);
 const IDLE: Duration = Duration::from_millis(1_200);
 
-fn short() -> Settings {
+pub(crate) fn short() -> Settings {
     Settings {
         header_timeout: HEADER,
         idle_timeout: IDLE,
@@ -252,7 +252,8 @@ fn a_query_ends_when_its_caller_goes_away() {
         })
     });
     let logged = Logged::capture();
-    let server = Running::new(&town.service, Settings::default());
+    let settings = Settings { half_closed_timeout: Duration::from_millis(100), ..Settings::default() };
+    let server = Running::new(&town.service, settings);
     town.gate.close();
     let mut client = Client::connect(server.address);
     client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\nX-Request-Id: gone-1\r\n{}\r\n", town.headers()));

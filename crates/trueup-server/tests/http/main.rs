@@ -4,6 +4,7 @@
 
 mod client;
 mod clients;
+mod connections;
 #[path = "../../../trueup/tests/service/crowd.rs"]
 mod crowd;
 mod endings;

@@ -28,6 +28,11 @@ impl Writer {
         Self { key, day: None, texts }
     }
 
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.key.capacity() + self.texts.bytes()
+    }
+
     /// Writes one row of the column that the writer was made for.
     pub(super) fn write(&mut self, column: &Column, row: usize, chunk: &mut Vec<u8>) {
         chunk.extend_from_slice(&self.key);

@@ -35,6 +35,16 @@ impl<T: Borrow<ResultTable>> Rows<T> {
         Self { table, writers, frame, next: Some(0) }
     }
 
+    /// What the rows are of.
+    pub(crate) fn table(&self) -> &ResultTable {
+        self.table.borrow()
+    }
+
+    /// Bytes held besides the table.
+    pub(crate) fn bytes(&self) -> usize {
+        self.writers.iter().map(Writer::bytes).sum()
+    }
+
     /// Puts the next bytes into `chunk`, in place of what it holds; false if there are none left.
     pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<u8>) -> bool {
         chunk.clear();

@@ -55,6 +55,11 @@ impl Escaped {
         escaped
     }
 
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
     /// Writes the text in a row of the column that this was made from.
     pub(super) fn write(&self, texts: &Texts, row: usize, chunk: &mut Vec<u8>) {
         if self.ends.is_empty() {

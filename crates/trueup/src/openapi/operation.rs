@@ -38,7 +38,7 @@ pub(super) fn of(endpoint: &Endpoint) -> Node {
 
 /// How much one request may ask for, unless the service was set up otherwise.
 fn limits(endpoint: &str) -> String {
-    let Limits { account_intervals, rows, cells, documents, deadline, benchmarks_wait } = Limits::default();
+    let Limits { account_intervals, rows, cells, documents, deadline, benchmarks_wait, .. } = Limits::default();
     let seconds = deadline.as_secs();
     match endpoint {
         "events" => format!(

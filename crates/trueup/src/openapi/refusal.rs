@@ -219,6 +219,12 @@ fn sizes() -> Vec<Refusal> {
             "The answer would have more rows than the limit, counted before filters on metrics.",
         ),
         refusal(
+            "too-much-memory",
+            ServiceError::TooMuchMemory { limit: 1 << 30 },
+            EVENTS,
+            "The query would take more memory than the service gives to one.",
+        ),
+        refusal(
             "too-many-documents",
             ServiceError::TooManyDocuments { matched: documents + 50, limit: documents },
             INSIGHTS,
@@ -237,6 +243,15 @@ fn execution() -> Vec<Refusal> {
             ALL,
             "The data are unreadable or damaged; the cause is told to the operator.",
         ),
+        Refusal {
+            header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
+            ..refusal(
+                "overloaded",
+                ServiceError::Overloaded { retry_after_seconds: 5 },
+                ALL,
+                "Other queries and answers hold the memory that this one needs; retry shortly.",
+            )
+        },
         Refusal {
             header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
             ..refusal(

@@ -1,8 +1,6 @@
 //! The bytes of a response, made as they are sent.
 
 use super::content::Answer;
-use crate::ResultTable;
-use crate::json::Rows;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt;
@@ -23,23 +21,14 @@ use std::io::{self, Write};
 /// ```
 pub struct Body {
     /// What is still to be sent; `None` once all is.
-    source: Option<Source>,
+    source: Option<Answer>,
     /// Compresses, if the caller takes that.
     encoder: Option<GzEncoder<Vec<u8>>>,
 }
 
-enum Source {
-    Rows(Rows<ResultTable>),
-    Text(String),
-}
-
 impl Body {
     pub(super) fn new(answer: Answer, gzip: bool) -> Self {
-        let source = match answer {
-            Answer::Rows(table) => Source::Rows(Rows::array(table)),
-            Answer::Text(text) => Source::Text(text),
-        };
-        Self { source: Some(source), encoder: gzip.then(|| GzEncoder::new(Vec::new(), Compression::default())) }
+        Self { source: Some(answer), encoder: gzip.then(|| GzEncoder::new(Vec::new(), Compression::default())) }
     }
 
     /// All of it.
@@ -57,12 +46,12 @@ impl Body {
     /// The next bytes before they are compressed.
     fn plain(&mut self) -> Option<Vec<u8>> {
         match self.source.take()? {
-            Source::Text(text) => Some(text.into_bytes()),
-            Source::Rows(mut rows) => {
+            Answer::Text { text, .. } => Some(text.into_bytes()),
+            Answer::Rows(mut rows, extra) => {
                 let mut chunk = Vec::new();
                 let is_chunk = rows.next_chunk(&mut chunk);
                 is_chunk.then(|| {
-                    self.source = Some(Source::Rows(rows));
+                    self.source = Some(Answer::Rows(rows, extra));
                     chunk
                 })
             }

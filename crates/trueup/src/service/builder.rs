@@ -1,11 +1,12 @@
 //! How a service is put together.
 
 use super::gathered::Worker;
+use super::memory::Queue;
 use super::snapshot::Snapshot;
 use super::{Clock, Limits, Service, ServiceError, SystemClock};
-use crate::Dataset;
 use crate::access::Directory;
 use crate::benchmarks::Privacy;
+use crate::{Dataset, MemoryBudget};
 use std::sync::{Arc, RwLock};
 
 /// What is told of each request that is not answered.
@@ -20,13 +21,15 @@ impl ServiceBuilder {
     pub(super) fn new(dataset: Arc<Dataset>, directory: Arc<dyn Directory>) -> Self {
         Self {
             service: Service {
-                snapshot: RwLock::new(Snapshot::new(dataset)),
+                snapshot: RwLock::new(Snapshot::new(dataset, None)),
                 directory,
                 limits: Limits::default(),
                 privacy: Privacy::default(),
                 clock: Box::new(SystemClock),
                 on_failure: Arc::new(|_| ()),
                 worker: Worker::default(),
+                memory: None,
+                queue: Queue::default(),
             },
         }
     }
@@ -35,6 +38,16 @@ impl ServiceBuilder {
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.service.limits = limits;
+        self
+    }
+
+    /// Counts the columns of the dataset, the queries that run, and the answers that are held to be sent against a budget. Without
+    /// one they take as much as they need.
+    #[must_use]
+    pub fn memory(mut self, budget: MemoryBudget) -> Self {
+        let dataset = self.service.dataset();
+        self.service.snapshot = RwLock::new(Snapshot::new(dataset, Some(&budget)));
+        self.service.memory = Some(budget);
         self
     }
 

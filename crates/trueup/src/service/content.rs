@@ -1,7 +1,9 @@
 //! What an answer holds before it is sent.
 
+use super::Service;
 use super::error::ServiceError;
-use crate::ResultTable;
+use crate::json::Rows;
+use crate::{Extra, Reservation, ResultTable};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -14,8 +16,30 @@ pub(super) struct Content {
 
 /// What is answered, spelled only when it is sent.
 pub(super) enum Answer {
-    Rows(ResultTable),
-    Text(String),
+    /// With what is held to write them.
+    Rows(Box<Rows<ResultTable>>, Extra),
+    /// With what counts it, if anything does.
+    Text { text: String, _memory: Option<Reservation> },
+}
+
+/// Bytes that are held of an answer while it is written: chunks on their way, and the state of the compressor.
+const WRITING: usize = 512 << 10;
+
+impl Answer {
+    /// The rows of a table.
+    pub(super) fn rows(table: ResultTable) -> Result<Self, ServiceError> {
+        // What is written at once is held by nobody.
+        let writing = table.bytes().min(WRITING);
+        let rows = Rows::array(table);
+        let extra = rows.table().with_more(rows.bytes() + writing).map_err(ServiceError::no_room)?;
+        Ok(Self::Rows(Box::new(rows), extra))
+    }
+
+    /// A text, counted against the budget of the service.
+    pub(super) fn text(text: String, service: &Service) -> Result<Self, ServiceError> {
+        let memory = service.memory.as_ref().map(|memory| memory.reserve(text.len())).transpose();
+        Ok(Self::Text { text, _memory: memory.map_err(ServiceError::no_room)? })
+    }
 }
 
 impl Content {
@@ -38,11 +62,12 @@ impl Content {
         let headers = match error {
             ServiceError::MethodNotAllowed { .. } => vec![("Allow", Cow::Borrowed("GET"))],
             ServiceError::RateLimited { retry_after_seconds }
-            | ServiceError::BenchmarksGathering { retry_after_seconds } => {
+            | ServiceError::BenchmarksGathering { retry_after_seconds }
+            | ServiceError::Overloaded { retry_after_seconds } => {
                 vec![("Retry-After", Cow::Owned(retry_after_seconds.to_string()))]
             }
             _ => Vec::new(),
         };
-        Self { status: told.status, headers, answer: Answer::Text(text) }
+        Self { status: told.status, headers, answer: Answer::Text { text, _memory: None } }
     }
 }

@@ -81,6 +81,11 @@ pub enum ServiceError {
         /// Their product may be so large.
         limit: usize,
     },
+    /// The query takes more memory than one may.
+    TooMuchMemory {
+        /// Bytes allowed.
+        limit: usize,
+    },
     /// Too many insight documents match.
     TooManyDocuments {
         /// How many do.
@@ -127,6 +132,11 @@ pub enum ServiceError {
     Upstream(Upstream),
     /// The figures of benchmarks are not there yet.
     BenchmarksGathering {
+        /// Seconds after which to ask again.
+        retry_after_seconds: u32,
+    },
+    /// The memory for queries and answers is taken, for now.
+    Overloaded {
         /// Seconds after which to ask again.
         retry_after_seconds: u32,
     },
@@ -218,6 +228,7 @@ impl ServiceError {
             Error::Query(error) => Self::fault(error),
             Error::Dataset(error) => error.into(),
             Error::Interrupted(interruption) => Self::Timeout(interruption),
+            Error::NoRoom(missing) => Self::no_room(missing),
             other => Self::Upstream(Upstream::Query(other)),
         }
     }

@@ -4,7 +4,7 @@ use super::ServiceError;
 use super::snapshot::Snapshot;
 use crate::access::Scope;
 use crate::query::{EventsQuery, Filter, Test};
-use crate::{Execution, Interrupt, Value, dictionary};
+use crate::{Interrupt, Value, dictionary};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -61,7 +61,7 @@ impl Snapshot {
             .accounts(open.keys())
             .allow_long_total()
             .filter(Filter::field(column, Test::NotEmpty));
-        let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
+        let execution = self.execution(interrupt).map_err(ServiceError::no_room)?;
         let table = self.dataset.run(&query, execution).map_err(ServiceError::query)?;
         for row in 0..table.len() {
             if let Some(Value::Text(account)) = table.value(row, "account")

@@ -18,6 +18,10 @@ pub struct Limits {
     pub deadline: Duration,
     /// How long a request for benchmarks may wait for figures that are being gathered.
     pub benchmarks_wait: Duration,
+    /// How long a request may wait for memory that others hold.
+    pub memory_wait: Duration,
+    /// How many requests may wait for it at once; others are refused without a wait.
+    pub memory_queue: usize,
 }
 
 impl Default for Limits {
@@ -29,6 +33,8 @@ impl Default for Limits {
             documents: 200,
             deadline: Duration::from_secs(30),
             benchmarks_wait: Duration::from_secs(2),
+            memory_wait: Duration::from_secs(2),
+            memory_queue: 8,
         }
     }
 }

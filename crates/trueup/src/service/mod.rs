@@ -43,6 +43,7 @@ mod form;
 mod gathered;
 mod handle;
 mod limits;
+mod memory;
 mod parameters;
 mod request;
 mod response;
@@ -59,11 +60,12 @@ pub use limits::Limits;
 pub use request::Request;
 pub use response::Response;
 
-use crate::Dataset;
 use crate::access::Directory;
 use crate::benchmarks::Privacy;
+use crate::{Dataset, MemoryBudget};
 use builder::FailureHook;
 use gathered::Worker;
+use memory::Queue;
 use snapshot::Snapshot;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -77,6 +79,9 @@ pub struct Service {
     clock: Box<dyn Clock>,
     on_failure: FailureHook,
     worker: Worker,
+    /// `None` counts nothing.
+    memory: Option<MemoryBudget>,
+    queue: Queue,
 }
 
 impl Service {
@@ -105,7 +110,7 @@ impl Service {
     /// ```
     pub fn replace_dataset(&self, dataset: Arc<Dataset>) {
         if !Arc::ptr_eq(&self.dataset(), &dataset) {
-            let snapshot = Snapshot::new(dataset);
+            let snapshot = Snapshot::new(dataset, self.memory.as_ref());
             let replaced = {
                 let mut held = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
                 std::mem::replace(&mut *held, snapshot)

@@ -2,8 +2,8 @@
 
 use super::filled::Filled;
 use super::gathered::Gathered;
-use crate::Dataset;
 use crate::query::DateRange;
+use crate::{Dataset, Execution, Interrupt, MemoryBudget, NoRoom};
 use std::sync::Arc;
 
 /// What one request sees from start to end. Whatever is found out about a dataset is kept beside it, and goes with it.
@@ -13,12 +13,28 @@ pub(super) struct Snapshot {
     pub(super) days: Option<DateRange>,
     pub(super) filled: Filled,
     pub(super) gathered: Gathered,
+    memory: Option<MemoryBudget>,
 }
 
 impl Snapshot {
-    pub(super) fn new(dataset: Arc<Dataset>) -> Arc<Self> {
+    pub(super) fn new(dataset: Arc<Dataset>, memory: Option<&MemoryBudget>) -> Arc<Self> {
+        if let Some(memory) = memory {
+            dataset.count_columns_against(memory);
+        }
         let days = dataset.date_range();
-        Arc::new(Self { dataset, days, filled: Filled::default(), gathered: Gathered::default() })
+        Arc::new(Self {
+            dataset,
+            days,
+            filled: Filled::default(),
+            gathered: Gathered::default(),
+            memory: memory.cloned(),
+        })
+    }
+
+    /// How a query of the service's own is carried out, which does not wait for room.
+    pub(super) fn execution(&self, interrupt: &Interrupt) -> Result<Execution, NoRoom> {
+        let reservation = self.memory.as_ref().map(|memory| memory.reserve(0)).transpose()?;
+        Ok(Execution { interrupt: interrupt.clone(), memory: reservation.map(Arc::new), ..Execution::default() })
     }
 
     /// Whether the dataset may have rows of these days.

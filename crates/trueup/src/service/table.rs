@@ -122,6 +122,14 @@ impl ServiceError {
                      values; reduce the fields, the accounts or the range, or choose a longer interval"
                 ),
             ),
+            Self::TooMuchMemory { limit } => (
+                400,
+                "too-many-rows",
+                format!(
+                    "too many rows: the query takes more than {limit} bytes of memory, and one may take no more; reduce the \
+                     fields, the accounts or the range, or choose a longer interval"
+                ),
+            ),
             Self::TooManyDocuments { matched, limit } => {
                 return Told {
                     status: 400,
@@ -193,6 +201,14 @@ impl ServiceError {
                 "benchmarks-gathering",
                 format!(
                     "the benchmarks of this month are still being gathered; retry in {retry_after_seconds} seconds"
+                ),
+            ),
+            Self::Overloaded { retry_after_seconds } => (
+                503,
+                "overloaded",
+                format!(
+                    "the service holds as many queries and answers as it may; retry in {retry_after_seconds} seconds, and \
+                     read answers as they come"
                 ),
             ),
             Self::Timeout(_) => (

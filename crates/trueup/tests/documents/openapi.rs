@@ -177,7 +177,11 @@ pub(crate) fn codes() -> BTreeSet<String> {
     let quoted = table.split('"').skip(1).step_by(2);
     let is_code =
         |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-    quoted.filter(is_code).map(str::to_owned).chain(["timeout".to_owned(), "unauthorized".to_owned()]).collect()
+    quoted
+        .filter(is_code)
+        .map(str::to_owned)
+        .chain(["overloaded", "timeout", "unauthorized"].map(str::to_owned))
+        .collect()
 }
 
 #[test]

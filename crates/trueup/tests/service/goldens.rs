@@ -5,10 +5,12 @@
 //! whole body, `~ ` and a part of it, or `^ ` and
 //! what must not be in it, one to a line. `<name>` stands for a key. Files named `limits...` are put to a service with small limits,
 //! `benchmarks...` to one with accounts to compare with, which `benchmarks_gathering` does not let anybody wait for. Those of
-//! `testdata/failing` are put to a service whose files are `damaged`, or whose deadline is always `overdue`.
+//! `testdata/failing` are put to a service whose files are `damaged`, whose deadline is always `overdue`, whose memory others hold
+//! (`overloaded`), or that has next to none (`too_much_memory`).
 
 use crate::crowd::{crowd, crowded, crowded_with};
 use crate::failures::damage;
+use crate::overload::{hasty, taken};
 use crate::platform::{Platform, Received, Rival, small};
 use std::fs;
 use std::path::PathBuf;
@@ -92,6 +94,11 @@ fn responses_are_those_of_the_documents() {
     }
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
     let overdue = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
+    let within = |memory: &trueup::MemoryBudget| {
+        Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(hasty()).memory(memory.clone()))
+    };
+    let (taken, _held) = taken(1 << 20);
+    let (overloaded, narrow) = (within(&taken), within(&trueup::MemoryBudget::new(40)));
     let cases = cases();
     assert!(cases.len() >= 150, "{}", cases.len());
     let mut wrong = Vec::new();
@@ -103,6 +110,8 @@ fn responses_are_those_of_the_documents() {
             "benchmarks_gathering" => &hurried,
             "damaged" => &damaged,
             "overdue" => &overdue,
+            "overloaded" => &overloaded,
+            "too_much_memory" => &narrow,
             name if name.starts_with("benchmarks") => &crowded,
             _ => &platform,
         };

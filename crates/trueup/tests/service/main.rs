@@ -12,6 +12,7 @@ mod keys_hidden;
 mod malformed;
 mod order;
 mod order_table;
+mod overload;
 mod platform;
 mod tenants;
 mod tenants_data;

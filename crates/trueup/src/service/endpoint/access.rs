@@ -27,7 +27,7 @@ pub(in crate::service) fn answer(
         dictionary: fields,
     };
     let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
-    Ok(Content::new(Answer::Text(text)))
+    Ok(Content::new(Answer::text(text, service)?))
 }
 
 /// Whether an account in reach subscribes to lead grading.

@@ -1,17 +1,17 @@
 //! Anonymous figures of an industry for one month.
 
-use super::super::Service;
 use super::super::content::{Answer, Content};
 use super::super::error::{ServiceError, Upstream};
 use super::super::gathered::Patience;
 use super::super::parameters::Parameters;
 use super::super::snapshot::Snapshot;
+use super::super::{GatheringError, Service};
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
 use crate::access::{Reach, Scope};
 use crate::benchmarks::{self, BenchmarkFault, Dimension, Period, Question, Row, Selection};
 use crate::query::Filter;
-use crate::{Day, Interrupt, filter};
+use crate::{Day, Error, Interrupt, filter};
 use std::sync::Arc;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
@@ -109,7 +109,10 @@ impl Service {
         let figures = snapshot
             .figures(period, &self.worker, &self.on_failure, &patience)
             .ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?
-            .map_err(|error| ServiceError::Upstream(Upstream::Benchmarks(error)))?;
+            .map_err(|error| match *error {
+                GatheringError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
+                _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
+            })?;
         let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
         Ok(figures.answer(&Question { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
     }
@@ -120,7 +123,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     let about = (period, &selection);
     let rows = service.benchmarks_within(&asked.snapshot, asked.reach, &asked.scope, about, asked.interrupt)?;
     let text = written(&selection, &rows).map_err(std::io::Error::from)?;
-    Ok(Content::new(Answer::Text(text)))
+    Ok(Content::new(Answer::text(text, service)?))
 }
 
 /// What the parameters ask, refused for the first fault in the order of the contract.

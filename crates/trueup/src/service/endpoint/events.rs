@@ -106,7 +106,7 @@ impl Service {
             interrupt: interrupt.clone(),
             ..Execution::default()
         };
-        let table = snapshot.dataset.run(&query, execution).map_err(|error| match ServiceError::query(error) {
+        let table = self.run(&snapshot.dataset, &query, &execution).map_err(|error| match error {
             ServiceError::TooManyRows { limit: rows } if rows < self.limits.rows => {
                 ServiceError::TooManyCells { columns, rows, limit }
             }
@@ -121,7 +121,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
     let query = query(asked.parameters, asked.interrupt)?;
     let table = service.events_within(&asked.snapshot, &asked.scope, query, asked.interrupt)?;
     let unknown = header_list(table.unknown_fields());
-    let mut content = Content::new(Answer::Rows(table));
+    let mut content = Content::new(Answer::rows(table)?);
     if !unknown.is_empty() {
         content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
     }

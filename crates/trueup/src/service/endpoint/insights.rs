@@ -84,7 +84,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
         })?;
     }
     text.push(']');
-    Ok(Content::new(Answer::Text(text)))
+    Ok(Content::new(Answer::text(text, service)?))
 }
 
 fn write(insight: &Insight, wanted: &HashSet<&str>, text: &mut String) -> Result<(), serde_json::Error> {

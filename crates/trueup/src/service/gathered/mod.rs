@@ -13,9 +13,9 @@ pub(super) use worker::Worker;
 use super::builder::FailureHook;
 use super::snapshot::Snapshot;
 use super::{ServiceError, Upstream};
+use crate::Interrupt;
 use crate::benchmarks::{Figures, Month, Period};
 use crate::query::DateRange;
-use crate::{Execution, Interrupt};
 use gathering::Gathering;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,8 +112,7 @@ impl Snapshot {
         let (gathering, is_new) = self.gathered.find(period);
         if is_new {
             self.begin(&gathering, worker, log, move |snapshot, interrupt| {
-                let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
-                Figures::gather(&snapshot.dataset, period.range, &execution)
+                Figures::gather(&snapshot.dataset, period.range, &snapshot.execution(interrupt)?)
             });
             // Whoever may not wait is not answered by luck either.
             if patience.wait.is_zero() {

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::*;
-use crate::Dataset;
+use crate::{Dataset, Execution};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use trueup_core::dataset::Tables;
 const LONG: Duration = Duration::from_secs(60);
 
 fn snapshot() -> Arc<Snapshot> {
-    Snapshot::new(Arc::new(Dataset::from_tables(&Tables::default()).unwrap()))
+    Snapshot::new(Arc::new(Dataset::from_tables(&Tables::default()).unwrap()), None)
 }
 
 fn period(month: &str, today: &str) -> Period {

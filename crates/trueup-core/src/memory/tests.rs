@@ -1,0 +1,138 @@
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::{MemoryBudget, NoRoom, Share};
+use crate::dataset::{Dataset, Tables};
+use crate::query::{EventsQuery, Interval};
+use crate::{Error, Execution, Interrupt};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn one_takes_half_of_what_others_leave() {
+    let budget = MemoryBudget::new(1_000);
+    let no_room = |bytes| NoRoom { bytes, limit: 1_000 };
+    assert_eq!(budget.reserve(501).unwrap_err(), no_room(501));
+    let mut held = Vec::new();
+    for bytes in [500, 250, 125, 62, 31, 16, 8, 4, 2, 1] {
+        assert_eq!(budget.reserve(bytes + 1).unwrap_err(), no_room(bytes + 1));
+        held.push(budget.reserve(bytes).unwrap());
+    }
+    assert_eq!((budget.held(), budget.peak()), (999, 999));
+    assert!(budget.reserve(1).is_err() && budget.reserve(0).is_ok());
+    assert!(no_room(501).is_too_large() && !no_room(500).is_too_large());
+    held.remove(0);
+    assert_eq!((budget.held(), budget.peak(), budget.reserve(250).is_ok()), (499, 999, true));
+    held.clear();
+    assert_eq!(budget.held(), 0);
+}
+
+#[test]
+fn shares_use_what_is_reserved_before_more() {
+    let budget = MemoryBudget::new(1_000);
+    let reservation = Arc::new(budget.reserve(100).unwrap());
+    let [mut one, mut other] = [(); 2].map(|()| Share::new(Some(reservation.clone())));
+    one.set(|| 60).unwrap();
+    other.set(|| 40).unwrap();
+    assert_eq!(budget.held(), 100);
+    other.set(|| 440).unwrap();
+    assert_eq!(budget.held(), 500);
+    assert_eq!(one.set(|| 61).unwrap_err(), NoRoom { bytes: 501, limit: 1_000 });
+    drop(other);
+    assert_eq!(budget.held(), 500);
+    one.set(|| 300).unwrap();
+    one.settle();
+    let more = one.more(100).unwrap();
+    assert_eq!(budget.held(), 400);
+    drop((more, one));
+    assert_eq!(Arc::into_inner(reservation).map(|reservation| reservation.bytes()), Some(400));
+    assert_eq!(budget.held(), 0);
+}
+
+#[test]
+fn what_counts_nothing_has_room_for_all() {
+    let mut share = Share::new(None);
+    share.set(|| usize::MAX).unwrap();
+    share.more(usize::MAX).unwrap();
+}
+
+#[test]
+fn who_waits_is_served_once_there_is_room() {
+    let budget = MemoryBudget::new(1_000);
+    let interrupt = Interrupt::default();
+    let held = budget.reserve(400).unwrap();
+    assert!(budget.reserve_within(400, &Interrupt::after(Duration::ZERO)).is_err());
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| budget.reserve_within(400, &interrupt).map(|reserved| reserved.bytes()));
+        thread::sleep(Duration::from_millis(50));
+        drop(held);
+        assert_eq!(waits.join().unwrap(), Ok(400));
+        // What never fits is not waited for, and neither is anything once the request has ended.
+        assert!(budget.reserve_within(501, &interrupt).is_err());
+        let _held = budget.reserve(400).unwrap();
+        let waits = scope.spawn(|| budget.reserve_within(400, &interrupt).is_err());
+        interrupt.cancel();
+        assert!(waits.join().unwrap());
+    });
+}
+
+/// So many customers in parts of 500 rows.
+fn dataset(customers: usize) -> Dataset {
+    let column = |text: &dyn Fn(usize) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values((0..customers).map(text)))
+    };
+    let events = RecordBatch::try_from_iter([
+        ("account", column(&|row| ["east", "west"][row % 2].to_owned())),
+        ("opportunityId", column(&|row| format!("customer-{row:06}"))),
+        ("type", column(&|_| "lead-originated".to_owned())),
+        ("date", column(&|row| format!("2025-{:02}-{:02}", row % 3 + 1, row % 28 + 1))),
+        ("campaign", column(&|row| format!("campaign {}", row % 70))),
+    ]);
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], part_rows: 500, ..Tables::default() }).unwrap()
+}
+
+#[test]
+fn a_query_counts_what_it_takes_and_gives_it_back() {
+    let dataset = dataset(5_000);
+    let day = |text: &str| text.parse().unwrap();
+    for fields in
+        [&["leads"][..], &["campaign", "leads", "total"], &["opportunityId", "campaign", "nobodyKnows", "bookRate"]]
+    {
+        let query = EventsQuery::new(fields.to_vec(), day("2025-01-01"), day("2025-03-31")).interval(Interval::Month);
+        let table = dataset.query(&query).unwrap();
+        for threads in [1, 3] {
+            let run = |budget: &MemoryBudget| {
+                let memory = Some(Arc::new(budget.reserve(0).unwrap()));
+                let threads = NonZeroUsize::new(threads);
+                dataset.run(&query, Execution { memory, threads, ..Execution::default() })
+            };
+            let roomy = MemoryBudget::new(1 << 30);
+            let counted = run(&roomy).unwrap();
+            let peak = roomy.peak();
+            assert!(counted == table && counted.bytes() > 0);
+            assert_eq!(roomy.held(), counted.bytes());
+            let more = counted.with_more(1_000).unwrap();
+            assert_eq!(roomy.held(), counted.bytes() + 1_000);
+            drop((counted, more));
+            assert_eq!(roomy.held(), 0);
+            assert!(peak >= table.bytes(), "{fields:?}: {peak} {}", table.bytes());
+            // What the columns take can be told from their number and the texts.
+            let least = table.len() * 4 * fields.len().min(2);
+            assert!((least..64 * (table.len() + 1_000) * fields.len()).contains(&table.bytes()), "{}", table.bytes());
+            // One query may take half of a budget.
+            let narrow = MemoryBudget::new(table.bytes());
+            assert!(matches!(run(&narrow), Err(Error::NoRoom(missing)) if missing.is_too_large()));
+            assert_eq!(narrow.held(), 0);
+            // What is gathered is counted part by part: where there is room for nothing, the first part is one too many.
+            let Err(Error::NoRoom(first)) = run(&MemoryBudget::new(2)) else { panic!("there was room") };
+            assert!(first.bytes < peak && (table.len() < 5_000 || first.bytes < peak / 3), "{first:?} {peak}");
+            if threads == 1 {
+                let enough = MemoryBudget::new(2 * peak);
+                assert!(run(&enough).unwrap() == table);
+                assert!(run(&MemoryBudget::new(2 * peak - 2)).is_err());
+            }
+        }
+    }
+}
