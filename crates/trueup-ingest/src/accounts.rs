@@ -66,7 +66,7 @@ pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Acco
     Ok((accounts, counts))
 }
 
-/// Bytes that an account takes beside its texts.
+/// Bytes that an account takes apart from its texts.
 const ACCOUNT: usize = 256;
 
 /// Refuses more accounts than may be held.

@@ -126,7 +126,7 @@ impl Ingest {
         self
     }
 
-    /// Bytes of memory that the ingest may take, 1 GiB if not set. Beside a fixed part of 200 MiB it takes at most a fifth more. Events
+    /// Bytes of memory that the ingest may take, 1 GiB if not set. It takes at most a fifth more, and a fixed part of 200 MiB. Events
     /// that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a customer's history that takes more
     /// than an eighth, and spend, accounts and keys of insights that take more than a quarter (16 MiB always fit).
     #[must_use]

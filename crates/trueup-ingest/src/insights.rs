@@ -37,7 +37,7 @@ struct Location {
     bytes: usize,
 }
 
-/// Bytes of memory that a document takes before it is read, beside the key of its account.
+/// Bytes of memory that a document takes before it is read, apart from the key of its account.
 const DOCUMENT: usize = 128;
 
 /// A line of an insights file.

@@ -41,7 +41,7 @@ pub(crate) struct Reading<'a> {
 struct Checked {
     /// The columns as given.
     schema: SchemaRef,
-    /// Those that are not stored.
+    /// The columns that are not stored.
     ignored: Vec<Ignored>,
     batch: RecordBatch,
     faults: Faults,

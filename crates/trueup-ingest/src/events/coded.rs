@@ -54,13 +54,13 @@ pub(super) enum Width {
     Mixed,
 }
 
-/// Bytes of a row beside its dimensions and its texts: codes of account and stage, date, time, total, and where its two ids end.
+/// Bytes of a row apart from its dimensions and its texts: codes of account and stage, date, time, total, and where its two ids end.
 const ROW: usize = 25 + 2 * OFFSET;
 
 /// Bytes that say where a text ends.
 const OFFSET: usize = 4;
 
-/// Bytes that a column takes beside its values: its name, its parts, and what its buffers are rounded up to.
+/// Bytes that a column takes apart from its values: its name, its parts, and what its buffers are rounded up to.
 const COLUMN: usize = 512;
 
 /// What the column of the texts of a mixed dimension is named like.
@@ -99,7 +99,7 @@ impl Coded {
         self.len() * self.row_bytes() + self.text_bytes(0..self.len()) + self.extra.len() * COLUMN
     }
 
-    /// Bytes of a row beside its texts.
+    /// Bytes of a row apart from its texts.
     pub(super) fn row_bytes(&self) -> usize {
         row_bytes(self.extra.iter().map(|(_, column)| column.width()))
     }
@@ -259,12 +259,12 @@ impl Width {
     }
 }
 
-/// Bytes of a row with dimensions of these widths, beside its texts.
+/// Bytes of a row with dimensions of these widths, apart from its texts.
 pub(super) fn row_bytes(dimensions: impl Iterator<Item = Width>) -> usize {
     ROW + dimensions.map(Width::bytes).sum::<usize>()
 }
 
-/// The columns beyond those that every event table has, by name.
+/// The columns that not every event table has, by name.
 fn extra_arrays(batch: &RecordBatch) -> impl Iterator<Item = (&str, &ArrayRef)> {
     let names = batch.schema_ref().fields().iter().map(|field| field.name().as_str());
     names.zip(batch.columns()).filter(|(name, _)| !is_leading_column(name))

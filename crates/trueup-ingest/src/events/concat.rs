@@ -38,7 +38,7 @@ impl<'a> Concat<'a> {
         Self { batches, dimensions: columns.into_iter().map(column).collect() }
     }
 
-    /// Bytes that each row takes beside its texts.
+    /// Bytes that each row takes apart from its texts.
     pub(super) fn row_bytes(&self) -> usize {
         row_bytes(self.dimensions.iter().map(|column| column.width))
     }

@@ -158,7 +158,7 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Bytes that each row takes beside its texts, once all are put together.
+    /// Bytes that each row takes apart from its texts, once all are put together.
     fn row_bytes(&self) -> usize {
         row_bytes(self.columns.values().copied())
     }
@@ -189,7 +189,7 @@ pub(super) struct Gathered {
     batches: Vec<Coded>,
     spill: Option<Spill>,
     rows: Vec<Rows>,
-    /// Bytes that each row takes beside its texts, once all are put together.
+    /// Bytes that each row takes apart from its texts, once all are put together.
     row_bytes: usize,
     columns: BTreeMap<String, Width>,
     narrow: bool,

@@ -17,7 +17,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Their size, where each takes `row_bytes` beside its texts.
+    /// Their size, where each takes `row_bytes` apart from its texts.
     pub(super) fn size(self, row_bytes: usize) -> Size {
         Size { rows: self.rows, bytes: self.rows * row_bytes + self.texts }
     }

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trueup_core::model::ACCOUNT;
 
-/// Bytes that a text takes beside its own, while lists and tables grow.
+/// Bytes that a text takes apart from its own, while lists and tables grow.
 const OVERHEAD: usize = 48;
 
-/// Bytes that an account takes in lists of accounts beside its key: sizes, ranks, runs of its rows.
+/// Bytes that an account takes in lists of accounts apart from its key: sizes, ranks, runs of its rows.
 const ACCOUNT_BYTES: usize = 64;
 
 /// The texts of a column by code. The code 0 is the empty text, which stands for null.

@@ -83,7 +83,7 @@ struct Table<'k> {
     places: HashMap<String, usize>,
     most_columns: usize,
     rows: usize,
-    /// Objects so far, those that are torn included.
+    /// Objects so far, torn ones included.
     objects: usize,
 }
 
@@ -105,7 +105,7 @@ impl<'k> Table<'k> {
         table
     }
 
-    /// Cells so far, those that no object has included.
+    /// Cells so far, including empty ones.
     fn cells(&self) -> usize {
         self.columns.len() * self.rows
     }
