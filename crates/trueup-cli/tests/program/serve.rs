@@ -3,7 +3,8 @@
 use crate::place::Place;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const EVENTS: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
@@ -12,7 +13,8 @@ const EVENTS: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-0
 pub(crate) struct Running {
     child: Child,
     address: String,
-    log: BufReader<ChildStderr>,
+    /// Reads the log all the time: a server waits for whoever reads its log.
+    log: Option<JoinHandle<String>>,
 }
 
 impl Running {
@@ -25,7 +27,12 @@ impl Running {
             assert_ne!(log.read_line(&mut line).unwrap(), 0, "it does not listen");
         }
         let address = line["listening on http://".len()..].split(';').next().unwrap().to_owned();
-        Self { child, address, log }
+        let log = std::thread::spawn(move || {
+            let mut lines = String::new();
+            log.read_to_string(&mut lines).unwrap();
+            lines
+        });
+        Self { child, address, log: Some(log) }
     }
 
     fn of(place: &Place, more: &[&str]) -> Self {
@@ -53,16 +60,14 @@ impl Running {
         let begun = Instant::now();
         while self.get(EVENTS, key).1 != expected {
             assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
-            // Not more often: each request is a line of the log, which nobody reads meanwhile.
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// Ends it by a signal; gives how it ended, and what it said since it listened.
     pub(crate) fn end(mut self, signal: &str) -> (ExitStatus, String) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
-        let mut log = String::new();
-        self.log.read_to_string(&mut log).unwrap();
+        let log = self.log.take().unwrap().join().unwrap();
         (self.child.wait().unwrap(), log)
     }
 }
