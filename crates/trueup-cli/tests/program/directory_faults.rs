@@ -64,7 +64,7 @@ impl<'a> Run<'a> {
             strace.args(["-e", &format!("inject={call}:{what}:when={nth}")]);
         }
         strace.arg(env!("CARGO_BIN_EXE_trueup")).args(self.arguments).arg("--directory").arg(self.path());
-        strace.output().unwrap()
+        strace.output().map_err(|error| format!("this test needs `strace`; install it: {error}")).unwrap()
     }
 
     /// How often each system call was seen.

@@ -3,7 +3,8 @@
 use crate::place::Place;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const EVENTS: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
@@ -12,7 +13,8 @@ const EVENTS: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-0
 pub(crate) struct Running {
     child: Child,
     address: String,
-    log: BufReader<ChildStderr>,
+    /// Reads the log all the time: a server waits for whoever reads its log.
+    log: Option<JoinHandle<String>>,
 }
 
 impl Running {
@@ -25,7 +27,12 @@ impl Running {
             assert_ne!(log.read_line(&mut line).unwrap(), 0, "it does not listen");
         }
         let address = line["listening on http://".len()..].split(';').next().unwrap().to_owned();
-        Self { child, address, log }
+        let log = std::thread::spawn(move || {
+            let mut lines = String::new();
+            log.read_to_string(&mut lines).unwrap();
+            lines
+        });
+        Self { child, address, log: Some(log) }
     }
 
     fn of(place: &Place, more: &[&str]) -> Self {
@@ -47,12 +54,28 @@ impl Running {
         (head.to_owned(), body.to_owned())
     }
 
+    /// Waits until the request for events is answered with that.
+    #[track_caller]
+    fn comes_to_answer(&self, key: &str, expected: &str) {
+        let begun = Instant::now();
+        while self.get(EVENTS, key).1 != expected {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Ends it by a signal; gives how it ended, and what it said since it listened.
     pub(crate) fn end(mut self, signal: &str) -> (ExitStatus, String) {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
-        let mut log = String::new();
-        self.log.read_to_string(&mut log).unwrap();
+        let log = self.log.take().unwrap().join().unwrap();
         (self.child.wait().unwrap(), log)
+    }
+}
+
+/// A test that fails leaves no server behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.child.kill());
     }
 }
 
@@ -91,11 +114,7 @@ fn a_later_version_and_other_grants_count_while_it_runs() {
     assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
     place.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
     place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
-    let begun = Instant::now();
-    while server.get(EVENTS, &key).1 != r#"[{"leads":3}]"# {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the later version is not answered from");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    server.comes_to_answer(&key, r#"[{"leads":3}]"#);
     place.does(&["orgs", "hold", "ds", "group", "beta"]);
     assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":4}]"#);
     place.does(&["keys", "delete", "ds", "anna", "1"]);
@@ -110,19 +129,6 @@ fn a_later_version_and_other_grants_count_while_it_runs() {
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(log.contains("another version") && log.contains("version=2"), "{log}");
     assert_eq!(log.matches("cannot be opened").count(), 1, "{log}");
-}
-
-impl Running {
-    /// Waits until the leads of the events are that many.
-    #[track_caller]
-    fn comes_to_answer(&self, key: &str, leads: usize) {
-        let expected = format!(r#"[{{"leads":{leads}}}]"#);
-        let begun = Instant::now();
-        while self.get(EVENTS, key).1 != expected {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
 }
 
 /// A dataset of its own, of one version, with that many leads.
@@ -148,20 +154,20 @@ fn a_dataset_that_is_rebuilt_or_restored_counts_whatever_its_number() {
     let server = Running::of(&place, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
     // Version 1 after version 1, maybe before the first look.
     put_in_place(&place, "one");
-    server.comes_to_answer(&key, 4);
+    server.comes_to_answer(&key, r#"[{"leads":4}]"#);
     put_in_place(&place, "two");
-    server.comes_to_answer(&key, 5);
+    server.comes_to_answer(&key, r#"[{"leads":5}]"#);
     place.write("more.csv", "account,opportunityId,type,date\nacme,more,lead-originated,2025-03-02\n");
     place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
-    server.comes_to_answer(&key, 6);
+    server.comes_to_answer(&key, r#"[{"leads":6}]"#);
     // From version 2 back to version 1, by another folder, and by removing the newer manifest.
     put_in_place(&place, "before-one");
-    server.comes_to_answer(&key, 2);
+    server.comes_to_answer(&key, r#"[{"leads":2}]"#);
     std::fs::rename(place.path("ds"), place.path("older")).unwrap();
     std::fs::rename(place.path("before-before-one"), place.path("ds")).unwrap();
-    server.comes_to_answer(&key, 6);
+    server.comes_to_answer(&key, r#"[{"leads":6}]"#);
     std::fs::remove_file(place.path("ds/manifest-00000002.json")).unwrap();
-    server.comes_to_answer(&key, 5);
+    server.comes_to_answer(&key, r#"[{"leads":5}]"#);
     assert_eq!(server.end("-TERM").0.code(), Some(0));
 }
 
@@ -182,7 +188,7 @@ fn a_dataset_that_vanished_or_is_half_built_leaves_the_one_before() {
     assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
     std::fs::remove_dir_all(place.path("ds")).unwrap();
     std::fs::rename(place.path("next"), place.path("ds")).unwrap();
-    server.comes_to_answer(&key, 3);
+    server.comes_to_answer(&key, r#"[{"leads":3}]"#);
     let (status, log) = server.end("-TERM");
     assert_eq!(status.code(), Some(0), "{log}");
     let told =
