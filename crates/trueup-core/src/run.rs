@@ -95,6 +95,8 @@ impl Dataset {
         let workers = if is_quick { worth.max(1) } else { threads };
         let join = |mut one: Gathered, other: Gathered| {
             let begun = Instant::now();
+            let more = other.merged.groups.len().min(one.merged.groups.len());
+            one.share.set(|| one.merged.bytes_with(more).max(other.merged.bytes_with(more)))?;
             one.merged.absorb(other.merged, &execution.interrupt)?;
             drop(other.share);
             one.share.set(|| one.merged.bytes())?;
@@ -146,6 +148,8 @@ impl Dataset {
             let at = next.fetch_add(1, Ordering::Relaxed);
             execution.interrupt.check()?;
             if let Some(part) = events.get(at) {
+                let rows = usize::try_from(part.rows).unwrap_or(usize::MAX);
+                share.set(|| aggregation.bytes_with(rows))?;
                 aggregation.add(&*part.read(&plan.projection)?, &execution.interrupt)?;
                 check_rows(&aggregation.merged, execution)?;
             } else if let Some(part) = spend.get(at - events.len()) {
@@ -153,7 +157,7 @@ impl Dataset {
             } else {
                 return Ok(Gathered { merged: aggregation.merged, share, joining: Duration::ZERO });
             }
-            share.set(|| aggregation.bytes())?;
+            share.set(|| aggregation.bytes_with(0))?;
         }
     }
 }

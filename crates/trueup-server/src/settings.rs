@@ -25,7 +25,7 @@ pub struct Settings {
     /// Whether the limit per address holds for loopback addresses too, which a proxy on this machine has.
     pub limit_loopback: bool,
     /// Requests that are worked on at once, each in one of so many threads; others wait, as long as a request may take, and are
-    /// answered 504 then. Sending an answer is no work.
+    /// answered 504 then. Sending an answer is no work. An allocator keeps some memory for each thread.
     pub max_requests_at_once: usize,
     /// Bytes of the names and values of a request's headers, with four for each header; beyond them the answer is 431.
     pub max_header_bytes: usize,
@@ -57,7 +57,7 @@ impl Default for Settings {
             max_connections: 1_024,
             max_connections_per_address: 512,
             limit_loopback: false,
-            max_requests_at_once: (4 * cores).max(16),
+            max_requests_at_once: (2 * cores).max(8),
             max_header_bytes: 16 * 1024,
             max_headers: 64,
             max_url_bytes: 32 * 1024,

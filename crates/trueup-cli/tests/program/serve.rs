@@ -145,6 +145,18 @@ fn limits_and_the_log_are_set() {
 }
 
 #[test]
+fn memory_and_connections_are_bounded() {
+    let (place, key) = Place::with_directory();
+    let server = Running::of(&place, &["--memory", "20", "--memory-wait", "0.1", "--max-connections", "1"]);
+    // It says nothing, so it makes room.
+    let mut silent = TcpStream::connect(&server.address).unwrap();
+    let (head, body) = server.get(EVENTS, &key);
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("more than 9 bytes of memory"), "{head} {body}");
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    assert_eq!(server.end("-TERM").0.code(), Some(0));
+}
+
+#[test]
 fn what_it_cannot_serve_is_told() {
     let (place, _) = Place::with_directory();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

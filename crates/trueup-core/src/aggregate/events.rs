@@ -77,9 +77,9 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// Bytes held; what is filled for each chunk takes no more for many groups than for few.
-    pub(crate) fn bytes(&self) -> usize {
-        self.merged.bytes() + self.counted.capacity() * size_of::<u64>()
+    /// Bytes that may be held once there are so many more groups; what is filled for each chunk takes no more for many than for few.
+    pub(crate) fn bytes_with(&self, groups: usize) -> usize {
+        self.merged.bytes_with(groups) + self.counted.capacity() * size_of::<u64>()
     }
 
     /// Adds a split's events, unless it is interrupted.

@@ -55,6 +55,11 @@ impl Groups {
         self.keys.capacity() * size_of::<u32>() + index
     }
 
+    /// Whether there is room for so many more combinations.
+    pub(crate) const fn has_room(&self, combinations: usize) -> bool {
+        self.keys.len().saturating_add(combinations.saturating_mul(self.width)) <= self.keys.capacity()
+    }
+
     /// The codes of a combination.
     pub(crate) fn key(&self, number: usize) -> &[u32] {
         &self.keys[number * self.width..(number + 1) * self.width]

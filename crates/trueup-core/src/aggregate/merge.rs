@@ -71,6 +71,11 @@ impl Merged {
         self.groups.bytes() + self.state.bytes() + texts + spend
     }
 
+    /// Bytes that may be held once there are so many more groups: where there is no room for them, all that is held finds a larger place.
+    pub(crate) fn bytes_with(&self, groups: usize) -> usize {
+        self.bytes() * if self.groups.has_room(groups) { 1 } else { 2 }
+    }
+
     /// Adds what another thread has gathered.
     pub(crate) fn absorb(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
         if self.groups.len() < other.groups.len() {

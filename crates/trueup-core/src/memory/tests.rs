@@ -1,7 +1,11 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{MemoryBudget, NoRoom, Share};
-use crate::Interrupt;
+use crate::dataset::{Dataset, Tables};
+use crate::query::{EventsQuery, Interval};
+use crate::{Error, Execution, Interrupt};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -72,4 +76,63 @@ fn who_waits_is_served_once_there_is_room() {
         interrupt.cancel();
         assert!(waits.join().unwrap());
     });
+}
+
+/// So many customers in parts of 500 rows.
+fn dataset(customers: usize) -> Dataset {
+    let column = |text: &dyn Fn(usize) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values((0..customers).map(text)))
+    };
+    let events = RecordBatch::try_from_iter([
+        ("account", column(&|row| ["east", "west"][row % 2].to_owned())),
+        ("opportunityId", column(&|row| format!("customer-{row:06}"))),
+        ("type", column(&|_| "lead-originated".to_owned())),
+        ("date", column(&|row| format!("2025-{:02}-{:02}", row % 3 + 1, row % 28 + 1))),
+        ("campaign", column(&|row| format!("campaign {}", row % 70))),
+    ]);
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], part_rows: 500, ..Tables::default() }).unwrap()
+}
+
+#[test]
+fn a_query_counts_what_it_takes_and_gives_it_back() {
+    let dataset = dataset(5_000);
+    let day = |text: &str| text.parse().unwrap();
+    for fields in
+        [&["leads"][..], &["campaign", "leads", "total"], &["opportunityId", "campaign", "nobodyKnows", "bookRate"]]
+    {
+        let query = EventsQuery::new(fields.to_vec(), day("2025-01-01"), day("2025-03-31")).interval(Interval::Month);
+        let table = dataset.query(&query).unwrap();
+        for threads in [1, 3] {
+            let run = |budget: &MemoryBudget| {
+                let memory = Some(Arc::new(budget.reserve(0).unwrap()));
+                let threads = NonZeroUsize::new(threads);
+                dataset.run(&query, Execution { memory, threads, ..Execution::default() })
+            };
+            let roomy = MemoryBudget::new(1 << 30);
+            let counted = run(&roomy).unwrap();
+            let peak = roomy.peak();
+            assert!(counted == table && counted.bytes() > 0);
+            assert_eq!(roomy.held(), counted.bytes());
+            let more = counted.with_more(1_000).unwrap();
+            assert_eq!(roomy.held(), counted.bytes() + 1_000);
+            drop((counted, more));
+            assert_eq!(roomy.held(), 0);
+            assert!(peak >= table.bytes(), "{fields:?}: {peak} {}", table.bytes());
+            // What the columns take can be told from their number and the texts.
+            let least = table.len() * 4 * fields.len().min(2);
+            assert!((least..64 * (table.len() + 1_000) * fields.len()).contains(&table.bytes()), "{}", table.bytes());
+            // One query may take half of a budget.
+            let narrow = MemoryBudget::new(table.bytes());
+            assert!(matches!(run(&narrow), Err(Error::NoRoom(missing)) if missing.is_too_large()));
+            assert_eq!(narrow.held(), 0);
+            // What is gathered is counted part by part: where there is room for nothing, the first part is one too many.
+            let Err(Error::NoRoom(first)) = run(&MemoryBudget::new(2)) else { panic!("there was room") };
+            assert!(first.bytes < peak && (table.len() < 5_000 || first.bytes < peak / 3), "{first:?} {peak}");
+            if threads == 1 {
+                let enough = MemoryBudget::new(2 * peak);
+                assert!(run(&enough).unwrap() == table);
+                assert!(run(&MemoryBudget::new(2 * peak - 2)).is_err());
+            }
+        }
+    }
 }

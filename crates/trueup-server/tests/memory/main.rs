@@ -9,6 +9,7 @@ mod large;
 mod load;
 #[path = "../http/running.rs"]
 mod running;
+mod stalled;
 #[expect(dead_code, reason = "the other tests use more of it")]
 #[path = "../http/town.rs"]
 mod town;

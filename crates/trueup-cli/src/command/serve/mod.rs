@@ -1,6 +1,7 @@
 //! `trueup serve`: the service over HTTP.
 
 mod log;
+mod purge;
 mod versions;
 
 use super::service::{Answering, seconds};
@@ -89,7 +90,8 @@ impl Serve {
             memory_queue: self.max_requests_at_once / 2,
             ..usual
         };
-        let memory = MemoryBudget::new(self.memory);
+        // The rest is for what the allocator holds: memory that was freed and that the system has not back yet.
+        let memory = MemoryBudget::new(self.memory - self.memory / 8);
         let service = self.answering.service(dataset, limits)?;
         let service = Arc::new(service.memory(memory).on_failure(trueup_server::log_failure).build());
         let usual = Settings::default();
@@ -108,6 +110,7 @@ impl Serve {
         let address = server.local_addr();
         let _watch =
             versions::watch(service, self.answering.place.dataset, columns, self.refresh).map_err(Failure::fault)?;
+        let _purge = purge::begin().map_err(Failure::fault)?;
         if !address.ip().is_loopback() {
             notice::warning("keys and answers travel unencrypted; put a proxy with TLS in front, unless one is there");
         }
