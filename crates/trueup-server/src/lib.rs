@@ -7,6 +7,8 @@
 //!   made as they are sent, a chunk at a time, by as many threads as there are cores, so a slow caller holds no thread.
 //! - Requests that are too large are answered 414 or 431; whoever does not send or does not take anything is disconnected. Bytes that are
 //!   no request at all are answered 400, and requests of more than twice what is allowed 431, with neither words nor an id.
+//! - When places for connections run out, the connection that has waited longest for its caller makes room; one address has a limit of
+//!   its own. A caller that ends its half of the connection gets its answer.
 //! - A panic while a request is answered is a 500 with the code `internal-error`, and nobody else's business.
 //! - Each request is one line of [`tracing`]'s log, without keys, paths or queries; give [`log_failure`] to the service and the causes
 //!   of failures are logged too, next to the id of the request.

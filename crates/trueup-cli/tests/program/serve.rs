@@ -244,7 +244,7 @@ fn memory_and_connections_are_bounded() {
     // It says nothing, so it makes room.
     let mut silent = TcpStream::connect(&server.address).unwrap();
     let (head, body) = server.get(EVENTS, &key);
-    assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("more than 10 bytes of memory"), "{head} {body}");
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("more than 9 bytes of memory"), "{head} {body}");
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     assert_eq!(server.end("-TERM").0.code(), Some(0));
 }

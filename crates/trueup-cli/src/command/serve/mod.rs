@@ -91,7 +91,8 @@ impl Serve {
             memory_queue: self.max_requests_at_once / 2,
             ..usual
         };
-        let memory = MemoryBudget::new(self.memory);
+        // The rest is for what the allocator holds: memory that was freed and that the system has not back yet.
+        let memory = MemoryBudget::new(self.memory - self.memory / 8);
         let service = self.answering.service(dataset, limits)?;
         let service = Arc::new(service.memory(memory).on_failure(trueup_server::log_failure).build());
         let usual = Settings::default();
