@@ -1,7 +1,8 @@
 //! Spend: a batch restates every day of an account that it has a row of.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Scratch};
 use crate::error::{Doing, InputFault, Kind, OfDataset};
+use crate::events::Rows;
 use crate::ignored::Ignored;
 use crate::parquet_file::ParquetFile;
 use crate::read::{Reading, Rules};
@@ -9,20 +10,22 @@ use crate::table::Table;
 use crate::{CREATED_BY, Counts, IngestError, Input};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take_record_batch;
 use hashbrown::{HashMap, HashSet};
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, check_ranges, reading};
 use trueup_core::model::{
-    ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend,
+    ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
 };
 
 /// Adds the spend of some inputs to what the dataset holds, and gives back all of its spend files.
@@ -35,7 +38,8 @@ pub(crate) fn ingest(
     reading: &mut Reading<'_>,
 ) -> Result<(Vec<DataFile>, Counts), IngestError> {
     let mut counts = Counts::default();
-    let mut batches = Batches { batches: Vec::new(), bytes: 0, limit: reading.chunking.table_bytes() };
+    let limit = reading.chunking.table_bytes();
+    let (mut quarters, mut restated) = (Quarters::new(limit), Restated::default());
     reading.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Objects of NDJSON may lack members one by one, so that only the whole file shows what no object has.
@@ -44,7 +48,10 @@ pub(crate) fn ingest(
             let normalizer = SpendNormalizer::of_part(schema)?;
             Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
         };
-        reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| batches.push(batch))?;
+        reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
+            restated.add(&batch, limit)?;
+            quarters.push(&batch, draft)
+        })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
         }
@@ -52,49 +59,141 @@ pub(crate) fn ingest(
     if counts.taken == 0 {
         return Ok((held.to_vec(), counts));
     }
-    let mut restated = Restated::default();
-    for batch in &batches.batches {
-        restated.add(batch).doing("read spend")?;
-    }
     for file in held {
-        for batch in read_held(dir, file)? {
+        read_held(dir, file, &mut |batch| {
             let kept = restated.leave_out(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
-            batches.push(kept)?;
-        }
+            quarters.push(&kept, draft)
+        })?;
     }
     reading.progress.stage("writing spend", None);
-    let all = concat_spend(&batches.batches).doing("sort spend")?;
-    drop(batches);
-    let sorted = sort_spend(&all).doing("sort spend")?;
-    drop(all);
-    let row_groups: Vec<RecordBatch> = (0..sorted.num_rows())
-        .step_by(group_rows)
-        .map(|start| sorted.slice(start, group_rows.min(sorted.num_rows() - start)))
-        .collect();
-    let mut file = ParquetFile::begin(draft.create(Table::Spend, 0)?, sorted.schema_ref(), properties())?;
-    for row_groups in row_groups.chunks(rayon::current_num_threads()) {
-        file.write(row_groups)?;
-    }
-    Ok((vec![file.finish()?], counts))
+    let none = concat_spend(&[]).doing("sort spend")?;
+    let file = ParquetFile::begin(draft.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
+    let mut groups = RowGroups { file, group_rows, rest: none };
+    quarters.sorted(|rows| groups.add(&rows))?;
+    Ok((vec![groups.finish()?], counts))
 }
 
-/// Spend in stored form, all of which is held.
-struct Batches {
-    batches: Vec<RecordBatch>,
+/// Spend in stored form, by calendar quarter: in memory, or on disk once it takes more than `limit` bytes.
+struct Quarters {
+    held: BTreeMap<u16, Vec<RecordBatch>>,
+    /// Bytes of what is held.
     bytes: usize,
     limit: usize,
+    spilled: BTreeMap<u16, Rows>,
+    /// Bytes of each quarter, spilled ones too.
+    sizes: BTreeMap<u16, usize>,
+    scratch: Option<Scratch>,
 }
 
-impl Batches {
-    fn push(&mut self, batch: RecordBatch) -> Result<(), IngestError> {
-        self.bytes += batch.get_array_memory_size();
-        let Self { bytes, limit, .. } = *self;
-        if bytes > limit {
-            return Err(Kind::LargeTable { what: "rows of spend", bytes, limit }.into());
+impl Quarters {
+    fn new(limit: usize) -> Self {
+        let (held, spilled, sizes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { held, bytes: 0, limit, spilled, sizes, scratch: None }
+    }
+
+    fn push(&mut self, batch: &RecordBatch, draft: &mut Draft) -> Result<(), IngestError> {
+        let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
+        for (quarter, rows) in by_quarter(batch).doing("sort spend")? {
+            let bytes = row_bytes * rows.num_rows();
+            self.bytes += bytes;
+            let size = self.sizes.entry(quarter).or_default();
+            *size += bytes;
+            if *size > self.limit {
+                let (bytes, limit) = (*size, self.limit);
+                return Err(Kind::LargeTable { what: "rows of spend of one quarter", bytes, limit }.into());
+            }
+            self.held.entry(quarter).or_default().push(rows);
         }
-        self.batches.push(batch);
+        if self.bytes > self.limit {
+            if self.scratch.is_none() {
+                self.scratch = Some(draft.scratch()?);
+            }
+            self.spill()?;
+        }
         Ok(())
+    }
+
+    /// Moves what is held to disk, once something is there.
+    fn spill(&mut self) -> Result<(), IngestError> {
+        let Some(scratch) = &self.scratch else { return Ok(()) };
+        for (quarter, batches) in std::mem::take(&mut self.held) {
+            let rows = self.spilled.entry(quarter).or_insert_with(|| Rows::new(scratch, &format!("spend-{quarter}")));
+            batches.iter().try_for_each(|batch| rows.write(batch))?;
+        }
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Hands on the rows in order, quarter by quarter.
+    fn sorted(mut self, mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>) -> Result<(), IngestError> {
+        self.spill()?;
+        let mut sort = |batches: Vec<RecordBatch>| {
+            let all = concat_spend(&batches).doing("sort spend")?;
+            drop(batches);
+            take(sort_spend(&all).doing("sort spend")?)
+        };
+        for (_, mut rows) in self.spilled {
+            rows.end()?;
+            sort(rows.read().collect::<Result<_, _>>()?)?;
+        }
+        self.held.into_values().try_for_each(sort)
+    }
+}
+
+/// The rows of each quarter that a batch has rows of.
+fn by_quarter(batch: &RecordBatch) -> Result<Vec<(u16, RecordBatch)>, ArrowError> {
+    let quarters = spend_quarters(batch);
+    if quarters.is_sorted() {
+        let mut start = 0;
+        let runs = quarters.chunk_by(|one, next| one == next).map(|run| {
+            let rows = batch.slice(start, run.len());
+            start += run.len();
+            (run[0], rows)
+        });
+        return Ok(runs.collect());
+    }
+    let mut rows: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+    for (quarter, row) in quarters.into_iter().zip(0..) {
+        rows.entry(quarter).or_default().push(row);
+    }
+    let take = |(quarter, rows)| Ok((quarter, take_record_batch(batch, &UInt32Array::from(rows))?));
+    rows.into_iter().map(take).collect()
+}
+
+/// A spend file that rows are added to in order; all of its row groups but the last have as many.
+struct RowGroups {
+    file: ParquetFile,
+    group_rows: usize,
+    /// Fewer rows than a row group has.
+    rest: RecordBatch,
+}
+
+impl RowGroups {
+    fn add(&mut self, rows: &RecordBatch) -> Result<(), IngestError> {
+        let first = (self.group_rows - self.rest.num_rows()).min(rows.num_rows());
+        self.rest = concat_spend(&[self.rest.clone(), rows.slice(0, first)]).doing("sort spend")?;
+        if self.rest.num_rows() < self.group_rows {
+            return Ok(());
+        }
+        self.file.write(std::slice::from_ref(&self.rest))?;
+        let left = rows.num_rows() - first;
+        let row_groups: Vec<RecordBatch> = (0..left / self.group_rows)
+            .map(|group| rows.slice(first + group * self.group_rows, self.group_rows))
+            .collect();
+        for row_groups in row_groups.chunks(rayon::current_num_threads()) {
+            self.file.write(row_groups)?;
+        }
+        let written = first + row_groups.len() * self.group_rows;
+        self.rest = rows.slice(written, rows.num_rows() - written);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<DataFile, IngestError> {
+        if self.rest.num_rows() > 0 {
+            self.file.write(&[self.rest])?;
+        }
+        self.file.finish()
     }
 }
 
@@ -143,12 +242,28 @@ impl Rules for SpendRules {
 
 /// Days by account that a batch has rows of.
 #[derive(Default)]
-struct Restated(HashMap<String, HashSet<i32>>);
+struct Restated {
+    days: HashMap<String, HashSet<i32>>,
+    /// Bytes that they take, about.
+    bytes: usize,
+}
+
+/// Bytes that a day of an account takes, about.
+const DAY_BYTES: usize = 16;
 
 impl Restated {
-    fn add(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        for (account, day) in keys(batch)? {
-            self.0.entry_ref(account).or_default().insert(day);
+    fn add(&mut self, batch: &RecordBatch, limit: usize) -> Result<(), IngestError> {
+        for (account, day) in keys(batch).doing("read spend")? {
+            if !self.days.contains_key(account) {
+                self.bytes += account.len() + DAY_BYTES;
+            }
+            if self.days.entry_ref(account).or_default().insert(day) {
+                self.bytes += DAY_BYTES;
+            }
+        }
+        let bytes = self.bytes;
+        if bytes > limit {
+            return Err(Kind::LargeTable { what: "days of spend", bytes, limit }.into());
         }
         Ok(())
     }
@@ -156,7 +271,7 @@ impl Restated {
     /// The rows of days that are not restated.
     fn leave_out(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let kept: BooleanArray = keys(batch)?
-            .map(|(account, day)| Some(!self.0.get(account).is_some_and(|days| days.contains(&day))))
+            .map(|(account, day)| Some(!self.days.get(account).is_some_and(|days| days.contains(&day))))
             .collect();
         filter_record_batch(batch, &kept)
     }
@@ -172,18 +287,29 @@ fn keys(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowE
     }
 }
 
-fn read_held(dir: &Path, file: &DataFile) -> Result<Vec<RecordBatch>, IngestError> {
+/// Hands on the rows of a stored file, one row group after the other.
+fn read_held(
+    dir: &Path,
+    file: &DataFile,
+    take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
+) -> Result<(), IngestError> {
     let path = dir.join(&file.path);
-    // Spend is held in memory as a whole.
     let bytes = CheckedFile::open(dir, file).and_then(|file| file.whole()).of_dataset(&path)?;
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let read = || {
-        let length = bytes.len();
-        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options)?;
-        check_ranges(builder.metadata(), length as u64)?;
-        Ok(builder.build()?.collect::<Result<_, _>>()?)
+    let metadata = || {
+        let metadata = ArrowReaderMetadata::load(&bytes, options)?;
+        check_ranges(metadata.metadata(), bytes.len() as u64)?;
+        Ok(metadata)
     };
-    reading(read).of_dataset(&path)
+    let metadata = reading(metadata).of_dataset(&path)?;
+    for row_group in 0..metadata.metadata().num_row_groups() {
+        let rows = || {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
+            Ok(builder.with_row_groups(vec![row_group]).build()?.collect::<Result<Vec<_>, _>>()?)
+        };
+        reading(rows).of_dataset(&path)?.into_iter().try_for_each(&mut *take)?;
+    }
+    Ok(())
 }
 
 fn properties() -> WriterProperties {

@@ -35,7 +35,7 @@ pub use latest::keep_latest;
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{Order, Sorted, order_events, sort_events};
 pub use period::Period;
-pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, stored_spend_schema};
+pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stage::Stage;
 
 pub(crate) use spend::SPEND_TEXTS;

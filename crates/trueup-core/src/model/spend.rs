@@ -144,7 +144,7 @@ pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         return Err(ArrowError::SchemaError(format!("expected stored spend, but found {}", batch.schema_ref())));
     }
     let len = u32::try_from(batch.num_rows()).map_err(|_| too_many_rows(batch.num_rows()))?;
-    let quarters = quarters(batch);
+    let quarters = spend_quarters(batch);
     let by_quarter: Comparator<'_> = Box::new(|one, other| quarters[one].cmp(&quarters[other]));
     let by_column = batch.columns().iter().map(|column| comparator(column.as_ref()));
     let comparators: Vec<Comparator<'_>> = std::iter::once(by_quarter).chain(by_column).collect();
@@ -160,8 +160,9 @@ pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     take_record_batch(batch, &UInt32Array::from(order))
 }
 
-/// The calendar quarter of each row.
-fn quarters(batch: &RecordBatch) -> Vec<u16> {
+/// The calendar quarter of each row of stored spend, as a number that rises with time.
+#[must_use]
+pub fn spend_quarters(batch: &RecordBatch) -> Vec<u16> {
     let days = batch.column(1).as_primitive::<Date32Type>().values().iter();
     // Stored days are in range.
     days.map(|day| Day::from_number(u16::try_from(*day).unwrap_or(u16::MAX)).quarter()).collect()

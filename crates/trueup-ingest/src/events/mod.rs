@@ -25,6 +25,7 @@ mod writer;
 
 pub(crate) use budget::Budget;
 pub(crate) use held::{accounts_with_events, files_with};
+pub(crate) use sequence::Rows;
 
 use crate::draft::Draft;
 use crate::error::Doing;

@@ -24,7 +24,7 @@ pub(super) fn with_sequence(batch: &RecordBatch, sequence: ArrayRef) -> Result<R
 }
 
 /// Rows on disk, in one file for each schema that they have had.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     operations: Files,
     /// What the files' names begin with.
     stem: PathBuf,
@@ -40,7 +40,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(scratch: &Scratch, name: &str) -> Self {
+    pub(crate) fn new(scratch: &Scratch, name: &str) -> Self {
         let operations = scratch.files().clone();
         Self {
             operations,
@@ -54,7 +54,7 @@ impl Rows {
         }
     }
 
-    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Rows {
     }
 
     /// Ends writing.
-    pub(super) fn end(&mut self) -> Result<(), IngestError> {
+    pub(crate) fn end(&mut self) -> Result<(), IngestError> {
         match self.writer.take() {
             Some(mut writer) => {
                 self.schema = None;
@@ -84,7 +84,7 @@ impl Rows {
     }
 
     /// The rows, in the order in which they were written.
-    pub(super) fn read(&self) -> impl Iterator<Item = Result<RecordBatch, IngestError>> + use<> {
+    pub(crate) fn read(&self) -> impl Iterator<Item = Result<RecordBatch, IngestError>> + use<> {
         let operations = self.operations.clone();
         self.files.clone().into_iter().flat_map(move |path| {
             let reader = operations

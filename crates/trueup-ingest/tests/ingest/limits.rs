@@ -231,7 +231,7 @@ fn tables_that_are_held_as_a_whole_are_refused_if_they_do_not_fit() {
     };
     let limit = "but they may take at most 16777216 in this memory; raise `--memory`";
     let spend = message(case.ingest().spend(spend));
-    assert!(spend.starts_with("the rows of spend take ") && spend.ends_with(limit), "{spend}");
+    assert!(spend.starts_with("the rows of spend of one quarter take ") && spend.ends_with(limit), "{spend}");
     let accounts = message(case.ingest().accounts(accounts));
     assert!(accounts.starts_with("the accounts take ") && accounts.ends_with(limit), "{accounts}");
     let events = message(case.ingest().events(events));
