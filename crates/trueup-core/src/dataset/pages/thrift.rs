@@ -103,13 +103,10 @@ impl<'a> Thrift<'a> {
         match kind {
             kind::TRUE | kind::FALSE => Some(()),
             kind::BYTE => self.take(1),
-            kind::SHORT | kind::INT | kind::LONG => self.varint().map(drop),
+            kind::SHORT | kind::INT | kind::LONG => self.pass_varint(),
             kind::DOUBLE => self.take(8),
             kind::UUID => self.take(16),
-            kind::BINARY => {
-                let length = usize::try_from(self.varint()?).ok()?;
-                self.take(length)
-            }
+            kind::BINARY => self.pass_binary(),
             kind::LIST | kind::SET => {
                 let (count, kind) = self.list()?;
                 (0..count).try_for_each(|_| match kind {
@@ -132,9 +129,14 @@ impl<'a> Thrift<'a> {
                     kind::STOP => return Some(()),
                     kind => {
                         if header >> 4 == 0 {
-                            self.varint()?;
+                            self.pass_varint()?;
                         }
-                        self.skip(kind, depth)?;
+                        // Most of a footer is numbers and short texts, so that these are passed over without a call.
+                        match kind {
+                            kind::SHORT | kind::INT | kind::LONG => self.pass_varint()?,
+                            kind::BINARY => self.pass_binary()?,
+                            kind => self.skip(kind, depth)?,
+                        }
                     }
                 }
             },
@@ -146,6 +148,23 @@ impl<'a> Thrift<'a> {
         self.varint().map(|number| (number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
+    #[inline]
+    fn pass_varint(&mut self) -> Option<()> {
+        /// Bytes of the longest number.
+        const LONGEST: usize = 10;
+
+        let last = self.0.iter().take(LONGEST).position(|byte| byte & 0x80 == 0)?;
+        self.0 = &self.0[last + 1..];
+        Some(())
+    }
+
+    #[inline]
+    fn pass_binary(&mut self) -> Option<()> {
+        let length = usize::try_from(self.varint()?).ok()?;
+        self.take(length)
+    }
+
+    #[inline]
     fn varint(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -158,12 +177,14 @@ impl<'a> Thrift<'a> {
         None
     }
 
+    #[inline]
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*first)
     }
 
+    #[inline]
     fn take(&mut self, count: usize) -> Option<()> {
         self.0 = self.0.get(count..)?;
         Some(())
