@@ -50,7 +50,7 @@ struct State {
 
 /// What can give its memory to others.
 pub(crate) trait Evict: Send + Sync {
-    /// Drops at least so many bytes, if it holds them.
+    /// Drops at least `bytes`, if it holds them.
     fn evict(&self, bytes: usize);
 }
 
@@ -73,7 +73,7 @@ impl NoRoom {
 }
 
 impl MemoryBudget {
-    /// A budget of so many bytes.
+    /// Returns a budget of `bytes`.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         Self(Arc::new(Shared {

@@ -21,7 +21,7 @@ use trueup_core::files::{Files, OpenFile};
 /// What the name of the folder of an ingest begins with; the id follows.
 const PENDING: &str = ".trueup-pending-";
 
-/// Digits of an id: so many that no two ingests have the same, and that nobody else gives a file such a name.
+/// Digits of an id: with 128 random bits no two ingests have the same one, and nobody else gives a file such a name.
 const ID_DIGITS: usize = 32;
 
 /// The next version of a dataset. Dropped without having been published, it takes with it every file and folder that it made.
@@ -362,7 +362,7 @@ fn write_all(file: OpenFile, path: &Path, received: &Receiver<Vec<u8>>) -> Resul
     Ok(Written { size, sha256, blocks })
 }
 
-/// The entries of a folder with their names, those that are UTF-8; none if there is no such folder.
+/// Lists the entries of a folder whose names are UTF-8; none if there is no such folder.
 fn entries(files: &Files, dir: &Path) -> Result<Vec<(PathBuf, String)>, IngestError> {
     let entries = match files.list(dir) {
         Ok(entries) => entries.collect::<io::Result<Vec<_>>>().at("list", dir)?,

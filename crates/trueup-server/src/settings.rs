@@ -24,7 +24,7 @@ pub struct Settings {
     pub max_connections_per_address: usize,
     /// Whether the limit per address holds for loopback addresses too, which a proxy on this machine has.
     pub limit_loopback: bool,
-    /// Requests that are worked on at once, each in one of so many threads; others wait, as long as a request may take, and are
+    /// Requests that are worked on at once, each in a thread of its own; others wait, as long as a request may take, and are
     /// answered 504 then. Sending an answer is no work. An allocator keeps some memory for each thread.
     pub max_requests_at_once: usize,
     /// Bytes of the names and values of a request's headers, with four for each header; beyond them the answer is 431.

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use rusqlite::Connection;
 
-/// Findings that are told; a damaged file may have thousands.
+/// The most findings that an error reports; a damaged file may have thousands.
 const FINDINGS: usize = 5;
 
 /// The size up to which a file is checked whole whenever it is opened, which takes about a tenth of a second for so much.

@@ -77,7 +77,7 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// Bytes that may be held once there are so many more groups; what is filled for each chunk takes no more for many than for few.
+    /// Returns the bytes that may be held after `groups` more groups. The buffers of a chunk do not grow with groups.
     pub(crate) fn bytes_with(&self, groups: usize) -> usize {
         self.merged.bytes_with(groups) + self.counted.capacity() * size_of::<u64>()
     }

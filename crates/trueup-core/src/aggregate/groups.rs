@@ -55,7 +55,7 @@ impl Groups {
         self.keys.capacity() * size_of::<u32>() + index
     }
 
-    /// Whether there is room for so many more combinations.
+    /// Returns whether `combinations` more fit without growing.
     pub(crate) const fn has_room(&self, combinations: usize) -> bool {
         self.keys.len().saturating_add(combinations.saturating_mul(self.width)) <= self.keys.capacity()
     }

@@ -71,7 +71,7 @@ impl Merged {
         self.groups.bytes() + self.state.bytes() + texts + spend
     }
 
-    /// Bytes that may be held once there are so many more groups: where there is no room for them, all that is held finds a larger place.
+    /// Returns the bytes that may be held after `groups` more groups. If they do not fit, growing holds the old and the new tables together.
     pub(crate) fn bytes_with(&self, groups: usize) -> usize {
         self.bytes() * if self.groups.has_room(groups) { 1 } else { 2 }
     }

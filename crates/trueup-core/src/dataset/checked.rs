@@ -65,7 +65,7 @@ impl CheckedFile {
     /// Some bytes of the file, as much as it has of them.
     ///
     /// # Errors
-    /// They cannot be read, or are not those that were written.
+    /// They cannot be read, or differ from what was written.
     pub fn bytes(&self, bytes: &Range<u64>) -> Result<Bytes, DatasetError> {
         Ok(self.read(bytes)?.within(bytes))
     }
@@ -73,7 +73,7 @@ impl CheckedFile {
     /// All bytes of the file.
     ///
     /// # Errors
-    /// They cannot be read, or are not those that were written.
+    /// They cannot be read, or differ from what was written.
     pub fn whole(&self) -> Result<Bytes, DatasetError> {
         self.bytes(&(0..self.blocks.size()))
     }

@@ -73,7 +73,7 @@ pub struct BatchTable {
     pub rejected: u64,
 }
 
-/// Why a manifest is not one that a writer of datasets makes, although its bytes are those that were written.
+/// Why a manifest is refused although its checksum is right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestFault {

@@ -33,7 +33,7 @@ pub enum StoreError {
         /// Where its JSON fails.
         source: serde_json::Error,
     },
-    /// The bytes of the manifest are not those that were written.
+    /// The bytes of the manifest differ from what was written.
     #[error("`{}` is damaged: its bytes do not have the checksum at its end; restore it from a copy", path.display())]
     Checksum {
         /// The file.

@@ -78,7 +78,7 @@ fn who_waits_is_served_once_there_is_room() {
     });
 }
 
-/// So many customers in parts of 500 rows.
+/// Customers in parts of 500 rows.
 fn dataset(customers: usize) -> Dataset {
     let column = |text: &dyn Fn(usize) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values((0..customers).map(text)))

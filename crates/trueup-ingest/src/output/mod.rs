@@ -187,7 +187,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Refuses a place in the folder of a dataset: of those that the command names, and of any other.
+    /// Refuses a place in the folder of any dataset, whether the command names it or not.
     fn refuse_dataset(&self, path: &Path, place: &Path) -> Result<(), OutputError> {
         let refused =
             |dataset: &Path| Err(OutputError::InDataset { path: path.to_owned(), dataset: dataset.to_owned() });

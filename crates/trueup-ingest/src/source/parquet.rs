@@ -135,7 +135,7 @@ impl Group {
     }
 }
 
-/// The footer of a file, which may have so many bytes.
+/// Reads the footer of a file, which may have at most the given number of bytes.
 fn footer(bytes: &ParquetBytes, most: usize) -> Result<ParquetMetaData> {
     /// Bytes at the end that say how long the footer is.
     const TAIL: u64 = 8;

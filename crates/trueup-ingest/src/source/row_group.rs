@@ -70,7 +70,7 @@ impl RowGroup {
         Ok(Memory { held, row })
     }
 
-    /// Reads some columns, so many rows at once.
+    /// Reads some columns, `rows` rows at a time.
     pub(super) fn reader(
         &self,
         columns: ProjectionMask,

@@ -95,7 +95,7 @@ impl Latest {
         for ((account, id), (partition, place)) in keys.zip(partitions.values().iter().zip(places.values())) {
             let row = (*place, *partition);
             let known = self.rows.entry(*account).or_default().entry_ref(id.unwrap_or_default()).or_insert(row);
-            // Rows that the dataset held before may come after those that replace them.
+            // A stored row may come after the row that replaces it.
             let loser = std::cmp::min(*known, row);
             if *known != row {
                 *known = std::cmp::max(*known, row);
