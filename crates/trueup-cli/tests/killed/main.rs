@@ -210,3 +210,27 @@ fn a_system_call_that_fails_leaves_the_old_dataset_or_the_new_one() {
     }
     assert!(failed > 10, "{failed}");
 }
+
+#[test]
+#[ignore = "needs strace"]
+fn a_system_call_that_reads_and_fails_leaves_the_old_dataset_or_the_new_one() {
+    let case = Case::new();
+    let calls = system_calls(&case);
+    let mut failed = 0;
+    for call in ["openat", "pread64", "read", "fstat", "statx", "lseek", "close"] {
+        for position in 1..=calls.get(call).copied().unwrap_or(0) {
+            for error in ["EIO", "EACCES"] {
+                let (code, said) = injected(&case, call, &format!("error={error}"), position);
+                let what = format!("{error} of {call} {position}: {code:?}: {said}");
+                // Among these are the calls that load the program, so that it may not even begin.
+                if code == Some(0) {
+                    assert_eq!(answers(&case.dataset()).unwrap(), case.new, "{what}");
+                } else {
+                    failed += 1;
+                }
+                case.check(&what);
+            }
+        }
+    }
+    assert!(failed > 10, "{failed}");
+}
