@@ -149,10 +149,10 @@ impl<'a> EventWriter<'a> {
             }
             let mut left = groups.into_iter().peekable();
             while left.peek().is_some() {
-                // As many at once as keep every thread busy, as far as they fit in memory.
+                // As many at once as keep every thread busy, as far as they fit in memory, and one at least.
                 let (mut groups, mut bytes) = (Vec::new(), 0);
                 while groups.len() < most
-                    && bytes < self.budget.sorted()
+                    && (groups.is_empty() || bytes < self.budget.sorted())
                     && let Some(group) = left.next()
                 {
                     bytes += group.bytes;

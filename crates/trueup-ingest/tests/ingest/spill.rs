@@ -65,7 +65,7 @@ fn the_files_are_the_same_to_the_byte() {
     let (whole, ..) = ingest(1 << 30, 1);
     assert!(whole.manifest().events.len() > 2);
     layout::check(&whole, 100);
-    for (memory, threads) in [(30_000, 2), (200_000, 1), (600_000, 2)] {
+    for (memory, threads) in [(1, 2), (30_000, 2), (200_000, 1), (600_000, 2)] {
         let (spilled, one, two) = ingest(memory, threads);
         let (_, one_whole, two_whole) = ingest(1 << 30, 2);
         assert_eq!((one, two), (one_whole, two_whole));
