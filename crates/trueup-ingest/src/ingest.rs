@@ -127,8 +127,9 @@ impl Ingest {
     }
 
     /// Bytes of memory that the ingest may take, 1 GiB if not set. It takes at most a fifth more, and a fixed part of 200 MiB. Events
-    /// that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a customer's history that takes more
-    /// than an eighth, and spend, accounts and keys of insights that take more than a quarter (16 MiB always fit).
+    /// and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a customer's history that
+    /// takes more than an eighth, and the spend of a calendar quarter, the accounts, or the keys of insights, if they take more than a
+    /// quarter (16 MiB always fit).
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);

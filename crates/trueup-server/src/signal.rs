@@ -29,8 +29,8 @@ impl fmt::Debug for StopSignal {
     }
 }
 
-/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. None of them ends the process by itself from the
-/// call of this function on. `SIGHUP` counts for nothing in a process that was started to outlive its terminal, as `nohup` does on Linux.
+/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. From the call on, none of them
+/// ends the process by itself. `SIGHUP` counts for nothing in a process that was started to outlive its terminal, as `nohup` does on Linux.
 /// To be called, and awaited, in a runtime of tokio's.
 ///
 /// # Errors
@@ -71,8 +71,8 @@ fn ignores_hangup(status: &str) -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
-/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. None of them ends the process by itself from the
-/// call of this function on. To be called, and awaited, in a runtime of tokio's.
+/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. From the call on, none of them
+/// ends the process by itself. To be called, and awaited, in a runtime of tokio's.
 ///
 /// # Errors
 /// When signals cannot be heard.

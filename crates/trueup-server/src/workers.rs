@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A few threads that live as long as this, because an allocator keeps memory for each thread that has ever allocated much. A thread is
-/// started when a job comes and all others work; of those that are idle the one that worked last takes it.
+/// started when a job comes and all others work; among the idle threads, the one that worked last takes it.
 pub(crate) struct Workers {
     name: &'static str,
     limit: usize,

@@ -59,7 +59,7 @@ pub(crate) struct Ingest {
     #[arg(long, requires = "rejects")]
     force: bool,
 
-    /// Take at most this much memory, such as 4GiB (by default 1GiB), and a fixed part; events that do not fit go to disk meanwhile
+    /// Take at most this much memory, such as 4GiB (by default 1GiB), and a fixed part; events and spend that do not fit go to disk meanwhile
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
 

@@ -1,5 +1,5 @@
-//! Damage of every kind to the files of a dataset: what is asked of it afterwards is refused or answered right, by a query, by verification, by
-//! an ingest on top, and by a dataset that has been open since before.
+//! Damage of every kind to the files of a dataset: a query, a verification, an ingest on top, and a dataset that was open before
+//! each refuse it or answer right.
 
 use crate::hostile::Numbers;
 use std::fs;
