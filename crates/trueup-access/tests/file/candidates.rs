@@ -106,7 +106,7 @@ fn hashes_are_compared_in_one_place_and_keys_in_none() {
     let hash = of("secret/hash.rs");
     assert_eq!(hash.matches("ct_eq").count(), 1);
     // Nothing else can compare them: neither type has an equality or an order.
-    for (name, text) in [("KeyHash", hash), ("SecretKey", of("secret/mod.rs"))] {
+    for (name, text) in [("KeyHash", hash), ("SecretKey", of("secret.rs"))] {
         let at = text.find(&format!("pub(crate) struct {name}(")).or_else(|| text.find(&format!("pub struct {name}(")));
         let before = text[..at.unwrap()].trim_end().lines().next_back().unwrap();
         assert!(before == "#[derive(Clone, Copy)]" || before == "#[derive(Clone)]", "{name}: {before}");

@@ -325,5 +325,4 @@ struct Layout {
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
 mod tests;

@@ -207,5 +207,4 @@ impl<'a> Records<'a> {
 }
 
 #[cfg(test)]
-#[path = "csv_tests.rs"]
 mod tests;

@@ -278,5 +278,4 @@ impl<'de> Visitor<'de> for MembersVisitor {
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
-#[path = "ndjson_tests.rs"]
 mod tests;
