@@ -28,22 +28,22 @@ use crate::exit::Failure;
 /// What the program is asked to do; each command says itself what it is for.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    Bench(bench::Bench),
-    Demo(demo::Demo),
-    Ingest(ingest::Ingest),
-    Query(query::Query),
-    Batch(batch::Batch),
-    Explain(explain::Explain),
-    Inspect(inspect::Inspect),
-    Verify(verify::Verify),
-    Get(get::Get),
-    Serve(serve::Serve),
+    Bench(bench::BenchCommand),
+    Demo(demo::DemoCommand),
+    Ingest(ingest::IngestCommand),
+    Query(query::QueryCommand),
+    Batch(batch::BatchCommand),
+    Explain(explain::ExplainCommand),
+    Inspect(inspect::InspectCommand),
+    Verify(verify::VerifyCommand),
+    Get(get::GetCommand),
+    Serve(serve::ServeCommand),
     #[command(subcommand)]
-    Users(users::Users),
+    Users(users::UsersCommand),
     #[command(subcommand)]
-    Orgs(orgs::Orgs),
+    Orgs(orgs::OrgsCommand),
     #[command(subcommand)]
-    Keys(keys::Keys),
+    Keys(keys::KeysCommand),
 }
 
 impl Command {

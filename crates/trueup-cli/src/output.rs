@@ -5,15 +5,15 @@ mod csv;
 mod listing;
 pub(crate) mod number;
 mod parquet;
-mod sink;
 pub(crate) mod table;
 pub(crate) mod terminal;
+mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use listing::Listing;
-pub(crate) use sink::Sink;
+pub(crate) use listing::TableBuilder;
+pub(crate) use writer::OutputWriter;
 
 use crate::exit::Failure;
 use std::io::Write;
@@ -85,23 +85,23 @@ impl Format {
 }
 
 /// Writes an answer; a reader that has gone away is no failure.
-pub(crate) fn write(answer: &ResultTable, format: Format, sink: &mut Sink) -> Result<(), Failure> {
-    if format.is_binary() && sink.is_terminal() {
+pub(crate) fn write(answer: &ResultTable, format: Format, writer: &mut OutputWriter) -> Result<(), Failure> {
+    if format.is_binary() && writer.is_terminal() {
         return Err(Failure::usage("expected a file for this format, not a terminal; name one with `-o FILE`"));
     }
     let written = match format {
-        Format::Table => table::write(answer, sink).map_err(Failure::fault),
-        Format::Json => write_json(answer, sink),
-        Format::Ndjson => json::write_ndjson(answer, sink).map_err(Failure::fault),
-        Format::Csv => csv::write(answer, &mut *sink).map_err(Failure::fault),
-        Format::Parquet => parquet::write(answer, &mut *sink).map_err(Failure::fault),
-        Format::Arrow => arrow::write(answer, &mut *sink).map_err(Failure::fault),
+        Format::Table => table::write(answer, writer).map_err(Failure::fault),
+        Format::Json => write_json(answer, writer),
+        Format::Ndjson => json::write_ndjson(answer, writer).map_err(Failure::fault),
+        Format::Csv => csv::write(answer, &mut *writer).map_err(Failure::fault),
+        Format::Parquet => parquet::write(answer, &mut *writer).map_err(Failure::fault),
+        Format::Arrow => arrow::write(answer, &mut *writer).map_err(Failure::fault),
     };
-    sink.finish(written)
+    writer.finish(written)
 }
 
-fn write_json(answer: &ResultTable, sink: &mut Sink) -> Result<(), Failure> {
-    json::write_rows(answer, sink).map_err(Failure::fault)?;
+fn write_json(answer: &ResultTable, writer: &mut OutputWriter) -> Result<(), Failure> {
+    json::write_rows(answer, writer).map_err(Failure::fault)?;
     // The array alone, byte for byte, unless a prompt would follow on its line.
-    if sink.is_terminal() { writeln!(sink).map_err(Failure::fault) } else { Ok(()) }
+    if writer.is_terminal() { writeln!(writer).map_err(Failure::fault) } else { Ok(()) }
 }

@@ -12,13 +12,13 @@ const KEPT: usize = 64;
 
 /// What is known of a panic where it happens, and no longer where it is caught.
 #[derive(Debug)]
-struct Trace {
+struct PanicRecord {
     message: String,
     /// File, line and column, and the calls if `RUST_BACKTRACE` asks for them.
     place: String,
 }
 
-static LATEST: Mutex<VecDeque<Trace>> = Mutex::new(VecDeque::new());
+static LATEST: Mutex<VecDeque<PanicRecord>> = Mutex::new(VecDeque::new());
 
 /// From here on a panic is kept for [`describe`] and not written.
 pub(crate) fn keep() {
@@ -30,7 +30,7 @@ pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
     let message = message(payload);
     let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
     match latest.iter().rev().find(|trace| trace.message == message) {
-        Some(Trace { place, .. }) => format!("{message}, at {place}"),
+        Some(PanicRecord { place, .. }) => format!("{message}, at {place}"),
         None => message,
     }
 }
@@ -47,7 +47,7 @@ fn record(info: &PanicHookInfo<'_>) {
     if latest.len() >= KEPT {
         latest.pop_front();
     }
-    latest.push_back(Trace { message: message(info.payload()), place });
+    latest.push_back(PanicRecord { message: message(info.payload()), place });
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {

@@ -16,11 +16,11 @@ pub(crate) fn counting(name: &'static str, total: u64) -> ProgressBar {
 
 /// A bar for each stage of an ingest, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Stages {
+pub(crate) struct IngestProgress {
     current: Mutex<Option<ProgressBar>>,
 }
 
-impl Stages {
+impl IngestProgress {
     /// Takes the last bar away.
     pub(crate) fn finish(&self) {
         self.replace(None);
@@ -35,7 +35,7 @@ impl Stages {
     }
 }
 
-impl trueup_ingest::Progress for Stages {
+impl trueup_ingest::Progress for IngestProgress {
     fn stage(&self, name: &str, total_bytes: Option<u64>) {
         let template = if total_bytes.is_some() { BYTES } else { UNKNOWN };
         self.replace(Some(bar(name, template, total_bytes)));

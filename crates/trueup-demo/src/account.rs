@@ -4,7 +4,7 @@ use super::campaign::{Campaign, campaigns};
 use super::dice::Dice;
 use super::fee::Fee;
 use super::market::{CITIES, City, INDUSTRIES, Industry};
-use super::names::{Register, crew};
+use super::names::{CompanyNames, crew};
 
 /// An account, and all that is drawn once for it.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Account {
 
     pub(super) fn new(
         dice: &mut Dice,
-        register: &mut Register,
+        register: &mut CompanyNames,
         index: usize,
         months: usize,
         offsets: Arc<Vec<i64>>,

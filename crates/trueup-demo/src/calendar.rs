@@ -9,15 +9,15 @@ const WEEK: [u32; 7] = [130, 120, 112, 110, 105, 65, 40];
 
 /// The days of the data set, as days since 1970-01-01, and its calendar months.
 #[derive(Debug)]
-pub(super) struct Calendar {
+pub(super) struct DemoCalendar {
     pub(super) first: i32,
     pub(super) last: i32,
-    pub(super) months: Vec<Month>,
+    pub(super) months: Vec<CalendarMonth>,
 }
 
 /// One calendar month.
 #[derive(Debug)]
-pub(super) struct Month {
+pub(super) struct CalendarMonth {
     pub(super) first: i32,
     /// January is 0.
     pub(super) of_year: usize,
@@ -27,7 +27,7 @@ pub(super) struct Month {
     pub(super) day_ends: Vec<u32>,
 }
 
-impl Month {
+impl CalendarMonth {
     /// A day, drawn in the weekly rhythm.
     pub(super) fn draw_day(&self, dice: &mut Dice) -> i32 {
         self.day(dice.weighted(&self.day_ends))
@@ -47,13 +47,13 @@ impl Month {
     }
 }
 
-impl Calendar {
+impl DemoCalendar {
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let end = settings.end()?;
-        let mut months: Vec<Month> = Vec::new();
+        let mut months: Vec<CalendarMonth> = Vec::new();
         for date in settings.start.iter_days().take_while(|date| *date <= end) {
             if date.day() == 1 {
-                months.push(Month {
+                months.push(CalendarMonth {
                     first: days(date),
                     of_year: usize::try_from(date.month0()).unwrap_or(0),
                     label: date.format("%y%m").to_string(),

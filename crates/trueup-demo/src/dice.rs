@@ -1,10 +1,10 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A draw's place in the data: each place has its own stream of numbers, so that no draw depends on how many came before it
+/// A draw's stream in the data: each stream has its own stream of numbers, so that no draw depends on how many came before it
 /// elsewhere, nor on the order in which places are visited.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum DrawStream {
     Names,
     Account(usize),
     Customers { account: usize, month: usize },
@@ -12,7 +12,7 @@ pub(super) enum Place {
     Spend { account: usize, month: usize },
 }
 
-impl Place {
+impl DrawStream {
     fn stream(self) -> u64 {
         let (kind, account, month) = match self {
             Self::Names => (0, 0, 0),
@@ -30,9 +30,9 @@ impl Place {
 pub(super) struct Dice(ChaCha8Rng);
 
 impl Dice {
-    pub(super) fn new(seed: u64, place: Place) -> Self {
+    pub(super) fn new(seed: u64, stream: DrawStream) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(place.stream());
+        rng.set_stream(stream.stream());
         Self(rng)
     }
 

@@ -26,14 +26,14 @@ impl Stage {
 
 /// A moment in the account's own time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment {
+pub(super) struct LocalTime {
     /// Days since 1970-01-01.
     pub(super) day: i32,
     /// Seconds since midnight.
     pub(super) second: u32,
 }
 
-impl Moment {
+impl LocalTime {
     /// Later on the same day, if it is not over by then.
     pub(super) fn plus_minutes(self, minutes: u32) -> Self {
         Self { second: (self.second + 60 * minutes).min(86_399), ..self }
@@ -53,7 +53,7 @@ pub(super) struct Conversion {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) stage: Stage,
-    pub(super) at: Moment,
+    pub(super) at: LocalTime,
     pub(super) cents: Option<u64>,
     pub(super) conversion: Option<Conversion>,
     /// Of a later job of the same customer, who is then an existing one.
@@ -62,7 +62,7 @@ pub(super) struct Event {
 
 /// What all events of a customer have in common.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Customer {
+pub(super) struct CustomerProfile {
     pub(super) account: usize,
     /// The month in which it begins, and its number in that month.
     pub(super) month: usize,
@@ -81,8 +81,8 @@ pub(super) struct Customer {
 
 /// An event with its customer and its place in the customer's history: one row to be.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) customer: Customer,
+pub(super) struct EventRow {
+    pub(super) customer: CustomerProfile,
     pub(super) event: Event,
     pub(super) nth: usize,
 }

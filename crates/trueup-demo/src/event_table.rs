@@ -6,13 +6,13 @@ use arrow_array::{ArrayRef, Date32Array, RecordBatch, TimestampMicrosecondArray}
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::account::Account;
-use super::calendar::Calendar;
+use super::calendar::DemoCalendar;
 use super::channel::{Channel, WALK_IN};
-use super::event::{Row, Stage};
+use super::event::{EventRow, Stage};
 use super::money;
 
 /// How a text column is read off a row.
-type Text = for<'a> fn(&'a Row, &'a Account) -> Option<&'a str>;
+type Text = for<'a> fn(&'a EventRow, &'a Account) -> Option<&'a str>;
 
 /// The columns that are dimensions, in the order of the table.
 const DIMENSIONS: [(&str, Text); 21] = [
@@ -26,7 +26,9 @@ const DIMENSIONS: [(&str, Text); 21] = [
     ("conversionCampaign", |row, account| Some(&account.campaigns[row.event.conversion?.campaign].name)),
     ("conversionType", |row, _| Some(row.event.conversion?.kind)),
     ("source", |row, account| Some(credited(row, account).source)),
-    ("customerStatus", |row, _| Some(if row.event.returning { "Existing Customer" } else { row.customer.status })),
+    ("customerStatus", |row, _| {
+        Some(if row.event.returning { "Existing CustomerProfile" } else { row.customer.status })
+    }),
     ("businessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].0)),
     ("normalizedBusinessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].1)),
     ("opportunityAgent", |row, account| Some(&account.agents[row.customer.agent])),
@@ -55,7 +57,11 @@ pub(super) fn schema() -> SchemaRef {
 }
 
 /// Spells rows out as a record batch.
-pub(super) fn batch(rows: &[Row], accounts: &[Account], calendar: &Calendar) -> Result<RecordBatch, ArrowError> {
+pub(super) fn batch(
+    rows: &[EventRow],
+    accounts: &[Account],
+    calendar: &DemoCalendar,
+) -> Result<RecordBatch, ArrowError> {
     let (opportunities, events) = ids(rows, calendar);
     let mut total = Decimal128Builder::with_capacity(rows.len()).with_data_type(money::TYPE);
     total.extend(rows.iter().map(|row| row.event.cents.map(money::micros)));
@@ -77,7 +83,7 @@ pub(super) fn batch(rows: &[Row], accounts: &[Account], calendar: &Calendar) -> 
     RecordBatch::try_new(schema(), columns)
 }
 
-fn text(rows: &[Row], accounts: &[Account], read: Text) -> ArrayRef {
+fn text(rows: &[EventRow], accounts: &[Account], read: Text) -> ArrayRef {
     let mut column = StringBuilder::with_capacity(rows.len(), rows.len() * 12);
     for row in rows {
         column.append_option(read(row, &accounts[row.customer.account]));
@@ -86,7 +92,7 @@ fn text(rows: &[Row], accounts: &[Account], read: Text) -> ArrayRef {
 }
 
 /// Customers are numbered within the month in which they begin, events within their customer.
-fn ids(rows: &[Row], calendar: &Calendar) -> (ArrayRef, ArrayRef) {
+fn ids(rows: &[EventRow], calendar: &DemoCalendar) -> (ArrayRef, ArrayRef) {
     let mut opportunities = StringBuilder::with_capacity(rows.len(), rows.len() * 12);
     let mut events = StringBuilder::with_capacity(rows.len(), rows.len() * 14);
     let mut id = String::new();
@@ -102,7 +108,7 @@ fn ids(rows: &[Row], calendar: &Calendar) -> (ArrayRef, ArrayRef) {
 }
 
 /// Microseconds since 1970 in UTC; nothing where the account's job software knows the date only.
-fn date_time(row: &Row, account: &Account, calendar: &Calendar) -> Option<i64> {
+fn date_time(row: &EventRow, account: &Account, calendar: &DemoCalendar) -> Option<i64> {
     let at = row.event.at;
     if account.dates_only && matches!(row.event.stage, Stage::Sold | Stage::Closed) {
         return None;
@@ -111,19 +117,19 @@ fn date_time(row: &Row, account: &Account, calendar: &Calendar) -> Option<i64> {
     Some((i64::from(at.day) * 86_400 + i64::from(at.second) - offset) * 1_000_000)
 }
 
-fn credited(row: &Row, account: &Account) -> &'static Channel {
+fn credited(row: &EventRow, account: &Account) -> &'static Channel {
     row.customer.campaign.map_or(&WALK_IN, |campaign| account.campaigns[campaign].channel)
 }
 
-fn converted(row: &Row, account: &Account) -> Option<&'static Channel> {
+fn converted(row: &EventRow, account: &Account) -> Option<&'static Channel> {
     Some(account.campaigns[row.event.conversion?.campaign].channel)
 }
 
-fn on_job(row: &Row) -> bool {
+fn on_job(row: &EventRow) -> bool {
     row.event.stage != Stage::LeadOriginated
 }
 
-fn on_site(row: &Row) -> bool {
+fn on_site(row: &EventRow) -> bool {
     matches!(row.event.stage, Stage::Estimated | Stage::Sold | Stage::Closed)
 }
 

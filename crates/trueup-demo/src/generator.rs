@@ -5,15 +5,15 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::account::Account;
-use super::allotment::Allotment;
 use super::batches::Batches;
-use super::calendar::Calendar;
-use super::dice::{Dice, Place};
-use super::event::Row;
-use super::history::Histories;
-use super::names::Register;
+use super::calendar::DemoCalendar;
+use super::customer_plan::CustomerPlan;
+use super::dice::{Dice, DrawStream};
+use super::event::EventRow;
+use super::history::HistoryGenerator;
+use super::names::CompanyNames;
 use super::settings::{Settings, SettingsError};
-use super::spend::Ledger;
+use super::spend::SpendLedger;
 use super::{account_table, event_table, spend_table};
 
 /// Customers drawn beforehand to learn how many events a customer has, so that the events asked for come out.
@@ -23,9 +23,9 @@ const REHEARSED: u64 = 20_000;
 #[derive(Debug)]
 pub struct Generator {
     settings: Settings,
-    calendar: Calendar,
+    calendar: DemoCalendar,
     accounts: Vec<Account>,
-    allotment: Allotment,
+    allotment: CustomerPlan,
 }
 
 impl Generator {
@@ -34,11 +34,11 @@ impl Generator {
     /// # Errors
     /// If a setting is outside its bounds.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
-        let calendar = Calendar::new(&settings)?;
+        let calendar = DemoCalendar::new(&settings)?;
         let accounts = accounts(&settings, &calendar);
-        let allotment = Allotment::new(&accounts, &calendar, REHEARSED);
+        let allotment = CustomerPlan::new(&accounts, &calendar, REHEARSED);
         let mut generator = Self { settings, calendar, accounts, allotment };
-        let rehearsed = generator.rows(|account, month| Place::Rehearsal { account, month }).count().max(1);
+        let rehearsed = generator.rows(|account, month| DrawStream::Rehearsal { account, month }).count().max(1);
         let customers = u128::from(generator.settings.events) * u128::from(REHEARSED) / rehearsed as u128;
         let customers = u64::try_from(customers).unwrap_or(u64::MAX).max(1);
         generator.allotment = generator.allotment.scaled(customers);
@@ -70,7 +70,7 @@ impl Generator {
     /// # Errors
     /// A batch is an error only if arrow refuses its columns.
     pub fn events(&self) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + '_ {
-        let rows = self.rows(|account, month| Place::Customers { account, month });
+        let rows = self.rows(|account, month| DrawStream::Customers { account, month });
         Batches::new(rows, self.settings.batch_rows, |rows| event_table::batch(rows, &self.accounts, &self.calendar))
     }
 
@@ -81,7 +81,7 @@ impl Generator {
     /// A batch is an error only if arrow refuses its columns.
     pub fn spend(&self) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + '_ {
         let rows = self.accounts.iter().enumerate().flat_map(move |(index, account)| {
-            let mut ledger = Ledger::new(account, index, &self.calendar, self.settings.seed);
+            let mut ledger = SpendLedger::new(account, index, &self.calendar, self.settings.seed);
             (0..self.calendar.months.len())
                 .flat_map(move |month| ledger.month(month, self.allotment.customers(index, month)))
         });
@@ -96,12 +96,12 @@ impl Generator {
         account_table::batch(&self.accounts)
     }
 
-    /// All events, with the draws of a customer starting at the account's and month's own place.
-    fn rows(&self, place: fn(usize, usize) -> Place) -> impl Iterator<Item = Row> + '_ {
+    /// All events, with the draws of a customer starting at the account's and month's own stream.
+    fn rows(&self, stream: fn(usize, usize) -> DrawStream) -> impl Iterator<Item = EventRow> + '_ {
         self.accounts.iter().enumerate().flat_map(move |(index, account)| {
             (0..self.calendar.months.len()).flat_map(move |month| {
-                let histories = Histories::new(&self.calendar, account, index, month);
-                let mut dice = Dice::new(self.settings.seed, place(index, month));
+                let histories = HistoryGenerator::new(&self.calendar, account, index, month);
+                let mut dice = Dice::new(self.settings.seed, stream(index, month));
                 let customers = self.allotment.customers(index, month);
                 (1..=customers).flat_map(move |number| histories.draw(&mut dice, number))
             })
@@ -109,15 +109,15 @@ impl Generator {
     }
 }
 
-fn accounts(settings: &Settings, calendar: &Calendar) -> Vec<Account> {
-    let mut names = Dice::new(settings.seed, Place::Names);
-    let mut register = Register::new(&mut names);
+fn accounts(settings: &Settings, calendar: &DemoCalendar) -> Vec<Account> {
+    let mut names = Dice::new(settings.seed, DrawStream::Names);
+    let mut register = CompanyNames::new(&mut names);
     let mut zones = HashMap::new();
     (0..usize::try_from(settings.accounts).unwrap_or(0))
         .map(|index| {
             let zone = Account::home(index).zone;
             let offsets = zones.entry(zone).or_insert_with(|| Arc::new(calendar.offsets(zone)));
-            let mut dice = Dice::new(settings.seed, Place::Account(index));
+            let mut dice = Dice::new(settings.seed, DrawStream::Account(index));
             Account::new(&mut dice, &mut register, index, calendar.months.len(), Arc::clone(offsets))
         })
         .collect()

@@ -1,35 +1,35 @@
 use super::account::Account;
-use super::calendar::Calendar;
+use super::calendar::DemoCalendar;
 use super::campaign::MAIN;
 use super::channel::WALK_IN;
 use super::dice::Dice;
-use super::event::{Conversion, Customer, Event, Moment, Row, Stage};
+use super::event::{Conversion, CustomerProfile, Event, EventRow, LocalTime, Stage};
 use super::grade::grade;
-use super::job::Job;
-use super::mix::{LEADS, Mix};
+use super::job::ServiceJob;
+use super::lead_mix::{LEADS, LeadMix};
 
 /// Draws the customers that begin in one month of one account.
 #[derive(Debug)]
-pub(super) struct Histories<'a> {
-    calendar: &'a Calendar,
+pub(super) struct HistoryGenerator<'a> {
+    calendar: &'a DemoCalendar,
     account: &'a Account,
     index: usize,
     month: usize,
-    mix: Mix,
+    mix: LeadMix,
 }
 
-impl<'a> Histories<'a> {
-    pub(super) fn new(calendar: &'a Calendar, account: &'a Account, index: usize, month: usize) -> Self {
-        Self { calendar, account, index, month, mix: Mix::new(account, month) }
+impl<'a> HistoryGenerator<'a> {
+    pub(super) fn new(calendar: &'a DemoCalendar, account: &'a Account, index: usize, month: usize) -> Self {
+        Self { calendar, account, index, month, mix: LeadMix::new(account, month) }
     }
 
     /// One customer's whole history, in the order of time, as far as the calendar goes.
-    pub(super) fn draw(&self, dice: &mut Dice, number: u64) -> Vec<Row> {
+    pub(super) fn draw(&self, dice: &mut Dice, number: u64) -> Vec<EventRow> {
         let campaign = dice.chance(LEADS).then(|| self.mix.draw(dice));
         let channel = campaign.map_or(&WALK_IN, |campaign| self.account.campaigns[campaign].channel);
         let booked = campaign.is_none() || dice.chance(self.account.booking * channel.booking / 1_000);
         let status = status(dice, booked, campaign.is_none());
-        let first = Moment { day: self.calendar.months[self.month].draw_day(dice), second: call_time(dice) };
+        let first = LocalTime { day: self.calendar.months[self.month].draw_day(dice), second: call_time(dice) };
 
         let mut events = Vec::with_capacity(8);
         let kind = campaign.map(|campaign| self.conversions(dice, campaign, first, booked, &mut events));
@@ -39,7 +39,7 @@ impl<'a> Histories<'a> {
         events.retain(|event| event.at.day <= self.calendar.last);
         events.sort_by_key(|event| event.at);
 
-        let customer = Customer {
+        let customer = CustomerProfile {
             account: self.index,
             month: self.month,
             number,
@@ -56,7 +56,7 @@ impl<'a> Histories<'a> {
             },
             kind: dice.table(&[(560, "Service"), (180, "Install"), (160, "Estimate"), (100, "Maintenance")]),
         };
-        events.into_iter().enumerate().map(|(nth, event)| Row { customer, event, nth }).collect()
+        events.into_iter().enumerate().map(|(nth, event)| EventRow { customer, event, nth }).collect()
     }
 
     /// The conversion that makes the lead, and those that repeat it. Gives the kind of the first.
@@ -64,7 +64,7 @@ impl<'a> Histories<'a> {
         &self,
         dice: &mut Dice,
         campaign: usize,
-        first: Moment,
+        first: LocalTime,
         booked: bool,
         events: &mut Vec<Event>,
     ) -> &'static str {
@@ -76,7 +76,7 @@ impl<'a> Histories<'a> {
             let at = if lag == 0 {
                 first.plus_minutes(dice.between(5, 180))
             } else {
-                Moment { day: first.day.saturating_add_unsigned(dice.between(1, lag)), second: call_time(dice) }
+                LocalTime { day: first.day.saturating_add_unsigned(dice.between(1, lag)), second: call_time(dice) }
             };
             // Who calls again often does so by the number on the invoice or the first result of a search.
             let again = match dice.below(20) {
@@ -90,15 +90,15 @@ impl<'a> Histories<'a> {
     }
 
     /// The jobs of a booked customer: the first, and now and then another some months after.
-    fn jobs(&self, dice: &mut Dice, campaign: Option<usize>, first: Moment, status: &str, events: &mut Vec<Event>) {
+    fn jobs(&self, dice: &mut Dice, campaign: Option<usize>, first: LocalTime, status: &str, events: &mut Vec<Event>) {
         let level = self.account.industry.ticket * self.account.ticket / 1_000;
-        let mut job = Job { level, known: status != UNMATCHED, returning: false };
+        let mut job = ServiceJob { level, known: status != UNMATCHED, returning: false };
         let mut closed = job.draw(dice, first, campaign.is_some(), events);
         while let Some(day) = closed
             && dice.chance(80)
         {
             job.returning = true;
-            let at = Moment { day: day.saturating_add_unsigned(dice.between(40, 240)), second: call_time(dice) };
+            let at = LocalTime { day: day.saturating_add_unsigned(dice.between(40, 240)), second: call_time(dice) };
             let conversion = self.conversion(dice, campaign.unwrap_or(MAIN), true);
             events.push(Event { returning: true, ..lead(at, conversion) });
             closed = job.draw(dice, at, true, events);
@@ -121,9 +121,13 @@ const UNMATCHED: &str = "Unmatched";
 /// Whether the job software knows the customer. Who only called is mostly not in it; a few bookings never get there either.
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
-        (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
-        (true, false) => dice.table(&[(560, "New Customer"), (340, "Existing Customer"), (100, UNMATCHED)]),
-        (false, false) => dice.table(&[(845, UNMATCHED), (100, "Existing Customer"), (55, "New Customer")]),
+        (_, true) => dice.table(&[(650, "Existing CustomerProfile"), (350, "New CustomerProfile")]),
+        (true, false) => {
+            dice.table(&[(560, "New CustomerProfile"), (340, "Existing CustomerProfile"), (100, UNMATCHED)])
+        }
+        (false, false) => {
+            dice.table(&[(845, UNMATCHED), (100, "Existing CustomerProfile"), (55, "New CustomerProfile")])
+        }
     }
 }
 
@@ -133,6 +137,6 @@ fn call_time(dice: &mut Dice) -> u32 {
     opening + dice.below(4 * 3_600) + if dice.chance(500) { dice.below(10 * 3_600) } else { dice.below(3 * 3_600) }
 }
 
-fn lead(at: Moment, conversion: Conversion) -> Event {
+fn lead(at: LocalTime, conversion: Conversion) -> Event {
     Event { stage: Stage::LeadOriginated, at, cents: None, conversion: Some(conversion), returning: false }
 }

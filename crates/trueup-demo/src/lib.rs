@@ -15,11 +15,11 @@
 
 mod account;
 mod account_table;
-mod allotment;
 mod batches;
 mod calendar;
 mod campaign;
 mod channel;
+mod customer_plan;
 mod dice;
 mod event;
 mod event_table;
@@ -28,8 +28,8 @@ mod generator;
 mod grade;
 mod history;
 mod job;
+mod lead_mix;
 mod market;
-mod mix;
 mod money;
 mod names;
 mod settings;

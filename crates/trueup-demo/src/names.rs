@@ -65,12 +65,12 @@ const FAMILY: [&str; 20] = [
 
 /// Names companies, each with a key of its own.
 #[derive(Debug)]
-pub(super) struct Register {
+pub(super) struct CompanyNames {
     companies: Vec<(&'static str, &'static str)>,
     taken: HashSet<String>,
 }
 
-impl Register {
+impl CompanyNames {
     pub(super) fn new(dice: &mut Dice) -> Self {
         let mut companies = COMPANIES.to_vec();
         dice.shuffle(&mut companies);

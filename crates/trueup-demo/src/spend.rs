@@ -1,8 +1,8 @@
 use super::account::Account;
-use super::calendar::{Calendar, Month};
-use super::dice::{Dice, Place};
+use super::calendar::{CalendarMonth, DemoCalendar};
+use super::dice::{Dice, DrawStream};
 use super::fee::Fee;
-use super::mix::Mix;
+use super::lead_mix::LeadMix;
 
 /// One row of spend to be.
 #[derive(Debug, Clone, Copy)]
@@ -24,25 +24,25 @@ const LEAST_BILL: u64 = 2_000;
 
 /// An account's spend month by month: what its leads are expected to cost, unevenly spread over the days.
 #[derive(Debug)]
-pub(super) struct Ledger<'a> {
+pub(super) struct SpendLedger<'a> {
     account: &'a Account,
     index: usize,
-    calendar: &'a Calendar,
+    calendar: &'a DemoCalendar,
     seed: u64,
     /// Thousandths of a cent used and not yet billed, by campaign.
     owed: Vec<u64>,
 }
 
-impl<'a> Ledger<'a> {
-    pub(super) fn new(account: &'a Account, index: usize, calendar: &'a Calendar, seed: u64) -> Self {
+impl<'a> SpendLedger<'a> {
+    pub(super) fn new(account: &'a Account, index: usize, calendar: &'a DemoCalendar, seed: u64) -> Self {
         Self { account, index, calendar, seed, owed: vec![0; account.campaigns.len()] }
     }
 
     /// The rows of one month that has so many new customers. Months are to be asked for in order.
     pub(super) fn month(&mut self, index: usize, customers: u64) -> Vec<SpendRow> {
         let month = &self.calendar.months[index];
-        let mut dice = Dice::new(self.seed, Place::Spend { account: self.index, month: index });
-        let mix = Mix::new(self.account, index);
+        let mut dice = Dice::new(self.seed, DrawStream::Spend { account: self.index, month: index });
+        let mix = LeadMix::new(self.account, index);
         let budgets: Vec<u64> =
             (0..self.owed.len()).map(|campaign| mix.budget(self.account, campaign, customers)).collect();
         let mut rows = Vec::new();
@@ -53,7 +53,7 @@ impl<'a> Ledger<'a> {
         rows
     }
 
-    fn ads(&mut self, dice: &mut Dice, month: &Month, day: usize, budgets: &[u64], rows: &mut Vec<SpendRow>) {
+    fn ads(&mut self, dice: &mut Dice, month: &CalendarMonth, day: usize, budgets: &[u64], rows: &mut Vec<SpendRow>) {
         let date = month.day(day);
         let mut unsplit: Option<SpendRow> = None;
         for (index, campaign) in self.account.campaigns.iter().enumerate() {
@@ -102,7 +102,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn fees(&self, month: &Month, day: usize, budgets: &[u64], rows: &mut Vec<SpendRow>) {
+    fn fees(&self, month: &CalendarMonth, day: usize, budgets: &[u64], rows: &mut Vec<SpendRow>) {
         let days = month.day_ends.len() as u64;
         let (share, parts, by_channel) = match self.account.fee {
             Fee::Monthly(share) if day == 0 => (share, 1, true),

@@ -2,7 +2,7 @@ use super::dice::Dice;
 
 /// The size of a job in cents, before the account's own level: many repairs, fewer replacements, which bring most of the money.
 #[derive(Debug, Clone, Copy)]
-enum Size {
+enum TicketSize {
     Repair,
     Upgrade,
     Replacement,
@@ -10,11 +10,11 @@ enum Size {
 
 /// A job's price in cents, around 2,100 dollars times `level` thousandths.
 pub(super) fn price(dice: &mut Dice, level: u32) -> u64 {
-    let size = dice.table(&[(640, Size::Repair), (250, Size::Upgrade), (110, Size::Replacement)]);
+    let size = dice.table(&[(640, TicketSize::Repair), (250, TicketSize::Upgrade), (110, TicketSize::Replacement)]);
     let dollars = match size {
-        Size::Repair => dice.between(120, 520) + dice.below(400),
-        Size::Upgrade => dice.between(800, 2_400) + dice.below(1_400),
-        Size::Replacement => dice.between(5_000, 12_000) + dice.below(6_000),
+        TicketSize::Repair => dice.between(120, 520) + dice.below(400),
+        TicketSize::Upgrade => dice.between(800, 2_400) + dice.below(1_400),
+        TicketSize::Replacement => dice.between(5_000, 12_000) + dice.below(6_000),
     };
     round(u64::from(dollars) * 100 * u64::from(level) / 1_000, dice)
 }

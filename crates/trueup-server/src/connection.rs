@@ -1,8 +1,8 @@
 //! One connection, from its first byte to its last.
 
-use crate::front::Front;
-use crate::places::Place;
-use crate::stream::Stream;
+use crate::pipeline::Pipeline;
+use crate::slots::ConnectionSlot;
+use crate::timed_stream::TimedStream;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -18,14 +18,19 @@ const MIN_BUFFER: usize = 8_192;
 
 /// Answers the requests of a connection until it ends, its place is given to another, or `stopping` turns true and the present one is
 /// answered.
-pub(crate) async fn answer_all(tcp: TcpStream, place: Place, front: Arc<Front>, mut stopping: watch::Receiver<bool>) {
+pub(crate) async fn answer_all(
+    tcp: TcpStream,
+    place: ConnectionSlot,
+    front: Arc<Pipeline>,
+    mut stopping: watch::Receiver<bool>,
+) {
     let activity = &place.activity;
     let settings = &front.settings;
     if let Err(error) = tcp.set_nodelay(true) {
         tracing::debug!(cause = %error, "a connection is gone");
         return;
     }
-    let stream = Stream::new(tcp, activity.clone(), settings);
+    let stream = TimedStream::new(tcp, activity.clone(), settings);
     // What passes our limits is answered by us, with words and an id; what passes twice as much is answered by hyper, without.
     let head_bytes = settings.max_header_bytes.saturating_add(settings.max_url_bytes).saturating_mul(2).max(MIN_BUFFER);
     let mut builder = http1::Builder::new();

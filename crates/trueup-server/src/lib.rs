@@ -13,23 +13,23 @@
 //! - Each request is one line of [`tracing`]'s log, without keys, paths or queries; give [`log_failure`] to the service and the causes
 //!   of failures are logged too, next to the id of the request.
 
-mod activity;
-mod answer;
 mod connection;
+mod connection_state;
 mod facade_request;
-mod front;
+mod http_error;
 mod ignored_body;
 mod log;
-mod places;
-mod refusal;
+mod pipeline;
 mod request_id;
 mod request_line;
+mod response;
 mod routes;
 mod serve;
 mod server;
 mod settings;
 mod signal;
-mod stream;
+mod slots;
+mod timed_stream;
 mod workers;
 
 pub use log::log_failure;

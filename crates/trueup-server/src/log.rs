@@ -1,7 +1,7 @@
 //! One line per request, without anything that a caller wrote but the id: a path, a query, a header may hold a key or the data of
 //! customers.
 
-use crate::activity::Answering;
+use crate::connection_state::InFlightGuard;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::Method;
 use http_body::{Frame, SizeHint};
@@ -22,11 +22,11 @@ pub(crate) struct RequestLog {
     bytes: u64,
     /// Whether all of the answer was handed to the connection.
     is_complete: bool,
-    _answering: Answering,
+    _answering: InFlightGuard,
 }
 
 impl RequestLog {
-    pub(crate) fn new(id: String, method: &Method, path: &str, answering: Answering) -> Self {
+    pub(crate) fn new(id: String, method: &Method, path: &str, answering: InFlightGuard) -> Self {
         let (method, endpoint) = (method_name(method), endpoint_name(path));
         Self {
             id,
@@ -45,7 +45,7 @@ impl RequestLog {
         self.status = status;
         // What has no body, or is asked for without it, is never polled.
         self.is_complete = self.method == "HEAD" || body.is_end_stream();
-        Body::new(Logged { body, log: self })
+        Body::new(LoggedBody { body, log: self })
     }
 }
 
@@ -66,12 +66,12 @@ impl Drop for RequestLog {
 }
 
 /// A body that counts what is taken of it.
-struct Logged {
+struct LoggedBody {
     body: Body,
     log: RequestLog,
 }
 
-impl HttpBody for Logged {
+impl HttpBody for LoggedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -7,14 +7,14 @@
 
 /// Follows the bytes of a connection from one request's head to the next.
 #[derive(Debug)]
-pub(crate) struct RequestLine {
-    place: Place,
+pub(crate) struct RequestLineFilter {
+    place: ParseState,
     /// Whether `place` is known.
     is_certain: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ParseState {
     /// Before the request, where empty lines are passed over.
     Before,
     Method,
@@ -27,16 +27,16 @@ enum Place {
     After,
 }
 
-impl RequestLine {
+impl RequestLineFilter {
     /// Before the first request.
     pub(crate) const fn new() -> Self {
-        Self { place: Place::Before, is_certain: true }
+        Self { place: ParseState::Before, is_certain: true }
     }
 
     /// A request has been read, and the next bytes are another's.
     pub(crate) fn next_request(&mut self) {
-        self.is_certain &= self.place == Place::After;
-        self.place = Place::Before;
+        self.is_certain &= self.place == ParseState::After;
+        self.place = ParseState::Before;
     }
 
     /// Bytes come that are a body, or a request ahead of its time.
@@ -46,16 +46,16 @@ impl RequestLine {
 
     /// Whether the next bytes may be a target, and have to go through [`rewrite`](Self::rewrite).
     pub(crate) fn may_rewrite(&self) -> bool {
-        self.is_certain && matches!(self.place, Place::Before | Place::Method | Place::Target)
+        self.is_certain && matches!(self.place, ParseState::Before | ParseState::Method | ParseState::Target)
     }
 
     /// The bytes as they are to be passed on, up to three for one.
     pub(crate) fn rewrite(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for byte in bytes {
             match (self.place, byte) {
-                (Place::Target, b'"') => out.extend_from_slice(b"%22"),
-                (Place::Target, b'<') => out.extend_from_slice(b"%3C"),
-                (Place::Target, b'>') => out.extend_from_slice(b"%3E"),
+                (ParseState::Target, b'"') => out.extend_from_slice(b"%22"),
+                (ParseState::Target, b'<') => out.extend_from_slice(b"%3C"),
+                (ParseState::Target, b'>') => out.extend_from_slice(b"%3E"),
                 _ => out.push(*byte),
             }
             self.step(*byte);
@@ -74,17 +74,19 @@ impl RequestLine {
 
     fn step(&mut self, byte: u8) {
         self.place = match (self.place, byte) {
-            (Place::Before, b'\r' | b'\n') => Place::Before,
-            (Place::Before, _) => Place::Method,
-            (Place::Method, b' ') => Place::Target,
-            (Place::Target, b' ') => Place::Rest { is_blank: false },
-            (Place::Method | Place::Target | Place::Rest { is_blank: false }, b'\n') => Place::Rest { is_blank: true },
-            (Place::Rest { is_blank: true }, b'\n') => Place::After,
-            (Place::Rest { is_blank: true }, b'\r') => Place::Rest { is_blank: true },
-            (Place::Rest { .. }, _) => Place::Rest { is_blank: false },
-            (Place::After, _) => {
+            (ParseState::Before, b'\r' | b'\n') => ParseState::Before,
+            (ParseState::Before, _) => ParseState::Method,
+            (ParseState::Method, b' ') => ParseState::Target,
+            (ParseState::Target, b' ') => ParseState::Rest { is_blank: false },
+            (ParseState::Method | ParseState::Target | ParseState::Rest { is_blank: false }, b'\n') => {
+                ParseState::Rest { is_blank: true }
+            }
+            (ParseState::Rest { is_blank: true }, b'\n') => ParseState::After,
+            (ParseState::Rest { is_blank: true }, b'\r') => ParseState::Rest { is_blank: true },
+            (ParseState::Rest { .. }, _) => ParseState::Rest { is_blank: false },
+            (ParseState::After, _) => {
                 self.is_certain = false;
-                Place::After
+                ParseState::After
             }
             (same, _) => same,
         };
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     /// As a stream passes them on, in pieces of so many bytes.
-    fn passed(line: &mut RequestLine, bytes: &[u8], piece: usize) -> String {
+    fn passed(line: &mut RequestLineFilter, bytes: &[u8], piece: usize) -> String {
         let mut out = Vec::new();
         for piece in bytes.chunks(piece) {
             if line.may_rewrite() {
@@ -113,7 +115,7 @@ mod tests {
     fn only_the_target_is_rewritten() {
         let sent = b"\r\nGET /a?b=[\"<>\"] HTTP/1.1\r\nA: \"<>\" \"\r\n\r\n";
         for piece in 1..=sent.len() {
-            let mut line = RequestLine::new();
+            let mut line = RequestLineFilter::new();
             for _ in 0..3 {
                 let found = passed(&mut line, sent, piece);
                 assert_eq!(found, "\r\nGET /a?b=[%22%3C%3E%22] HTTP/1.1\r\nA: \"<>\" \"\r\n\r\n", "{piece}");
@@ -126,17 +128,17 @@ mod tests {
     fn nothing_is_rewritten_once_the_place_is_not_certain() {
         let request = "GET /\" HTTP/1.1\n\n";
         for ahead in ["x", request] {
-            let mut line = RequestLine::new();
+            let mut line = RequestLineFilter::new();
             passed(&mut line, format!("{request}{ahead}").as_bytes(), 5);
             line.next_request();
             assert_eq!(passed(&mut line, request.as_bytes(), 4), request);
         }
         // A head that is not at its end.
-        let mut line = RequestLine::new();
+        let mut line = RequestLineFilter::new();
         passed(&mut line, b"GET / HTTP/1.1\r\nA: b\r\n", 4);
         line.next_request();
         assert_eq!(passed(&mut line, request.as_bytes(), 4), request);
-        let mut line = RequestLine::new();
+        let mut line = RequestLineFilter::new();
         line.lose_track();
         assert_eq!(passed(&mut line, request.as_bytes(), 4), request);
     }

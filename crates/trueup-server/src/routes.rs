@@ -1,11 +1,11 @@
 //! Which path leads where: what is the server's own, and everything else to the facade.
 
 use crate::Settings;
-use crate::activity::{Activity, Stage};
-use crate::answer::Begun;
+use crate::connection_state::{ConnectionState, RequestStage};
 use crate::facade_request::facade_request;
+use crate::http_error::{HttpError, json};
 use crate::ignored_body;
-use crate::refusal::{Refusal, json};
+use crate::response::ResponseHead;
 use crate::workers::Workers;
 use axum::Router;
 use axum::body::Body;
@@ -81,11 +81,11 @@ async fn openapi() -> Response<Body> {
 async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     if !parts.headers.contains_key(header::EXPECT) {
-        let activity = parts.extensions.get::<Activity>();
+        let activity = parts.extensions.get::<ConnectionState>();
         let enter = |stage| activity.into_iter().for_each(|activity| activity.enter(stage));
-        enter(Stage::Body);
+        enter(RequestStage::Body);
         ignored_body::read(body, facade.body_limit, facade.body_time).await;
-        enter(Stage::Work);
+        enter(RequestStage::Work);
     }
     let deadline = facade.service.limits().deadline;
     let interrupt = CancelOnDrop(Interrupt::after(deadline));
@@ -93,17 +93,17 @@ async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<B
     let permit = match timeout(deadline, Arc::clone(&facade.permits).acquire_owned()).await {
         Ok(Ok(permit)) => permit,
         // Never closed, so that there is always a permit in the end.
-        Ok(Err(_)) => return Refusal::Internal.response(),
+        Ok(Err(_)) => return HttpError::Internal.response(),
         Err(_) => {
             let refused = facade.service.refuse(&asked, ServiceError::Timeout(Interruption::Deadline));
-            return facade.sent(Begun::new(refused));
+            return facade.sent(ResponseHead::new(refused));
         }
     };
     let span = tracing::Span::current();
     let service = Arc::clone(&facade.service);
     let begun = facade.threads.askers.begin(move || {
         let _entered = span.entered();
-        let begun = Begun::new(service.handle(&asked));
+        let begun = ResponseHead::new(service.handle(&asked));
         // Not before: a query that nobody waits for any more still works until it sees so.
         drop(permit);
         begun
@@ -112,7 +112,7 @@ async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<B
         Ok(begun) => begun.await,
         Err(error) => {
             tracing::error!(cause = %error, "a request was not answered: there is no thread for it");
-            return Refusal::Internal.response();
+            return HttpError::Internal.response();
         }
     };
     match begun {
@@ -120,18 +120,18 @@ async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<B
         Err(_) => {
             // What the panic said may hold data.
             tracing::error!("a request was not answered: it panicked");
-            Refusal::Internal.response()
+            HttpError::Internal.response()
         }
     }
 }
 
 impl Facade {
-    fn sent(&self, begun: io::Result<Begun>) -> Response<Body> {
+    fn sent(&self, begun: io::Result<ResponseHead>) -> Response<Body> {
         match begun {
             Ok(begun) => begun.response(&self.threads.writers),
             Err(error) => {
                 tracing::error!(cause = %error, "an answer could not be written");
-                Refusal::Internal.response()
+                HttpError::Internal.response()
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::Settings;
 use crate::connection::answer_all;
-use crate::front::Front;
-use crate::places::{Admission, Places};
+use crate::pipeline::Pipeline;
+use crate::slots::{Admission, ConnectionSlots};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -37,8 +37,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let grace = settings.shutdown_grace;
-    let places = Places::new(&settings);
-    let front = Arc::new(Front::new(service, settings));
+    let places = ConnectionSlots::new(&settings);
+    let front = Arc::new(Pipeline::new(service, settings));
     let (stop, stopping) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);

@@ -8,26 +8,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use tokio::sync::oneshot;
 
-type Job = Box<dyn FnOnce() + Send>;
+type Task = Box<dyn FnOnce() + Send>;
 
 /// A few threads that live as long as this, because an allocator keeps memory for each thread that has ever allocated much. A thread is
 /// started when a job comes and all others work; among the idle threads, the one that worked last takes it.
 pub(crate) struct Workers {
     name: &'static str,
     limit: usize,
-    shared: Arc<Shared>,
+    shared: Arc<TaskQueue>,
 }
 
 #[derive(Default)]
-struct Shared(Mutex<State>);
+struct TaskQueue(Mutex<QueueState>);
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     threads: usize,
     /// Threads that wait for a job, the one that worked last at the end.
-    idle: Vec<Sender<Job>>,
+    idle: Vec<Sender<Task>>,
     /// Jobs for which there was no thread; empty while any is idle.
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<Task>,
     is_closed: bool,
 }
 
@@ -47,7 +47,7 @@ impl Workers {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<oneshot::Receiver<T>> {
         let (give, given) = oneshot::channel();
-        let mut job: Job = Box::new(move || {
+        let mut job: Task = Box::new(move || {
             if !give.is_closed() {
                 // Whoever waits may go away meanwhile.
                 drop(give.send(job()));
@@ -87,12 +87,12 @@ impl Drop for Workers {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl TaskQueue {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, mut job: Job) {
+    fn work(&self, mut job: Task) {
         loop {
             // The panic hook tells of a panic; whoever waits sees that nothing is given.
             drop(catch_unwind(AssertUnwindSafe(job)));

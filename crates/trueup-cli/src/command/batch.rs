@@ -1,16 +1,16 @@
 //! `trueup batch`: many queries, a file of its own for each answer.
 
-mod declaration;
 mod job;
+mod jobs_file;
 
 use super::{question, threads};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, Sink, number::counted};
+use crate::output::{self, OutputWriter, number::counted};
 use crate::progress;
-use declaration::Declaration;
 use indicatif::ProgressBar;
-use job::Job;
+use job::QueryJob;
+use jobs_file::JobsFile;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
@@ -54,7 +54,7 @@ Example:
 /// other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Batch {
+pub(crate) struct BatchCommand {
     /// A TOML file that says what to ask
     #[arg(value_name = "JOBS")]
     jobs: PathBuf,
@@ -72,11 +72,11 @@ pub(crate) struct Batch {
     force: bool,
 }
 
-impl Batch {
+impl BatchCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let at_jobs = |error: std::io::Error| Failure::path(&self.jobs, &error);
         let text = fs::read_to_string(&self.jobs).map_err(at_jobs)?;
-        let declaration: Declaration =
+        let declaration: JobsFile =
             toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", self.jobs.display())))?;
         let folder = self.jobs.parent().unwrap_or(Path::new(""));
         let path = declaration.dataset(folder);
@@ -99,14 +99,14 @@ impl Batch {
     /// Every job with its query; if any is at fault, each of those is told, and the batch is refused.
     fn check(
         &self,
-        declaration: &Declaration,
+        declaration: &JobsFile,
         dataset: &Dataset,
         outputs: &Outputs,
-    ) -> Result<Vec<(Job, EventsQuery)>, Failure> {
+    ) -> Result<Vec<(QueryJob, EventsQuery)>, Failure> {
         let (mut checked, mut faults) = (Vec::new(), 0);
         let mut names: HashMap<String, String> = HashMap::new();
         for (number, declared) in (1..).zip(&declaration.query) {
-            let job = Job::new(declared, &declaration.defaults).and_then(|job| {
+            let job = QueryJob::new(declared, &declaration.defaults).and_then(|job| {
                 // Some file systems take names in other case for the same.
                 if let Some(other) = names.insert(job.output.to_lowercase(), job.name.clone()) {
                     return Err(Failure::request(format!("`{}` is written by query `{other}` too", job.output)));
@@ -134,19 +134,19 @@ impl Batch {
 
     fn answer(
         &self,
-        job: &Job,
+        job: &QueryJob,
         query: &EventsQuery,
         dataset: &Dataset,
         outputs: &Outputs,
         bar: &ProgressBar,
     ) -> Result<(), Failure> {
         let answer = dataset.run(query, Execution { threads: self.threads, ..Execution::default() })?;
-        let mut sink = Sink::create(&self.into.join(&job.output), outputs)?;
+        let mut sink = OutputWriter::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, &mut sink)?;
         sink.keep()?;
         bar.suspend(|| {
             question::warn_of_unknown(&format!("query `{}`: ", job.name), &answer, dataset);
-            let mut sink = Sink::stdout();
+            let mut sink = OutputWriter::stdout();
             let rows = counted(answer.len() as u64, "row");
             let written = writeln!(sink, "{}: {rows}", job.output).map_err(Failure::fault);
             sink.finish(written)

@@ -1,19 +1,19 @@
 //! `trueup bench`: how fast a dataset answers.
 
-mod figures;
 mod report;
 mod requests;
-mod subject;
 mod suite;
+mod target;
+mod timings;
 
 use super::threads;
 use crate::exit::Failure;
 use crate::notice;
-use figures::{Effort, Figures};
-use report::{Format, Writer};
+use report::{ReportFormat, ReportWriter};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use subject::Subject;
+use target::BenchTarget;
+use timings::{BenchSettings, Timings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,7 @@ Examples:
 /// median when it is asked again. Files that the system has not read before are read from the disk, so the first run of all is slower.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Bench {
+pub(crate) struct BenchCommand {
     /// The folder of the dataset
     dataset: PathBuf,
 
@@ -47,13 +47,13 @@ pub(crate) struct Bench {
 
     /// Also let so many callers ask at once, and compare what they get answered in a second with what one gets
     ///
-    /// Callers share the threads of the process, one per core, as in a service; with `--threads` each has so many of its own.
+    /// CallerTimings share the threads of the process, one per core, as in a service; with `--threads` each has so many of its own.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     callers: u16,
 
     /// How the figures are written
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Table)]
+    format: ReportFormat,
 
     /// Measure one thing at a time, as lines on stdin ask for it
     ///
@@ -64,9 +64,9 @@ pub(crate) struct Bench {
     on_request: bool,
 }
 
-impl Bench {
+impl BenchCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let subject = Subject::open(&self.dataset, self.threads)?;
+        let subject = BenchTarget::open(&self.dataset, self.threads)?;
         let mut cases = suite::cases(&subject.dataset)?;
         if self.on_request {
             return requests::answer(&cases, &subject, std::io::stdin().lock());
@@ -80,10 +80,10 @@ impl Bench {
         if cases.is_empty() {
             notice::warning("the dataset is empty, so there is nothing to ask");
         }
-        let effort = Effort { repeat: self.repeat, callers: self.callers.into() };
-        let mut writer = Writer::new(&subject, self.format);
+        let effort = BenchSettings { repeat: self.repeat, callers: self.callers.into() };
+        let mut writer = ReportWriter::new(&subject, self.format);
         for case in &cases {
-            writer.add(Figures::of(case, &subject, effort)?)?;
+            writer.add(Timings::of(case, &subject, effort)?)?;
         }
         writer.finish()
     }

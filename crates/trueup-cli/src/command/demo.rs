@@ -9,7 +9,7 @@ mod report;
 
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::Sink;
+use crate::output::OutputWriter;
 use std::path::PathBuf;
 use trueup_core::query::DateRange;
 use trueup_core::{ATTRIBUTION_WINDOW_DAYS, Dataset, Day};
@@ -21,7 +21,7 @@ use trueup_ingest::Outputs;
 /// The same seed, events and accounts make the same dataset on every machine. A demo that is there already is reported on again, and
 /// its user gets a new key.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoCommand {
     /// The folder of the dataset; by default `trueup-demo` in cargo's target folder, or else in the current one
     dir: Option<PathBuf>,
 
@@ -38,7 +38,7 @@ pub(crate) struct Demo {
     seed: u64,
 }
 
-impl Demo {
+impl DemoCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let settings = Settings { seed: self.seed, ..Settings::scale(self.events, self.accounts) };
         let end = settings.end().map_err(Failure::usage)?;
@@ -54,9 +54,9 @@ impl Demo {
             notice::note(format_args!("made the demo dataset `{}`", dir.display()));
         }
         let dataset = Dataset::open(&dir)?;
-        let calls = next::Calls::of(&dataset, &dir, end)?;
+        let calls = next::ServiceExamples::of(&dataset, &dir, end)?;
         let window = window(end);
-        let mut sink = Sink::stdout();
+        let mut sink = OutputWriter::stdout();
         let written = report::write(&dataset, window, &mut sink)
             .and_then(|()| next::write(&dataset, &dir, window, &calls, &mut sink).map_err(Failure::fault));
         sink.finish(written)

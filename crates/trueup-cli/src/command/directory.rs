@@ -17,7 +17,7 @@ pub(super) const FILE: &str = "directory.sqlite";
 
 /// A dataset, and the directory that says who may see what of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct DirectoryPaths {
     /// The folder of the dataset
     pub(super) dataset: PathBuf,
 
@@ -26,7 +26,7 @@ pub(crate) struct Place {
     directory: Option<PathBuf>,
 }
 
-impl Place {
+impl DirectoryPaths {
     /// The file.
     fn path(&self) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE))

@@ -1,8 +1,8 @@
 //! `trueup explain`: what a query does.
 
-use super::selection::Selection;
+use super::selection::DatasetQueryArgs;
 use crate::exit::Failure;
-use crate::output::Sink;
+use crate::output::OutputWriter;
 use std::io::Write;
 
 const EXAMPLES: &str = "\
@@ -12,16 +12,16 @@ Example:
 /// Show the plan of a query: sub-ranges, columns read, row groups kept and skipped, groups
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainCommand {
     #[command(flatten)]
-    selection: Selection,
+    selection: DatasetQueryArgs,
 
     /// Run the query too, and add times and counts
     #[arg(long)]
     analyze: bool,
 }
 
-impl Explain {
+impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = self.selection.open()?;
         let query = self.selection.query(&dataset)?;
@@ -30,7 +30,7 @@ impl Explain {
         } else {
             dataset.explain(&query)?
         };
-        let mut sink = Sink::stdout();
+        let mut sink = OutputWriter::stdout();
         let written = write!(sink, "{explanation}").map_err(Failure::fault);
         sink.finish(written)
     }

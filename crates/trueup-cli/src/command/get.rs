@@ -1,10 +1,10 @@
 //! `trueup get`: one request to the service, answered in this process.
 
 use super::secret;
-use super::service::Answering;
+use super::service::ServiceArgs;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::Sink;
+use crate::output::OutputWriter;
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,9 +32,9 @@ The key is read from the variable TRUEUP_KEY unless an option gives it. The exit
 /// Prints the status, the headers, an empty line and the body. The request is signed and counted as any other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Get {
+pub(crate) struct GetCommand {
     #[command(flatten)]
-    answering: Answering,
+    answering: ServiceArgs,
 
     /// The path with its query, encoded as in a URL; quote it, or the shell takes `&` and `?` for its own
     #[arg(value_name = "PATH?QUERY")]
@@ -57,7 +57,7 @@ pub(crate) struct Get {
     body_only: bool,
 }
 
-impl Get {
+impl GetCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let key = self.key()?;
         let cause: Arc<Mutex<Option<String>>> = Arc::default();
@@ -78,7 +78,7 @@ impl Get {
         if let Some(names) = response.header(UNKNOWN_FIELDS) {
             notice::warning(format_args!("nothing in reach knows {names}; such a field is empty on every row"));
         }
-        let mut sink = Sink::stdout();
+        let mut sink = OutputWriter::stdout();
         let written = self.write(response, &mut sink);
         sink.finish(written)?;
         let cause = cause.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -105,7 +105,7 @@ impl Get {
         }
     }
 
-    fn write(&self, response: Response, sink: &mut Sink) -> Result<(), Failure> {
+    fn write(&self, response: Response, sink: &mut OutputWriter) -> Result<(), Failure> {
         if !self.body_only {
             writeln!(sink, "HTTP/1.1 {}", line(response.status)).map_err(Failure::fault)?;
             for (name, value) in &response.headers {

@@ -3,8 +3,8 @@
 use super::{size, threads};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Sink, number::grouped};
-use crate::progress::Stages;
+use crate::output::{OutputWriter, number::grouped};
+use crate::progress::IngestProgress;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ Examples:
 /// that breaks a rule is named and leaves the dataset as it was. The same files again change nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Ingest {
+pub(crate) struct IngestCommand {
     /// Files of events (.parquet, .csv, .ndjson); with --mapping, the files that it reads
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -80,7 +80,7 @@ pub(crate) struct Ingest {
     threads: Option<NonZeroUsize>,
 }
 
-impl Ingest {
+impl IngestCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let mut ingest = trueup_ingest::Ingest::into(&self.into);
         for path in &self.inputs {
@@ -122,14 +122,14 @@ impl Ingest {
         if let Some(threads) = self.threads {
             ingest = ingest.threads(threads.get());
         }
-        let progress = Stages::default();
+        let progress = IngestProgress::default();
         let result = ingest.run(&progress);
         progress.finish();
         let summary = result?;
         for warning in &summary.warnings {
             notice::warning(warning);
         }
-        let mut sink = Sink::stdout();
+        let mut sink = OutputWriter::stdout();
         let written = self.write_summary(&summary, &mut sink).map_err(Failure::fault);
         sink.finish(written)
     }

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::output::terminal::printable;
-use crate::output::{Sink, number};
+use crate::output::{OutputWriter, number};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
 ///
 /// Its version, tables and their sizes, accounts, dates, the columns that can be grouped and filtered by, and what was ingested.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Inspect {
+pub(crate) struct InspectCommand {
     /// The folder of the dataset
     dataset: PathBuf,
 
@@ -22,14 +22,14 @@ pub(crate) struct Inspect {
     as_of: Option<u64>,
 }
 
-impl Inspect {
+impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = match self.as_of {
             Some(version) => Dataset::open_version(&self.dataset, version)?,
             None => Dataset::open(&self.dataset)?,
         };
         let text = describe(&dataset)?;
-        let mut sink = Sink::stdout();
+        let mut sink = OutputWriter::stdout();
         let written = sink.write_all(text.as_bytes()).map_err(Failure::fault);
         sink.finish(written)
     }

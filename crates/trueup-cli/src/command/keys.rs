@@ -1,10 +1,10 @@
 //! `trueup keys`: what users sign requests with.
 
-use super::directory::{Place, now};
+use super::directory::{DirectoryPaths, now};
 use super::secret;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Format, Listing, Sink};
+use crate::output::{Format, OutputWriter, TableBuilder};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,31 +23,31 @@ A key is shown once, alone on stdout: only a hash of it is kept. Keys have numbe
 /// Make and revoke the keys of users
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
-pub(crate) enum Keys {
+pub(crate) enum KeysCommand {
     /// Make a key for a user, beside those that they have, and print it
     Create {
         #[command(flatten)]
-        owner: Owner,
+        owner: KeyOwnerArgs,
 
         #[command(flatten)]
-        prefix: Prefix,
+        prefix: KeyPrefixArgs,
     },
     /// Make a key in place of another, which no longer works, and print it
     Rotate {
         #[command(flatten)]
-        owner: Owner,
+        owner: KeyOwnerArgs,
 
         /// The number of the key; needed if the user has several
         #[arg(value_name = "NUMBER")]
         key: Option<KeyId>,
 
         #[command(flatten)]
-        prefix: Prefix,
+        prefix: KeyPrefixArgs,
     },
     /// Revoke keys: from now on they do not work
     Delete {
         #[command(flatten)]
-        owner: Owner,
+        owner: KeyOwnerArgs,
 
         /// The numbers of the keys
         #[arg(value_name = "NUMBER", required_unless_present = "all")]
@@ -60,7 +60,7 @@ pub(crate) enum Keys {
     /// List the keys of a user: their numbers, and when they were made (UTC)
     List {
         #[command(flatten)]
-        owner: Owner,
+        owner: KeyOwnerArgs,
 
         /// How the list is written
         #[arg(long, value_enum, default_value = "table")]
@@ -69,7 +69,7 @@ pub(crate) enum Keys {
     /// Make an organization's key of old known, so that its use can be told from a guess; it lets nobody in
     Retire {
         #[command(flatten)]
-        place: Place,
+        place: DirectoryPaths,
 
         /// The id of the organization
         #[arg(value_name = "ORG")]
@@ -83,9 +83,9 @@ pub(crate) enum Keys {
 
 /// A user of a directory.
 #[derive(Debug, Args)]
-pub(crate) struct Owner {
+pub(crate) struct KeyOwnerArgs {
     #[command(flatten)]
-    place: Place,
+    place: DirectoryPaths,
 
     /// The user that the keys are of
     #[arg(value_name = "USER")]
@@ -94,27 +94,27 @@ pub(crate) struct Owner {
 
 /// What a new key begins with.
 #[derive(Debug, Args)]
-pub(crate) struct Prefix {
+pub(crate) struct KeyPrefixArgs {
     /// Begin the key with this and an underscore; by default `tu`
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
 }
 
-impl Prefix {
+impl KeyPrefixArgs {
     fn settings(&self) -> Result<Settings, Failure> {
         let Some(prefix) = &self.prefix else { return Ok(Settings::default()) };
         Settings::default().key_prefix(prefix).map_err(Failure::usage)
     }
 }
 
-impl Keys {
+impl KeysCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Create { owner: Owner { place, user }, prefix } => {
+            Self::Create { owner: KeyOwnerArgs { place, user }, prefix } => {
                 let directory = place.open(prefix.settings()?)?;
                 show(&user, &directory.create_key(&user, now())?)
             }
-            Self::Rotate { owner: Owner { place, user }, key, prefix } => {
+            Self::Rotate { owner: KeyOwnerArgs { place, user }, key, prefix } => {
                 let directory = place.open(prefix.settings()?)?;
                 let old = match key {
                     Some(key) => key,
@@ -124,7 +124,7 @@ impl Keys {
                 notice::note(format_args!("key {old} of user `{user}` no longer works"));
                 show(&user, &issued)
             }
-            Self::Delete { owner: Owner { place, user }, mut keys, all } => {
+            Self::Delete { owner: KeyOwnerArgs { place, user }, mut keys, all } => {
                 let directory = place.open(Settings::default())?;
                 let live: Vec<KeyId> = directory.keys(&user)?.iter().map(|entry| entry.id).collect();
                 if all {
@@ -141,9 +141,9 @@ impl Keys {
                 }
                 Ok(())
             }
-            Self::List { owner: Owner { place, user }, format } => {
+            Self::List { owner: KeyOwnerArgs { place, user }, format } => {
                 let keys = place.open(Settings::default())?.keys(&user)?;
-                Listing::default()
+                TableBuilder::default()
                     .texts("key", keys.iter().map(|entry| entry.id.to_string()))
                     .texts("created", keys.iter().map(|KeyEntry { created, .. }| timestamp(*created)))
                     .write(format)
@@ -173,7 +173,7 @@ fn only_key(directory: &dyn Directory, user: &str) -> Result<KeyId, Failure> {
 /// Prints a key, this one time.
 fn show(user: &str, key: &IssuedKey) -> Result<(), Failure> {
     notice::note(format_args!("key {} of user `{user}`; it cannot be shown again:", key.id));
-    let mut sink = Sink::stdout();
+    let mut sink = OutputWriter::stdout();
     let written = writeln!(sink, "{}", key.secret.reveal()).map_err(Failure::fault);
     sink.finish(written)
 }

@@ -1,10 +1,10 @@
 //! `trueup orgs`: the tree of organizations, and the accounts that they hold.
 
-use super::directory::Place;
+use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::number::counted;
-use crate::output::{Format, Listing};
+use crate::output::{Format, TableBuilder};
 use clap::{Args, Subcommand};
 use std::collections::{BTreeMap, BTreeSet};
 use trueup::access::{Directory, Organization, Settings};
@@ -24,11 +24,11 @@ Whoever is granted an organization (`trueup users grant`) sees the accounts that
 /// Put accounts into a tree of organizations
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
-pub(crate) enum Orgs {
+pub(crate) enum OrgsCommand {
     /// Add an organization; makes the directory if it is not there
     Add {
         #[command(flatten)]
-        org: Org,
+        org: OrgArgs,
 
         /// The organization that it stands under; without one it is a root
         #[arg(long, value_name = "ORG")]
@@ -41,12 +41,12 @@ pub(crate) enum Orgs {
     /// Remove an organization that none stands under; its accounts stay
     Remove {
         #[command(flatten)]
-        org: Org,
+        org: OrgArgs,
     },
     /// List the organizations, each with what it stands under and the number of accounts that it holds itself
     List {
         #[command(flatten)]
-        place: Place,
+        place: DirectoryPaths,
 
         /// How the list is written
         #[arg(long, value_enum, default_value = "table")]
@@ -55,7 +55,7 @@ pub(crate) enum Orgs {
     /// List the accounts, each with the organizations that hold it
     Accounts {
         #[command(flatten)]
-        place: Place,
+        place: DirectoryPaths,
 
         /// How the list is written
         #[arg(long, value_enum, default_value = "table")]
@@ -64,15 +64,15 @@ pub(crate) enum Orgs {
     /// Put an organization, with all below it, somewhere else in the tree
     Move {
         #[command(flatten)]
-        org: Org,
+        org: OrgArgs,
 
         #[command(flatten)]
-        to: To,
+        to: MoveTarget,
     },
     /// Make an organization an umbrella, or no longer one
     Umbrella {
         #[command(flatten)]
-        org: Org,
+        org: OrgArgs,
 
         /// No longer one
         #[arg(long)]
@@ -81,7 +81,7 @@ pub(crate) enum Orgs {
     /// Put accounts into an organization, beside the others that hold them
     Hold {
         #[command(flatten)]
-        org: Org,
+        org: OrgArgs,
 
         /// The accounts, by key
         #[arg(value_name = "ACCOUNT", required_unless_present = "all")]
@@ -94,7 +94,7 @@ pub(crate) enum Orgs {
     /// Take accounts out of an organization
     Release {
         #[command(flatten)]
-        org: Org,
+        org: OrgArgs,
 
         /// The accounts, by key
         #[arg(value_name = "ACCOUNT", required = true)]
@@ -103,7 +103,7 @@ pub(crate) enum Orgs {
     /// Take accounts out of every organization and every grant; the data stay
     Forget {
         #[command(flatten)]
-        place: Place,
+        place: DirectoryPaths,
 
         /// The accounts, by key
         #[arg(value_name = "ACCOUNT", required = true)]
@@ -113,9 +113,9 @@ pub(crate) enum Orgs {
 
 /// One organization of a directory.
 #[derive(Debug, Args)]
-pub(crate) struct Org {
+pub(crate) struct OrgArgs {
     #[command(flatten)]
-    place: Place,
+    place: DirectoryPaths,
 
     /// The id of the organization, as paths of requests name it
     #[arg(value_name = "ORG")]
@@ -125,7 +125,7 @@ pub(crate) struct Org {
 /// A place in the tree.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct To {
+pub(crate) struct MoveTarget {
     /// Under this organization
     #[arg(long, value_name = "ORG")]
     under: Option<String>,
@@ -135,35 +135,35 @@ pub(crate) struct To {
     root: bool,
 }
 
-impl Orgs {
+impl OrgsCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Add { org: Org { place, id }, under, umbrella } => {
+            Self::Add { org: OrgArgs { place, id }, under, umbrella } => {
                 place.open_or_make()?.add_organization(&Organization { id: id.clone(), parent: under, umbrella })?;
                 notice::note(format_args!("added organization `{id}`"));
             }
-            Self::Remove { org: Org { place, id } } => {
+            Self::Remove { org: OrgArgs { place, id } } => {
                 place.open(Settings::default())?.remove_organization(&id)?;
                 notice::note(format_args!("removed organization `{id}`, with the grants of it"));
             }
             Self::List { place, format } => return list(&*place.open(Settings::default())?, format),
             Self::Accounts { place, format } => return accounts(&*place.open(Settings::default())?, format),
-            Self::Move { org: Org { place, id }, to: To { under, root: _ } } => {
+            Self::Move { org: OrgArgs { place, id }, to: MoveTarget { under, root: _ } } => {
                 place.open(Settings::default())?.move_organization(&id, under.as_deref())?;
                 match under {
                     Some(parent) => notice::note(format_args!("organization `{id}` stands under `{parent}`")),
                     None => notice::note(format_args!("organization `{id}` stands under none")),
                 }
             }
-            Self::Umbrella { org: Org { place, id }, off } => {
+            Self::Umbrella { org: OrgArgs { place, id }, off } => {
                 place.open(Settings::default())?.set_umbrella(&id, !off)?;
                 notice::note(format_args!("organization `{id}` is {} umbrella", if off { "no" } else { "an" }));
             }
-            Self::Hold { org: Org { place, id }, accounts, all } => {
+            Self::Hold { org: OrgArgs { place, id }, accounts, all } => {
                 let directory = place.open(Settings::default())?;
                 hold(&place, &*directory, &id, (!all).then_some(accounts))?;
             }
-            Self::Release { org: Org { place, id }, accounts } => {
+            Self::Release { org: OrgArgs { place, id }, accounts } => {
                 let directory = place.open(Settings::default())?;
                 let held = directory.accounts_under(&id)?;
                 if let Some(key) = accounts.iter().find(|key| !held.contains(key)) {
@@ -193,7 +193,12 @@ impl Orgs {
 }
 
 /// Puts the accounts named, or all those of the dataset that are not there yet, into an organization.
-fn hold(place: &Place, directory: &dyn Directory, id: &str, named: Option<Vec<String>>) -> Result<(), Failure> {
+fn hold(
+    place: &DirectoryPaths,
+    directory: &dyn Directory,
+    id: &str,
+    named: Option<Vec<String>>,
+) -> Result<(), Failure> {
     let held = directory.accounts_under(id)?;
     let wanted: BTreeSet<String> = match named {
         Some(named) => {
@@ -224,7 +229,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
     for organization in &organizations {
         held.push(directory.accounts_under(&organization.id)?.len());
     }
-    Listing::default()
+    TableBuilder::default()
         .texts("organization", organizations.iter().map(|organization| organization.id.clone()))
         .texts("under", organizations.iter().map(|organization| organization.parent.clone().unwrap_or_default()))
         .texts("umbrella", organizations.iter().map(|organization| organization.umbrella.to_string()))
@@ -240,7 +245,7 @@ fn accounts(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
             holders.entry(key).or_default().push(organization.id.clone());
         }
     }
-    Listing::default()
+    TableBuilder::default()
         .texts("account", holders.keys().cloned())
         .texts("organizations", holders.values().map(|ids| ids.join(", ")))
         .write(format)

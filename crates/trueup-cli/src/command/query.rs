@@ -1,9 +1,9 @@
 //! `trueup query`: one question, one answer.
 
 use super::question;
-use super::selection::Selection;
+use super::selection::DatasetQueryArgs;
 use crate::exit::Failure;
-use crate::output::{self, Format, Sink};
+use crate::output::{self, Format, OutputWriter};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -18,9 +18,9 @@ Examples:
 /// There is one row for each combination of the dimensions' values, and one for each sub-range of the interval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", question::fields()))]
-pub(crate) struct Query {
+pub(crate) struct QueryCommand {
     #[command(flatten)]
-    selection: Selection,
+    selection: DatasetQueryArgs,
 
     /// How the answer is written; by default as the ending of FILE says, or as a table
     #[arg(long, value_enum)]
@@ -35,7 +35,7 @@ pub(crate) struct Query {
     force: bool,
 }
 
-impl Query {
+impl QueryCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let format = match (self.format, &self.output) {
             (Some(format), _) => format,
@@ -50,8 +50,8 @@ impl Query {
         let answer = dataset.run(&self.selection.query(&dataset)?, self.selection.execution())?;
         question::warn_of_unknown("", &answer, &dataset);
         let mut sink = match &self.output {
-            Some(path) => Sink::create(path, &outputs)?,
-            None => Sink::stdout(),
+            Some(path) => OutputWriter::create(path, &outputs)?,
+            None => OutputWriter::stdout(),
         };
         output::write(&answer, format, &mut sink)?;
         sink.keep()

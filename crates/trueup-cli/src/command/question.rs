@@ -11,7 +11,7 @@ use trueup_core::{Dataset, Day, QueryError, ResultTable, Shown};
 
 /// What is asked, from the command line or from a file of jobs.
 #[derive(Clone, Debug, Args)]
-pub(super) struct Question {
+pub(super) struct QuerySpec {
     /// Metrics, and dimensions to group by, separated by commas; `trueup query --help` lists them
     #[arg(long, required = true, value_delimiter = ',')]
     pub(super) fields: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) struct Question {
     pub(super) allow_long_total: bool,
 }
 
-impl Question {
+impl QuerySpec {
     /// The question, if `dataset` has the accounts that it names.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
         let mut query = EventsQuery::new(self.fields(), self.start, self.end).interval(self.interval);

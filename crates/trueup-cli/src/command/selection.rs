@@ -1,6 +1,6 @@
 //! What `query` and `explain` have in common: a dataset and a question about it.
 
-use super::question::Question;
+use super::question::QuerySpec;
 use super::threads;
 use crate::exit::Failure;
 use clap::Args;
@@ -12,12 +12,12 @@ use trueup_ingest::Outputs;
 
 /// A dataset and a question about it.
 #[derive(Debug, Args)]
-pub(super) struct Selection {
+pub(super) struct DatasetQueryArgs {
     /// The folder of the dataset
     dataset: PathBuf,
 
     #[command(flatten)]
-    question: Question,
+    question: QuerySpec,
 
     /// Read an earlier version of the dataset; `trueup inspect` names them
     #[arg(long, value_name = "VERSION")]
@@ -28,7 +28,7 @@ pub(super) struct Selection {
     threads: Option<NonZeroUsize>,
 }
 
-impl Selection {
+impl DatasetQueryArgs {
     /// The outputs of a command that reads the dataset.
     pub(super) fn outputs(&self, replaces: bool) -> Outputs {
         Outputs::new(replaces).dataset(&self.dataset)

@@ -4,7 +4,7 @@ mod log;
 mod purge;
 mod versions;
 
-use super::service::{Answering, seconds};
+use super::service::{ServiceArgs, seconds};
 use super::size;
 use crate::exit::Failure;
 use crate::notice;
@@ -30,9 +30,9 @@ count at once, and so does a directory that takes the place of another by a rena
 /// Each request is a line of the log on stderr, without keys, paths or anything of customers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Serve {
+pub(crate) struct ServeCommand {
     #[command(flatten)]
-    answering: Answering,
+    answering: ServiceArgs,
 
     /// Listen at this address and port; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
@@ -78,7 +78,7 @@ pub(crate) struct Serve {
     shutdown_grace: Option<Duration>,
 }
 
-impl Serve {
+impl ServeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         log::begin(self.log)?;
         let usual = Limits::default();

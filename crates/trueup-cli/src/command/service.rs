@@ -1,6 +1,6 @@
 //! The service over a dataset and its directory, as `get` and `serve` put it together.
 
-use super::directory::Place;
+use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use clap::Args;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use trueup_core::benchmarks::Privacy;
 
 /// A dataset, its directory, and how much a request may ask for.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Answering {
+pub(crate) struct ServiceArgs {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: DirectoryPaths,
 
     /// Let a user send so many requests in a clock hour; by default 1000
     #[arg(long, value_name = "REQUESTS", help_heading = "Limits")]
@@ -44,7 +44,7 @@ pub(crate) struct Answering {
 /// The deadline of [`Limits::default`], as it is typed; a test says so.
 const DEADLINE: &str = "30";
 
-impl Answering {
+impl ServiceArgs {
     /// The newest version of the dataset.
     pub(super) fn open(&self) -> Result<Dataset, Failure> {
         Ok(Dataset::open(&self.place.dataset)?)

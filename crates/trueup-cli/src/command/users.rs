@@ -1,9 +1,9 @@
 //! `trueup users`: who may ask, and what they may see.
 
-use super::directory::Place;
+use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Format, Listing};
+use crate::output::{Format, TableBuilder};
 use clap::{Args, Subcommand};
 use trueup::access::{Directory, Grant, Settings};
 
@@ -20,21 +20,21 @@ A user signs requests with a key, which `trueup keys create` makes.";
 /// Add and remove users of the service, and say what they may see
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
-pub(crate) enum Users {
+pub(crate) enum UsersCommand {
     /// Add a user, who may see nothing yet; makes the directory if it is not there
     Add {
         #[command(flatten)]
-        user: User,
+        user: UserArgs,
     },
     /// Remove a user with their grants and keys
     Remove {
         #[command(flatten)]
-        user: User,
+        user: UserArgs,
     },
     /// List the users, what they may see, and how many keys they have
     List {
         #[command(flatten)]
-        place: Place,
+        place: DirectoryPaths,
 
         /// How the list is written
         #[arg(long, value_enum, default_value = "table")]
@@ -43,36 +43,36 @@ pub(crate) enum Users {
     /// Let a user see organizations, each with all below it, and accounts
     Grant {
         #[command(flatten)]
-        user: User,
+        user: UserArgs,
 
         #[command(flatten)]
-        grants: Grants,
+        grants: GrantArgs,
     },
     /// Take grants back from a user
     Revoke {
         #[command(flatten)]
-        user: User,
+        user: UserArgs,
 
         #[command(flatten)]
-        grants: Grants,
+        grants: GrantArgs,
     },
     /// Let a user's keys work again
     Enable {
         #[command(flatten)]
-        user: User,
+        user: UserArgs,
     },
     /// Let none of a user's keys work until the user is enabled; grants and keys are kept
     Disable {
         #[command(flatten)]
-        user: User,
+        user: UserArgs,
     },
 }
 
 /// One user of a directory.
 #[derive(Debug, Args)]
-pub(crate) struct User {
+pub(crate) struct UserArgs {
     #[command(flatten)]
-    place: Place,
+    place: DirectoryPaths,
 
     /// The name that the user signs in with, such as anna@example.com
     #[arg(value_name = "USER")]
@@ -82,7 +82,7 @@ pub(crate) struct User {
 /// What is granted.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
-pub(crate) struct Grants {
+pub(crate) struct GrantArgs {
     /// An organization, with all below it; repeat it for several
     #[arg(long = "org", value_name = "ORG")]
     organizations: Vec<String>,
@@ -92,7 +92,7 @@ pub(crate) struct Grants {
     accounts: Vec<String>,
 }
 
-impl Grants {
+impl GrantArgs {
     /// Each once, in the order of the directory's own lists.
     fn distinct(&self) -> Vec<Grant> {
         let organizations = self.organizations.iter().cloned().map(Grant::Organization);
@@ -103,23 +103,23 @@ impl Grants {
     }
 }
 
-impl Users {
+impl UsersCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Add { user: User { place, name } } => {
+            Self::Add { user: UserArgs { place, name } } => {
                 place.open_or_make()?.add_user(&name)?;
                 notice::note(format_args!("added user `{name}`"));
             }
-            Self::Remove { user: User { place, name } } => {
+            Self::Remove { user: UserArgs { place, name } } => {
                 place.open(Settings::default())?.remove_user(&name)?;
                 notice::note(format_args!("removed user `{name}`, with all grants and keys"));
             }
             Self::List { place, format } => return list(&*place.open(Settings::default())?, format),
-            Self::Grant { user: User { place, name }, grants } => {
+            Self::Grant { user: UserArgs { place, name }, grants } => {
                 let directory = place.open(Settings::default())?;
                 grant(&place, &*directory, &name, &grants)?;
             }
-            Self::Revoke { user: User { place, name }, grants } => {
+            Self::Revoke { user: UserArgs { place, name }, grants } => {
                 let directory = place.open(Settings::default())?;
                 let held = directory.grants(&name)?;
                 let grants = grants.distinct();
@@ -133,11 +133,11 @@ impl Users {
                     notice::note(format_args!("user `{name}` no longer has the {grant}"));
                 }
             }
-            Self::Enable { user: User { place, name } } => {
+            Self::Enable { user: UserArgs { place, name } } => {
                 place.open(Settings::default())?.set_active(&name, true)?;
                 notice::note(format_args!("the keys of user `{name}` work"));
             }
-            Self::Disable { user: User { place, name } } => {
+            Self::Disable { user: UserArgs { place, name } } => {
                 place.open(Settings::default())?.set_active(&name, false)?;
                 notice::note(format_args!("the keys of user `{name}` no longer work"));
             }
@@ -146,8 +146,8 @@ impl Users {
     }
 }
 
-/// Grants all or, as far as can be seen before, nothing.
-fn grant(place: &Place, directory: &dyn Directory, user: &str, grants: &Grants) -> Result<(), Failure> {
+/// GrantArgs all or, as far as can be seen before, nothing.
+fn grant(place: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: &GrantArgs) -> Result<(), Failure> {
     let held = directory.grants(user)?;
     for id in &grants.organizations {
         directory.accounts_under(id)?;
@@ -179,7 +179,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
         accounts.push(keyed.join(", "));
         keys.push(directory.keys(&user.login)?.len());
     }
-    Listing::default()
+    TableBuilder::default()
         .texts("user", users.iter().map(|user| user.login.clone()))
         .texts("active", users.iter().map(|user| user.active.to_string()))
         .counts("keys", keys)

@@ -1,16 +1,16 @@
 //! Lists of what is no answer of a query, in the same formats as answers.
 
-use super::{Format, Sink};
+use super::{Format, OutputWriter};
 use crate::exit::Failure;
 use trueup_core::{Column, ResultTable, TextList, Texts, Values};
 
 /// A table that is put together column by column; each must have as many rows.
 #[derive(Debug, Default)]
-pub(crate) struct Listing {
+pub(crate) struct TableBuilder {
     columns: Vec<Column>,
 }
 
-impl Listing {
+impl TableBuilder {
     /// Adds a column of texts.
     pub(crate) fn texts(self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
         let dictionary: TextList = texts.into_iter().collect();
@@ -32,6 +32,6 @@ impl Listing {
 
     /// Writes it to stdout.
     pub(crate) fn write(self, format: Format) -> Result<(), Failure> {
-        super::write(&ResultTable::from_columns(self.columns), format, &mut Sink::stdout())
+        super::write(&ResultTable::from_columns(self.columns), format, &mut OutputWriter::stdout())
     }
 }

@@ -1,6 +1,6 @@
 //! Aligned columns for people.
 
-use super::Sink;
+use super::OutputWriter;
 use super::number::readable;
 use super::terminal::printable;
 use comfy_table::{Attribute, Cell, CellAlignment, Column as Layout, ColumnConstraint, ContentArrangement};
@@ -39,7 +39,7 @@ impl Screen {
     }
 
     /// Where `sink` ends. `NO_COLOR` takes the emphasis away and nothing else.
-    pub(crate) fn of(sink: &Sink) -> Self {
+    pub(crate) fn of(sink: &OutputWriter) -> Self {
         if !sink.is_terminal() {
             return Self::new(None, false);
         }
@@ -50,7 +50,7 @@ impl Screen {
 }
 
 /// Writes an answer in its own order.
-pub(super) fn write(answer: &ResultTable, sink: &mut Sink) -> io::Result<()> {
+pub(super) fn write(answer: &ResultTable, sink: &mut OutputWriter) -> io::Result<()> {
     let rows: Vec<usize> = (0..answer.len()).collect();
     let screen = Screen::of(sink);
     write_rows(answer, &rows, Heading::Name, screen, sink.styled())

@@ -25,12 +25,12 @@ fn push(shown: &mut String, text: &str) {
 
 /// Makes a stream of bytes printable, wherever it is cut.
 #[derive(Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct TerminalFilter {
     /// The beginning of a character whose other bytes are yet to come.
     held: Vec<u8>,
 }
 
-impl Filter {
+impl TerminalFilter {
     /// The text that can be shown once these bytes have come.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
@@ -64,7 +64,7 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, printable, printable_lines};
+    use super::{TerminalFilter, printable, printable_lines};
 
     const TEXT: &str = "a\u{1b}]0;x\u{7}b\u{9b}2Jc\u{202e}d\u{2066}e\u{85}f\r\n\tgä€𝄞\u{7f}";
     const SHOWN: &str = "a\u{fffd}]0;x\u{fffd}b\u{fffd}2Jc\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}\n\tgä€𝄞\u{fffd}";
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_stream_may_be_cut_anywhere() {
         for size in 1..TEXT.len() {
-            let mut filter = Filter::default();
+            let mut filter = TerminalFilter::default();
             let mut shown: String = TEXT.as_bytes().chunks(size).map(|bytes| filter.pass(bytes)).collect();
             shown.push_str(filter.end());
             assert_eq!(shown, SHOWN, "{size}");
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_not_passed_on() {
-        let mut filter = Filter::default();
+        let mut filter = TerminalFilter::default();
         // A control character of C1 as one byte, and a character that is cut off.
         assert_eq!(filter.pass(b"a\x9b2J\xc3"), "a\u{fffd}2J");
         assert_eq!((filter.end(), filter.end()), ("\u{fffd}", ""));

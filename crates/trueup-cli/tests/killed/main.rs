@@ -15,9 +15,9 @@ use trueup_core::dataset::Verification;
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
 
-const FIRST: &str = "account,opportunityId,type,date,eventId,total\n\
+const FIRST_CSV: &str = "account,opportunityId,type,date,eventId,total\n\
     a,1,lead-originated,2025-01-01,e1,\na,1,sold,2025-01-05,e2,100\nb,1,lead-originated,2025-01-02,e1,\n";
-const SECOND: &str = "account,opportunityId,type,date,eventId,total\n\
+const SECOND_CSV: &str = "account,opportunityId,type,date,eventId,total\n\
     a,1,closed,2025-01-05,e2,120.5\nc,1,lead-originated,2025-01-02,e1,\n";
 
 /// Two inputs, and the dataset of the first.
@@ -30,8 +30,8 @@ struct Case {
 impl Case {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("1.csv"), FIRST).unwrap();
-        fs::write(dir.path().join("2.csv"), SECOND).unwrap();
+        fs::write(dir.path().join("1.csv"), FIRST_CSV).unwrap();
+        fs::write(dir.path().join("2.csv"), SECOND_CSV).unwrap();
         let ingest = |input: &str| {
             let run = program().args(["ingest", input, "--into", "ds", "--threads", "1"]).current_dir(&dir).output();
             assert!(run.unwrap().status.success());
@@ -63,7 +63,7 @@ impl Case {
 
     /// Looks at what an ingest that ended early has left, and repeats it. Returns whether the new version was there already.
     fn check(&self, what: &str) -> bool {
-        assert_eq!(fs::read_to_string(self.dir.path().join("2.csv")).unwrap(), SECOND, "{what}");
+        assert_eq!(fs::read_to_string(self.dir.path().join("2.csv")).unwrap(), SECOND_CSV, "{what}");
         assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
         let found = answers(&self.dataset()).unwrap();
         assert!(found == self.old || found == self.new, "{what}");

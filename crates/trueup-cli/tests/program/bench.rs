@@ -1,17 +1,17 @@
 //! `trueup bench`: what it measures, not how fast it is.
 
-use crate::place::Place;
+use crate::workspace::Workspace;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Stdio;
 
 /// A dataset of the demo's data.
-fn demo() -> Place {
-    let place = Place::new();
-    let run = place.run(&["demo", "demo", "--events", "3000", "--accounts", "4"]);
+fn demo() -> Workspace {
+    let workspace = Workspace::new();
+    let run = workspace.run(&["demo", "demo", "--events", "3000", "--accounts", "4"]);
     assert_eq!(run.code, 0, "{run:?}");
-    place
+    workspace
 }
 
 fn names(queries: &Json) -> Vec<&str> {
@@ -19,8 +19,8 @@ fn names(queries: &Json) -> Vec<&str> {
 }
 
 /// The lines that are written for the lines that are read.
-fn requested(place: &Place, lines: &str) -> (i32, Vec<Json>, String) {
-    let mut command = place.command();
+fn requested(workspace: &Workspace, lines: &str) -> (i32, Vec<Json>, String) {
+    let mut command = workspace.command();
     command.args(["bench", "demo", "--on-request"]);
     let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     program.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
@@ -32,8 +32,8 @@ fn requested(place: &Place, lines: &str) -> (i32, Vec<Json>, String) {
 
 #[test]
 fn every_question_is_answered_and_measured() {
-    let place = demo();
-    let report = place.run(&["bench", "demo", "--repeat", "1", "--callers", "2", "--format", "json"]).succeeded();
+    let workspace = demo();
+    let report = workspace.run(&["bench", "demo", "--repeat", "1", "--callers", "2", "--format", "json"]).succeeded();
     let report: Json = serde_json::from_str(&report).unwrap();
     let names = names(&report["queries"]);
     assert!(names.len() >= 12, "{names:?}");
@@ -48,7 +48,7 @@ fn every_question_is_answered_and_measured() {
     assert!(report["events"].as_u64().unwrap() > 1000);
     assert!(report["heldBytesPerEvent"].as_f64().unwrap() > 0.0);
 
-    let table = place.run(&["bench", "demo", "--repeat", "2", "--query", "channel", "--threads", "1"]).succeeded();
+    let table = workspace.run(&["bench", "demo", "--repeat", "2", "--query", "channel", "--threads", "1"]).succeeded();
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].starts_with("query ") && lines[1].starts_with("channel "), "{table}");
     assert_eq!(lines.len(), 4, "{table}");
@@ -57,9 +57,9 @@ fn every_question_is_answered_and_measured() {
 
 #[test]
 fn one_thing_at_a_time() {
-    let place = demo();
+    let workspace = demo();
     let (code, lines, stderr) =
-        requested(&place, "channel question\nchannel hot\n\nchannel cold\nchannel answer\none-account question\n");
+        requested(&workspace, "channel question\nchannel hot\n\nchannel cold\nchannel answer\none-account question\n");
     assert_eq!((code, stderr.as_str(), lines.len()), (0, "", 5));
     let [question, hot, cold, answer, one] = &lines[..] else { unreachable!() };
     let text = |name: &str| question[name].as_str().unwrap();
@@ -73,24 +73,24 @@ fn one_thing_at_a_time() {
     let range = ["--start", text("start"), "--end", text("end"), "--format", "json"];
     let fields = fields.join(",");
     let query = [&["query", "demo", "--fields", &fields][..], &range].concat();
-    assert_eq!(serde_json::from_str::<Json>(&place.run(&query).succeeded()).unwrap(), answer["rows"]);
+    assert_eq!(serde_json::from_str::<Json>(&workspace.run(&query).succeeded()).unwrap(), answer["rows"]);
     assert_eq!(one["accounts"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn what_cannot_be_measured() {
-    let place = demo();
-    let message = place.run(&["bench", "demo", "--query", "chanel"]).failed(1);
+    let workspace = demo();
+    let message = workspace.run(&["bench", "demo", "--query", "chanel"]).failed(1);
     assert!(message.contains("`chanel`") && message.contains("channel-day"), "{message}");
-    place.run(&["bench", "demo", "--repeat", "0"]).failed(2);
-    place.run(&["bench", "demo", "--on-request", "--repeat", "3"]).failed(2);
-    let (code, lines, stderr) = requested(&place, "channel hot\nchannel warm\n");
+    workspace.run(&["bench", "demo", "--repeat", "0"]).failed(2);
+    workspace.run(&["bench", "demo", "--on-request", "--repeat", "3"]).failed(2);
+    let (code, lines, stderr) = requested(&workspace, "channel hot\nchannel warm\n");
     assert_eq!((code, lines.len()), (1, 1));
     assert!(stderr.contains("`channel warm`"), "{stderr}");
 
-    place.write("none.csv", "account,opportunityId,type,date\n");
-    place.run(&["ingest", "none.csv", "--into", "none"]).succeeded();
-    let run = place.run(&["bench", "none"]);
+    workspace.write("none.csv", "account,opportunityId,type,date\n");
+    workspace.run(&["ingest", "none.csv", "--into", "none"]).succeeded();
+    let run = workspace.run(&["bench", "none"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stderr.contains("the dataset is empty"), "{run:?}");
 }

@@ -1,11 +1,11 @@
 //! `trueup inspect`, `verify` and `explain`.
 
-use crate::place::{Place, RANGE};
+use crate::workspace::{RANGE, Workspace};
 
 #[test]
 fn inspect_shows_what_is_there() {
-    let place = Place::with_dataset();
-    let text = place.run(&["inspect", "ds"]).succeeded();
+    let workspace = Workspace::with_dataset();
+    let text = workspace.run(&["inspect", "ds"]).succeeded();
     for part in [
         "version    1",
         "events     5 rows, 1 file",
@@ -18,32 +18,32 @@ fn inspect_shows_what_is_there() {
     ] {
         assert!(text.contains(part), "`{part}` is missing:\n{text}");
     }
-    place.run(&["inspect", "ds", "--as-of", "2"]).failed(1);
+    workspace.run(&["inspect", "ds", "--as-of", "2"]).failed(1);
 }
 
 #[test]
 fn verify_finds_a_changed_byte() {
-    let place = Place::with_dataset();
-    assert!(place.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
-    let folder = place.path("ds").join("events");
+    let workspace = Workspace::with_dataset();
+    assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
+    let folder = workspace.path("ds").join("events");
     let file = folder.read_dir().unwrap().next().unwrap().unwrap().path();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[20] ^= 1;
     std::fs::write(&file, bytes).unwrap();
-    let message = place.run(&["verify", "ds"]).failed(1);
+    let message = workspace.run(&["verify", "ds"]).failed(1);
     assert!(message.contains("events/") && message.contains("checksum"), "{message}");
     std::fs::remove_file(&file).unwrap();
-    assert!(place.run(&["verify", "ds"]).failed(1).contains("events/"));
+    assert!(workspace.run(&["verify", "ds"]).failed(1).contains("events/"));
 }
 
 #[test]
 fn inspect_lists_accounts_up_to_twenty() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let ingest = |count: u32, dataset: &str| {
         let rows: String = (1..=count).map(|at| format!("account-{at:04}\n")).collect();
-        place.write("accounts.csv", &format!("account\n{rows}"));
-        place.run(&["ingest", "--accounts", "accounts.csv", "--into", dataset]).succeeded();
-        place.run(&["inspect", dataset]).succeeded()
+        workspace.write("accounts.csv", &format!("account\n{rows}"));
+        workspace.run(&["ingest", "--accounts", "accounts.csv", "--into", dataset]).succeeded();
+        workspace.run(&["inspect", dataset]).succeeded()
     };
     let text = ingest(20, "few");
     assert!(text.contains("accounts   20: account-0001, ") && text.contains(", account-0020\n"), "{text}");
@@ -54,14 +54,14 @@ fn inspect_lists_accounts_up_to_twenty() {
 /// A changed byte is never answered from: what is told is the damaged file, in one line.
 #[test]
 fn a_damaged_file_is_told_in_one_line() {
-    let place = Place::with_dataset();
-    let file = place.path("ds").join("events").read_dir().unwrap().next().unwrap().unwrap().path();
+    let workspace = Workspace::with_dataset();
+    let file = workspace.path("ds").join("events").read_dir().unwrap().next().unwrap().unwrap().path();
     let sound = std::fs::read(&file).unwrap();
     for at in (0..sound.len()).step_by(37) {
         let mut bytes = sound.clone();
         bytes[at] ^= 0xff;
         std::fs::write(&file, bytes).unwrap();
-        let run = place.query("campaign,zip,attributionChannel,total", &["--format", "csv"]);
+        let run = workspace.query("campaign,zip,attributionChannel,total", &["--format", "csv"]);
         let told = run.stderr.lines().count() == 1 && run.stderr.starts_with("error: ") && run.stderr.contains("ds");
         assert!(run.code == 1 && told, "byte {at}: {run:?}");
     }
@@ -69,13 +69,13 @@ fn a_damaged_file_is_told_in_one_line() {
 
 #[test]
 fn explain_shows_the_plan_and_what_it_took() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let explain: Vec<&str> = ["explain", "ds", "--fields", "campaign,leads"].into_iter().chain(RANGE).collect();
-    let text = place.run(&explain).succeeded();
+    let text = workspace.run(&explain).succeeded();
     assert!(text.contains("sub-ranges") && text.contains("campaign (stored)"), "{text}");
     assert!(text.contains("account, trueup.customer, type, date, campaign"), "{text}");
     assert!(!text.contains("aggregation"), "{text}");
-    let text = place.run(&[&explain, ["--analyze", "--threads", "1"].as_slice()].concat()).succeeded();
+    let text = workspace.run(&[&explain, ["--analyze", "--threads", "1"].as_slice()].concat()).succeeded();
     assert!(text.contains("aggregation") && text.contains("merging      0.00 ms") && text.contains("5 rows"), "{text}");
-    place.run(&["explain", "ds", "--fields", "campaign", "--start", "2025-01-01", "--end", "2025-01-02"]).failed(1);
+    workspace.run(&["explain", "ds", "--fields", "campaign", "--start", "2025-01-01", "--end", "2025-01-02"]).failed(1);
 }

@@ -1,17 +1,17 @@
 //! `trueup demo`
 
-use crate::place::{Place, Run};
 use crate::serve::Running;
+use crate::workspace::{Run, Workspace};
 use std::process::Command;
 
-fn demo(place: &Place, more: &[&str]) -> Run {
-    place.run(&[&["demo", "my demo", "--events", "4000", "--accounts", "3"], more].concat())
+fn demo(workspace: &Workspace, more: &[&str]) -> Run {
+    workspace.run(&[&["demo", "my demo", "--events", "4000", "--accounts", "3"], more].concat())
 }
 
 #[test]
 fn it_reports_and_what_it_says_to_try_works() {
-    let place = Place::new();
-    let first = demo(&place, &[]);
+    let workspace = Workspace::new();
+    let first = demo(&workspace, &[]);
     assert_eq!(first.code, 0, "{first:?}");
     assert!(first.stderr.contains("made the demo dataset `my demo`"), "{first:?}");
     for part in ["The last 90 days", "Book Rate", "by channel", "Direct", "Month by month", "2026-06", "Try next"] {
@@ -19,11 +19,11 @@ fn it_reports_and_what_it_says_to_try_works() {
     }
     assert!(first.stdout.ends_with('\n') && !first.stdout.ends_with("\n\n"), "{}", first.stdout);
     // Nothing is left beside the dataset.
-    let names: Vec<_> = place.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = workspace.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["my demo"]);
-    assert!(place.run(&["verify", "my demo"]).succeeded().contains("is whole"));
+    assert!(workspace.run(&["verify", "my demo"]).succeeded().contains("is whole"));
 
-    let again = demo(&place, &[]);
+    let again = demo(&workspace, &[]);
     assert!(again.code == 0 && again.stderr.contains("already"), "{again:?}");
     // Keys are shown once, so that the user gets another.
     let keyless = |run: &Run| run.stdout.replace(&key(run), "KEY");
@@ -37,7 +37,7 @@ fn it_reports_and_what_it_says_to_try_works() {
     assert_eq!(commands.len(), 10, "{text}");
     let shell = |command: &str| {
         let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(place.path("")).env("TRUEUP_KEY", &key);
+        shell.args(["-c", command]).current_dir(workspace.path("")).env("TRUEUP_KEY", &key);
         shell
     };
     for command in commands.iter().filter(|command| !command.contains(" serve ")) {
@@ -64,22 +64,23 @@ fn key(run: &Run) -> String {
 /// With accounts enough there are benchmarks to ask for, and figures to see.
 #[test]
 fn a_larger_demo_has_benchmarks() {
-    let place = Place::new();
-    let run = place.run(&["demo", "large", "--events", "40000", "--accounts", "40"]);
+    let workspace = Workspace::new();
+    let run = workspace.run(&["demo", "large", "--events", "40000", "--accounts", "40"]);
     let line = run.stdout.lines().find(|line| line.contains("/benchmarks?")).unwrap_or_default();
     let path = line.split('\'').nth(1).unwrap();
     let get =
-        place.command().args(["get", "large", path, "--body-only"]).env("TRUEUP_KEY", key(&run)).output().unwrap();
+        workspace.command().args(["get", "large", path, "--body-only"]).env("TRUEUP_KEY", key(&run)).output().unwrap();
     let body = String::from_utf8(get.stdout).unwrap();
     assert!(get.status.success() && body.contains(r#""series":"p50""#), "{body}");
 }
 
 #[test]
 fn the_user_of_a_demo_sees_a_part_of_it() {
-    let place = Place::new();
-    let run = place.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
+    let workspace = Workspace::new();
+    let run = workspace.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
     let access = |key: &str| {
-        let get = place.command().args(["get", "ds", "/api", "--body-only"]).env("TRUEUP_KEY", key).output().unwrap();
+        let get =
+            workspace.command().args(["get", "ds", "/api", "--body-only"]).env("TRUEUP_KEY", key).output().unwrap();
         serde_json::from_slice::<serde_json::Value>(&get.stdout).unwrap()
     };
     let seen = access(&key(&run));
@@ -91,19 +92,19 @@ fn the_user_of_a_demo_sees_a_part_of_it() {
         .collect();
     assert_eq!(held, [("demo-group", 6), ("demo-group-east", 3), ("demo-group-west", 3)]);
     // A demo of which the user is gone is reported on without a key; one whose directory is gone gets a new one.
-    place.does(&["users", "remove", "ds", "demo@example.com"]);
-    let again = place.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
+    workspace.does(&["users", "remove", "ds", "demo@example.com"]);
+    let again = workspace.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
     assert!(again.code == 0 && !again.stdout.contains("TRUEUP_KEY"), "{again:?}");
-    std::fs::remove_file(place.path("ds/directory.sqlite")).unwrap();
-    let again = place.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
+    std::fs::remove_file(workspace.path("ds/directory.sqlite")).unwrap();
+    let again = workspace.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
     assert_eq!(access(&key(&again)), seen);
 }
 
 #[test]
 fn the_seed_decides() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let report = |dir: &str, seed: &str| {
-        let run = place.run(&["demo", dir, "--events", "2000", "--accounts", "2", "--seed", seed]);
+        let run = workspace.run(&["demo", dir, "--events", "2000", "--accounts", "2", "--seed", seed]);
         assert_eq!(run.code, 0, "{run:?}");
         run.stdout.split("Try next").next().unwrap().to_owned()
     };
@@ -113,13 +114,13 @@ fn the_seed_decides() {
 
 #[test]
 fn it_keeps_its_hands_off_other_folders() {
-    let place = Place::with_dataset();
-    let message = place.run(&["demo", "ds", "--events", "2000"]).failed(1);
+    let workspace = Workspace::with_dataset();
+    let message = workspace.run(&["demo", "ds", "--events", "2000"]).failed(1);
     assert!(message.contains("`ds`"), "{message}");
-    std::fs::create_dir(place.path("full")).unwrap();
-    place.write("full/notes.txt", "mine");
-    place.run(&["demo", "full", "--events", "2000"]).failed(1);
-    place.run(&["demo", "x", "--events", "0"]).failed(2);
-    place.run(&["demo", "x", "--accounts", "1000000"]).failed(2);
-    assert!(!place.path("x").exists());
+    std::fs::create_dir(workspace.path("full")).unwrap();
+    workspace.write("full/notes.txt", "mine");
+    workspace.run(&["demo", "full", "--events", "2000"]).failed(1);
+    workspace.run(&["demo", "x", "--events", "0"]).failed(2);
+    workspace.run(&["demo", "x", "--accounts", "1000000"]).failed(2);
+    assert!(!workspace.path("x").exists());
 }

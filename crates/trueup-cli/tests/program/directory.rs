@@ -1,100 +1,100 @@
 //! `trueup users`, `orgs` and `keys`.
 
-use crate::place::Place;
+use crate::workspace::Workspace;
 
 /// The list of a command, as CSV.
-fn list(place: &Place, arguments: &[&str]) -> String {
-    place.run(&[arguments, ["--format", "csv"].as_slice()].concat()).succeeded()
+fn list(workspace: &Workspace, arguments: &[&str]) -> String {
+    workspace.run(&[arguments, ["--format", "csv"].as_slice()].concat()).succeeded()
 }
 
 #[test]
 fn users_and_their_grants() {
-    let (place, _) = Place::with_directory();
+    let (workspace, _) = Workspace::with_directory();
     let header = "user,active,keys,organizations,accounts\n";
-    assert_eq!(list(&place, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\nbert,true,0,,beta\n"));
+    assert_eq!(list(&workspace, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\nbert,true,0,,beta\n"));
     let table = "\
 user  active  keys  organizations  accounts
 ────────────────────────────────────────────
 anna  true       1  group          (none)
 bert  true       0  (none)         beta
 ";
-    assert_eq!(place.run(&["users", "list", "ds"]).succeeded(), table);
+    assert_eq!(workspace.run(&["users", "list", "ds"]).succeeded(), table);
 
-    place.does(&["users", "grant", "ds", "bert", "--org", "west", "--org", "group", "--account", "acme"]);
-    place.does(&["users", "disable", "ds", "bert"]);
-    let bert = |place: &Place| list(place, &["users", "list", "ds"]).lines().nth(2).unwrap().to_owned();
-    assert_eq!(bert(&place), "bert,false,0,\"group, west\",\"acme, beta\"");
-    place.does(&["users", "enable", "ds", "bert"]);
-    place.does(&["users", "revoke", "ds", "bert", "--org", "group", "--org", "west", "--account", "beta"]);
-    assert_eq!(bert(&place), "bert,true,0,,acme");
-    place.does(&["users", "remove", "ds", "bert"]);
-    assert_eq!(list(&place, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\n"));
+    workspace.does(&["users", "grant", "ds", "bert", "--org", "west", "--org", "group", "--account", "acme"]);
+    workspace.does(&["users", "disable", "ds", "bert"]);
+    let bert = |workspace: &Workspace| list(workspace, &["users", "list", "ds"]).lines().nth(2).unwrap().to_owned();
+    assert_eq!(bert(&workspace), "bert,false,0,\"group, west\",\"acme, beta\"");
+    workspace.does(&["users", "enable", "ds", "bert"]);
+    workspace.does(&["users", "revoke", "ds", "bert", "--org", "group", "--org", "west", "--account", "beta"]);
+    assert_eq!(bert(&workspace), "bert,true,0,,acme");
+    workspace.does(&["users", "remove", "ds", "bert"]);
+    assert_eq!(list(&workspace, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\n"));
 }
 
 #[test]
 fn the_tree_of_organizations() {
-    let (place, _) = Place::with_directory();
+    let (workspace, _) = Workspace::with_directory();
     let header = "organization,under,umbrella,accounts\n";
-    place.does(&["orgs", "add", "ds", "platform", "--umbrella"]);
-    place.does(&["orgs", "move", "ds", "group", "--under", "platform"]);
+    workspace.does(&["orgs", "add", "ds", "platform", "--umbrella"]);
+    workspace.does(&["orgs", "move", "ds", "group", "--under", "platform"]);
     assert_eq!(
-        list(&place, &["orgs", "list", "ds"]),
+        list(&workspace, &["orgs", "list", "ds"]),
         format!("{header}group,platform,false,0\nplatform,,true,0\nwest,group,false,1\n")
     );
-    place.does(&["orgs", "move", "ds", "group", "--root"]);
-    place.does(&["orgs", "umbrella", "ds", "platform", "--off"]);
-    let said = place.does(&["orgs", "hold", "ds", "platform", "--all"]);
+    workspace.does(&["orgs", "move", "ds", "group", "--root"]);
+    workspace.does(&["orgs", "umbrella", "ds", "platform", "--off"]);
+    let said = workspace.does(&["orgs", "hold", "ds", "platform", "--all"]);
     assert!(said.contains("holds 2 accounts more"), "{said}");
     assert_eq!(
-        list(&place, &["orgs", "list", "ds"]),
+        list(&workspace, &["orgs", "list", "ds"]),
         format!("{header}group,,false,0\nplatform,,false,2\nwest,group,false,1\n")
     );
-    let accounts = |place: &Place| list(place, &["orgs", "accounts", "ds"]);
-    assert_eq!(accounts(&place), "account,organizations\nacme,\"platform, west\"\nbeta,platform\n");
-    place.does(&["orgs", "release", "ds", "platform", "acme"]);
-    assert_eq!(accounts(&place), "account,organizations\nacme,west\nbeta,platform\n");
-    place.does(&["orgs", "forget", "ds", "beta"]);
-    assert_eq!(accounts(&place), "account,organizations\nacme,west\n");
-    assert!(list(&place, &["users", "list", "ds"]).ends_with("bert,true,0,,\n"));
-    assert!(place.run(&["orgs", "remove", "ds", "group"]).failed(1).contains("below it"));
-    place.does(&["orgs", "remove", "ds", "west"]);
-    place.does(&["orgs", "remove", "ds", "group"]);
+    let accounts = |workspace: &Workspace| list(workspace, &["orgs", "accounts", "ds"]);
+    assert_eq!(accounts(&workspace), "account,organizations\nacme,\"platform, west\"\nbeta,platform\n");
+    workspace.does(&["orgs", "release", "ds", "platform", "acme"]);
+    assert_eq!(accounts(&workspace), "account,organizations\nacme,west\nbeta,platform\n");
+    workspace.does(&["orgs", "forget", "ds", "beta"]);
+    assert_eq!(accounts(&workspace), "account,organizations\nacme,west\n");
+    assert!(list(&workspace, &["users", "list", "ds"]).ends_with("bert,true,0,,\n"));
+    assert!(workspace.run(&["orgs", "remove", "ds", "group"]).failed(1).contains("below it"));
+    workspace.does(&["orgs", "remove", "ds", "west"]);
+    workspace.does(&["orgs", "remove", "ds", "group"]);
 }
 
 #[test]
 fn keys_are_shown_once_and_revoked_at_once() {
-    let (place, first) = Place::with_directory();
+    let (workspace, first) = Workspace::with_directory();
     let status = |key: &str| {
-        let run = place.command().args(["get", "ds", "/api"]).env("TRUEUP_KEY", key).output().unwrap();
+        let run = workspace.command().args(["get", "ds", "/api"]).env("TRUEUP_KEY", key).output().unwrap();
         String::from_utf8(run.stdout).unwrap()[9..12].to_owned()
     };
     assert!(first.starts_with("tu_") && first.len() == 46, "{first}");
     assert_eq!(status(&first), "200");
 
     // With one key its number goes without saying.
-    let run = place.run(&["keys", "rotate", "ds", "anna", "--prefix", "acme"]);
+    let run = workspace.run(&["keys", "rotate", "ds", "anna", "--prefix", "acme"]);
     let second = run.stdout.trim_end().to_owned();
     assert!(run.code == 0 && second.starts_with("acme_") && !run.stderr.contains(&second), "{run:?}");
     assert_eq!((status(&first), status(&second)), ("401".to_owned(), "200".to_owned()));
-    let third = place.key("anna");
-    let message = place.run(&["keys", "rotate", "ds", "anna"]).failed(1);
+    let third = workspace.key("anna");
+    let message = workspace.run(&["keys", "rotate", "ds", "anna"]).failed(1);
     assert!(message.contains("2, 3"), "{message}");
-    let keys = list(&place, &["keys", "list", "ds", "anna"]);
+    let keys = list(&workspace, &["keys", "list", "ds", "anna"]);
     let keys: Vec<&str> = keys.lines().collect();
     assert!(keys[0] == "key,created" && keys[1].starts_with("2,20") && keys[2].ends_with('Z'), "{keys:?}");
-    place.does(&["keys", "delete", "ds", "anna", "3"]);
+    workspace.does(&["keys", "delete", "ds", "anna", "3"]);
     assert_eq!((status(&second), status(&third)), ("200".to_owned(), "401".to_owned()));
-    place.does(&["users", "disable", "ds", "anna"]);
+    workspace.does(&["users", "disable", "ds", "anna"]);
     assert_eq!(status(&second), "401");
-    place.does(&["users", "enable", "ds", "anna"]);
+    workspace.does(&["users", "enable", "ds", "anna"]);
     assert_eq!(status(&second), "200");
-    place.does(&["keys", "delete", "ds", "anna", "--all"]);
+    workspace.does(&["keys", "delete", "ds", "anna", "--all"]);
     assert_eq!(status(&second), "401");
-    assert_eq!(list(&place, &["keys", "list", "ds", "anna"]), "key,created\n");
-    assert!(place.run(&["keys", "rotate", "ds", "anna"]).failed(1).contains("no key"));
+    assert_eq!(list(&workspace, &["keys", "list", "ds", "anna"]), "key,created\n");
+    assert!(workspace.run(&["keys", "rotate", "ds", "anna"]).failed(1).contains("no key"));
 
     // None of them is kept anywhere.
-    for entry in place.path("ds").read_dir().unwrap() {
+    for entry in workspace.path("ds").read_dir().unwrap() {
         let path = entry.unwrap().path();
         let bytes = if path.is_file() { std::fs::read(path).unwrap() } else { Vec::new() };
         for key in [&first, &second, &third] {
@@ -105,22 +105,22 @@ fn keys_are_shown_once_and_revoked_at_once() {
 
 #[test]
 fn keys_of_old_come_from_a_file() {
-    let (place, _) = Place::with_directory();
-    place.write("old.key", "org_0123\n");
-    let said = place.does(&["keys", "retire", "ds", "group", "--key-file", "old.key"]);
+    let (workspace, _) = Workspace::with_directory();
+    workspace.write("old.key", "org_0123\n");
+    let said = workspace.does(&["keys", "retire", "ds", "group", "--key-file", "old.key"]);
     assert!(!said.contains("org_0123"), "{said}");
-    let message = place.run(&["keys", "retire", "ds", "group", "--key-file", "old.key"]).failed(1);
+    let message = workspace.run(&["keys", "retire", "ds", "group", "--key-file", "old.key"]).failed(1);
     assert!(!message.contains("org_0123"), "{message}");
-    place.write("two.key", "org_1 org_2");
-    let message = place.run(&["keys", "retire", "ds", "group", "--key-file", "two.key"]).failed(1);
+    workspace.write("two.key", "org_1 org_2");
+    let message = workspace.run(&["keys", "retire", "ds", "group", "--key-file", "two.key"]).failed(1);
     assert!(!message.contains("org_1"), "{message}");
-    place.write("none.key", "\n");
-    place.run(&["keys", "retire", "ds", "group", "--key-file", "none.key"]).failed(1);
+    workspace.write("none.key", "\n");
+    workspace.run(&["keys", "retire", "ds", "group", "--key-file", "none.key"]).failed(1);
 }
 
 #[test]
 fn what_is_not_there_is_told() {
-    let (place, _) = Place::with_directory();
+    let (workspace, _) = Workspace::with_directory();
     let cases: [(&[&str], &str); 17] = [
         (&["users", "add", "ds", "anna"], "user `anna` is already there"),
         (&["users", "remove", "ds", "cara"], "no user `cara`"),
@@ -140,11 +140,12 @@ fn what_is_not_there_is_told() {
         (&["orgs", "add", "ds", "a/b"], "cannot contain `/`"),
         (&["users", "add", "ds", ""], "empty"),
     ];
-    let state =
-        || [["users", "list"], ["orgs", "list"], ["orgs", "accounts"]].map(|of| list(&place, &[of[0], of[1], "ds"]));
+    let state = || {
+        [["users", "list"], ["orgs", "list"], ["orgs", "accounts"]].map(|of| list(&workspace, &[of[0], of[1], "ds"]))
+    };
     let before = state();
     for (arguments, words) in cases {
-        let message = place.run(arguments).failed(1);
+        let message = workspace.run(arguments).failed(1);
         assert!(message.starts_with("error: ") && message.contains(words), "{message}");
         assert_eq!(state(), before, "{arguments:?}");
     }
@@ -157,107 +158,110 @@ fn what_is_not_there_is_told() {
         &["keys", "create", "ds", "anna", "--prefix", "a b"],
         &["users"],
     ] {
-        place.run(arguments).failed(2);
+        workspace.run(arguments).failed(2);
     }
 }
 
 /// A name may hold anything; it must not steer the terminal.
 #[test]
 fn names_are_defused() {
-    let (place, _) = Place::with_directory();
-    assert_eq!(place.does(&["users", "add", "ds", "a\u{1b}[2Jb"]), "added user `a\u{fffd}[2Jb`\n");
-    assert!(place.run(&["users", "list", "ds"]).succeeded().contains("a\u{fffd}[2Jb"));
-    let said = place.does(&["orgs", "hold", "ds", "west", "c\u{7}d"]);
+    let (workspace, _) = Workspace::with_directory();
+    assert_eq!(workspace.does(&["users", "add", "ds", "a\u{1b}[2Jb"]), "added user `a\u{fffd}[2Jb`\n");
+    assert!(workspace.run(&["users", "list", "ds"]).succeeded().contains("a\u{fffd}[2Jb"));
+    let said = workspace.does(&["orgs", "hold", "ds", "west", "c\u{7}d"]);
     assert!(said.contains("`c\u{fffd}d`") && !said.contains('\u{7}'), "{said}");
 }
 
 #[test]
 fn accounts_without_data_are_warned_of() {
-    let (place, _) = Place::with_directory();
-    let said = place.does(&["orgs", "hold", "ds", "group", "gamma", "beta"]);
+    let (workspace, _) = Workspace::with_directory();
+    let said = workspace.does(&["orgs", "hold", "ds", "group", "gamma", "beta"]);
     assert!(said.contains("warning: ") && said.contains("`gamma`") && !said.contains("`beta`"), "{said}");
-    let said = place.does(&["users", "grant", "ds", "bert", "--account", "delta"]);
+    let said = workspace.does(&["users", "grant", "ds", "bert", "--account", "delta"]);
     assert!(said.contains("warning: ") && said.contains("`delta`"), "{said}");
     // Known by now.
-    let said = place.does(&["users", "grant", "ds", "bert", "--account", "gamma"]);
+    let said = workspace.does(&["users", "grant", "ds", "bert", "--account", "gamma"]);
     assert!(!said.contains("warning"), "{said}");
 }
 
 #[test]
 fn the_file_is_made_at_first_use_and_beside_a_dataset_only() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     for arguments in [["users", "list", "ds"].as_slice(), &["keys", "create", "ds", "anna"], &["get", "ds", "/api"]] {
-        let message = place.run(arguments).failed(1);
+        let message = workspace.run(arguments).failed(1);
         assert!(message.contains("`ds/directory.sqlite`") && message.contains("users add"), "{message}");
     }
-    let said = place.does(&["users", "add", "ds", "anna"]);
+    let said = workspace.does(&["users", "add", "ds", "anna"]);
     assert!(said.starts_with("made the directory `ds/directory.sqlite`\n"), "{said}");
-    let said = place.does(&["users", "add", "ds", "anna", "--directory", "other.sqlite"]);
-    assert!(said.starts_with("made the directory `other.sqlite`\n") && place.path("other.sqlite").exists(), "{said}");
+    let said = workspace.does(&["users", "add", "ds", "anna", "--directory", "other.sqlite"]);
+    assert!(
+        said.starts_with("made the directory `other.sqlite`\n") && workspace.path("other.sqlite").exists(),
+        "{said}"
+    );
     for arguments in [["users", "add", "nowhere", "anna"], ["orgs", "list", "nowhere", "--format=csv"]] {
-        assert!(place.run(&arguments).failed(1).contains("`nowhere` holds no dataset"));
+        assert!(workspace.run(&arguments).failed(1).contains("`nowhere` holds no dataset"));
     }
-    assert!(!place.path("nowhere").exists());
-    place.write("notes.txt", "not a database, but long enough to be looked at as one");
-    let message = place.run(&["users", "add", "ds", "anna", "--directory", "notes.txt"]).failed(1);
+    assert!(!workspace.path("nowhere").exists());
+    workspace.write("notes.txt", "not a database, but long enough to be looked at as one");
+    let message = workspace.run(&["users", "add", "ds", "anna", "--directory", "notes.txt"]).failed(1);
     assert!(message.contains("notes.txt"), "{message}");
 }
 
 #[test]
 fn verify_checks_the_directory_too() {
-    let (place, _) = Place::with_directory();
-    let said = place.run(&["verify", "ds"]).succeeded();
+    let (workspace, _) = Workspace::with_directory();
+    let said = workspace.run(&["verify", "ds"]).succeeded();
     assert!(said.ends_with("\nthe directory `ds/directory.sqlite` is whole\n"), "{said}");
-    std::fs::rename(place.path("ds/directory.sqlite"), place.path("other.sqlite")).unwrap();
-    assert!(!place.run(&["verify", "ds"]).succeeded().contains("directory"));
-    let said = place.run(&["verify", "ds", "--directory", "other.sqlite"]).succeeded();
+    std::fs::rename(workspace.path("ds/directory.sqlite"), workspace.path("other.sqlite")).unwrap();
+    assert!(!workspace.run(&["verify", "ds"]).succeeded().contains("directory"));
+    let said = workspace.run(&["verify", "ds", "--directory", "other.sqlite"]).succeeded();
     assert!(said.ends_with("\nthe directory `other.sqlite` is whole\n"), "{said}");
-    place.run(&["verify", "ds", "--directory", "none.sqlite"]).failed(1);
+    workspace.run(&["verify", "ds", "--directory", "none.sqlite"]).failed(1);
 
     // A page of the middle is overwritten.
-    let mut bytes = std::fs::read(place.path("other.sqlite")).unwrap();
+    let mut bytes = std::fs::read(workspace.path("other.sqlite")).unwrap();
     let page = bytes.len() / 4096 / 2 * 4096;
     bytes[page..page + 64].fill(0x5a);
-    std::fs::write(place.path("ds/directory.sqlite"), &bytes).unwrap();
+    std::fs::write(workspace.path("ds/directory.sqlite"), &bytes).unwrap();
     for arguments in [["verify", "ds"].as_slice(), &["users", "list", "ds"], &["serve", "ds"], &["get", "ds", "/api"]] {
-        let message = place.run(arguments).failed(1);
+        let message = workspace.run(arguments).failed(1);
         assert!(message.contains("ds/directory.sqlite` is damaged: "), "{message}");
     }
     // A dataset and its directory are both reported.
-    let events = place.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path();
+    let events = workspace.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path();
     std::fs::write(events, "").unwrap();
-    let message = place.run(&["verify", "ds"]).failed(1);
+    let message = workspace.run(&["verify", "ds"]).failed(1);
     assert!(message.contains("is damaged: ") && message.contains("does not match its manifest"), "{message}");
 }
 
 #[test]
 fn a_file_that_another_process_holds_is_not_waited_for_long() {
-    let (place, key) = Place::with_directory();
-    let holder = rusqlite::Connection::open(place.path("ds/directory.sqlite")).unwrap();
+    let (workspace, key) = Workspace::with_directory();
+    let holder = rusqlite::Connection::open(workspace.path("ds/directory.sqlite")).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let begun = std::time::Instant::now();
     for arguments in [["users", "add", "ds", "cara"].as_slice(), &["keys", "delete", "ds", "anna", "1"]] {
-        let message = place.run(arguments).failed(1);
+        let message = workspace.run(arguments).failed(1);
         assert!(message.contains("another process holds the directory `"), "{message}");
     }
-    let run = place.run(&["get", "ds", "/api", "--key", &key]);
+    let run = workspace.run(&["get", "ds", "/api", "--key", &key]);
     assert!(run.stdout.starts_with("HTTP/1.1 502 ") && !run.stdout.contains("holds"), "{run:?}");
     assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(holder);
-    place.does(&["users", "add", "ds", "cara"]);
+    workspace.does(&["users", "add", "ds", "cara"]);
 }
 
 /// The directory is no part of the dataset.
 #[test]
 fn ingest_verify_and_inspect_leave_it_alone() {
-    let (place, key) = Place::with_directory();
-    let before = std::fs::read(place.path("ds/directory.sqlite")).unwrap();
-    assert!(place.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
-    assert!(!place.run(&["inspect", "ds"]).succeeded().contains("directory"));
-    place.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
-    place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
-    assert_eq!(std::fs::read(place.path("ds/directory.sqlite")).unwrap(), before);
+    let (workspace, key) = Workspace::with_directory();
+    let before = std::fs::read(workspace.path("ds/directory.sqlite")).unwrap();
+    assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
+    assert!(!workspace.run(&["inspect", "ds"]).succeeded().contains("directory"));
+    workspace.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
+    workspace.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
+    assert_eq!(std::fs::read(workspace.path("ds/directory.sqlite")).unwrap(), before);
     let get = ["get", "ds", "/api/west/events?fields=leads&start=2025-01-01&end=2025-03-31", "--body-only"];
-    let run = place.command().args(get).env("TRUEUP_KEY", key).output().unwrap();
+    let run = workspace.command().args(get).env("TRUEUP_KEY", key).output().unwrap();
     assert_eq!(String::from_utf8(run.stdout).unwrap(), r#"[{"leads":3}]"#);
 }

@@ -5,7 +5,7 @@
 
 #![expect(clippy::panic, reason = "tests")]
 
-use crate::place::Place;
+use crate::workspace::Workspace;
 use serde_json::Value as Json;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -47,7 +47,7 @@ impl Drop for Serving {
 
 /// A reader at a shell: where they are, and the variables that they have set.
 struct Reader {
-    place: Place,
+    workspace: Workspace,
     variables: Vec<(&'static str, String)>,
 }
 
@@ -58,7 +58,7 @@ impl Reader {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(program.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
         let mut command = Command::new(name);
-        command.current_dir(self.place.path("")).env("PATH", std::env::join_paths(folders).unwrap());
+        command.current_dir(self.workspace.path("")).env("PATH", std::env::join_paths(folders).unwrap());
         command.env_remove("CARGO_MANIFEST_DIR").env_remove("http_proxy").env("no_proxy", "*");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
@@ -117,12 +117,12 @@ fn is_there(program: &str) -> bool {
 #[test]
 fn the_page_for_callers_works_as_it_stands() {
     let (curl, python) = (is_there("curl"), is_there("python3"));
-    let mut reader = Reader { place: Place::new(), variables: Vec::new() };
+    let mut reader = Reader { workspace: Workspace::new(), variables: Vec::new() };
     let mut serving = None;
     let mut asked = 0;
     let blocks = blocks();
-    for (place, Block { language, text }) in blocks.iter().enumerate() {
-        let shown = blocks.get(place + 1).filter(|next| next.language == "json").map(|next| next.text.trim_end());
+    for (workspace, Block { language, text }) in blocks.iter().enumerate() {
+        let shown = blocks.get(workspace + 1).filter(|next| next.language == "json").map(|next| next.text.trim_end());
         match language.as_str() {
             "sh" if text.starts_with("trueup demo ") => {
                 let report = reader.prints("sh", text);

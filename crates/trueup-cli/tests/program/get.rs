@@ -1,6 +1,6 @@
 //! `trueup get`: the service's own answer.
 
-use crate::place::{Place, Run};
+use crate::workspace::{Run, Workspace};
 use std::sync::Arc;
 use trueup::Dataset;
 use trueup::access::{Directory, Settings, SqliteDirectory};
@@ -9,8 +9,8 @@ use trueup::service::{Request, Service};
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
 
 /// What a request is answered with the key in the variable.
-fn get(place: &Place, key: Option<&str>, arguments: &[&str]) -> Run {
-    let mut command = place.command();
+fn get(workspace: &Workspace, key: Option<&str>, arguments: &[&str]) -> Run {
+    let mut command = workspace.command();
     command.arg("get").args(arguments);
     if let Some(key) = key {
         command.env("TRUEUP_KEY", key);
@@ -20,10 +20,10 @@ fn get(place: &Place, key: Option<&str>, arguments: &[&str]) -> Run {
 
 #[test]
 fn it_answers_as_the_service_does() {
-    let (place, key) = Place::with_directory();
-    let directory = SqliteDirectory::open_existing(place.path("ds/directory.sqlite"), Settings::default()).unwrap();
+    let (workspace, key) = Workspace::with_directory();
+    let directory = SqliteDirectory::open_existing(workspace.path("ds/directory.sqlite"), Settings::default()).unwrap();
     let directory: Arc<dyn Directory> = Arc::new(directory);
-    let service = Service::builder(Arc::new(Dataset::open(place.path("ds")).unwrap()), directory).build();
+    let service = Service::builder(Arc::new(Dataset::open(workspace.path("ds")).unwrap()), directory).build();
     let events = |organization: &str, query: &str| format!("/api/{organization}/events?{query}");
     let requests: [(u16, String, Option<&str>); 16] = [
         (200, "/api".to_owned(), Some(&key)),
@@ -44,7 +44,7 @@ fn it_answers_as_the_service_does() {
         (404, "/nothing".to_owned(), Some(&key)),
     ];
     for (status, path, key) in requests {
-        let run = get(&place, key, &["ds", &path]);
+        let run = get(&workspace, key, &["ds", &path]);
         let answer = service.handle(&Request {
             authorization: key.map(str::to_owned),
             accept_encoding: Some("identity".to_owned()),
@@ -65,45 +65,46 @@ fn it_answers_as_the_service_does() {
 
 #[test]
 fn the_key_comes_from_an_option_a_file_or_a_variable() {
-    let (place, key) = Place::with_directory();
-    place.write("anna.key", &format!("{key}\n"));
+    let (workspace, key) = Workspace::with_directory();
+    workspace.write("anna.key", &format!("{key}\n"));
     let body = |run: Run| {
         assert_eq!(run.code, 0, "{run:?}");
         run.stdout
     };
-    let by_variable = body(get(&place, Some(&key), &["ds", "/api", "--body-only"]));
+    let by_variable = body(get(&workspace, Some(&key), &["ds", "/api", "--body-only"]));
     assert!(by_variable.starts_with(r#"{"user":"anna""#), "{by_variable}");
-    assert_eq!(body(get(&place, None, &["ds", "/api", "--body-only", "--key", &key])), by_variable);
+    assert_eq!(body(get(&workspace, None, &["ds", "/api", "--body-only", "--key", &key])), by_variable);
     assert_eq!(
-        body(get(&place, Some("tu_old"), &["ds", "/api", "--body-only", "--key-file", "anna.key"])),
+        body(get(&workspace, Some("tu_old"), &["ds", "/api", "--body-only", "--key-file", "anna.key"])),
         by_variable
     );
-    let message = get(&place, None, &["ds", "/api", "--key-file", "anna.key", "--key", &key]).failed(2);
+    let message = get(&workspace, None, &["ds", "/api", "--key-file", "anna.key", "--key", &key]).failed(2);
     assert!(!message.contains(&key), "{message}");
-    get(&place, None, &["ds", "/api", "--key-file", "no.key"]).failed(1);
+    get(&workspace, None, &["ds", "/api", "--key-file", "no.key"]).failed(1);
 }
 
 #[test]
 fn gzip_if_it_is_asked_for() {
-    let (place, key) = Place::with_directory();
-    let output = place.command().args(["get", "ds", "/api", "--gzip", "--body-only"]).env("TRUEUP_KEY", &key).output();
+    let (workspace, key) = Workspace::with_directory();
+    let output =
+        workspace.command().args(["get", "ds", "/api", "--gzip", "--body-only"]).env("TRUEUP_KEY", &key).output();
     assert!(output.unwrap().stdout.starts_with(&[0x1f, 0x8b]));
-    let output = place.command().args(["get", "ds", "/api", "--gzip"]).env("TRUEUP_KEY", &key).output().unwrap();
+    let output = workspace.command().args(["get", "ds", "/api", "--gzip"]).env("TRUEUP_KEY", &key).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("\nContent-Encoding: gzip\n"));
 }
 
 #[test]
 fn unknown_fields_are_warned_of() {
-    let (place, key) = Place::with_directory();
-    let run = get(&place, Some(&key), &["ds", &format!("/api/group/events?fields=leads,colour&{RANGE}")]);
+    let (workspace, key) = Workspace::with_directory();
+    let run = get(&workspace, Some(&key), &["ds", &format!("/api/group/events?fields=leads,colour&{RANGE}")]);
     assert!(run.code == 0 && run.stderr.starts_with("warning: ") && run.stderr.contains("colour"), "{run:?}");
 }
 
 #[test]
 fn limits_hold() {
-    let (place, key) = Place::with_directory();
+    let (workspace, key) = Workspace::with_directory();
     let status = |more: &[&str], path: &str| {
-        let run = get(&place, Some(&key), &[&["ds", path], more].concat());
+        let run = get(&workspace, Some(&key), &[&["ds", path], more].concat());
         (run.code, run.stdout[9..12].to_owned())
     };
     let events = format!("/api/group/events?fields=leads,date&{RANGE}");
@@ -111,27 +112,27 @@ fn limits_hold() {
     assert_eq!(status(&["--max-account-intervals", "0"], &events), (1, "400".to_owned()));
     assert_eq!(status(&["--deadline", "0.000001"], &events), (1, "504".to_owned()));
     assert_eq!(status(&["--hourly-limit", "2"], &events), (1, "429".to_owned()));
-    let run = get(&place, Some(&key), &["ds", "/api", "--hourly-limit", "0"]);
+    let run = get(&workspace, Some(&key), &["ds", "/api", "--hourly-limit", "0"]);
     assert!(run.stdout.contains("\nRetry-After: "), "{run:?}");
-    get(&place, Some(&key), &["ds", "/api", "--deadline", "soon"]).failed(2);
+    get(&workspace, Some(&key), &["ds", "/api", "--deadline", "soon"]).failed(2);
 }
 
 /// What a caller is not told stands on stderr.
 #[test]
 fn a_damaged_dataset_is_502_and_says_why_beside() {
-    let (place, key) = Place::with_directory();
-    place.write(
+    let (workspace, key) = Workspace::with_directory();
+    workspace.write(
         "insights.ndjson",
         "{\"account\": \"acme\", \"date\": \"2025-02-03\", \"insight\": {\"period\": \"January\"}}\n",
     );
-    place.run(&["ingest", "--insights", "insights.ndjson", "--into", "ds"]).succeeded();
+    workspace.run(&["ingest", "--insights", "insights.ndjson", "--into", "ds"]).succeeded();
     let insights = ["ds", "/api/group/insights"];
-    assert!(get(&place, Some(&key), &insights).succeeded().ends_with(r#""insight":{"period": "January"}}]"#));
-    let file = place.path("ds/insights").read_dir().unwrap().next().unwrap().unwrap().path();
+    assert!(get(&workspace, Some(&key), &insights).succeeded().ends_with(r#""insight":{"period": "January"}}]"#));
+    let file = workspace.path("ds/insights").read_dir().unwrap().next().unwrap().unwrap().path();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[20] ^= 0xff;
     std::fs::write(&file, bytes).unwrap();
-    let run = get(&place, Some(&key), &insights);
+    let run = get(&workspace, Some(&key), &insights);
     assert!(run.code == 1 && run.stdout.starts_with("HTTP/1.1 502 "), "{run:?}");
     assert!(run.stderr.contains("ndjson") && !run.stdout.contains("ndjson"), "{run:?}");
 }

@@ -1,86 +1,87 @@
 //! `trueup ingest`
 
-use crate::place::{EVENTS, Place};
+use crate::workspace::{EVENTS_CSV, Workspace};
 
 #[test]
 fn says_what_it_took_and_what_it_replaced() {
-    let place = Place::new();
-    place.write("events.csv", EVENTS);
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
     let ingest = ["ingest", "events.csv", "--into", "ds"];
-    assert_eq!(place.run(&ingest).succeeded(), "version 1 of `ds`\nevents   5 taken\n");
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 1 of `ds`\nevents   5 taken\n");
     assert_eq!(
-        place.run(&ingest).succeeded(),
+        workspace.run(&ingest).succeeded(),
         "nothing changed: `ds` stays at version 1; all of this was ingested before\n"
     );
-    place.write("later.csv", &EVENTS.replace("1234.50", "2000"));
+    workspace.write("later.csv", &EVENTS_CSV.replace("1234.50", "2000"));
     let ingest = ["ingest", "later.csv", "--into", "ds", "--memory", "64MiB", "--threads", "1"];
-    assert_eq!(place.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
-    assert_eq!(place.query("closedRevenue", &["--format", "json"]).succeeded(), r#"[{"closedRevenue":2000}]"#);
-    let before = place.query("closedRevenue", &["--format", "json", "--as-of", "1"]);
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
+    assert_eq!(workspace.query("closedRevenue", &["--format", "json"]).succeeded(), r#"[{"closedRevenue":2000}]"#);
+    let before = workspace.query("closedRevenue", &["--format", "json", "--as-of", "1"]);
     assert_eq!(before.succeeded(), r#"[{"closedRevenue":1234.5}]"#);
 }
 
 #[test]
 fn a_header_without_rows_is_counted() {
-    let place = Place::new();
-    place.write("events.csv", "account,opportunityId,type,date\n");
-    place.write("spend.csv", "account,date,adSpend\n");
-    let run = place.run(&["ingest", "events.csv", "--spend", "spend.csv", "--into", "ds"]);
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "account,opportunityId,type,date\n");
+    workspace.write("spend.csv", "account,date,adSpend\n");
+    let run = workspace.run(&["ingest", "events.csv", "--spend", "spend.csv", "--into", "ds"]);
     assert_eq!(run.succeeded(), "version 1 of `ds`\nevents   0 taken\nspend    0 taken\n");
-    place.write("accounts.csv", "account\n");
-    let run = place.run(&["ingest", "--accounts", "accounts.csv", "--into", "ds"]);
+    workspace.write("accounts.csv", "account\n");
+    let run = workspace.run(&["ingest", "--accounts", "accounts.csv", "--into", "ds"]);
     assert!(run.code == 0 && !run.stdout.contains("events"), "{run:?}");
 }
 
 #[test]
 fn rows_that_break_a_rule_stop_it_or_are_set_aside() {
-    let place = Place::with_dataset();
-    place.write("bad.csv", &EVENTS.replace("1234.50", "\"$1,234.50\""));
-    let message = place.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
+    let workspace = Workspace::with_dataset();
+    workspace.write("bad.csv", &EVENTS_CSV.replace("1234.50", "\"$1,234.50\""));
+    let message = workspace.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
     for part in ["bad.csv", "line 4", "`total`", "`$1,234.50`"] {
         assert!(message.contains(part), "{message}");
     }
-    assert_eq!(place.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
+    assert_eq!(workspace.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
 
-    let run = place.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.ndjson"]);
+    let run = workspace.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.ndjson"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "version 1 of `other`\nevents   4 taken, 1 rejected\n"), "{run:?}");
-    assert!(std::fs::read_to_string(place.path("rejects.ndjson")).unwrap().contains("$1,234.50"));
+    assert!(std::fs::read_to_string(workspace.path("rejects.ndjson")).unwrap().contains("$1,234.50"));
 }
 
 #[test]
 fn columns_that_are_computed_are_ignored_with_a_warning() {
-    let place = Place::new();
-    place.write("events.csv", "account,opportunityId,type,date,leads\na,1,booked,2025-01-01,7\n");
-    let run = place.run(&["ingest", "events.csv", "--into", "ds"]);
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "account,opportunityId,type,date,leads\na,1,booked,2025-01-01,7\n");
+    let run = workspace.run(&["ingest", "events.csv", "--into", "ds"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`leads`"), "{run:?}");
 }
 
 #[test]
 fn wrong_usage() {
-    let place = Place::new();
-    place.write("events.csv", EVENTS);
-    place.run(&["ingest", "events.csv"]).failed(2);
-    place.run(&["ingest", "--into", "ds"]).failed(2);
-    place.run(&["ingest", "events.csv", "--into", "ds", "--memory", "lots"]).failed(2);
-    let message = place.run(&["ingest", "missing.csv", "--into", "ds"]).failed(1);
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    workspace.run(&["ingest", "events.csv"]).failed(2);
+    workspace.run(&["ingest", "--into", "ds"]).failed(2);
+    workspace.run(&["ingest", "events.csv", "--into", "ds", "--memory", "lots"]).failed(2);
+    let message = workspace.run(&["ingest", "missing.csv", "--into", "ds"]).failed(1);
     assert!(message.contains("missing.csv"), "{message}");
-    assert!(!place.path("ds").join("manifest-00000001.json").exists());
+    assert!(!workspace.path("ds").join("manifest-00000001.json").exists());
 }
 
 /// The surroundings are at fault, not the program.
 #[test]
 fn folders_that_cannot_be_written() {
-    let place = Place::new();
-    place.write("events.csv", EVENTS);
-    place.write("plain", "a file, not a folder");
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    workspace.write("plain", "a file, not a folder");
     for folder in ["plain", "plain/ds"] {
-        let message = place.run(&["ingest", "events.csv", "--into", folder]).failed(1);
+        let message = workspace.run(&["ingest", "events.csv", "--into", folder]).failed(1);
         assert!(message.contains(&format!("`{folder}`")) && message.lines().count() == 1, "{message}");
     }
-    let message = place.run(&["ingest", "events.csv", "--into", "ds", "--rejects", "plain/rejects.ndjson"]).failed(1);
+    let message =
+        workspace.run(&["ingest", "events.csv", "--into", "ds", "--rejects", "plain/rejects.ndjson"]).failed(1);
     assert!(message.contains("plain/rejects.ndjson"), "{message}");
-    assert_eq!(std::fs::read_to_string(place.path("plain")).unwrap(), "a file, not a folder");
+    assert_eq!(std::fs::read_to_string(workspace.path("plain")).unwrap(), "a file, not a folder");
 }
 
 /// Where the user may write everywhere, as root may, there is no such folder.
@@ -88,13 +89,13 @@ fn folders_that_cannot_be_written() {
 #[test]
 fn a_folder_of_others() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
-    place.write("events.csv", EVENTS);
-    let folder = place.path("closed");
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    let folder = workspace.path("closed");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
     let may_write = std::fs::write(folder.join("try"), "").is_ok();
-    let run = place.run(&["ingest", "events.csv", "--into", "closed/ds"]);
+    let run = workspace.run(&["ingest", "events.csv", "--into", "closed/ds"]);
     assert_eq!(run.code, i32::from(!may_write), "{run:?}");
     assert!(may_write || run.stderr.contains("`closed/ds`"), "{run:?}");
 }
@@ -102,8 +103,8 @@ fn a_folder_of_others() {
 #[cfg(not(feature = "mapping"))]
 #[test]
 fn a_mapping_needs_its_feature() {
-    let place = Place::new();
-    place.write("events.csv", EVENTS);
-    let message = place.run(&["ingest", "events.csv", "--into", "ds", "--mapping", "mapping.toml"]).failed(2);
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    let message = workspace.run(&["ingest", "events.csv", "--into", "ds", "--mapping", "mapping.toml"]).failed(2);
     assert!(message.contains("feature `mapping`") && message.contains("cargo build"), "{message}");
 }

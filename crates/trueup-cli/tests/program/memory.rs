@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::place::Place;
+use crate::workspace::Workspace;
 use std::fmt::Write;
 use std::fs;
 use std::process::{Command, Stdio};
@@ -14,12 +14,12 @@ const MIB: usize = 1 << 20;
 const MEMORY: usize = 16;
 
 /// Runs an ingest into a new dataset, which must keep to its memory; gives back its exit code and what it wrote to stderr.
-fn ingest(place: &Place, args: &[&str]) -> (i32, String) {
-    let errors = place.path("errors.txt");
+fn ingest(workspace: &Workspace, args: &[&str]) -> (i32, String) {
+    let errors = workspace.path("errors.txt");
     let mut child = Command::new(env!("CARGO_BIN_EXE_trueup"))
         .args(["ingest", "--into", "ds", "--memory", &format!("{MEMORY}MiB")])
         .args(args)
-        .current_dir(place.path(""))
+        .current_dir(workspace.path(""))
         .stdout(Stdio::null())
         .stderr(fs::File::create(&errors).unwrap())
         .spawn()
@@ -48,33 +48,33 @@ const HEADER: &str = "account,opportunityId,type,date";
 
 #[test]
 fn a_customer_of_millions_of_events_is_refused() {
-    let place = Place::new();
-    place.write("a.csv", &format!("{HEADER}\n{}", "a,c,sold,2025-01-01\n".repeat(1_500_000)));
-    let (code, message) = ingest(&place, &["a.csv"]);
+    let workspace = Workspace::new();
+    workspace.write("a.csv", &format!("{HEADER}\n{}", "a,c,sold,2025-01-01\n".repeat(1_500_000)));
+    let (code, message) = ingest(&workspace, &["a.csv"]);
     assert!(code == 1 && message.contains("`c` of account `a` has 1500000 events"), "{message}");
 }
 
 #[test]
 fn texts_of_a_mebibyte_are_not_held_together() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut text = format!("{HEADER},note\n");
     for row in 0..100 {
         writeln!(text, "a{},c{row},sold,2025-01-01,{row}{}", row % 3, "n".repeat(MIB - 10)).unwrap();
     }
-    place.write("a.csv", &text);
-    assert_eq!(ingest(&place, &["a.csv"]), (0, String::new()));
+    workspace.write("a.csv", &text);
+    assert_eq!(ingest(&workspace, &["a.csv"]), (0, String::new()));
 }
 
 #[test]
 fn rows_that_are_no_rows_are_not_held_together() {
-    let place = Place::new();
-    place.write("a.csv", &format!("{HEADER}\n{}", "x\n".repeat(600_000)));
-    assert_eq!(ingest(&place, &["a.csv", "--rejects", "rejects.ndjson"]), (0, String::new()));
+    let workspace = Workspace::new();
+    workspace.write("a.csv", &format!("{HEADER}\n{}", "x\n".repeat(600_000)));
+    assert_eq!(ingest(&workspace, &["a.csv", "--rejects", "rejects.ndjson"]), (0, String::new()));
 }
 
 #[test]
 fn objects_that_share_few_of_many_names_take_no_table_of_all() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut text = String::new();
     for row in 0..10_000 {
         let name = row * 7 % 1_900;
@@ -84,19 +84,19 @@ fn objects_that_share_few_of_many_names_take_no_table_of_all() {
         )
         .unwrap();
     }
-    place.write("a.ndjson", &text);
-    assert_eq!(ingest(&place, &["a.ndjson"]), (0, String::new()));
+    workspace.write("a.ndjson", &text);
+    assert_eq!(ingest(&workspace, &["a.ndjson"]), (0, String::new()));
 }
 
 #[test]
 fn documents_are_not_held_together() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut text = String::new();
     for document in 0..14 {
         let body = "n".repeat(15 * MIB);
         writeln!(text, "{{\"account\":\"a{document}\",\"date\":\"2025-01-01\",\"insight\":{{\"x\":\"{body}\"}}}}")
             .unwrap();
     }
-    place.write("a.ndjson", &text);
-    assert_eq!(ingest(&place, &["--insights", "a.ndjson"]), (0, String::new()));
+    workspace.write("a.ndjson", &text);
+    assert_eq!(ingest(&workspace, &["--insights", "a.ndjson"]), (0, String::new()));
 }

@@ -1,7 +1,7 @@
 //! Files that the program writes: never over an input, never into a dataset, over another only with `--force`, and whole or not at all.
 #![cfg(unix)]
 
-use crate::place::{EVENTS, Place, RANGE};
+use crate::workspace::{EVENTS_CSV, RANGE, Workspace};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
@@ -11,10 +11,10 @@ use std::time::Duration;
 const OLD: &str = "of somebody";
 
 /// Every file of the dataset with its bytes.
-fn dataset(place: &Place) -> Vec<(String, Vec<u8>)> {
+fn dataset(workspace: &Workspace) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for folder in ["ds", "ds/events", "ds/spend", "ds/accounts"] {
-        for entry in place.path(folder).read_dir().unwrap() {
+        for entry in workspace.path(folder).read_dir().unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() {
                 files.push((path.display().to_string(), fs::read(&path).unwrap()));
@@ -25,37 +25,37 @@ fn dataset(place: &Place) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn an_event_file(place: &Place) -> std::path::PathBuf {
-    place.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path()
+fn an_event_file(workspace: &Workspace) -> std::path::PathBuf {
+    workspace.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path()
 }
 
 #[test]
 fn a_file_that_is_there_is_replaced_only_if_asked_for() {
-    let place = Place::with_dataset();
-    place.write("out.csv", OLD);
-    let message = place.query("leads", &["-o", "out.csv"]).failed(1);
+    let workspace = Workspace::with_dataset();
+    workspace.write("out.csv", OLD);
+    let message = workspace.query("leads", &["-o", "out.csv"]).failed(1);
     assert_eq!(message, "error: `out.csv` is already there; name another file, or pass `--force` to replace it\n");
-    assert_eq!(fs::read_to_string(place.path("out.csv")).unwrap(), OLD);
-    place.query("leads", &["-o", "out.csv", "--force"]).succeeded();
-    assert_eq!(fs::read_to_string(place.path("out.csv")).unwrap(), "leads\n3\n");
+    assert_eq!(fs::read_to_string(workspace.path("out.csv")).unwrap(), OLD);
+    workspace.query("leads", &["-o", "out.csv", "--force"]).succeeded();
+    assert_eq!(fs::read_to_string(workspace.path("out.csv")).unwrap(), "leads\n3\n");
     // The link stays, and what it leads to is replaced.
-    symlink("out.csv", place.path("link.csv")).unwrap();
-    place.query("eventCount", &["-o", "link.csv"]).failed(1);
-    place.query("eventCount", &["-o", "link.csv", "--force"]).succeeded();
-    assert!(place.path("link.csv").is_symlink());
-    assert_eq!(fs::read_to_string(place.path("out.csv")).unwrap(), "eventCount\n5\n");
-    assert_eq!(place.names(), ["accounts.csv", "ds", "events.csv", "link.csv", "out.csv", "spend.csv"]);
+    symlink("out.csv", workspace.path("link.csv")).unwrap();
+    workspace.query("eventCount", &["-o", "link.csv"]).failed(1);
+    workspace.query("eventCount", &["-o", "link.csv", "--force"]).succeeded();
+    assert!(workspace.path("link.csv").is_symlink());
+    assert_eq!(fs::read_to_string(workspace.path("out.csv")).unwrap(), "eventCount\n5\n");
+    assert_eq!(workspace.names(), ["accounts.csv", "ds", "events.csv", "link.csv", "out.csv", "spend.csv"]);
 }
 
 #[test]
 fn no_answer_goes_into_a_dataset() {
-    let place = Place::with_dataset();
-    place.run(&["ingest", "events.csv", "--into", "other"]).succeeded();
-    let before = dataset(&place);
-    fs::hard_link(an_event_file(&place), place.path("hard.parquet")).unwrap();
-    symlink(an_event_file(&place), place.path("soft.parquet")).unwrap();
-    symlink("ds", place.path("alias")).unwrap();
-    fs::create_dir(place.path("ds/notes")).unwrap();
+    let workspace = Workspace::with_dataset();
+    workspace.run(&["ingest", "events.csv", "--into", "other"]).succeeded();
+    let before = dataset(&workspace);
+    fs::hard_link(an_event_file(&workspace), workspace.path("hard.parquet")).unwrap();
+    symlink(an_event_file(&workspace), workspace.path("soft.parquet")).unwrap();
+    symlink("ds", workspace.path("alias")).unwrap();
+    fs::create_dir(workspace.path("ds/notes")).unwrap();
     let manifest = "ds/manifest-00000001.json";
     for output in [
         manifest,
@@ -71,59 +71,59 @@ fn no_answer_goes_into_a_dataset() {
         "other/events/out.csv",
     ] {
         for force in [&["--format", "csv"][..], &["--format", "csv", "--force"]] {
-            let message = place.query("leads", &[&["-o", output], force].concat()).failed(1);
+            let message = workspace.query("leads", &[&["-o", output], force].concat()).failed(1);
             assert!(message.contains(&format!("`{output}` belongs to the dataset")), "{message}");
         }
     }
-    assert_eq!(dataset(&place), before);
-    assert!(!place.path("other/out.csv").exists() && !place.path("other/events/out.csv").exists());
-    let message = place.run(&["demo", "ds/demo", "--events", "2000"]).failed(1);
+    assert_eq!(dataset(&workspace), before);
+    assert!(!workspace.path("other/out.csv").exists() && !workspace.path("other/events/out.csv").exists());
+    let message = workspace.run(&["demo", "ds/demo", "--events", "2000"]).failed(1);
     assert!(message.contains("`ds/demo` belongs to the dataset"), "{message}");
 }
 
 #[test]
 fn no_batch_replaces_its_jobs_or_its_dataset() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let jobs = |output: &str| {
         format!(
             "dataset = 'ds'\n[[query]]\noutput = '{output}'\nformat = 'csv'\nfields = 'leads'\n\
              start = 2025-01-01\nend = 2025-03-31\n"
         )
     };
-    place.write("jobs.toml", &jobs("jobs.toml"));
-    let message = place.run(&["batch", "jobs.toml", "--into", ".", "--force"]).failed(1);
+    workspace.write("jobs.toml", &jobs("jobs.toml"));
+    let message = workspace.run(&["batch", "jobs.toml", "--into", ".", "--force"]).failed(1);
     assert!(message.contains("`./jobs.toml` is the input `jobs.toml`"), "{message}");
-    place.write("jobs.toml", &jobs("other.toml"));
+    workspace.write("jobs.toml", &jobs("other.toml"));
     for make in [
-        |place: &Place| fs::hard_link(place.path("jobs.toml"), place.path("other.toml")),
-        |place: &Place| symlink("jobs.toml", place.path("other.toml")),
+        |workspace: &Workspace| fs::hard_link(workspace.path("jobs.toml"), workspace.path("other.toml")),
+        |workspace: &Workspace| symlink("jobs.toml", workspace.path("other.toml")),
     ] {
-        make(&place).unwrap();
-        let message = place.run(&["batch", "jobs.toml", "--into", "./ds/..", "--force"]).failed(1);
+        make(&workspace).unwrap();
+        let message = workspace.run(&["batch", "jobs.toml", "--into", "./ds/..", "--force"]).failed(1);
         assert!(message.contains("is the input `jobs.toml`"), "{message}");
-        fs::remove_file(place.path("other.toml")).unwrap();
+        fs::remove_file(workspace.path("other.toml")).unwrap();
     }
-    assert_eq!(fs::read_to_string(place.path("jobs.toml")).unwrap(), jobs("other.toml"));
-    let before = dataset(&place);
+    assert_eq!(fs::read_to_string(workspace.path("jobs.toml")).unwrap(), jobs("other.toml"));
+    let before = dataset(&workspace);
     for folder in ["ds", "ds/events", "ds/answers", "./ds/../ds"] {
-        let message = place.run(&["batch", "jobs.toml", "--into", folder, "--force"]).failed(1);
+        let message = workspace.run(&["batch", "jobs.toml", "--into", folder, "--force"]).failed(1);
         assert!(message.contains("belongs to the dataset `./ds`") || message.contains("dataset `ds`"), "{message}");
     }
-    assert_eq!(dataset(&place), before);
-    assert!(!place.path("ds/answers").exists());
+    assert_eq!(dataset(&workspace), before);
+    assert!(!workspace.path("ds/answers").exists());
 }
 
 #[test]
 fn no_rejects_replace_an_input_or_go_into_a_dataset() {
-    let place = Place::new();
-    place.write("events.csv", EVENTS);
-    place.write("spend.csv", "account,date,adSpend\n");
-    fs::hard_link(place.path("events.csv"), place.path("hard.csv")).unwrap();
-    symlink("spend.csv", place.path("soft.csv")).unwrap();
-    fs::create_dir(place.path("folder")).unwrap();
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    workspace.write("spend.csv", "account,date,adSpend\n");
+    fs::hard_link(workspace.path("events.csv"), workspace.path("hard.csv")).unwrap();
+    symlink("spend.csv", workspace.path("soft.csv")).unwrap();
+    fs::create_dir(workspace.path("folder")).unwrap();
     let ingest = |rejects: &str, more: &[&str]| {
         let arguments = ["ingest", "events.csv", "--spend", "spend.csv", "--into", "ds", "--rejects", rejects];
-        place.run(&[&arguments, more].concat())
+        workspace.run(&[&arguments, more].concat())
     };
     for rejects in ["events.csv", "./folder/../events.csv", "hard.csv", "spend.csv", "soft.csv"] {
         let message = ingest(rejects, &["--force"]).failed(1);
@@ -133,98 +133,98 @@ fn no_rejects_replace_an_input_or_go_into_a_dataset() {
         let message = ingest(rejects, &["--force"]).failed(1);
         assert!(message.contains(&format!("`{rejects}` belongs to the dataset")), "{message}");
     }
-    place.write("old.ndjson", OLD);
+    workspace.write("old.ndjson", OLD);
     assert!(ingest("old.ndjson", &[]).failed(1).contains("`--force`"));
     assert!(ingest("folder", &["--force"]).failed(1).contains("`folder` is a folder"));
     // It is seen before anything is made.
-    assert_eq!(place.names(), ["events.csv", "folder", "hard.csv", "old.ndjson", "soft.csv", "spend.csv"]);
-    assert_eq!(fs::read_to_string(place.path("events.csv")).unwrap(), EVENTS);
-    assert_eq!(fs::read_to_string(place.path("old.ndjson")).unwrap(), OLD);
+    assert_eq!(workspace.names(), ["events.csv", "folder", "hard.csv", "old.ndjson", "soft.csv", "spend.csv"]);
+    assert_eq!(fs::read_to_string(workspace.path("events.csv")).unwrap(), EVENTS_CSV);
+    assert_eq!(fs::read_to_string(workspace.path("old.ndjson")).unwrap(), OLD);
     assert_eq!(ingest("old.ndjson", &["--force"]).code, 0);
-    assert_eq!(fs::read_to_string(place.path("old.ndjson")).unwrap(), "");
+    assert_eq!(fs::read_to_string(workspace.path("old.ndjson")).unwrap(), "");
 }
 
 #[test]
 fn what_is_no_file_is_written_to_or_refused() {
-    let place = Place::with_dataset();
-    place.query("leads", &["-o", "/dev/null", "--format", "csv"]).succeeded();
-    assert_eq!(place.query("leads", &["-o", "/dev/stdout", "--format", "csv"]).succeeded(), "leads\n3\n");
+    let workspace = Workspace::with_dataset();
+    workspace.query("leads", &["-o", "/dev/null", "--format", "csv"]).succeeded();
+    assert_eq!(workspace.query("leads", &["-o", "/dev/stdout", "--format", "csv"]).succeeded(), "leads\n3\n");
     let range = RANGE.join(" ");
     let query = format!("trueup query ds --fields leads {range} --format csv");
     // A descriptor that leads to a file: what is there stays, and what is written follows.
-    let run = place.shell(&format!("echo first > kept; {query} -o /dev/stdout >> kept; cat kept"));
+    let run = workspace.shell(&format!("echo first > kept; {query} -o /dev/stdout >> kept; cat kept"));
     assert_eq!(run.succeeded(), "first\nleads\n3\n");
-    let run = place.shell(&format!("mkfifo pipe; cat pipe > read & {query} -o pipe; wait; cat read; test -p pipe"));
+    let run = workspace.shell(&format!("mkfifo pipe; cat pipe > read & {query} -o pipe; wait; cat read; test -p pipe"));
     assert_eq!(run.succeeded(), "leads\n3\n");
-    let message = place.query("leads", &["-o", "/dev/full", "--format", "csv"]).failed(1);
+    let message = workspace.query("leads", &["-o", "/dev/full", "--format", "csv"]).failed(1);
     assert!(message.starts_with("error: `/dev/full`: ") && message.contains("No space"), "{message}");
-    symlink("nowhere", place.path("dangling.csv")).unwrap();
-    let message = place.query("leads", &["-o", "dangling.csv", "--force"]).failed(1);
+    symlink("nowhere", workspace.path("dangling.csv")).unwrap();
+    let message = workspace.query("leads", &["-o", "dangling.csv", "--force"]).failed(1);
     assert!(message.contains("`dangling.csv` is a symbolic link"), "{message}");
     for folder in [".", "..", "/"] {
-        let message = place.query("leads", &["-o", folder, "--force"]).failed(1);
+        let message = workspace.query("leads", &["-o", folder, "--force"]).failed(1);
         assert!(message.contains(&format!("`{folder}` is a folder")), "{message}");
     }
-    assert!(!place.path("nowhere").exists());
+    assert!(!workspace.path("nowhere").exists());
 }
 
 #[test]
 fn permissions_are_those_of_other_files() {
-    let place = Place::with_dataset();
-    let mode = |name: &str| place.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let workspace = Workspace::with_dataset();
+    let mode = |name: &str| workspace.path(name).metadata().unwrap().permissions().mode() & 0o777;
     let range = RANGE.join(" ");
     let query = format!("trueup query ds --fields leads {range}");
-    place.shell(&format!("umask 027; {query} -o narrow.csv; umask 0; {query} -o wide.csv")).succeeded();
+    workspace.shell(&format!("umask 027; {query} -o narrow.csv; umask 0; {query} -o wide.csv")).succeeded();
     assert_eq!((mode("narrow.csv"), mode("wide.csv")), (0o640, 0o666));
     // What others must not read, they must not read later.
-    fs::set_permissions(place.path("wide.csv"), fs::Permissions::from_mode(0o600)).unwrap();
-    place.shell(&format!("umask 0; {query} -o wide.csv --force")).succeeded();
+    fs::set_permissions(workspace.path("wide.csv"), fs::Permissions::from_mode(0o600)).unwrap();
+    workspace.shell(&format!("umask 0; {query} -o wide.csv --force")).succeeded();
     assert_eq!(mode("wide.csv"), 0o600);
 }
 
 /// A limit on the size of files is as good as a full disk.
 #[test]
 fn a_write_that_fails_leaves_nothing_and_says_so() {
-    let place = Place::with_dataset();
-    place.write("old.csv", OLD);
-    let before = place.names();
+    let workspace = Workspace::with_dataset();
+    workspace.write("old.csv", OLD);
+    let before = workspace.names();
     let query = "trueup query ds --fields leads,closedRevenue --start 1990-01-01 --end 2025-03-31 --interval day";
     for (output, format) in
         [("out.csv", "csv"), ("out.parquet", "parquet"), ("out.arrow", "arrow"), ("old.csv", "json")]
     {
-        let run = place.shell(&format!("ulimit -f 4; exec {query} --format {format} --force -o {output}"));
+        let run = workspace.shell(&format!("ulimit -f 4; exec {query} --format {format} --force -o {output}"));
         let message = run.failed(1);
         assert!(message.starts_with(&format!("error: `{output}`: ")) && message.contains("too large"), "{message}");
-        assert_eq!(place.names(), before);
+        assert_eq!(workspace.names(), before);
     }
-    assert_eq!(fs::read_to_string(place.path("old.csv")).unwrap(), OLD);
+    assert_eq!(fs::read_to_string(workspace.path("old.csv")).unwrap(), OLD);
 }
 
 #[test]
 fn an_ingest_whose_files_cannot_be_written_leaves_no_rejects() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let rows: String = (0..4_000).map(|row| format!("acme,{row},booked,2025-01-03,{row},x{}\n", row * 7_919)).collect();
-    place.write("events.csv", &format!("account,opportunityId,type,date,eventId,campaign\nacme,,x,y,z,\n{rows}"));
+    workspace.write("events.csv", &format!("account,opportunityId,type,date,eventId,campaign\nacme,,x,y,z,\n{rows}"));
     let ingest = "exec trueup ingest events.csv --into ds --rejects rejects.ndjson";
-    let message = place.shell(&format!("ulimit -f 4; {ingest}")).failed(1);
+    let message = workspace.shell(&format!("ulimit -f 4; {ingest}")).failed(1);
     assert!(message.contains("ds/events/") && message.contains("too large"), "{message}");
-    assert_eq!(place.names(), ["events.csv"]);
-    place.shell(ingest).succeeded();
-    assert_eq!(place.names(), ["ds", "events.csv", "rejects.ndjson"]);
+    assert_eq!(workspace.names(), ["events.csv"]);
+    workspace.shell(ingest).succeeded();
+    assert_eq!(workspace.names(), ["ds", "events.csv", "rejects.ndjson"]);
 }
 
 #[test]
 fn whenever_it_is_killed_no_half_file_is_left() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let query = |output: &str| {
-        let mut command = place.command();
+        let mut command = workspace.command();
         command.args(["query", "ds", "--fields", "leads,closedRevenue,spend", "--interval", "day", "-o", output]);
         command.args(["--start", "1990-01-01", "--end", "2025-03-31", "--force"]);
         command
     };
     assert!(query("whole.csv").status().unwrap().success());
-    let whole = fs::read(place.path("whole.csv")).unwrap();
-    let mut before = place.names();
+    let whole = fs::read(workspace.path("whole.csv")).unwrap();
+    let mut before = workspace.names();
     let mut ended = 0;
     for (step, signal) in (0..60).zip(["KILL", "INT", "TERM", "HUP"].iter().cycle()) {
         let mut child = query("out.csv").spawn().unwrap();
@@ -234,12 +234,12 @@ fn whenever_it_is_killed_no_half_file_is_left() {
         if child.wait().unwrap().success() {
             ended += 1;
         }
-        if place.path("out.csv").exists() {
-            assert_eq!(fs::read(place.path("out.csv")).unwrap(), whole);
-            fs::remove_file(place.path("out.csv")).unwrap();
+        if workspace.path("out.csv").exists() {
+            assert_eq!(fs::read(workspace.path("out.csv")).unwrap(), whole);
+            fs::remove_file(workspace.path("out.csv")).unwrap();
         }
         // Where a file needs a name from the start, one is left that says what it is.
-        let mut names = place.names();
+        let mut names = workspace.names();
         if cfg!(not(target_os = "linux")) {
             names.retain(|name| !name.starts_with(".trueup-"));
         }

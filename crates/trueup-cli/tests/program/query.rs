@@ -1,6 +1,6 @@
 //! `trueup query`: formats, filters, accounts.
 
-use crate::place::{Place, RANGE};
+use crate::workspace::{RANGE, Workspace};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, Decimal128Array, StringArray};
@@ -11,15 +11,15 @@ const FIELDS: &str = "attributionChannel,leads,spend,bookRate";
 
 #[test]
 fn every_text_format() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let rows = [
         r#"{"attributionChannel":"Direct","leads":2,"spend":0,"bookRate":0}"#,
         r#"{"attributionChannel":"Paid Search","leads":1,"spend":110.5,"bookRate":1}"#,
     ];
-    assert_eq!(place.query(FIELDS, &["--format", "json"]).succeeded(), format!("[{}]", rows.join(",")));
-    assert_eq!(place.query(FIELDS, &["--format", "ndjson"]).succeeded(), format!("{}\n", rows.join("\n")));
+    assert_eq!(workspace.query(FIELDS, &["--format", "json"]).succeeded(), format!("[{}]", rows.join(",")));
+    assert_eq!(workspace.query(FIELDS, &["--format", "ndjson"]).succeeded(), format!("{}\n", rows.join("\n")));
     assert_eq!(
-        place.query(FIELDS, &["--format", "csv"]).succeeded(),
+        workspace.query(FIELDS, &["--format", "csv"]).succeeded(),
         "attributionChannel,leads,spend,bookRate\nDirect,2,0,0\nPaid Search,1,110.5,1\n"
     );
     let table = "\
@@ -28,17 +28,17 @@ attributionChannel  leads   spend  bookRate
 Direct                  2    0.00      0.0%
 Paid Search             1  110.50    100.0%
 ";
-    assert_eq!(place.query(FIELDS, &[]).succeeded(), table);
-    assert_eq!(place.query(FIELDS, &["--format", "table"]).succeeded(), table);
+    assert_eq!(workspace.query(FIELDS, &[]).succeeded(), table);
+    assert_eq!(workspace.query(FIELDS, &["--format", "table"]).succeeded(), table);
 }
 
 #[test]
 fn files_by_their_ending() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     for name in ["out.parquet", "out.arrow", "out.csv", "out.json"] {
-        assert_eq!(place.query(FIELDS, &["-o", name]).succeeded(), "");
+        assert_eq!(workspace.query(FIELDS, &["-o", name]).succeeded(), "");
     }
-    let open = |name| std::fs::File::open(place.path(name)).unwrap();
+    let open = |name| std::fs::File::open(workspace.path(name)).unwrap();
     let parquet = parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(open("out.parquet"), 100).unwrap();
     let parquet: Vec<_> = parquet.map(Result::unwrap).collect();
     let arrow = arrow_ipc::reader::FileReader::try_new(open("out.arrow"), None).unwrap();
@@ -51,30 +51,30 @@ fn files_by_their_ending() {
     assert_eq!((spend.len(), spend.value(1), spend.scale()), (2, 110_500_000, 6));
     let json: Vec<serde_json::Value> = serde_json::from_reader(open("out.json")).unwrap();
     assert_eq!(json.len(), 2);
-    let message = place.query(FIELDS, &["-o", "out.xlsx"]).failed(2);
+    let message = workspace.query(FIELDS, &["-o", "out.xlsx"]).failed(2);
     assert!(message.contains("`out.xlsx`") && message.contains(".csv, .json") && message.contains(".txt"), "{message}");
-    assert!(!place.path("out.xlsx").exists());
-    place.query(FIELDS, &["-o", "out.xlsx", "--format", "csv"]).succeeded();
+    assert!(!workspace.path("out.xlsx").exists());
+    workspace.query(FIELDS, &["-o", "out.xlsx", "--format", "csv"]).succeeded();
     // What is asked for beats the ending.
-    place.query(FIELDS, &["-o", "out.csv", "--format", "json", "--force"]).succeeded();
+    workspace.query(FIELDS, &["-o", "out.csv", "--format", "json", "--force"]).succeeded();
     assert!(serde_json::from_reader::<_, serde_json::Value>(open("out.csv")).is_ok());
 }
 
 #[test]
 fn binary_formats_go_through_a_pipe() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let arguments: Vec<&str> = ["query", "ds", "--fields", FIELDS].into_iter().chain(RANGE).collect();
     for (format, magic) in [("parquet", b"PAR1".as_slice()), ("arrow", b"ARROW1")] {
-        let output = place.output(&[&arguments, ["--format", format].as_slice()].concat());
+        let output = workspace.output(&[&arguments, ["--format", format].as_slice()].concat());
         assert!(output.status.success() && output.stdout.starts_with(magic), "{output:?}");
     }
 }
 
 #[test]
 fn filters() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let leads = |more: &[&str]| {
-        let text = place.query("leads", &[&["--format", "json"], more].concat()).succeeded();
+        let text = workspace.query("leads", &[&["--format", "json"], more].concat()).succeeded();
         text.trim_start_matches("[{\"leads\":").trim_end_matches("}]").to_owned()
     };
     assert_eq!(leads(&[]), "3");
@@ -90,8 +90,8 @@ fn filters() {
 
 #[test]
 fn accounts_and_intervals() {
-    let place = Place::with_dataset();
-    let json = |more: &[&str]| place.query("leads", &[&["--format", "json"], more].concat()).succeeded();
+    let workspace = Workspace::with_dataset();
+    let json = |more: &[&str]| workspace.query("leads", &[&["--format", "json"], more].concat()).succeeded();
     assert_eq!(json(&["--account", "acme"]), r#"[{"leads":2}]"#);
     // An account that no account table names.
     assert_eq!(json(&["--account", "beta"]), r#"[{"leads":1}]"#);
@@ -106,17 +106,17 @@ fn accounts_and_intervals() {
 
 #[test]
 fn unknown_fields_are_warned_of() {
-    let place = Place::with_dataset();
-    let run = place.query("colour,leads", &["--format", "json"]);
+    let workspace = Workspace::with_dataset();
+    let run = workspace.query("colour,leads", &["--format", "json"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, r#"[{"colour":"","leads":3}]"#));
     assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`colour`"), "{run:?}");
 }
 
 #[test]
 fn names_that_may_have_been_meant_are_told() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let warned = |fields, more: &[&str]| {
-        let run = place.query(fields, more);
+        let run = workspace.query(fields, more);
         assert_eq!(run.code, 0, "{run:?}");
         run.stderr
     };
@@ -129,22 +129,22 @@ fn names_that_may_have_been_meant_are_told() {
     assert!(warned("colour,leads", &[]).ends_with("; it is empty on every row\n"));
 
     assert_eq!(
-        place.query("leeds,bookRates,zip,colour", &[]).failed(1),
+        workspace.query("leeds,bookRates,zip,colour", &[]).failed(1),
         "error: expected at least one metric among the fields; neither the dictionary nor the dataset knows \
          `leeds` (did you mean `leads`?), `bookRates` (did you mean `bookRate`?), `colour`\n"
     );
     assert_eq!(
-        place.query("zip", &[]).failed(1),
+        workspace.query("zip", &[]).failed(1),
         "error: expected at least one metric among the fields, such as `leads`; `trueup query --help` lists all\n"
     );
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let arguments: Vec<&str> = ["query", "ds", "--fields", "leads", "--interval", "day"].into_iter().collect();
     for format in ["json", "ndjson", "csv", "table", "parquet", "arrow"] {
-        let mut child = place
+        let mut child = workspace
             .command()
             .args(&arguments)
             .args(["--start", "1970-01-01", "--end", "2025-12-31", "--format", format])

@@ -1,10 +1,10 @@
 //! Exit codes: 1 for a request or data at fault, 2 for wrong usage.
 
-use crate::place::{Place, RANGE};
+use crate::workspace::{RANGE, Workspace};
 
 #[test]
 fn requests_at_fault() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let cases: [(&str, &[&str], &[&str]); 12] = [
         ("attributionChannel", &[], &["metric"]),
         (" , ", &[], &["field"]),
@@ -25,7 +25,7 @@ fn requests_at_fault() {
         ("leads", &["--filter", r#"["or", {"leads": 1}, {"zip": "1"}]"#], &["`filter`", "`leads`", "`zip`"]),
     ];
     for (fields, more, words) in cases {
-        let message = place.query(fields, more).failed(1);
+        let message = workspace.query(fields, more).failed(1);
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.starts_with("error: ") && words.iter().all(|word| message.contains(word)), "{message}");
     }
@@ -33,75 +33,75 @@ fn requests_at_fault() {
 
 #[test]
 fn the_attribution_window() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let query = |more: &[&str]| {
         let query =
             ["query", "ds", "--fields", "leads", "--start", "2025-01-01", "--end", "2025-04-01", "--format", "json"];
-        place.run(&[query.as_slice(), more].concat())
+        workspace.run(&[query.as_slice(), more].concat())
     };
     let message = query(&[]).failed(1);
     assert!(message.contains("91 days") && message.contains("`--allow-long-total`"), "{message}");
     assert_eq!(query(&["--allow-long-total"]).succeeded(), r#"[{"leads":3}]"#);
     let reversed = ["query", "ds", "--fields", "leads", "--start", "2025-01-02", "--end", "2025-01-01"];
-    let message = place.run(&reversed).failed(1);
+    let message = workspace.run(&reversed).failed(1);
     assert!(message.contains("2025-01-02") && message.contains("2025-01-01"), "{message}");
 }
 
 #[test]
 fn wrong_usage() {
-    let place = Place::with_dataset();
-    place.run(&[]).failed(2);
-    place.run(&["guess"]).failed(2);
-    place.run(&["query", "ds", "--fields", "leads"]).failed(2);
-    place.query("leads", &["--format", "xml"]).failed(2);
-    place.query("leads", &["--interval", "year"]).failed(2);
-    place.query("leads", &["--where", "campaign"]).failed(2);
-    place.query("leads", &["--where", "=x"]).failed(2);
-    place.query("leads", &["--force"]).failed(2);
-    place.run(&["ingest", "events.csv", "--into", "ds", "--force"]).failed(2);
-    place.run(&["bench", "ds", "--callers", "1025"]).failed(2);
+    let workspace = Workspace::with_dataset();
+    workspace.run(&[]).failed(2);
+    workspace.run(&["guess"]).failed(2);
+    workspace.run(&["query", "ds", "--fields", "leads"]).failed(2);
+    workspace.query("leads", &["--format", "xml"]).failed(2);
+    workspace.query("leads", &["--interval", "year"]).failed(2);
+    workspace.query("leads", &["--where", "campaign"]).failed(2);
+    workspace.query("leads", &["--where", "=x"]).failed(2);
+    workspace.query("leads", &["--force"]).failed(2);
+    workspace.run(&["ingest", "events.csv", "--into", "ds", "--force"]).failed(2);
+    workspace.run(&["bench", "ds", "--callers", "1025"]).failed(2);
     for message in [
-        place.query("leads", &["--threads", "0"]).failed(2),
-        place.query("leads", &["--threads", "1025"]).failed(2),
-        place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "0"]).failed(2),
-        place.run(&["ingest", "events.csv", "--into", "ds", "--threads", "1000000"]).failed(2),
-        place.run(&["batch", "jobs.toml", "--into", "out", "--threads", "1000000"]).failed(2),
-        place.run(&["bench", "ds", "--threads", "1000000"]).failed(2),
+        workspace.query("leads", &["--threads", "0"]).failed(2),
+        workspace.query("leads", &["--threads", "1025"]).failed(2),
+        workspace.run(&["ingest", "events.csv", "--into", "ds", "--threads", "0"]).failed(2),
+        workspace.run(&["ingest", "events.csv", "--into", "ds", "--threads", "1000000"]).failed(2),
+        workspace.run(&["batch", "jobs.toml", "--into", "out", "--threads", "1000000"]).failed(2),
+        workspace.run(&["bench", "ds", "--threads", "1000000"]).failed(2),
     ] {
         assert!(message.contains("a whole number of threads from 1 to 1024"), "{message}");
     }
     let message =
-        place.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
+        workspace.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
     assert!(message.contains("`2025-13-01`"), "{message}");
-    assert!(place.run(&["--help"]).succeeded().contains("Usage"));
+    assert!(workspace.run(&["--help"]).succeeded().contains("Usage"));
     for command in
         ["demo", "ingest", "query", "batch", "explain", "inspect", "verify", "get", "serve", "users", "orgs", "keys"]
     {
-        assert!(place.run(&[command, "--help"]).succeeded().contains("Usage: trueup "), "{command}");
+        assert!(workspace.run(&[command, "--help"]).succeeded().contains("Usage: trueup "), "{command}");
     }
-    let help = place.run(&["ingest", "--help"]).succeeded();
+    let help = workspace.run(&["ingest", "--help"]).succeeded();
     assert!(help.contains("--rejects rejects.ndjson") && !help.contains("rejects.csv"), "{help}");
-    let help = place.run(&["query", "--help"]).succeeded();
+    let help = workspace.run(&["query", "--help"]).succeeded();
     assert!(help.contains("avgCostPerLead") && help.contains("attributionChannel"), "{help}");
-    assert!(place.run(&["--version"]).succeeded().starts_with("trueup "));
+    assert!(workspace.run(&["--version"]).succeeded().starts_with("trueup "));
 }
 
 #[test]
 fn datasets_that_are_not_there() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let at = |dataset, more: &[&str]| {
         let query: Vec<&str> = ["query", dataset, "--fields", "leads"].into_iter().chain(RANGE).collect();
-        place.run(&[&query, more].concat()).failed(1)
+        workspace.run(&[&query, more].concat()).failed(1)
     };
     assert!(at("nowhere", &[]).contains("`nowhere`"));
     assert!(at("ds", &["--as-of", "9"]).contains('9'));
-    let message = place.query("leads", &["-o", "no/such/folder/out.csv"]).failed(1);
+    let message = workspace.query("leads", &["-o", "no/such/folder/out.csv"]).failed(1);
     assert!(message.contains("no/such/folder/out.csv"), "{message}");
 }
 
 #[test]
 fn long_values_are_cut() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let long = "y".repeat(3_000);
     for (fields, more) in [
         ("leads", ["--account", long.as_str()]),
@@ -109,7 +109,7 @@ fn long_values_are_cut() {
         ("leads", ["--where", &format!("leads={long}")]),
         (long.as_str(), ["--interval", "total"]),
     ] {
-        let message = place.query(fields, &more).failed(1);
+        let message = workspace.query(fields, &more).failed(1);
         assert!(message.contains("yy... (3000 characters)`") && message.len() < 600, "{message}");
     }
 }

@@ -1,13 +1,13 @@
 //! `trueup serve`: the same answers over HTTP.
 
-use crate::place::Place;
+use crate::workspace::Workspace;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const EVENTS: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
+const EVENTS_URL: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
 /// A server of the dataset `ds`.
 pub(crate) struct Running {
@@ -35,8 +35,8 @@ impl Running {
         Self { child, address, log: Some(log) }
     }
 
-    fn of(place: &Place, more: &[&str]) -> Self {
-        let mut command = place.command();
+    fn of(workspace: &Workspace, more: &[&str]) -> Self {
+        let mut command = workspace.command();
         command.args(["serve", "ds", "--listen", "127.0.0.1:0", "--refresh", "0.05"]).args(more);
         Self::start(command)
     }
@@ -58,7 +58,7 @@ impl Running {
     #[track_caller]
     fn comes_to_answer(&self, key: &str, expected: &str) {
         let begun = Instant::now();
-        while self.get(EVENTS, key).1 != expected {
+        while self.get(EVENTS_URL, key).1 != expected {
             assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -81,19 +81,19 @@ impl Drop for Running {
 
 #[test]
 fn it_answers_as_get_does_until_it_is_told_to_end() {
-    let (place, key) = Place::with_directory();
+    let (workspace, key) = Workspace::with_directory();
     for signal in ["-TERM", "-INT", "-HUP"] {
-        let server = Running::of(&place, &[]);
+        let server = Running::of(&workspace, &[]);
         for (key, path) in [
             (key.as_str(), "/api"),
-            (&key, EVENTS),
+            (&key, EVENTS_URL),
             (&key, "/api/group/events"),
             (&key, "/api/beta/events"),
             (&key, "/api/group/insights"),
             ("tu_guess", "/api"),
         ] {
             let (head, body) = server.get(path, key);
-            let run = place.run(&["get", "ds", path, "--key", key]);
+            let run = workspace.run(&["get", "ds", path, "--key", key]);
             let (expected, expected_body) = run.stdout.split_once("\n\n").unwrap();
             assert_eq!(body, expected_body, "{path}");
             assert_eq!(head.lines().next(), expected.lines().next(), "{path}");
@@ -109,22 +109,22 @@ fn it_answers_as_get_does_until_it_is_told_to_end() {
 
 #[test]
 fn a_later_version_and_other_grants_count_while_it_runs() {
-    let (place, key) = Place::with_directory();
-    let server = Running::of(&place, &["--hourly-limit", "100000"]);
-    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
-    place.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
-    place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
+    let (workspace, key) = Workspace::with_directory();
+    let server = Running::of(&workspace, &["--hourly-limit", "100000"]);
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
+    workspace.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
+    workspace.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
     server.comes_to_answer(&key, r#"[{"leads":3}]"#);
-    place.does(&["orgs", "hold", "ds", "group", "beta"]);
-    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":4}]"#);
-    place.does(&["keys", "delete", "ds", "anna", "1"]);
-    assert!(server.get(EVENTS, &key).0.starts_with("HTTP/1.1 401 "));
+    workspace.does(&["orgs", "hold", "ds", "group", "beta"]);
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":4}]"#);
+    workspace.does(&["keys", "delete", "ds", "anna", "1"]);
+    assert!(server.get(EVENTS_URL, &key).0.starts_with("HTTP/1.1 401 "));
 
     // A version that does not open is told, and the one before goes on being answered from.
-    let key = place.key("anna");
-    std::fs::write(place.path("ds/manifest-00000003.json"), "{").unwrap();
+    let key = workspace.key("anna");
+    std::fs::write(workspace.path("ds/manifest-00000003.json"), "{").unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":4}]"#);
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":4}]"#);
     let (status, log) = server.end("-TERM");
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(log.contains("another version") && log.contains("version=2"), "{log}");
@@ -132,62 +132,62 @@ fn a_later_version_and_other_grants_count_while_it_runs() {
 }
 
 /// A dataset of its own, of one version, with that many leads.
-fn built(place: &Place, name: &str, leads: usize) {
+fn built(workspace: &Workspace, name: &str, leads: usize) {
     let header = "account,opportunityId,type,date\n".to_owned();
     let row = |number| format!("acme,{name}-{number},lead-originated,2025-03-01\n");
-    place.write("built.csv", &(header + &(0..leads).map(row).collect::<String>()));
-    place.run(&["ingest", "built.csv", "--into", name]).succeeded();
+    workspace.write("built.csv", &(header + &(0..leads).map(row).collect::<String>()));
+    workspace.run(&["ingest", "built.csv", "--into", name]).succeeded();
 }
 
-fn put_in_place(place: &Place, name: &str) {
-    std::fs::rename(place.path("ds"), place.path(&format!("before-{name}"))).unwrap();
-    std::fs::rename(place.path(name), place.path("ds")).unwrap();
+fn put_in_place(workspace: &Workspace, name: &str) {
+    std::fs::rename(workspace.path("ds"), workspace.path(&format!("before-{name}"))).unwrap();
+    std::fs::rename(workspace.path(name), workspace.path("ds")).unwrap();
 }
 
 #[test]
 fn a_dataset_that_is_rebuilt_or_restored_counts_whatever_its_number() {
-    let (place, key) = Place::with_directory();
-    std::fs::rename(place.path("ds/directory.sqlite"), place.path("elsewhere.sqlite")).unwrap();
+    let (workspace, key) = Workspace::with_directory();
+    std::fs::rename(workspace.path("ds/directory.sqlite"), workspace.path("elsewhere.sqlite")).unwrap();
     for (name, leads) in [("one", 4), ("two", 5), ("three", 6)] {
-        built(&place, name, leads);
+        built(&workspace, name, leads);
     }
-    let server = Running::of(&place, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
+    let server = Running::of(&workspace, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
     // Version 1 after version 1, maybe before the first look.
-    put_in_place(&place, "one");
+    put_in_place(&workspace, "one");
     server.comes_to_answer(&key, r#"[{"leads":4}]"#);
-    put_in_place(&place, "two");
+    put_in_place(&workspace, "two");
     server.comes_to_answer(&key, r#"[{"leads":5}]"#);
-    place.write("more.csv", "account,opportunityId,type,date\nacme,more,lead-originated,2025-03-02\n");
-    place.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
+    workspace.write("more.csv", "account,opportunityId,type,date\nacme,more,lead-originated,2025-03-02\n");
+    workspace.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
     server.comes_to_answer(&key, r#"[{"leads":6}]"#);
     // From version 2 back to version 1, by another folder, and by removing the newer manifest.
-    put_in_place(&place, "before-one");
+    put_in_place(&workspace, "before-one");
     server.comes_to_answer(&key, r#"[{"leads":2}]"#);
-    std::fs::rename(place.path("ds"), place.path("older")).unwrap();
-    std::fs::rename(place.path("before-before-one"), place.path("ds")).unwrap();
+    std::fs::rename(workspace.path("ds"), workspace.path("older")).unwrap();
+    std::fs::rename(workspace.path("before-before-one"), workspace.path("ds")).unwrap();
     server.comes_to_answer(&key, r#"[{"leads":6}]"#);
-    std::fs::remove_file(place.path("ds/manifest-00000002.json")).unwrap();
+    std::fs::remove_file(workspace.path("ds/manifest-00000002.json")).unwrap();
     server.comes_to_answer(&key, r#"[{"leads":5}]"#);
     assert_eq!(server.end("-TERM").0.code(), Some(0));
 }
 
 #[test]
 fn a_dataset_that_vanished_or_is_half_built_leaves_the_one_before() {
-    let (place, key) = Place::with_directory();
-    std::fs::rename(place.path("ds/directory.sqlite"), place.path("elsewhere.sqlite")).unwrap();
-    built(&place, "next", 3);
-    let server = Running::of(&place, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
-    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
-    std::fs::rename(place.path("ds"), place.path("away")).unwrap();
+    let (workspace, key) = Workspace::with_directory();
+    std::fs::rename(workspace.path("ds/directory.sqlite"), workspace.path("elsewhere.sqlite")).unwrap();
+    built(&workspace, "next", 3);
+    let server = Running::of(&workspace, &["--hourly-limit", "100000", "--directory", "elsewhere.sqlite"]);
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
+    std::fs::rename(workspace.path("ds"), workspace.path("away")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
     // The manifest comes first, its files later.
-    std::fs::create_dir(place.path("ds")).unwrap();
-    std::fs::copy(place.path("next/manifest-00000001.json"), place.path("ds/manifest-00000001.json")).unwrap();
+    std::fs::create_dir(workspace.path("ds")).unwrap();
+    std::fs::copy(workspace.path("next/manifest-00000001.json"), workspace.path("ds/manifest-00000001.json")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(server.get(EVENTS, &key).1, r#"[{"leads":2}]"#);
-    std::fs::remove_dir_all(place.path("ds")).unwrap();
-    std::fs::rename(place.path("next"), place.path("ds")).unwrap();
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
+    std::fs::remove_dir_all(workspace.path("ds")).unwrap();
+    std::fs::rename(workspace.path("next"), workspace.path("ds")).unwrap();
     server.comes_to_answer(&key, r#"[{"leads":3}]"#);
     let (status, log) = server.end("-TERM");
     assert_eq!(status.code(), Some(0), "{log}");
@@ -199,37 +199,37 @@ fn a_dataset_that_vanished_or_is_half_built_leaves_the_one_before() {
 /// A restore while the service runs: keys of the file that was replaced are dead, those of the new one work.
 #[test]
 fn a_directory_that_is_restored_counts_at_once() {
-    let (place, key) = Place::with_directory();
+    let (workspace, key) = Workspace::with_directory();
     let backup = |name| {
-        std::fs::copy(place.path("ds/directory.sqlite"), place.path(name)).unwrap();
+        std::fs::copy(workspace.path("ds/directory.sqlite"), workspace.path(name)).unwrap();
     };
     let status = |server: &Running, key: &str| server.get("/api", key).0[9..12].to_owned();
     // Nobody has it open, so that it is whole by itself.
     backup("backup.sqlite");
-    place.does(&["users", "add", "ds", "cara"]);
-    place.does(&["users", "grant", "ds", "cara", "--account", "acme"]);
-    let server = Running::of(&place, &["--hourly-limit", "100000"]);
-    let later = place.key("cara");
+    workspace.does(&["users", "add", "ds", "cara"]);
+    workspace.does(&["users", "grant", "ds", "cara", "--account", "acme"]);
+    let server = Running::of(&workspace, &["--hourly-limit", "100000"]);
+    let later = workspace.key("cara");
     assert_eq!((status(&server, &key), status(&server, &later)), ("200".to_owned(), "200".to_owned()));
-    place.does(&["keys", "delete", "ds", "anna", "1"]);
+    workspace.does(&["keys", "delete", "ds", "anna", "1"]);
     assert_eq!(status(&server, &key), "401");
-    std::fs::rename(place.path("backup.sqlite"), place.path("ds/directory.sqlite")).unwrap();
+    std::fs::rename(workspace.path("backup.sqlite"), workspace.path("ds/directory.sqlite")).unwrap();
     // The program first, while the service still has the old file and its log open.
-    assert_eq!(place.run(&["users", "list", "ds", "--format", "csv"]).succeeded().lines().count(), 3);
+    assert_eq!(workspace.run(&["users", "list", "ds", "--format", "csv"]).succeeded().lines().count(), 3);
     assert_eq!((status(&server, &key), status(&server, &later)), ("200".to_owned(), "401".to_owned()));
-    place.does(&["keys", "delete", "ds", "anna", "1"]);
+    workspace.does(&["keys", "delete", "ds", "anna", "1"]);
     assert_eq!(status(&server, &key), "401");
-    std::fs::rename(place.path("ds/directory.sqlite"), place.path("away.sqlite")).unwrap();
+    std::fs::rename(workspace.path("ds/directory.sqlite"), workspace.path("away.sqlite")).unwrap();
     assert_eq!(status(&server, &key), "502");
     let (_, log) = server.end("-TERM");
     assert!(log.contains("directory.sqlite` cannot be used"), "{log}");
-    assert!(!place.path("ds/directory.sqlite").exists());
+    assert!(!workspace.path("ds/directory.sqlite").exists());
 }
 
 #[test]
 fn limits_and_the_log_are_set() {
-    let (place, key) = Place::with_directory();
-    let server = Running::of(&place, &["--hourly-limit", "1", "--log", "warn"]);
+    let (workspace, key) = Workspace::with_directory();
+    let server = Running::of(&workspace, &["--hourly-limit", "1", "--log", "warn"]);
     assert!(server.get("/api", &key).0.starts_with("HTTP/1.1 200 "));
     let head = server.get("/api", &key).0.to_lowercase();
     assert!(head.starts_with("http/1.1 429 ") && head.contains("\nretry-after: "), "{head}");
@@ -239,11 +239,11 @@ fn limits_and_the_log_are_set() {
 
 #[test]
 fn memory_and_connections_are_bounded() {
-    let (place, key) = Place::with_directory();
-    let server = Running::of(&place, &["--memory", "20", "--memory-wait", "0.1", "--max-connections", "1"]);
+    let (workspace, key) = Workspace::with_directory();
+    let server = Running::of(&workspace, &["--memory", "20", "--memory-wait", "0.1", "--max-connections", "1"]);
     // It says nothing, so it makes room.
     let mut silent = TcpStream::connect(&server.address).unwrap();
-    let (head, body) = server.get(EVENTS, &key);
+    let (head, body) = server.get(EVENTS_URL, &key);
     assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("more than 9 bytes of memory"), "{head} {body}");
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     assert_eq!(server.end("-TERM").0.code(), Some(0));
@@ -251,18 +251,18 @@ fn memory_and_connections_are_bounded() {
 
 #[test]
 fn what_it_cannot_serve_is_told() {
-    let (place, _) = Place::with_directory();
+    let (workspace, _) = Workspace::with_directory();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let message = place.run(&["serve", "ds", "--listen", &address]).failed(1);
+    let message = workspace.run(&["serve", "ds", "--listen", &address]).failed(1);
     assert!(message.starts_with("error: ") && message.contains(&address), "{message}");
-    assert!(place.run(&["serve", "ds", "--listen", "nowhere"]).failed(1).contains("`nowhere`"));
-    assert!(place.run(&["serve", "none"]).failed(1).contains("`none`"));
-    assert!(place.run(&["serve", "ds", "--directory", "no.sqlite"]).failed(1).contains("`no.sqlite`"));
+    assert!(workspace.run(&["serve", "ds", "--listen", "nowhere"]).failed(1).contains("`nowhere`"));
+    assert!(workspace.run(&["serve", "none"]).failed(1).contains("`none`"));
+    assert!(workspace.run(&["serve", "ds", "--directory", "no.sqlite"]).failed(1).contains("`no.sqlite`"));
     // An address that is taken, so that none of them ever serves.
     for wrong in [["--log", "loud"], ["--refresh", "0"], ["--benchmark-accounts", "4"]] {
-        place.run(&[["serve", "ds", "--listen", &address].as_slice(), &wrong].concat()).failed(2);
+        workspace.run(&[["serve", "ds", "--listen", &address].as_slice(), &wrong].concat()).failed(2);
     }
-    let run = place.command().args(["serve", "ds", "--listen", &address]).env("RUST_LOG", "loud").output().unwrap();
+    let run = workspace.command().args(["serve", "ds", "--listen", &address]).env("RUST_LOG", "loud").output().unwrap();
     assert_eq!(run.status.code(), Some(2));
 }

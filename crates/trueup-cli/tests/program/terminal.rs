@@ -1,27 +1,27 @@
 //! What a terminal is given: nothing from data, files or arguments steers it. Files and pipes get every byte.
 #![cfg(target_os = "linux")]
 
-use crate::place::{Place, RANGE};
+use crate::workspace::{RANGE, Workspace};
 
 /// A title, a control character of C1, and a turn of direction.
 const NASTY: &str = "a\u{1b}]0;x\u{7}b\u{9b}2Jc\u{202e}d";
 
-fn place() -> Place {
-    let (place, _) = Place::with_directory();
+fn workspace() -> Workspace {
+    let (workspace, _) = Workspace::with_directory();
     let name = format!("{NASTY}.csv");
     let row = format!("acme,9,lead-originated,2025-01-03,e9,{NASTY},x\n");
-    place.write(&name, &format!("account,opportunityId,type,date,eventId,campaign,{NASTY}\n{row}"));
-    place.write("nasty-accounts.csv", &format!("account,accountName,timeZone\nacme,{NASTY},America/Denver\n"));
-    let run = place.run(&["ingest", &name, "--into", "ds", "--accounts", "nasty-accounts.csv"]);
+    workspace.write(&name, &format!("account,opportunityId,type,date,eventId,campaign,{NASTY}\n{row}"));
+    workspace.write("nasty-accounts.csv", &format!("account,accountName,timeZone\nacme,{NASTY},America/Denver\n"));
+    let run = workspace.run(&["ingest", &name, "--into", "ds", "--accounts", "nasty-accounts.csv"]);
     assert_eq!(run.code, 0, "{run:?}");
-    place
+    workspace
 }
 
 /// What a terminal is given while the command runs in it.
 #[track_caller]
-fn shown(place: &Place, command: &str) -> String {
+fn shown(workspace: &Workspace, command: &str) -> String {
     let quoted = command.replace('\'', r"'\''");
-    let run = place.shell(&format!("TERM=xterm script -qefc '{quoted}' /dev/null < /dev/null"));
+    let run = workspace.shell(&format!("TERM=xterm script -qefc '{quoted}' /dev/null < /dev/null"));
     run.stdout
 }
 
@@ -39,9 +39,9 @@ fn is_tame(command: &str, text: &str) {
 
 #[test]
 fn a_terminal_obeys_nothing_of_the_data() {
-    let place = place();
+    let workspace = workspace();
     let range = RANGE.join(" ");
-    let key = place.key("anna");
+    let key = workspace.key("anna");
     for command in [
         format!("trueup query ds --fields campaign,account,leads {range}"),
         format!("trueup query ds --fields campaign,leads {range} --format csv"),
@@ -64,30 +64,30 @@ fn a_terminal_obeys_nothing_of_the_data() {
         "trueup users list ds".to_owned(),
         "trueup users list ds --format csv".to_owned(),
     ] {
-        is_tame(&command, &shown(&place, &command));
+        is_tame(&command, &shown(&workspace, &command));
     }
 }
 
 #[test]
 fn a_binary_file_is_not_shown() {
-    let place = Place::with_dataset();
+    let workspace = Workspace::with_dataset();
     let range = RANGE.join(" ");
     for output in ["", " -o /dev/tty"] {
         let command = format!("trueup query ds --fields leads {range} --format parquet{output}");
-        let said = shown(&place, &command);
+        let said = shown(&workspace, &command);
         assert!(said.contains("expected a file for this format"), "{said}");
     }
 }
 
 #[test]
 fn files_and_pipes_get_every_byte() {
-    let place = place();
+    let workspace = workspace();
     for format in ["csv", "json", "ndjson"] {
-        let text = place.query("campaign,leads", &["--format", format, "-o", "out"]).succeeded();
+        let text = workspace.query("campaign,leads", &["--format", format, "-o", "out"]).succeeded();
         assert_eq!(text, "");
-        let text = place.query("campaign,leads", &["--format", format]).succeeded();
-        assert_eq!(std::fs::read_to_string(place.path("out")).unwrap(), text);
-        std::fs::remove_file(place.path("out")).unwrap();
+        let text = workspace.query("campaign,leads", &["--format", format]).succeeded();
+        assert_eq!(std::fs::read_to_string(workspace.path("out")).unwrap(), text);
+        std::fs::remove_file(workspace.path("out")).unwrap();
         // JSON escapes what it must, and no more.
         let whole = if format == "csv" {
             NASTY.to_owned()

@@ -1,7 +1,7 @@
 //! A query of a file of jobs, read as the command line reads its options.
 
-use super::declaration::{Date, DeclaredQuery, Defaults, Texts};
-use crate::command::question::{self, Question};
+use super::jobs_file::{DeclaredQuery, JobDefaults, OneOrMany, TomlDate};
+use crate::command::question::{self, QuerySpec};
 use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
@@ -10,23 +10,23 @@ use trueup_core::{Day, Shown};
 
 /// A question, and the file that its answer goes to.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct QueryJob {
     /// What it is told by.
     pub(super) name: String,
     /// The name of the file.
     pub(super) output: String,
     pub(super) format: Format,
-    pub(super) question: Question,
+    pub(super) question: QuerySpec,
 }
 
-impl Job {
+impl QueryJob {
     /// A query as declared, with the defaults of its file.
-    pub(super) fn new(declared: &DeclaredQuery, defaults: &Defaults) -> Result<Self, Failure> {
+    pub(super) fn new(declared: &DeclaredQuery, defaults: &JobDefaults) -> Result<Self, Failure> {
         let (output, format) = target(declared, defaults)?;
         let fields = declared.fields.as_ref().or(defaults.fields.as_ref()).ok_or_else(|| missing("fields"))?;
         let interval = declared.interval.as_ref().or(defaults.interval.as_ref());
         let conditions = texts(declared.r#where.as_ref().or(defaults.r#where.as_ref()));
-        let question = Question {
+        let question = QuerySpec {
             fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
             start: day("start", declared.start.as_ref().or(defaults.start.as_ref()))?,
             end: day("end", declared.end.as_ref().or(defaults.end.as_ref()))?,
@@ -46,7 +46,7 @@ impl Job {
 }
 
 /// The file, and how it is written: as the query says, as the ending of its output says, or as the defaults say.
-fn target(declared: &DeclaredQuery, defaults: &Defaults) -> Result<(String, Format), Failure> {
+fn target(declared: &DeclaredQuery, defaults: &JobDefaults) -> Result<(String, Format), Failure> {
     let default = || defaults.format.as_deref().map(format).transpose();
     let named = declared.format.as_deref().map(format).transpose()?;
     let (output, format) = match (&declared.output, &declared.name) {
@@ -85,13 +85,13 @@ fn format(text: &str) -> Result<Format, Failure> {
     })
 }
 
-fn day(key: &'static str, date: Option<&Date>) -> Result<Day, Failure> {
+fn day(key: &'static str, date: Option<&TomlDate>) -> Result<Day, Failure> {
     let date = date.ok_or_else(|| missing(key))?;
     date.to_string().parse().map_err(Failure::request)
 }
 
-fn texts(texts: Option<&Texts>) -> &[String] {
-    texts.map_or(&[], Texts::as_slice)
+fn texts(texts: Option<&OneOrMany>) -> &[String] {
+    texts.map_or(&[], OneOrMany::as_slice)
 }
 
 fn missing(key: &str) -> Failure {

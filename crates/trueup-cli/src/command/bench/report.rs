@@ -1,9 +1,9 @@
 //! What was measured, for people and for programs.
 
-use super::figures::{Figures, as_double, milliseconds};
-use super::subject::Subject;
+use super::target::BenchTarget;
+use super::timings::{Timings, as_double, milliseconds};
 use crate::exit::Failure;
-use crate::output::Sink;
+use crate::output::OutputWriter;
 use crate::output::number::{bytes, counted, grouped};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// How the figures are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ReportFormat {
     /// Aligned columns for people.
     Table,
     /// One JSON object: times in milliseconds, rates by the second, sizes in bytes.
@@ -28,24 +28,24 @@ struct Report<'a> {
     /// Decoded columns that are held after the last question, texts included.
     held_column_bytes: usize,
     held_bytes_per_event: f64,
-    queries: &'a [Figures],
+    queries: &'a [Timings],
 }
 
 /// Writes a line as soon as a question is measured, or all of it at the end.
-pub(super) struct Writer<'a> {
-    subject: &'a Subject,
-    format: Format,
-    sink: Sink,
-    figures: Vec<Figures>,
+pub(super) struct ReportWriter<'a> {
+    subject: &'a BenchTarget,
+    format: ReportFormat,
+    sink: OutputWriter,
+    figures: Vec<Timings>,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(subject: &'a Subject, format: Format) -> Self {
-        Self { subject, format, sink: Sink::stdout(), figures: Vec::new() }
+impl<'a> ReportWriter<'a> {
+    pub(super) fn new(subject: &'a BenchTarget, format: ReportFormat) -> Self {
+        Self { subject, format, sink: OutputWriter::stdout(), figures: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, figures: Figures) -> Result<(), Failure> {
-        if self.format == Format::Table {
+    pub(super) fn add(&mut self, figures: Timings) -> Result<(), Failure> {
+        if self.format == ReportFormat::Table {
             let first = self.figures.is_empty();
             write_line(&figures, first, &mut self.sink).map_err(Failure::fault)?;
         }
@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         let events = self.subject.dataset.event_rows();
         let held_bytes_per_event = as_double(held as u64) / as_double(events.max(1));
         let written = match self.format {
-            Format::Table => writeln!(
+            ReportFormat::Table => writeln!(
                 self.sink,
                 "\n{} and {} asked with {}; {} of decoded columns held, {held_bytes_per_event:.1} bytes an event",
                 counted(events, "event"),
@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
                 bytes(held as u64),
             )
             .map_err(Failure::fault),
-            Format::Json => {
+            ReportFormat::Json => {
                 let report = Report {
                     events,
                     spend_rows: self.subject.dataset.spend_rows(),
@@ -84,7 +84,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn write_line(figures: &Figures, first: bool, out: &mut Sink) -> io::Result<()> {
+fn write_line(figures: &Timings, first: bool, out: &mut OutputWriter) -> io::Result<()> {
     if first {
         write!(
             out,

@@ -1,10 +1,10 @@
 //! One measurement at a time, when another program asks for it: so that it can take turns with whatever it compares us with.
 
-use super::figures::milliseconds;
-use super::subject::Subject;
-use super::suite::Case;
+use super::suite::BenchQuery;
+use super::target::BenchTarget;
+use super::timings::milliseconds;
 use crate::exit::Failure;
-use crate::output::Sink;
+use crate::output::OutputWriter;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::io::{BufRead, Write};
@@ -13,7 +13,7 @@ use trueup_core::Shown;
 
 /// What is written for a line that asks for a time.
 #[derive(Serialize)]
-struct Timed<'a> {
+struct TimeResponse<'a> {
     name: &'a str,
     milliseconds: f64,
     rows: usize,
@@ -21,14 +21,14 @@ struct Timed<'a> {
 
 /// What is written for a line that asks for an answer.
 #[derive(Serialize)]
-struct Answered<'a> {
+struct AnswerResponse<'a> {
     name: &'a str,
     rows: Box<RawValue>,
 }
 
 /// Answers each line of `lines` before the next is read.
-pub(super) fn answer(cases: &[Case], subject: &Subject, lines: impl BufRead) -> Result<(), Failure> {
-    let mut sink = Sink::stdout();
+pub(super) fn answer(cases: &[BenchQuery], subject: &BenchTarget, lines: impl BufRead) -> Result<(), Failure> {
+    let mut sink = OutputWriter::stdout();
     for line in lines.lines() {
         let line = line.map_err(Failure::fault)?;
         if !line.trim().is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn answer(cases: &[Case], subject: &Subject, lines: impl BufRead) -> 
     Ok(())
 }
 
-fn carry_out(line: &str, cases: &[Case], subject: &Subject, sink: &mut Sink) -> Result<(), Failure> {
+fn carry_out(line: &str, cases: &[BenchQuery], subject: &BenchTarget, sink: &mut OutputWriter) -> Result<(), Failure> {
     let (name, what) = line.trim().rsplit_once(' ').unwrap_or((line, ""));
     let case = named(cases, name)?;
     let query = case.query()?;
@@ -48,13 +48,13 @@ fn carry_out(line: &str, cases: &[Case], subject: &Subject, sink: &mut Sink) -> 
         "question" => write(case, sink),
         "hot" | "cold" => {
             let (time, answer) = if what == "hot" { subject.hot(&query)? } else { subject.cold(&query)? };
-            write(&Timed { name, milliseconds: milliseconds(time), rows: answer.len() }, sink)
+            write(&TimeResponse { name, milliseconds: milliseconds(time), rows: answer.len() }, sink)
         }
         "answer" => {
             let mut rows = Vec::new();
             json::write_rows(&subject.hot(&query)?.1, &mut rows).map_err(Failure::fault)?;
             let rows = RawValue::from_string(String::from_utf8(rows).map_err(Failure::fault)?);
-            write(&Answered { name, rows: rows.map_err(Failure::fault)? }, sink)
+            write(&AnswerResponse { name, rows: rows.map_err(Failure::fault)? }, sink)
         }
         _ => Err(Failure::request(format!(
             "expected a line `NAME hot`, `NAME cold`, `NAME answer` or `NAME question`, but found `{}`",
@@ -64,14 +64,14 @@ fn carry_out(line: &str, cases: &[Case], subject: &Subject, sink: &mut Sink) -> 
 }
 
 /// The case of that name.
-pub(super) fn named<'a>(cases: &'a [Case], name: &str) -> Result<&'a Case, Failure> {
+pub(super) fn named<'a>(cases: &'a [BenchQuery], name: &str) -> Result<&'a BenchQuery, Failure> {
     cases.iter().find(|case| case.name == name).ok_or_else(|| {
         let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
         Failure::request(format!("expected one of the queries {}, but found `{}`", names.join(", "), Shown(name)))
     })
 }
 
-fn write(value: &impl Serialize, sink: &mut Sink) -> Result<(), Failure> {
+fn write(value: &impl Serialize, sink: &mut OutputWriter) -> Result<(), Failure> {
     serde_json::to_writer(&mut *sink, value).map_err(Failure::fault)?;
     writeln!(sink).map_err(Failure::fault)
 }

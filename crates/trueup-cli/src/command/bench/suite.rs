@@ -9,7 +9,7 @@ use trueup_core::{Dataset, Day};
 
 /// A question with a name.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Case {
+pub(super) struct BenchQuery {
     pub(super) name: &'static str,
     fields: Vec<&'static str>,
     #[serde(serialize_with = "as_text")]
@@ -37,12 +37,12 @@ const QUARTER: u16 = 90;
 const YEAR: u16 = 365;
 
 /// The suite, for the last days of the dataset and its accounts; none if it has no rows.
-pub(super) fn cases(dataset: &Dataset) -> Result<Vec<Case>, Failure> {
+pub(super) fn cases(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
     let Some(range) = dataset.date_range() else { return Ok(Vec::new()) };
     let end = range.end;
     let keys = dataset.account_keys().map_err(trueup_core::Error::from)?;
     let first = |count: usize| keys.iter().take(count).cloned().collect::<Vec<_>>();
-    let over = |days: u16, name: &'static str, fields: &[&'static str]| Case {
+    let over = |days: u16, name: &'static str, fields: &[&'static str]| BenchQuery {
         name,
         fields: fields.to_vec(),
         start: end.number().checked_sub(days - 1).map_or(range.start, Day::from_number).max(range.start),
@@ -58,7 +58,7 @@ pub(super) fn cases(dataset: &Dataset) -> Result<Vec<Case>, Failure> {
         over(QUARTER, "all-metrics", &metrics),
         over(QUARTER, "channel", &five(&["attributionChannel"])),
         over(QUARTER, "campaign-spend", &["campaign", "leads", "spend", "avgCostPerLead", "roasClosed"]),
-        Case { start: range.start, ..over(YEAR, "account-month", &five(&["account"])).every(Interval::Month) },
+        BenchQuery { start: range.start, ..over(YEAR, "account-month", &five(&["account"])).every(Interval::Month) },
         over(YEAR, "channel-day", &five(&["attributionChannel"])).every(Interval::Day),
         over(YEAR, "unit-week", &five(&["normalizedBusinessUnit"]))
             .every(Interval::Week)
@@ -77,7 +77,7 @@ pub(super) fn cases(dataset: &Dataset) -> Result<Vec<Case>, Failure> {
     ])
 }
 
-impl Case {
+impl BenchQuery {
     fn every(self, interval: Interval) -> Self {
         Self { interval, ..self }
     }

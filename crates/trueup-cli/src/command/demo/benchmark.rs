@@ -13,14 +13,14 @@ use trueup_core::{Dataset, Day, Execution};
 pub(super) const METRICS: [&str; 4] = ["bookRate", "avgTicket", "avgCostPerLead", "roasClosed"];
 
 /// An account and a month, as `YYYY-MM`.
-pub(super) struct Comparison {
+pub(super) struct BenchmarkExample {
     pub(super) account: String,
     pub(super) month: String,
 }
 
 /// An account that the user sees and whose industry has figures to compare it with, in the last month of the data that has begun;
 /// `None` if there is none.
-pub(super) fn comparison(dataset: &Dataset, folder: &Path, end: Day) -> Result<Option<Comparison>, Failure> {
+pub(super) fn comparison(dataset: &Dataset, folder: &Path, end: Day) -> Result<Option<BenchmarkExample>, Failure> {
     let reach = access::seen(folder)?;
     let today = now.today();
     let month = Month::of(end.min(today)).to_string();
@@ -31,5 +31,5 @@ pub(super) fn comparison(dataset: &Dataset, folder: &Path, end: Day) -> Result<O
         let question = Question { selection: &selection, scope: &scope, reach: &reach, privacy: Privacy::default() };
         !figures.answer(&question).is_empty()
     };
-    Ok(reach.iter().find(has_figures).map(|account| Comparison { account: account.clone(), month }))
+    Ok(reach.iter().find(has_figures).map(|account| BenchmarkExample { account: account.clone(), month }))
 }

@@ -2,7 +2,7 @@
 
 use super::{access, place};
 use crate::exit::Failure;
-use crate::progress::{self, Stages};
+use crate::progress::{self, IngestProgress};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -34,7 +34,7 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     write(&accounts, &batch.schema(), [Ok(batch.clone())], |_| ())?;
 
     let made = path("dataset");
-    let stages = Stages::default();
+    let stages = IngestProgress::default();
     let ingested = Ingest::into(&made).events(&events).spend(&spend).accounts(&accounts).run(&stages);
     stages.finish();
     // A row that the ingest refuses is this program's own fault here, whatever the error says.

@@ -1,7 +1,7 @@
 //! What to try after the report: commands that work as they stand.
 
 use super::access::{self, GROUP, USER};
-use super::benchmark::{self, Comparison, METRICS};
+use super::benchmark::{self, BenchmarkExample, METRICS};
 use crate::exit::Failure;
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,13 +10,13 @@ use trueup_core::query::DateRange;
 use trueup_core::{Dataset, Day};
 
 /// What to ask of the service.
-pub(super) struct Calls {
+pub(super) struct ServiceExamples {
     /// The key of the demo's user; `None` if the user has been removed.
     key: Option<SecretKey>,
-    comparison: Option<Comparison>,
+    comparison: Option<BenchmarkExample>,
 }
 
-impl Calls {
+impl ServiceExamples {
     /// A new key for the user of the demo, and what it can be used for.
     pub(super) fn of(dataset: &Dataset, dir: &Path, end: Day) -> Result<Self, Failure> {
         let key = access::key(dir, dataset)?;
@@ -29,7 +29,7 @@ pub(super) fn write(
     dataset: &Dataset,
     dir: &Path,
     window: DateRange,
-    calls: &Calls,
+    calls: &ServiceExamples,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let program = program();
@@ -82,7 +82,7 @@ fn write_calls(
     dir: &str,
     key: &str,
     window: DateRange,
-    comparison: Option<&Comparison>,
+    comparison: Option<&BenchmarkExample>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let events = format!(
@@ -97,7 +97,7 @@ fn write_calls(
     writeln!(out, "  {program} get {dir} /api")?;
     writeln!(out, "  {program} get {dir} '{events}'")?;
     match comparison {
-        Some(Comparison { account, month }) => {
+        Some(BenchmarkExample { account, month }) => {
             writeln!(out, "\n  # How one of them stands in its industry")?;
             let metrics = METRICS.join(",");
             writeln!(out, "  {program} get {dir} '/api/{account}/benchmarks?month={month}&fields={metrics}'")?;

@@ -1,7 +1,7 @@
 //! The first report: how the marketing of the demo did.
 
 use crate::exit::Failure;
-use crate::output::Sink;
+use crate::output::OutputWriter;
 use crate::output::number::readable;
 use crate::output::table::{self, Heading, Screen};
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ pub(super) const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPer
 const MONTHS: u32 = 12;
 
 /// Writes the report: the whole of `window`, the same by channel, and the last months.
-pub(super) fn write(dataset: &Dataset, window: DateRange, sink: &mut Sink) -> Result<(), Failure> {
+pub(super) fn write(dataset: &Dataset, window: DateRange, sink: &mut OutputWriter) -> Result<(), Failure> {
     let DateRange { start, end } = window;
     let whole = dataset.query(&EventsQuery::new(METRICS, start, end))?;
     let by_channel = ["attributionChannel"].into_iter().chain(METRICS);
@@ -31,7 +31,7 @@ fn write_report(
     whole: &ResultTable,
     channels: &ResultTable,
     months: &ResultTable,
-    sink: &mut Sink,
+    sink: &mut OutputWriter,
 ) -> io::Result<()> {
     writeln!(sink, "\nThe last {} days, {} to {}\n", window.days(), window.start, window.end)?;
     for (name, value) in whole.rows().flat_map(|row| row.values().collect::<Vec<_>>()) {

@@ -10,13 +10,13 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Lets threads end until it is dropped.
-pub(super) struct Purge {
+pub(super) struct PurgeThread {
     _stop: Sender<()>,
 }
 
 /// Lets a thread end every so often. mimalloc gives memory that was freed a second ago back to the system when a thread ends, or
 /// after ten thousand allocations of one thread: without this, the memory of large answers would stay until enough is asked again.
-pub(super) fn begin() -> io::Result<Purge> {
+pub(super) fn begin() -> io::Result<PurgeThread> {
     let (stop, stopped) = mpsc::channel();
     thread::Builder::new().name("trueup-purge".to_owned()).spawn(move || {
         while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -26,5 +26,5 @@ pub(super) fn begin() -> io::Result<Purge> {
             let _ = ended.map(thread::JoinHandle::join);
         }
     })?;
-    Ok(Purge { _stop: stop })
+    Ok(PurgeThread { _stop: stop })
 }

@@ -11,13 +11,18 @@ use trueup_core::Dataset;
 use trueup_core::dataset::store;
 
 /// Looks for other versions until it is dropped.
-pub(super) struct Watch {
+pub(super) struct VersionWatcher {
     _stop: Sender<()>,
 }
 
 /// Looks every so often whether the folder of the dataset holds another version than the service answers from, and lets it answer from
 /// that, holding columns of up to `memory` bytes. A version that cannot be opened is logged once, and tried again.
-pub(super) fn watch(service: Arc<Service>, folder: PathBuf, memory: usize, every: Duration) -> io::Result<Watch> {
+pub(super) fn watch(
+    service: Arc<Service>,
+    folder: PathBuf,
+    memory: usize,
+    every: Duration,
+) -> io::Result<VersionWatcher> {
     let (stop, stopped) = mpsc::channel();
     thread::Builder::new().name("trueup-versions".to_owned()).spawn(move || {
         let mut logged = None;
@@ -40,7 +45,7 @@ pub(super) fn watch(service: Arc<Service>, folder: PathBuf, memory: usize, every
             }
         }
     })?;
-    Ok(Watch { _stop: stop })
+    Ok(VersionWatcher { _stop: stop })
 }
 
 /// Lets the service answer from the newest version in the folder; returns its number if it answered from another before.

@@ -8,7 +8,7 @@ use crate::Settings;
 
 /// Why a request is not handed on, or not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum HttpError {
     UrlTooLong {
         limit: usize,
     },
@@ -61,7 +61,7 @@ impl HostFault {
     }
 }
 
-impl Refusal {
+impl HttpError {
     /// Why the server refuses a request, if it does.
     pub(crate) fn of<B>(request: &Request<B>, settings: &Settings) -> Option<Self> {
         let (uri, headers) = (request.uri(), request.headers());
@@ -128,10 +128,10 @@ mod tests {
 
     use super::*;
 
-    fn refusal(version: Version, hosts: &[&[u8]]) -> Option<Refusal> {
+    fn refusal(version: Version, hosts: &[&[u8]]) -> Option<HttpError> {
         let request =
             hosts.iter().fold(Request::get("/api").version(version), |request, host| request.header("Host", *host));
-        Refusal::of(&request.body(()).unwrap(), &Settings::default())
+        HttpError::of(&request.body(()).unwrap(), &Settings::default())
     }
 
     #[test]
@@ -152,12 +152,12 @@ mod tests {
         let invalid: [&[u8]; 8] = [b"a b", b"a/b", b"u@h", b"h:1:2", b":80", b"\xff", b"a?b", b"http://h"];
         for host in invalid {
             let found = refusal(Version::HTTP_11, &[host]);
-            assert_eq!(found, Some(Refusal::Host(HostFault::Invalid)), "{}", String::from_utf8_lossy(host));
+            assert_eq!(found, Some(HttpError::Host(HostFault::Invalid)), "{}", String::from_utf8_lossy(host));
         }
         for version in [Version::HTTP_10, Version::HTTP_11] {
-            assert_eq!(refusal(version, &[b"h", b"h"]), Some(Refusal::Host(HostFault::Repeated)));
+            assert_eq!(refusal(version, &[b"h", b"h"]), Some(HttpError::Host(HostFault::Repeated)));
         }
-        assert_eq!(refusal(Version::HTTP_11, &[]), Some(Refusal::Host(HostFault::Missing)));
+        assert_eq!(refusal(Version::HTTP_11, &[]), Some(HttpError::Host(HostFault::Missing)));
         assert_eq!(refusal(Version::HTTP_10, &[]), None);
     }
 }

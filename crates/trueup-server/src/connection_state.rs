@@ -10,19 +10,19 @@ pub(crate) const STALLED: Duration = Duration::from_secs(2);
 
 /// The activity of one connection. Clones share it; requests of a connection follow one another.
 #[derive(Clone, Debug)]
-pub(crate) struct Activity {
-    shared: Arc<Shared>,
+pub(crate) struct ConnectionState {
+    shared: Arc<SharedProgress>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedProgress {
+    state: Mutex<Progress>,
     evicted: Notify,
 }
 
 #[derive(Debug)]
-struct State {
-    stage: Stage,
+struct Progress {
+    stage: RequestStage,
     /// Requests that have been read, and of these the ones whose answers have been handed to the connection.
     begun: u64,
     ended: u64,
@@ -37,7 +37,7 @@ struct State {
 
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum RequestStage {
     /// The caller sends a request.
     Request,
     /// The caller sends the body of a request.
@@ -50,36 +50,36 @@ pub(crate) enum Stage {
 
 /// For how long a connection has waited for its caller; the smallest is closed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Waiting {
+pub(crate) struct EvictionRank {
     /// Whether an answer is waiting to be taken.
     is_stalled: bool,
     since: Instant,
 }
 
-impl Activity {
+impl ConnectionState {
     /// The activity of a new connection.
     pub(crate) fn new() -> Self {
-        let state = State {
-            stage: Stage::Request,
+        let state = Progress {
+            stage: RequestStage::Request,
             begun: 0,
             ended: 0,
             progress: Instant::now(),
             is_blocked: false,
             waker: None,
         };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), evicted: Notify::new() }) }
+        Self { shared: Arc::new(SharedProgress { state: Mutex::new(state), evicted: Notify::new() }) }
     }
 
     /// A request has been read; it ends when the returned guard is dropped.
-    pub(crate) fn begin(&self) -> Answering {
+    pub(crate) fn begin(&self) -> InFlightGuard {
         let mut state = self.shared.state();
         state.begun += 1;
-        state.enter(Stage::Work);
-        Answering { shared: Arc::clone(&self.shared) }
+        state.enter(RequestStage::Work);
+        InFlightGuard { shared: Arc::clone(&self.shared) }
     }
 
     /// The present request has come to a stage.
-    pub(crate) fn enter(&self, stage: Stage) {
+    pub(crate) fn enter(&self, stage: RequestStage) {
         self.shared.state().enter(stage);
     }
 
@@ -101,7 +101,7 @@ impl Activity {
     }
 
     /// What happens next.
-    pub(crate) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> RequestStage {
         self.shared.state().stage
     }
 
@@ -126,13 +126,13 @@ impl Activity {
     }
 
     /// For how long the connection has waited for its caller; `None` while the service works, or the caller takes the answer.
-    pub(crate) fn waiting(&self, now: Instant) -> Option<Waiting> {
+    pub(crate) fn waiting(&self, now: Instant) -> Option<EvictionRank> {
         let state = self.shared.state();
-        let waiting = Waiting { is_stalled: state.is_blocked, since: state.progress };
+        let waiting = EvictionRank { is_stalled: state.is_blocked, since: state.progress };
         let is_waiting = match state.stage {
             _ if state.is_blocked => now.saturating_duration_since(state.progress) >= STALLED,
-            Stage::Request | Stage::Body => true,
-            Stage::Work | Stage::Answer => false,
+            RequestStage::Request | RequestStage::Body => true,
+            RequestStage::Work | RequestStage::Answer => false,
         };
         is_waiting.then_some(waiting)
     }
@@ -148,14 +148,14 @@ impl Activity {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedProgress {
+    fn state(&self) -> MutexGuard<'_, Progress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn enter(&mut self, stage: Stage) {
+impl Progress {
+    fn enter(&mut self, stage: RequestStage) {
         self.stage = stage;
         self.progress = Instant::now();
     }
@@ -163,16 +163,16 @@ impl State {
 
 /// A request that has not ended.
 #[derive(Debug)]
-pub(crate) struct Answering {
-    shared: Arc<Shared>,
+pub(crate) struct InFlightGuard {
+    shared: Arc<SharedProgress>,
 }
 
-impl Drop for Answering {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.ended += 1;
         if state.ended == state.begun {
-            state.enter(Stage::Request);
+            state.enter(RequestStage::Request);
         }
         let waker = state.waker.take();
         drop(state);
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn an_answer_that_nobody_takes_makes_room_after_all_that_are_idle() {
-        let (stalled, idle) = (Activity::new(), Activity::new());
+        let (stalled, idle) = (ConnectionState::new(), ConnectionState::new());
         let answering = stalled.begin();
-        stalled.enter(Stage::Answer);
+        stalled.enter(RequestStage::Answer);
         stalled.block();
         let now = Instant::now();
         assert_eq!(stalled.waiting(now), None);

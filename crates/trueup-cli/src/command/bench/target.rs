@@ -10,7 +10,7 @@ use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Execution, ResultTable};
 
 /// A dataset that is open, and threads that wait for work; making either is no part of the time of a query.
-pub(super) struct Subject {
+pub(super) struct BenchTarget {
     folder: PathBuf,
     pub(super) dataset: Dataset,
     pool: ThreadPool,
@@ -25,7 +25,7 @@ pub(super) struct Throughput {
     pub(super) all: f64,
 }
 
-impl Subject {
+impl BenchTarget {
     pub(super) fn open(folder: &Path, threads: Option<NonZeroUsize>) -> Result<Self, Failure> {
         let dataset = Dataset::open(folder)?;
         Ok(Self { folder: folder.to_owned(), dataset, pool: pool(threads)?, threads })

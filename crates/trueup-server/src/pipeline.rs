@@ -1,9 +1,9 @@
 //! What every request passes: its id, the limits, its line in the log.
 
 use crate::Settings;
-use crate::activity::{Activity, Answering, Stage};
+use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
+use crate::http_error::HttpError;
 use crate::log::RequestLog;
-use crate::refusal::Refusal;
 use crate::request_id::{self, REQUEST_ID, RequestIds};
 use crate::routes::{Threads, router};
 use axum::Router;
@@ -16,14 +16,14 @@ use tracing::Instrument as _;
 use trueup::service::Service;
 
 /// Answers requests of all connections.
-pub(crate) struct Front {
+pub(crate) struct Pipeline {
     pub(crate) settings: Settings,
     ids: RequestIds,
     router: Router,
     pub(crate) threads: Arc<Threads>,
 }
 
-impl Front {
+impl Pipeline {
     pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
         let threads = Arc::new(Threads::new(&settings));
         let router = router(service, Arc::clone(&threads), &settings);
@@ -34,12 +34,12 @@ impl Front {
     pub(crate) async fn answer(
         &self,
         mut request: Request<Incoming>,
-        activity: &Activity,
-        answering: Answering,
+        activity: &ConnectionState,
+        answering: InFlightGuard,
     ) -> Response<Body> {
         let id = self.ids.of(request.headers());
         let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), answering);
-        let response = match Refusal::of(&request, &self.settings) {
+        let response = match HttpError::of(&request, &self.settings) {
             Some(refusal) => refusal.response(),
             None => {
                 request.extensions_mut().insert(activity.clone());
@@ -50,7 +50,7 @@ impl Front {
                 }
             }
         };
-        activity.enter(Stage::Answer);
+        activity.enter(RequestStage::Answer);
         let (mut parts, body) = response.into_parts();
         if let Some(id) = request_id::header(&id) {
             parts.headers.insert(REQUEST_ID, id);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// Two accounts, three customers, five events; one customer from lead to closed work.
-pub(crate) const EVENTS: &str = "\
+pub(crate) const EVENTS_CSV: &str = "\
 account,opportunityId,type,date,eventId,total,attributionChannel,campaign,zip
 acme,1,lead-originated,2025-01-03,e1,,Paid Search,[Va] Drain,00123
 acme,1,booked,2025-01-04,e2,,Paid Search,[Va] Drain,00123
@@ -12,20 +12,20 @@ acme,1,closed,2025-01-20,e3,1234.50,Paid Search,[Va] Drain,00123
 acme,2,lead-originated,2025-01-05,e4,,Direct,,
 beta,1,lead-originated,2025-02-01,e5,,Direct,Spring Drain Sale,
 ";
-pub(crate) const SPEND: &str = "\
+pub(crate) const SPEND_CSV: &str = "\
 account,date,attributionChannel,campaign,adSpend,managementFee,clicks
 acme,2025-01-03,Paid Search,[Va] Drain,100,10.50,7
 ";
-pub(crate) const ACCOUNTS: &str = "\
+pub(crate) const ACCOUNTS_CSV: &str = "\
 account,accountName,industry,timeZone
 acme,Acme Plumbing,Plumbing,America/Denver
 ";
 
-/// The range that holds all of [`EVENTS`].
+/// The range that holds all of [`EVENTS_CSV`].
 pub(crate) const RANGE: [&str; 4] = ["--start", "2025-01-01", "--end", "2025-03-31"];
 
 /// A folder of its own, removed at the end.
-pub(crate) struct Place(tempfile::TempDir);
+pub(crate) struct Workspace(tempfile::TempDir);
 
 /// What a run of the program left.
 #[derive(Debug)]
@@ -35,21 +35,21 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-impl Place {
+impl Workspace {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A place with the dataset `ds`.
+    /// A workspace with the dataset `ds`.
     pub(crate) fn with_dataset() -> Self {
-        let place = Self::new();
-        place.write("events.csv", EVENTS);
-        place.write("spend.csv", SPEND);
-        place.write("accounts.csv", ACCOUNTS);
-        place
+        let workspace = Self::new();
+        workspace.write("events.csv", EVENTS_CSV);
+        workspace.write("spend.csv", SPEND_CSV);
+        workspace.write("accounts.csv", ACCOUNTS_CSV);
+        workspace
             .run(&["ingest", "events.csv", "--into", "ds", "--spend", "spend.csv", "--accounts", "accounts.csv"])
             .succeeded();
-        place
+        workspace
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -101,20 +101,20 @@ impl Place {
     }
 }
 
-impl Place {
-    /// A place with the dataset `ds` and its directory: `group` over `west`, which holds `acme`; `anna` is granted the group, and
+impl Workspace {
+    /// A workspace with the dataset `ds` and its directory: `group` over `west`, which holds `acme`; `anna` is granted the group, and
     /// `bert` the account `beta`. Gives a key of Anna's.
     pub(crate) fn with_directory() -> (Self, String) {
-        let place = Self::with_dataset();
-        place.does(&["users", "add", "ds", "anna"]);
-        place.does(&["users", "add", "ds", "bert"]);
-        place.does(&["orgs", "add", "ds", "group"]);
-        place.does(&["orgs", "add", "ds", "west", "--under", "group"]);
-        place.does(&["orgs", "hold", "ds", "west", "acme"]);
-        place.does(&["users", "grant", "ds", "anna", "--org", "group"]);
-        place.does(&["users", "grant", "ds", "bert", "--account", "beta"]);
-        let key = place.key("anna");
-        (place, key)
+        let workspace = Self::with_dataset();
+        workspace.does(&["users", "add", "ds", "anna"]);
+        workspace.does(&["users", "add", "ds", "bert"]);
+        workspace.does(&["orgs", "add", "ds", "group"]);
+        workspace.does(&["orgs", "add", "ds", "west", "--under", "group"]);
+        workspace.does(&["orgs", "hold", "ds", "west", "acme"]);
+        workspace.does(&["users", "grant", "ds", "anna", "--org", "group"]);
+        workspace.does(&["users", "grant", "ds", "bert", "--account", "beta"]);
+        let key = workspace.key("anna");
+        (workspace, key)
     }
 
     /// A command that changes something, and says so on stderr alone; gives what it says.

@@ -8,11 +8,11 @@ use trueup_core::Dataset;
 /// A whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Declaration {
+pub(super) struct JobsFile {
     dataset: PathBuf,
     as_of: Option<u64>,
     #[serde(default)]
-    pub(super) defaults: Defaults,
+    pub(super) defaults: JobDefaults,
     #[serde(default)]
     pub(super) query: Vec<DeclaredQuery>,
 }
@@ -20,13 +20,13 @@ pub(super) struct Declaration {
 /// What holds for each query that does not say otherwise. A key that a query has takes the place of the one here; lists are not united.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Defaults {
-    pub(super) fields: Option<Texts>,
-    pub(super) start: Option<Date>,
-    pub(super) end: Option<Date>,
+pub(super) struct JobDefaults {
+    pub(super) fields: Option<OneOrMany>,
+    pub(super) start: Option<TomlDate>,
+    pub(super) end: Option<TomlDate>,
     pub(super) interval: Option<String>,
-    pub(super) account: Option<Texts>,
-    pub(super) r#where: Option<Texts>,
+    pub(super) account: Option<OneOrMany>,
+    pub(super) r#where: Option<OneOrMany>,
     pub(super) filter: Option<String>,
     pub(super) format: Option<String>,
     pub(super) allow_long_total: Option<bool>,
@@ -38,12 +38,12 @@ pub(super) struct Defaults {
 pub(super) struct DeclaredQuery {
     pub(super) name: Option<String>,
     pub(super) output: Option<String>,
-    pub(super) fields: Option<Texts>,
-    pub(super) start: Option<Date>,
-    pub(super) end: Option<Date>,
+    pub(super) fields: Option<OneOrMany>,
+    pub(super) start: Option<TomlDate>,
+    pub(super) end: Option<TomlDate>,
     pub(super) interval: Option<String>,
-    pub(super) account: Option<Texts>,
-    pub(super) r#where: Option<Texts>,
+    pub(super) account: Option<OneOrMany>,
+    pub(super) r#where: Option<OneOrMany>,
     pub(super) filter: Option<String>,
     pub(super) format: Option<String>,
     pub(super) allow_long_total: Option<bool>,
@@ -52,7 +52,7 @@ pub(super) struct DeclaredQuery {
 /// One text, or several.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a text or a list of texts")]
-pub(super) enum Texts {
+pub(super) enum OneOrMany {
     One(String),
     Many(Vec<String>),
 }
@@ -60,12 +60,12 @@ pub(super) enum Texts {
 /// A date as TOML has them, or as text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a date such as 2025-01-31")]
-pub(super) enum Date {
+pub(super) enum TomlDate {
     Plain(toml::value::Datetime),
     Text(String),
 }
 
-impl Declaration {
+impl JobsFile {
     /// The folder of the dataset; a relative path begins at `folder`.
     pub(super) fn dataset(&self, folder: &Path) -> PathBuf {
         folder.join(&self.dataset)
@@ -90,7 +90,7 @@ impl DeclaredQuery {
     }
 }
 
-impl Texts {
+impl OneOrMany {
     pub(super) fn as_slice(&self) -> &[String] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
@@ -99,7 +99,7 @@ impl Texts {
     }
 }
 
-impl std::fmt::Display for Date {
+impl std::fmt::Display for TomlDate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Plain(date) => date.fmt(f),

@@ -1,6 +1,6 @@
 //! From the facade's response to that of HTTP: what is small is sent whole, what is large chunk by chunk.
 
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use crate::workers::Workers;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use trueup::service::{Body as Chunks, Response as Answer};
 
 /// A response whose first bytes are made.
-pub(crate) struct Begun {
+pub(crate) struct ResponseHead {
     status: u16,
     headers: Vec<(&'static str, Cow<'static, str>)>,
     first: VecDeque<Bytes>,
@@ -23,7 +23,7 @@ pub(crate) struct Begun {
     rest: Option<Chunks>,
 }
 
-impl Begun {
+impl ResponseHead {
     /// Makes the first chunk, and the second to see whether there is one. Works; not for a thread that others wait for.
     pub(crate) fn new(answer: Answer) -> io::Result<Self> {
         let Answer { status, headers, body } = answer;
@@ -44,18 +44,18 @@ impl Begun {
         let body = if self.rest.is_none() && self.first.len() <= 1 {
             Body::from(self.first.pop_front().unwrap_or_default())
         } else {
-            Body::new(Streamed {
+            Body::new(ChunkedBody {
                 writers: Arc::clone(writers),
                 made: self.first,
-                source: self.rest.map_or(Source::Ended, |rest| Source::Waiting(Box::new(rest))),
+                source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Waiting(Box::new(rest))),
             })
         };
         let mut response = Response::new(body);
-        let Ok(status) = StatusCode::from_u16(self.status) else { return Refusal::Internal.response() };
+        let Ok(status) = StatusCode::from_u16(self.status) else { return HttpError::Internal.response() };
         *response.status_mut() = status;
         for (name, value) in self.headers {
             let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value)) else {
-                return Refusal::Internal.response();
+                return HttpError::Internal.response();
             };
             response.headers_mut().append(name, value);
         }
@@ -64,30 +64,30 @@ impl Begun {
 }
 
 /// A body that is made as it is taken: one chunk ahead at most, by a thread that is needed no longer than that takes.
-struct Streamed {
+struct ChunkedBody {
     writers: Arc<Workers>,
     made: VecDeque<Bytes>,
-    source: Source,
+    source: ChunkSource,
 }
 
-enum Source {
+enum ChunkSource {
     Waiting(Box<Chunks>),
-    Working(oneshot::Receiver<Pulled>),
+    Working(oneshot::Receiver<PulledChunk>),
     Ended,
 }
 
 /// The source, and what it gave.
-type Pulled = (Box<Chunks>, Option<io::Result<Vec<u8>>>);
+type PulledChunk = (Box<Chunks>, Option<io::Result<Vec<u8>>>);
 
-impl Streamed {
+impl ChunkedBody {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if let Some(chunk) = self.made.pop_front() {
             return Poll::Ready(Some(Ok(chunk)));
         }
-        let mut work = match std::mem::replace(&mut self.source, Source::Ended) {
-            Source::Ended => return Poll::Ready(None),
-            Source::Working(work) => work,
-            Source::Waiting(mut chunks) => {
+        let mut work = match std::mem::replace(&mut self.source, ChunkSource::Ended) {
+            ChunkSource::Ended => return Poll::Ready(None),
+            ChunkSource::Working(work) => work,
+            ChunkSource::Waiting(mut chunks) => {
                 let pull = move || {
                     let chunk = chunks.next();
                     (chunks, chunk)
@@ -99,12 +99,12 @@ impl Streamed {
             }
         };
         let Poll::Ready(done) = Pin::new(&mut work).poll(cx) else {
-            self.source = Source::Working(work);
+            self.source = ChunkSource::Working(work);
             return Poll::Pending;
         };
         Poll::Ready(match done {
             Ok((chunks, Some(Ok(chunk)))) => {
-                self.source = Source::Waiting(chunks);
+                self.source = ChunkSource::Waiting(chunks);
                 Some(Ok(Bytes::from(chunk)))
             }
             Ok((_, Some(Err(error)))) => Some(Err(error)),
@@ -115,7 +115,7 @@ impl Streamed {
     }
 }
 
-impl HttpBody for Streamed {
+impl HttpBody for ChunkedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -125,6 +125,6 @@ impl HttpBody for Streamed {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.made.is_empty() && matches!(self.source, Source::Ended)
+        self.made.is_empty() && matches!(self.source, ChunkSource::Ended)
     }
 }

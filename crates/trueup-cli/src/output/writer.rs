@@ -1,6 +1,6 @@
 //! Where results go: stdout, or a file.
 
-use super::terminal::Filter;
+use super::terminal::TerminalFilter;
 use crate::exit::Failure;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
@@ -10,42 +10,42 @@ use trueup_ingest::{OutputFile, Outputs};
 ///
 /// What is written to a terminal is made printable; files and pipes get every byte as it is.
 #[derive(Debug)]
-pub(crate) struct Sink {
-    target: Target,
+pub(crate) struct OutputWriter {
+    target: Destination,
     /// The file, or `None` for stdout.
     path: Option<PathBuf>,
     /// Where a person reads along.
-    filter: Option<Filter>,
+    filter: Option<TerminalFilter>,
     failed: Option<io::Error>,
 }
 
 #[derive(Debug)]
-enum Target {
+enum Destination {
     Stdout(BufWriter<Stdout>),
     File(BufWriter<OutputFile>),
 }
 
 /// A sink for text that is printable already and has emphasis.
 #[derive(Debug)]
-pub(crate) struct Styled<'a>(&'a mut Sink);
+pub(crate) struct StyledOutput<'a>(&'a mut OutputWriter);
 
-impl Sink {
+impl OutputWriter {
     /// Stdout.
     pub(crate) fn stdout() -> Self {
-        let filter = io::stdout().is_terminal().then(Filter::default);
-        Self { target: Target::Stdout(BufWriter::new(io::stdout())), path: None, filter, failed: None }
+        let filter = io::stdout().is_terminal().then(TerminalFilter::default);
+        Self { target: Destination::Stdout(BufWriter::new(io::stdout())), path: None, filter, failed: None }
     }
 
-    /// The file at `path`, if it is one that may be written. What is there stays as it is until [`Sink::keep`].
+    /// The file at `path`, if it is one that may be written. What is there stays as it is until [`OutputWriter::keep`].
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, Failure> {
         let file = outputs.create(path)?;
-        let filter = file.is_terminal().then(Filter::default);
-        Ok(Self { target: Target::File(BufWriter::new(file)), path: Some(path.to_owned()), filter, failed: None })
+        let filter = file.is_terminal().then(TerminalFilter::default);
+        Ok(Self { target: Destination::File(BufWriter::new(file)), path: Some(path.to_owned()), filter, failed: None })
     }
 
     /// Gives a file, which has been written whole, its name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let (Target::File(file), Some(path)) = (self.target, &self.path) else { return Ok(()) };
+        let (Destination::File(file), Some(path)) = (self.target, &self.path) else { return Ok(()) };
         match file.into_inner() {
             Ok(file) => Ok(file.keep()?),
             // The reader of a pipe has gone away, which is no failure of what was written.
@@ -60,8 +60,8 @@ impl Sink {
     }
 
     /// Takes text that is printable already and has emphasis.
-    pub(crate) const fn styled(&mut self) -> Styled<'_> {
-        Styled(self)
+    pub(crate) const fn styled(&mut self) -> StyledOutput<'_> {
+        StyledOutput(self)
     }
 
     /// Ends what was `written`: everything is handed on, and a reader that has gone away (`trueup query ... | head`) is no failure.
@@ -85,8 +85,8 @@ impl Sink {
 
     fn out(&mut self) -> &mut dyn Write {
         match &mut self.target {
-            Target::Stdout(out) => out,
-            Target::File(out) => out,
+            Destination::Stdout(out) => out,
+            Destination::File(out) => out,
         }
     }
 
@@ -99,7 +99,7 @@ impl Sink {
     }
 }
 
-impl Write for Sink {
+impl Write for OutputWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = match &mut self.filter {
             None => self.out().write(bytes),
@@ -117,7 +117,7 @@ impl Write for Sink {
     }
 }
 
-impl Write for Styled<'_> {
+impl Write for StyledOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = self.0.out().write(bytes);
         self.0.noted(result)

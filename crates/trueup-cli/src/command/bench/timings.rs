@@ -1,14 +1,14 @@
 //! What is measured of a question.
 
-use super::subject::{Subject, Throughput};
-use super::suite::Case;
+use super::suite::BenchQuery;
+use super::target::{BenchTarget, Throughput};
 use crate::exit::Failure;
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
 /// How often, and by how many at once, a question is asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Effort {
+pub(super) struct BenchSettings {
     pub(super) repeat: u32,
     pub(super) callers: usize,
 }
@@ -16,7 +16,7 @@ pub(super) struct Effort {
 /// What was measured of one question.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Figures {
+pub(super) struct Timings {
     pub(super) name: &'static str,
     /// Rows of the answer.
     pub(super) rows: usize,
@@ -36,13 +36,13 @@ pub(super) struct Figures {
     pub(super) row_groups_kept: usize,
     pub(super) row_groups_skipped: usize,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub(super) callers: Option<Callers>,
+    pub(super) callers: Option<CallerTimings>,
 }
 
 /// What callers at once got answered.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Callers {
+pub(super) struct CallerTimings {
     pub(super) callers: usize,
     pub(super) answers_per_second_of_one: f64,
     pub(super) answers_per_second: f64,
@@ -50,9 +50,9 @@ pub(super) struct Callers {
     pub(super) gain: f64,
 }
 
-impl Figures {
+impl Timings {
     /// Asks as often as `effort` says.
-    pub(super) fn of(case: &Case, subject: &Subject, effort: Effort) -> Result<Self, Failure> {
+    pub(super) fn of(case: &BenchQuery, subject: &BenchTarget, effort: BenchSettings) -> Result<Self, Failure> {
         let query = case.query()?;
         let explanation = subject.dataset.explain(&query)?;
         let (cold, _) = subject.cold(&query)?;
@@ -63,7 +63,7 @@ impl Figures {
         let hot = times.get(times.len() / 2).copied().unwrap_or_default();
         let callers = match effort.callers {
             0 | 1 => None,
-            callers => Some(Callers::new(callers, subject.throughput(&query, callers, effort.repeat)?)),
+            callers => Some(CallerTimings::new(callers, subject.throughput(&query, callers, effort.repeat)?)),
         };
         Ok(Self {
             name: case.name,
@@ -80,7 +80,7 @@ impl Figures {
     }
 }
 
-impl Callers {
+impl CallerTimings {
     fn new(callers: usize, throughput: Throughput) -> Self {
         let Throughput { one, all } = throughput;
         Self { callers, answers_per_second_of_one: one, answers_per_second: all, gain: all / one }

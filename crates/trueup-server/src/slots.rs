@@ -1,7 +1,7 @@
 //! Who is connected, and whose connection is closed to make room for another.
 
 use crate::Settings;
-use crate::activity::Activity;
+use crate::connection_state::ConnectionState;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +9,17 @@ use std::time::Instant;
 
 /// The connections that are open. When there is no place for another, the one that has waited longest for its caller is closed.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ConnectionSlots {
     limit: usize,
     limit_per_network: usize,
     limit_loopback: bool,
-    held: Mutex<Held>,
+    held: Mutex<OpenConnections>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct OpenConnections {
     next: u64,
-    connections: HashMap<u64, (Network, Activity)>,
+    connections: HashMap<u64, (Network, ConnectionState)>,
     by_network: HashMap<Network, usize>,
 }
 
@@ -35,7 +35,7 @@ enum Network {
 /// What becomes of a new connection.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    Admitted(Place),
+    Admitted(ConnectionSlot),
     /// All connections are being answered; a place is free later.
     Full,
     /// All connections of its address are being answered, and they are as many as one address may have.
@@ -44,13 +44,13 @@ pub(crate) enum Admission {
 
 /// A connection that is open; dropping it makes room for another.
 #[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) activity: Activity,
-    places: Arc<Places>,
+pub(crate) struct ConnectionSlot {
+    pub(crate) activity: ConnectionState,
+    places: Arc<ConnectionSlots>,
     number: u64,
 }
 
-impl Places {
+impl ConnectionSlots {
     pub(crate) fn new(settings: &Settings) -> Arc<Self> {
         Arc::new(Self {
             limit: settings.max_connections.max(1),
@@ -72,12 +72,12 @@ impl Places {
         } else if held.connections.len() >= self.limit && !held.evict(|_| true) {
             return Admission::Full;
         }
-        let activity = Activity::new();
+        let activity = ConnectionState::new();
         let number = held.next;
         held.next += 1;
         held.connections.insert(number, (network, activity.clone()));
         *held.by_network.entry(network).or_default() += 1;
-        Admission::Admitted(Place { activity, places: Arc::clone(self), number })
+        Admission::Admitted(ConnectionSlot { activity, places: Arc::clone(self), number })
     }
 
     fn network(&self, address: IpAddr) -> Network {
@@ -91,12 +91,12 @@ impl Places {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, OpenConnections> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl OpenConnections {
     /// Closes the connection that has waited longest for its caller; whether there is one.
     fn evict(&mut self, is_meant: impl Fn(Network) -> bool) -> bool {
         let now = Instant::now();
@@ -109,7 +109,7 @@ impl Held {
         true
     }
 
-    fn remove(&mut self, number: u64) -> Option<Activity> {
+    fn remove(&mut self, number: u64) -> Option<ConnectionState> {
         let (network, activity) = self.connections.remove(&number)?;
         if let Some(count) = self.by_network.get_mut(&network) {
             *count -= 1;
@@ -121,7 +121,7 @@ impl Held {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.places.held().remove(self.number);
     }
@@ -132,15 +132,15 @@ mod tests {
     #![expect(clippy::panic, reason = "tests")]
 
     use super::*;
-    use crate::activity::Stage;
+    use crate::connection_state::RequestStage;
 
-    fn places(limit: usize, limit_per_network: usize) -> Arc<Places> {
+    fn places(limit: usize, limit_per_network: usize) -> Arc<ConnectionSlots> {
         let settings =
             Settings { max_connections: limit, max_connections_per_address: limit_per_network, ..Settings::default() };
-        Places::new(&settings)
+        ConnectionSlots::new(&settings)
     }
 
-    fn admitted(places: &Arc<Places>, address: &str) -> Option<Place> {
+    fn admitted(places: &Arc<ConnectionSlots>, address: &str) -> Option<ConnectionSlot> {
         let Ok(address) = address.parse() else { panic!("`{address}` is no address") };
         match places.admit(address) {
             Admission::Admitted(place) => Some(place),
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    fn is_held(place: &Option<Place>) -> bool {
+    fn is_held(place: &Option<ConnectionSlot>) -> bool {
         place.as_ref().is_some_and(|place| place.places.held().connections.contains_key(&place.number))
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let answering = works.as_ref().map(|place| place.activity.begin());
         let sending = sends.as_ref().map(|place| place.activity.begin());
         if let Some(place) = &sends {
-            place.activity.enter(Stage::Answer);
+            place.activity.enter(RequestStage::Answer);
         }
         let held = || [&oldest, &works, &sends, &newest].map(is_held);
         assert_eq!(held(), [true; 4]);
@@ -183,7 +183,7 @@ mod tests {
         let _answering = place.as_ref().map(|place| place.activity.begin());
         assert!(admitted(&places, "192.0.2.2").is_none());
         if let Some(place) = &place {
-            place.activity.enter(Stage::Body);
+            place.activity.enter(RequestStage::Body);
         }
         assert!(admitted(&places, "192.0.2.2").is_some());
         assert!(!is_held(&place));

@@ -7,13 +7,13 @@ pub(super) const LEADS: u32 = 960;
 
 /// From which campaigns an account's leads come in one month. Events draw from it, and spend is what it leads to expect.
 #[derive(Debug)]
-pub(super) struct Mix {
+pub(super) struct LeadMix {
     main_line: u32,
     /// Running sums of the weights of the campaigns that run in this month.
     ends: Vec<u32>,
 }
 
-impl Mix {
+impl LeadMix {
     pub(super) fn new(account: &Account, month: usize) -> Self {
         let mut end = 0;
         let ends = account

@@ -2,8 +2,8 @@
 //! callers who have ended their own half.
 
 use crate::Settings;
-use crate::activity::{Activity, Stage};
-use crate::request_line::RequestLine;
+use crate::connection_state::{ConnectionState, RequestStage};
+use crate::request_line::RequestLineFilter;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -17,12 +17,12 @@ const TARGET_PIECE: usize = 2_048;
 
 /// A TCP stream with the timeouts of [`Settings`]: those of reading hold while no request is answered, that of writing whenever there
 /// is something to write.
-pub(crate) struct Stream {
+pub(crate) struct TimedStream {
     tcp: TcpStream,
-    activity: Activity,
+    activity: ConnectionState,
     timeouts: Timeouts,
     awaited: Awaited,
-    line: RequestLine,
+    line: RequestLineFilter,
     /// Read and not passed on yet.
     rewritten: Vec<u8>,
     /// Whether the other side has ended its half of the connection.
@@ -52,8 +52,8 @@ enum Awaited {
     Request,
 }
 
-impl Stream {
-    pub(crate) fn new(tcp: TcpStream, activity: Activity, settings: &Settings) -> Self {
+impl TimedStream {
+    pub(crate) fn new(tcp: TcpStream, activity: ConnectionState, settings: &Settings) -> Self {
         let timeouts = Timeouts {
             header: settings.header_timeout,
             idle: settings.idle_timeout,
@@ -62,7 +62,7 @@ impl Stream {
         };
         // The time of the headers of the first request runs from here, not from the first read.
         let reading = Some(Box::pin(sleep(timeouts.header)));
-        let (line, rewritten) = (RequestLine::new(), Vec::new());
+        let (line, rewritten) = (RequestLineFilter::new(), Vec::new());
         Self {
             tcp,
             activity,
@@ -123,16 +123,16 @@ impl Stream {
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.activity.stage() {
             // The last bytes of an answer are on their way; when they are written this is looked at again.
-            Stage::Request if self.writing.is_some() => return Poll::Pending,
-            Stage::Request | Stage::Body => return Poll::Ready(Ok(())),
-            Stage::Work => {
+            RequestStage::Request if self.writing.is_some() => return Poll::Pending,
+            RequestStage::Request | RequestStage::Body => return Poll::Ready(Ok(())),
+            RequestStage::Work => {
                 let limit = self.timeouts.half_closed;
                 let timer = self.reading.get_or_insert_with(|| Box::pin(sleep(limit)));
                 if timer.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Ok(()));
                 }
             }
-            Stage::Answer => {}
+            RequestStage::Answer => {}
         }
         self.activity.wake_at_end(cx.waker());
         Poll::Pending
@@ -169,7 +169,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for TimedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let begun = self.activity.begun();
         if begun != self.begun {
@@ -196,7 +196,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for TimedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let begun = StdInstant::now();
         let written = Pin::new(&mut self.tcp).poll_write(cx, buf);

@@ -1,18 +1,18 @@
 use super::account::Account;
-use super::calendar::Calendar;
+use super::calendar::DemoCalendar;
 
 /// How many customers begin in each month of each account: in proportion to the account's size, its trade's season and a
 /// growth over the months, in whole numbers that add up.
 #[derive(Debug)]
-pub(super) struct Allotment {
+pub(super) struct CustomerPlan {
     /// Running sums of the weights, account by account and month by month.
     ends: Vec<u64>,
     months: usize,
     customers: u64,
 }
 
-impl Allotment {
-    pub(super) fn new(accounts: &[Account], calendar: &Calendar, customers: u64) -> Self {
+impl CustomerPlan {
+    pub(super) fn new(accounts: &[Account], calendar: &DemoCalendar, customers: u64) -> Self {
         let mut ends = Vec::with_capacity(accounts.len() * calendar.months.len());
         let mut end = 0_u64;
         for account in accounts {
