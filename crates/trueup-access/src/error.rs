@@ -243,6 +243,7 @@ pub struct StorageError {
 }
 
 impl StorageError {
+    #[cfg(feature = "sqlite")]
     pub(crate) fn new(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { path: path.to_owned(), source: source.into().into() }
     }

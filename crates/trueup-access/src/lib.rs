@@ -1,7 +1,7 @@
 //! Who may see what: organizations, accounts, logins, grants, keys, sessions and hourly counts.
 //!
-//! A [`Directory`] holds them, in one SQLite file ([`SqliteDirectory`]) or in memory ([`MemoryDirectory`]). A request is led through it
-//! in four steps, each of which hands the next a type that nothing else can make:
+//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory or, with the feature `sqlite`, a `SqliteDirectory` in one SQLite
+//! file. A request passes through it in four steps. Each step hands the next one a type that nothing else can make:
 //!
 //! | step | takes | gives |
 //! |---|---|---|
@@ -43,6 +43,7 @@ mod model;
 mod reach;
 mod secret;
 mod settings;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod time;
 
@@ -54,5 +55,6 @@ pub use model::{Grant, IssuedKey, KeyEntry, KeyId, Organization, User};
 pub use reach::{Listed, OutOfReach, Reach, Scope};
 pub use secret::SecretKey;
 pub use settings::Settings;
+#[cfg(feature = "sqlite")]
 pub use sqlite::SqliteDirectory;
 pub use time::UnixTime;

@@ -12,7 +12,10 @@ use state::State;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A [`Directory`](crate::Directory) in memory: for tests, and for services that embed trueup for one tenant.
+/// A [`Directory`](crate::Directory) in memory: for tests, and for services that embed trueup without the feature `sqlite`.
+///
+/// It begins empty and ends with the process, so such a service adds its users and grants when it starts. It is shared
+/// between threads, not between processes.
 ///
 /// ```
 /// use trueup_access::{MemoryDirectory, Settings, Users as _};

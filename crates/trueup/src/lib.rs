@@ -3,6 +3,14 @@
 //! A service that links trueup needs this crate alone: a dataset is opened, queried and its answer written with what stands here.
 //! (Datasets are made by `trueup ingest`, or by the crate `trueup-ingest`.)
 //!
+//! | feature | adds |
+//! |---|---|
+//! | `arrow` | datasets in memory, from Arrow record batches |
+//! | `polars` | answers as polars data frames |
+//! | `sqlite` | directories of users and keys in a SQLite file, which processes may share |
+//!
+//! None is on by default. Without `sqlite`, users and keys live in memory (`access::MemoryDirectory`).
+//!
 //! ```
 //! use trueup::query::{EventsQuery, Interval};
 //! use trueup::{Dataset, Value, filter, json};
