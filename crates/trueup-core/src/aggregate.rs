@@ -40,7 +40,7 @@ use crate::TextList;
 use crate::dictionary::Computed;
 use crate::model::Accounts;
 use crate::plan::{Condition, DimensionRef, Origin, Plan, RowTest};
-use crate::scan::Dictionary;
+use crate::scan::{EventFlags, TextDictionary};
 use condition::FieldTest;
 use facts::{of_state, row_facts};
 use hashbrown::DefaultHashBuilder;
@@ -75,7 +75,7 @@ impl<'a> Context<'a> {
         };
         Self {
             plan,
-            row_lanes: by_bank(&layout, (0..=u8::MAX).map(row_facts)),
+            row_lanes: by_bank(&layout, (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits)))),
             state_lanes: by_bank(&layout, (0..=u8::MAX).map(of_state)),
             needs_states: layout.needs_states() || dimensions.any(is_of_state),
             accounts,
@@ -92,7 +92,7 @@ impl<'a> Context<'a> {
     }
 
     /// The names of a split's accounts.
-    fn account_names(&self, keys: &TextList) -> Dictionary {
+    fn account_names(&self, keys: &TextList) -> TextDictionary {
         Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect())
     }
 

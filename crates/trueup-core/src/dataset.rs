@@ -4,20 +4,20 @@ mod blocks;
 mod cache;
 mod checked;
 mod file;
+mod file_slice;
 mod insights;
 pub mod manifest;
 mod memory;
 mod open;
 mod pages;
-mod part;
 mod plain;
 mod prune;
 mod reader;
+mod row_group;
 pub mod store;
 mod verify;
-mod window;
 
-pub use blocks::BlockSums;
+pub use blocks::BlockHasher;
 pub use checked::{CheckedFile, CheckedReader, FileAt};
 pub use insights::{Insight, Insights};
 pub use memory::Tables;
@@ -26,15 +26,14 @@ pub use pages::{Pages, Room, check_footer, measure};
 pub use reader::{check_ranges, reading};
 pub use verify::Verification;
 
-pub(crate) use part::Part;
 pub(crate) use prune::Pruning;
+pub(crate) use row_group::RowGroup;
 
 use crate::Day;
 use crate::error::DatasetError;
 use crate::model::Accounts;
-use crate::plan::{Projection, SpendProjection};
 use crate::query::DateRange;
-use crate::scan::{SpendSplit, Split};
+use crate::scan::{EventColumns, Projection, SpendColumns, SpendProjection};
 use cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
@@ -48,8 +47,8 @@ pub struct Dataset {
     accounts: Accounts,
     /// Event columns beyond those that every dataset has.
     columns: BTreeSet<String>,
-    events: Vec<Part<Split>>,
-    spend: Vec<Part<SpendSplit>>,
+    events: Vec<RowGroup<EventColumns>>,
+    spend: Vec<RowGroup<SpendColumns>>,
     insights: Vec<InsightFile>,
     cache: Arc<ColumnCache>,
 }
@@ -84,7 +83,7 @@ impl Dataset {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
         for part in &self.events {
             let split = part.read(&Projection::default())?;
-            keys.extend(split.runs.accounts_met().map(|key| key.to_string()));
+            keys.extend(split.customers.accounts_met().map(|key| key.to_string()));
         }
         for part in &self.spend {
             let split = part.read(&SpendProjection::default())?;
@@ -127,11 +126,11 @@ impl Dataset {
         Some(DateRange { start: day(days.0)?, end: day(days.1)? })
     }
 
-    pub(crate) fn events(&self) -> &[Part<Split>] {
+    pub(crate) fn events(&self) -> &[RowGroup<EventColumns>] {
         &self.events
     }
 
-    pub(crate) fn spend(&self) -> &[Part<SpendSplit>] {
+    pub(crate) fn spend(&self) -> &[RowGroup<SpendColumns>] {
         &self.spend
     }
 }

@@ -24,8 +24,8 @@ mod stored;
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
-    ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns, is_ignored_event_column,
-    is_leading_column, stored_event_schema,
+    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns,
+    is_ignored_event_column, is_leading_column, stored_event_schema,
 };
 pub use concat::concat_events;
 pub use events::EventKeys;

@@ -3,18 +3,18 @@
 mod condition;
 mod dimension;
 mod projection;
-mod spend;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use condition::{Condition, MetricTest, RowTest};
 pub(crate) use dimension::{DimensionRef, Origin};
-pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, Projection, STATUS_COLUMN};
-pub(crate) use spend::SpendProjection;
+pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 
 use crate::dictionary::{self, Field, Formula, Measure};
 use crate::error::QueryError;
 use crate::query::{Accounts, DateRange, EventsQuery, Interval};
+use crate::scan::{Projection, SpendProjection};
+use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
 
 /// The longest range that one sub-range may cover unless the query lifts it.
@@ -75,15 +75,11 @@ impl Plan {
         check_span(query)?;
         let measures = needed_measures(&output, having.as_ref());
         let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
-        let mut projection = Projection::default();
-        dimensions.iter().for_each(|dimension| projection.add_dimension(dimension));
-        measures.iter().for_each(|measure| projection.add_measure(*measure, columns));
-        for test in row_condition.iter().flat_map(Condition::leaves) {
-            projection.add_row_test(test);
-        }
+        let row_tests = row_condition.iter().flat_map(Condition::leaves);
+        let projection = event_projection(&dimensions, &measures, row_tests, columns);
         let mut unknown_fields: Vec<String> = Vec::new();
         let tested: Vec<_> = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension).collect();
-        let spend_projection = SpendProjection::new(&spend, dimensions.iter().chain(&blank), tested.iter().copied());
+        let spend_projection = spend_projection(&spend, dimensions.iter().chain(&blank), tested.iter().copied());
         let mut seen = BTreeSet::new();
         for dimension in blank.iter().chain(tested) {
             if dimension.is_unknown() && seen.insert(&dimension.name) {

@@ -1,7 +1,7 @@
 //! A query from plan to answer: prune, read, aggregate in parallel, join what the threads have gathered, finish.
 
 use crate::aggregate::{Aggregation, Context, Merged, aggregate_spend};
-use crate::dataset::{Dataset, Part, Pruning};
+use crate::dataset::{Dataset, Pruning, RowGroup};
 use crate::error::{Error, QueryError};
 use crate::execution::Execution;
 use crate::explain::{Explanation, Measured};
@@ -9,7 +9,7 @@ use crate::finish::{self, Counted, ResultTable};
 use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
-use crate::scan::{SpendSplit, Split};
+use crate::scan::{EventColumns, SpendColumns};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -137,8 +137,8 @@ impl Dataset {
         &self,
         context: &Context<'_>,
         execution: &Execution,
-        events: &[&Part<Split>],
-        spend: &[&Part<SpendSplit>],
+        events: &[&RowGroup<EventColumns>],
+        spend: &[&RowGroup<SpendColumns>],
         next: &AtomicUsize,
     ) -> Result<Gathered, Error> {
         let plan = context.plan;
@@ -185,8 +185,8 @@ fn check_rows(merged: &Merged, execution: &Execution) -> Result<(), Error> {
 }
 
 /// The parts that a query reads, in order.
-pub(crate) fn kept<'a, T>(parts: &'a [Part<T>], plan: &Plan, pruning: bool) -> Vec<&'a Part<T>> {
-    parts.iter().filter(|part| !pruning || part.bounds.prune(plan) == Pruning::Keep).collect()
+pub(crate) fn kept<'a, T>(parts: &'a [RowGroup<T>], plan: &Plan, pruning: bool) -> Vec<&'a RowGroup<T>> {
+    parts.iter().filter(|part| !pruning || part.bounds.prune(plan.range, &plan.accounts) == Pruning::Keep).collect()
 }
 
 /// A time in milliseconds, for people.

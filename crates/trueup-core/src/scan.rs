@@ -1,33 +1,35 @@
 //! A split's columns, decoded to narrow types.
 
-mod ahead;
 mod amounts;
 mod batch;
 mod codes;
 mod columns;
+mod customers;
 mod decode;
 mod encoding;
 mod fault;
 mod history;
-mod runs;
+mod prefetch;
+mod projection;
 mod source;
 mod spend;
 mod text;
 mod values;
 
-pub(crate) use ahead::Ahead;
 pub(crate) use amounts::Amounts;
 pub(crate) use codes::Codes;
-pub(crate) use columns::Columns;
+pub(crate) use columns::TableColumns;
+pub(crate) use customers::{CustomerBlock, CustomerIndex, MAX_BLOCK_EVENTS};
 pub(crate) use decode::customer_numbers;
-pub(crate) use encoding::{Chunk, StoredRows, delta_count, delta_decode};
+pub(crate) use encoding::{ColumnChunk, StoredRows, delta_count, delta_decode};
 pub(crate) use fault::ColumnFault;
-pub(crate) use history::{Histories, Shape, stage};
-pub(crate) use runs::{BLOCK_EVENTS, Block, Runs};
-pub(crate) use source::Source;
-pub(crate) use spend::{SpendSplit, SpendTexts};
-pub(crate) use text::{Dictionary, TextColumn};
-pub(crate) use values::Values;
+pub(crate) use history::{EventFlags, PatternId, StageHistories, StagePattern, stage};
+pub(crate) use prefetch::Prefetch;
+pub(crate) use projection::{Projection, SpendProjection};
+pub(crate) use source::ColumnSource;
+pub(crate) use spend::{SpendColumns, SpendTextColumn};
+pub(crate) use text::{TextColumn, TextDictionary};
+pub(crate) use values::StoredColumn;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,13 +37,13 @@ use std::sync::Arc;
 /// The decoded columns of whole customers, sorted as the dataset is. Each is shared, so that queries that need different columns can
 /// hold the same ones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Split {
+pub(crate) struct EventColumns {
     /// Which rows are one customer.
-    pub(crate) runs: Arc<Runs>,
+    pub(crate) customers: Arc<CustomerIndex>,
     /// Per event, its day; never falls inside a customer.
     pub(crate) days: Arc<[u16]>,
     /// The stages of events and customers.
-    pub(crate) histories: Arc<Histories>,
+    pub(crate) histories: Arc<StageHistories>,
     /// Per event, its amount; `None` if not asked for.
     pub(crate) totals: Option<Arc<Amounts>>,
     /// Per event, microseconds since 1970 in UTC, or [`NO_VALUE`]; `None` if not asked for.
@@ -50,15 +52,15 @@ pub(crate) struct Split {
     pub(crate) texts: BTreeMap<String, Option<Arc<TextColumn>>>,
 }
 
-impl Split {
+impl EventColumns {
     /// The text column of that name, if it was asked for and the file has it.
     pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
         self.texts.get(name)?.as_deref()
     }
 
-    /// A customer's events, as [`Histories::events`] has them.
-    pub(crate) fn history(&self, customer: usize) -> &[u8] {
-        &self.histories.events()[self.runs.events(customer)]
+    /// A customer's events, as flags.
+    pub(crate) fn history(&self, customer: usize) -> &[EventFlags] {
+        &self.histories.events()[self.customers.events(customer)]
     }
 }
 

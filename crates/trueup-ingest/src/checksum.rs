@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use trueup_core::dataset::BlockSums;
+use trueup_core::dataset::BlockHasher;
 use trueup_core::files::Files;
 
 /// A SHA-256 in lower-case hex.
@@ -104,13 +104,13 @@ fn of_file(files: &Files, path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<St
 pub(crate) struct Summing<W> {
     writer: W,
     hasher: Sha256,
-    blocks: BlockSums,
+    blocks: BlockHasher,
     size: u64,
 }
 
 impl<W: Write> Summing<W> {
     pub(crate) fn new(writer: W) -> Self {
-        Self { writer, hasher: Sha256::new(), blocks: BlockSums::default(), size: 0 }
+        Self { writer, hasher: Sha256::new(), blocks: BlockHasher::default(), size: 0 }
     }
 
     /// What was written to, the bytes written, their checksum, and those of their blocks.

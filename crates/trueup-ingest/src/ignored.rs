@@ -1,7 +1,7 @@
 //! Columns that are not stored, and why.
 
 use crate::Input;
-use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
+use trueup_core::model::CUSTOMER_COLUMN;
 use trueup_core::{Shown, dictionary};
 
 /// A column that is not stored, and why.

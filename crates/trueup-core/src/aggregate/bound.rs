@@ -11,12 +11,12 @@ use super::state::{Lanes, by_bank};
 use super::tally::Tally;
 use super::units::{Grain, Units};
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
-use crate::scan::{Histories, Split, TextColumn, stage};
+use crate::scan::{EventColumns, TextColumn, stage};
 use std::ops::Range;
 
 /// A query, bound to the columns of a split.
 pub(crate) struct Bound<'a> {
-    pub(crate) split: &'a Split,
+    pub(crate) split: &'a EventColumns,
     /// What is grouped: rows or segments.
     pub(crate) grain: Grain,
     /// What the filter is held against: where segments are not grouped whole, they and their customers may still pass or fail so.
@@ -63,7 +63,7 @@ pub(crate) struct Grades<'a> {
 
 impl<'a> Bound<'a> {
     /// Binds a query to a split of which it reads so many customers.
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, customers: usize) -> Self {
+    pub(crate) fn new(context: &'a Context<'a>, split: &'a EventColumns, customers: usize) -> Self {
         let layout = &context.layout;
         let dimensions = context.plan.dimensions.iter();
         let coders: Vec<_> = dimensions.map(|dimension| Coder::new(context, split, dimension)).collect();
@@ -76,7 +76,7 @@ impl<'a> Bound<'a> {
         let grades = grades.map(|column| Grades {
             column,
             lanes: by_bank(layout, column.dictionary().iter().map(grade)),
-            accounts: context.graded(split.runs.account_keys()),
+            accounts: context.graded(split.customers.account_keys()),
         });
         let statuses = layout.needs_statuses().then(|| split.text(STATUS_COLUMN));
         let statuses = statuses.map(|column| {
@@ -152,13 +152,13 @@ impl Grades<'_> {
     #[inline]
     pub(crate) fn gather(
         &self,
-        split: &Split,
+        split: &EventColumns,
         slot: u32,
         customer: usize,
         events: Range<usize>,
         graded: &mut Vec<(u32, u32)>,
     ) {
-        if !self.accounts[split.runs.accounts().get(customer) as usize] {
+        if !self.accounts[split.customers.accounts().get(customer) as usize] {
             return;
         }
         let mut found = graded.len();
@@ -166,7 +166,7 @@ impl Grades<'_> {
         for (event, history) in events.clone().zip(&split.histories.events()[events]) {
             // What is no conversion is overwritten by what comes next: which events are is as good as random.
             graded[found] = (slot, self.column.code(customer, event));
-            found += usize::from(Histories::stage(*history) == stage::LEAD_ORIGINATED);
+            found += usize::from(history.stage() == stage::LEAD_ORIGINATED);
         }
         graded.truncate(found);
     }

@@ -2,7 +2,7 @@
 
 use crate::dictionary::{Computed, SpendColumn};
 use crate::plan::{Origin, Plan, RowTest};
-use crate::scan::Dictionary;
+use crate::scan::TextDictionary;
 use crate::{Day, TextList};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Calendar {
 #[derive(Debug)]
 pub(crate) struct DayTable {
     pub(crate) codes: Vec<u32>,
-    pub(crate) texts: Dictionary,
+    pub(crate) texts: TextDictionary,
 }
 
 impl DayTable {

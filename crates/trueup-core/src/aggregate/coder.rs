@@ -6,7 +6,7 @@ use super::units::{Grain, Units};
 use crate::dictionary::Computed;
 use crate::model::{Stage, format_date_time};
 use crate::plan::{DimensionRef, Origin};
-use crate::scan::{Dictionary, Histories, NO_VALUE, Split, TextColumn, stage};
+use crate::scan::{EventColumns, NO_VALUE, TextColumn, TextDictionary, stage};
 use crate::{Day, TextList};
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// Codes of one dimension in one split; each has a text, and only accounts may have one name under several codes.
 #[derive(Debug)]
 pub(crate) struct Coder<'a> {
-    split: &'a Split,
+    split: &'a EventColumns,
     values: Values<'a>,
     /// The texts by code, where they are known before rows are read.
-    texts: Dictionary,
+    texts: TextDictionary,
 }
 
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl<T: Copy + Eq + Hash> Growing<T> {
 }
 
 impl<'a> Coder<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, dimension: &DimensionRef) -> Self {
-        let keys = split.runs.account_keys();
+    pub(crate) fn new(context: &'a Context<'a>, split: &'a EventColumns, dimension: &DimensionRef) -> Self {
+        let keys = split.customers.account_keys();
         let of = |texts: &[&str]| Arc::new(texts.iter().collect());
         let stages = || Arc::new(Stage::ALL.iter().map(|stage| stage.name()).collect());
         let stored = || split.text(&dimension.name).map_or(Values::Empty, Values::Text);
@@ -146,12 +146,12 @@ impl<'a> Coder<'a> {
         codes.clear();
         match &mut self.values {
             Values::Empty => codes.resize(units.len(), 0),
-            Values::Account => split.runs.accounts().gather(&units.customers(), codes),
+            Values::Account => split.customers.accounts().gather(&units.customers(), codes),
             Values::Text(column) => gather(column, units, codes),
             Values::Graded(column, graded) => {
                 gather(column, units, codes);
                 for (code, customer) in codes.iter_mut().zip(&*units.customers()) {
-                    if !graded[split.runs.accounts().get(*customer as usize) as usize] {
+                    if !graded[split.customers.accounts().get(*customer as usize) as usize] {
                         *code = 0;
                     }
                 }
@@ -163,18 +163,19 @@ impl<'a> Coder<'a> {
             Values::State => codes.extend(units.cuts().map(|(_, cut)| u32::from(cut.state))),
             Values::Stage => {
                 let histories = split.histories.events();
-                codes.extend(events.map(|event| u32::from(Histories::stage(histories[event]))));
+                codes.extend(events.map(|event| u32::from(histories[event].stage())));
             }
             Values::IsLast => {
                 let state_rows = units.cuts().map(|(segment, cut)| segment + cut.state_row);
                 codes.extend(units.events.iter().zip(state_rows).map(|(event, state)| u32::from(*event == state)));
             }
             Values::OpportunityBooked => {
-                let booked = |customer| split.histories.first(split.runs.events(customer), stage::BOOKED).is_some();
+                let booked =
+                    |customer| split.histories.first(split.customers.events(customer), stage::BOOKED).is_some();
                 by_customer(units, codes, |customer| u32::from(booked(customer)));
             }
             Values::FirstDay(stage, growing) => by_customer(units, codes, |customer| {
-                let history = split.runs.events(customer);
+                let history = split.customers.events(customer);
                 let event = match stage {
                     None => Some(history.start),
                     Some(stage) => split.histories.first(history, *stage),

@@ -1,7 +1,7 @@
 //! How segments, which are cuts out of their customers' histories, end, and what their state rows count for.
 
 use super::facts::{StateFacts, state_facts};
-use crate::scan::{Histories, stage};
+use crate::scan::{EventFlags, stage};
 use std::ops::Range;
 
 /// What a segment counts for beside its rows, whatever the columns are that a query reads.
@@ -30,16 +30,16 @@ const RANKS: [u8; 8] = {
 };
 
 impl Cut {
-    /// The cut that has the `rows` of a customer's history, whose events and stages are as [`Histories`] has them.
+    /// The cut that has the `rows` of a customer's history, whose events are as in [`StageHistories`](crate::scan::StageHistories).
     ///
     /// The state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows closed work,
     /// which is never undone. What was live before no longer is then.
-    pub(crate) fn new(history: &[u8], rows: Range<usize>) -> Self {
+    pub(crate) fn new(history: &[EventFlags], rows: Range<usize>) -> Self {
         const CLOSED: u8 = RANKS[stage::CLOSED as usize];
         let mut cut = Self::default();
         let (mut furthest, mut met_here, mut booked) = (0, 0_u8, None);
         for (row, event) in (0..).zip(&history[rows.clone()]) {
-            let stage = Histories::stage(*event);
+            let stage = event.stage();
             let rank = RANKS[usize::from(stage)];
             let cancels = stage == stage::CANCELED && furthest != CLOSED;
             if row == 0 || rank > furthest || cancels {
@@ -53,7 +53,7 @@ impl Cut {
             }
             met_here |= 1 << stage;
         }
-        let is_canceled = |event: &u8| Histories::stage(*event) == stage::CANCELED;
+        let is_canceled = |event: &EventFlags| event.stage() == stage::CANCELED;
         let canceled_after = booked.is_some_and(|booked| history[booked..].iter().any(is_canceled));
         cut.facts = state_facts(cut.state, met_here, canceled_after);
         cut

@@ -13,7 +13,7 @@ use super::units::{Grain, Units};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
 use crate::money;
-use crate::scan::{Ahead, Amounts, BLOCK_EVENTS, Block, Histories, Split, stage};
+use crate::scan::{Amounts, CustomerBlock, EventColumns, EventFlags, MAX_BLOCK_EVENTS, Prefetch, stage};
 use std::ops::Range;
 
 /// Customers are read until so many segments have gathered.
@@ -83,13 +83,14 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Adds a split's events, unless it is interrupted.
-    pub(crate) fn add(&mut self, split: &Split, interrupt: &Interrupt) -> Result<(), Interruption> {
+    pub(crate) fn add(&mut self, split: &EventColumns, interrupt: &Interrupt) -> Result<(), Interruption> {
         let context = self.context;
-        let selected = context.selected(split.runs.account_keys());
+        let selected = context.selected(split.customers.account_keys());
         let (start, end) = (context.plan.range.start.number(), context.plan.range.end.number());
-        let is_read =
-            |block: &&Block| selected[block.account as usize] && block.last_day >= start && block.first_day <= end;
-        let blocks = split.runs.blocks().iter().filter(is_read);
+        let is_read = |block: &&CustomerBlock| {
+            selected[block.account as usize] && block.last_day >= start && block.first_day <= end
+        };
+        let blocks = split.customers.blocks().iter().filter(is_read);
         let customers = blocks.clone().map(|block| block.customers.len()).sum();
         if customers == 0 {
             return Ok(());
@@ -100,13 +101,13 @@ impl<'a> Aggregation<'a> {
         }
         let passing = self.passing(&mut bound, blocks.clone());
         let are_read = bound.grain == Grain::Row || bound.grades.is_some() || context.plan.sub_ranges.len() > 1;
-        let ahead = Ahead::new(split, &context.plan.projection, are_read);
+        let ahead = Prefetch::new(split, &context.plan.projection, are_read);
         let mut coming = blocks.clone();
         coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
         self.kinds.begin(bound.grain);
         let is_tallied = customers >= TALLIED && self.kinds.classes().is_some_and(|classes| !classes.is_full());
         bound.tally = bound.slots.as_ref().filter(|_| is_tallied).and_then(|slots| Tally::new(slots.bits()));
-        self.chunk.segments.reserve(customers.min(CHUNK + BLOCK_EVENTS));
+        self.chunk.segments.reserve(customers.min(CHUNK + MAX_BLOCK_EVENTS));
         for block in blocks {
             coming.by_ref().take(1).for_each(|block| ahead.fetch(&block.customers));
             self.chunk.push(split, block, &context.calendar, passing.as_deref(), &mut self.kinds);
@@ -183,13 +184,13 @@ impl<'a> Aggregation<'a> {
     }
 
     /// By customer of the split, whether it is in one of the blocks and passes the filter; `None` if that is not known of whole customers.
-    fn passing<'b>(&self, bound: &mut Bound<'_>, blocks: impl Iterator<Item = &'b Block>) -> Option<Vec<bool>> {
+    fn passing<'b>(&self, bound: &mut Bound<'_>, blocks: impl Iterator<Item = &'b CustomerBlock>) -> Option<Vec<bool>> {
         if bound.condition.is_none() || bound.filter_grain != Grain::Customer {
             return None;
         }
         let customers = Segments::of_customers(bound.split, blocks);
         let truths = bound.truths(&Units::new(bound.filter_grain, &customers, &self.rows, &self.kinds))?;
-        let mut passing = vec![false; bound.split.runs.len()];
+        let mut passing = vec![false; bound.split.customers.len()];
         for (customer, truth) in customers.customers.iter().zip(truths) {
             passing[*customer as usize] = truth == Truth::True;
         }
@@ -245,7 +246,7 @@ impl<'a> Aggregation<'a> {
             return;
         }
         let are_apart = bound.grades.as_ref().is_some_and(Grades::are_per_customer);
-        stretches::find(segments, slots, bound.split.runs.accounts(), are_apart, stretches);
+        stretches::find(segments, slots, bound.split.customers.accounts(), are_apart, stretches);
         if let Some(grades) = &bound.grades {
             graded.clear();
             for Stretch { slot, customer, events } in &*stretches {
@@ -269,7 +270,7 @@ impl<'a> Aggregation<'a> {
         let counted_rows = slots.iter().copied().zip(events().map(|event| histories[event]));
         match (&mut bound.tally, kinds.classes()) {
             (Some(tally), Some(classes)) => tally.add_events(classes, counted_rows),
-            _ => state.count(&context.row_lanes, counted_rows.map(|(slot, event)| (slot, u32::from(event)))),
+            _ => state.count(&context.row_lanes, counted_rows.map(|(slot, event)| (slot, u32::from(event.bits())))),
         }
         if let Some(grades) = &bound.grades {
             graded.clear();
@@ -370,11 +371,11 @@ impl<'a> Aggregation<'a> {
 
 /// The revenue of a customer in a state, in millionths, where the state's events among `live` count, of which the last is one: estimates are
 /// averaged, the rest adds up.
-fn revenue(state: u8, totals: &Amounts, histories: &[u8], live: Range<usize>) -> i128 {
+fn revenue(state: u8, totals: &Amounts, histories: &[EventFlags], live: Range<usize>) -> i128 {
     if live.len() == 1 {
         return totals.get(live.start).map_or(0, i128::from);
     }
-    let of_state = live.filter(|event| Histories::stage(histories[*event]) == state);
+    let of_state = live.filter(|event| histories[*event].stage() == state);
     let amounts = of_state.filter_map(|event| totals.get(event));
     let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));
     if state == stage::ESTIMATED && count > 1 { money::average(sum, count) } else { sum }

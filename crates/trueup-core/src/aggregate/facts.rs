@@ -1,7 +1,7 @@
 //! What one row counts for.
 
 use crate::dictionary::Measure;
-use crate::scan::{Histories, stage};
+use crate::scan::{EventFlags, stage};
 
 /// Facts of a row, one bit each; a count of rows is the number of rows with its bit.
 pub(crate) type Facts = u32;
@@ -23,20 +23,20 @@ pub(crate) const fn fact(measure: Measure) -> Facts {
     1 << measure as u32
 }
 
-/// The facts of a row, grades apart, by what its event is in its customer's history; `event` as [`Histories::events`] has it.
-pub(crate) const fn row_facts(event: u8) -> Facts {
-    let of = Histories::stage(event);
+/// The facts of a row, grades apart, by what its event is in its customer's history.
+pub(crate) const fn row_facts(event: EventFlags) -> Facts {
+    let of = event.stage();
     let mut facts = fact(Measure::Rows);
     if of == stage::LEAD_ORIGINATED {
         facts |= fact(Measure::Conversions);
-        if Histories::is_first(event) {
+        if event.is_first() {
             facts |= fact(Measure::Leads)
                 | when(event, stage::BOOKED, Measure::BookedLeads)
                 | when(event, stage::SOLD, Measure::SoldLeads)
                 | when(event, stage::CLOSED, Measure::ClosedLeads);
         }
     }
-    if Histories::is_first_of_stage(event) {
+    if event.is_first_of_stage() {
         facts |= match of {
             stage::BOOKED => fact(Measure::FirstBooked) | when(event, stage::ESTIMATED, Measure::FirstBookedEstimated),
             stage::ESTIMATED => fact(Measure::FirstEstimated) | when(event, stage::SOLD, Measure::FirstEstimatedSold),
@@ -47,8 +47,8 @@ pub(crate) const fn row_facts(event: u8) -> Facts {
     facts
 }
 
-const fn when(event: u8, stage: u8, measure: Measure) -> Facts {
-    if Histories::reaches(event, stage) { fact(measure) } else { 0 }
+const fn when(event: EventFlags, stage: u8, measure: Measure) -> Facts {
+    if event.reaches(stage) { fact(measure) } else { 0 }
 }
 
 /// The facts of a conversion with a grade.

@@ -5,10 +5,10 @@ use super::cuts::Cut;
 use super::facts::state_fact;
 use super::segments::Segments;
 use super::state::{Lanes, add};
-use super::tally::{Classes, EVENTS};
+use super::tally::Classes;
 use super::units::Grain;
 use crate::dictionary::Measure;
-use crate::scan::{Histories, Shape, Split, stage};
+use crate::scan::{EventColumns, EventFlags, PatternId, StagePattern, stage};
 use hashbrown::HashMap;
 use std::ops::Range;
 
@@ -25,16 +25,16 @@ pub(crate) struct Kinds<'a> {
     earns: Vec<bool>,
     /// What adds the same; `None` where more than counts and revenues is gathered.
     classes: Option<Classes>,
-    shapes: HashMap<Shape, Met>,
+    shapes: HashMap<StagePattern, Met>,
     /// Of the split, by the number of a shape, none if it was not met in it yet.
     met: Box<[Met; NUMBERS]>,
     /// By [place](Met::place), the kinds of cuts out of histories that have a shape; 0 if it was not met yet.
     parts: Vec<u32>,
     /// By their event, the kinds of cuts of one event out of the other histories, and of those with a booking that a cancellation follows; 0 if
     /// it was not met yet.
-    single: Box<[[u32; EVENTS]; 2]>,
+    single: Box<[[u32; EventFlags::COUNT]; 2]>,
     /// By their events, those of longer cuts, likewise.
-    others: [HashMap<Box<[u8]>, u32>; 2],
+    others: [HashMap<Box<[EventFlags]>, u32>; 2],
 }
 
 /// Where the kinds are of a history that has a shape.
@@ -50,19 +50,19 @@ struct Met {
 const MOST: usize = 1 << 14;
 
 /// So many numbers shapes have in a split.
-const NUMBERS: usize = 1 << u8::BITS;
+const NUMBERS: usize = PatternId::COUNT;
 
 /// No history, or none that has a shape.
 const NONE: Met = Met { whole: 0, place: u32::MAX };
 
 impl Met {
     /// Cuts out of a history, by how many events are before them and how many they have.
-    const PARTS: usize = Shape::EVENTS * Shape::EVENTS;
+    const PARTS: usize = StagePattern::MAX_EVENTS * StagePattern::MAX_EVENTS;
 
     /// Where a cut stands.
     #[inline]
     fn place(self, before: u32, rows: u32) -> usize {
-        self.place as usize + before as usize * Shape::EVENTS + rows as usize - 1
+        self.place as usize + before as usize * StagePattern::MAX_EVENTS + rows as usize - 1
     }
 }
 
@@ -78,7 +78,7 @@ impl<'a> Kinds<'a> {
             shapes: HashMap::new(),
             met: Box::new([NONE; NUMBERS]),
             parts: Vec::new(),
-            single: Box::new([[0; EVENTS]; 2]),
+            single: Box::new([[0; EventFlags::COUNT]; 2]),
             others: [HashMap::new(), HashMap::new()],
         }
     }
@@ -102,12 +102,12 @@ impl<'a> Kinds<'a> {
     }
 
     /// Adds the kind of a cut with some events of a history.
-    fn push(&mut self, history: &[u8], events: Range<usize>) -> u32 {
+    fn push(&mut self, history: &[EventFlags], events: Range<usize>) -> u32 {
         self.add(Cut::new(history, events.clone()), &history[events])
     }
 
     /// Adds the kind of a cut with these events.
-    fn add(&mut self, cut: Cut, events: &[u8]) -> u32 {
+    fn add(&mut self, cut: Cut, events: &[EventFlags]) -> u32 {
         let Self { context, grain, lanes, cuts, earns, classes, .. } = self;
         let (events, facts) = match grain {
             // A segment is in one group as a whole, and one customer's.
@@ -117,7 +117,7 @@ impl<'a> Kinds<'a> {
         for (bank, kinds) in lanes.iter_mut().enumerate() {
             let mut lanes = context.state_lanes[bank][usize::from(facts)];
             let rows = &context.row_lanes[bank];
-            events.iter().for_each(|event| add(&mut lanes, &rows[usize::from(*event)]));
+            events.iter().for_each(|event| add(&mut lanes, &rows[event.index()]));
             kinds.push(lanes);
         }
         cuts.push(cut);
@@ -131,9 +131,9 @@ impl<'a> Kinds<'a> {
     }
 
     /// Finds the kinds of the next segments, which are whole histories, by the numbers of their shapes.
-    pub(crate) fn find_whole(&mut self, split: &Split, segments: &mut Segments, numbers: &[u8]) {
+    pub(crate) fn find_whole(&mut self, split: &EventColumns, segments: &mut Segments, numbers: &[PatternId]) {
         let first = segments.kinds.len();
-        segments.kinds.extend(numbers.iter().map(|number| self.met[usize::from(*number)].whole));
+        segments.kinds.extend(numbers.iter().map(|number| self.met[number.index()].whole));
         if !self.are_needed() {
             return;
         }
@@ -146,19 +146,19 @@ impl<'a> Kinds<'a> {
     }
 
     /// Finds the kinds of the segments that have none yet.
-    pub(crate) fn find(&mut self, split: &Split, segments: &mut Segments) {
+    pub(crate) fn find(&mut self, split: &EventColumns, segments: &mut Segments) {
         let Segments { events, lengths, customers, kinds, .. } = segments;
         if !self.are_needed() {
             kinds.resize(events.len(), 0);
             return;
         }
-        let (numbers, offsets) = (split.histories.numbers(), split.runs.offsets());
+        let (numbers, offsets) = (split.histories.pattern_ids(), split.customers.offsets());
         let last = kinds.len()..events.len();
         let last = customers[last.clone()].iter().zip(&events[last.clone()]).zip(&lengths[last]);
         kinds.extend(last.map(|((customer, first), rows)| {
             let customer = *customer as usize;
             let (number, before) = (numbers[customer], first - offsets[customer]);
-            match self.parts.get(self.met[usize::from(number)].place(before, *rows)) {
+            match self.parts.get(self.met[number.index()].place(before, *rows)) {
                 Some(kind) if *kind != 0 => *kind,
                 _ => self.meet(split, customer, before, *rows),
             }
@@ -167,18 +167,18 @@ impl<'a> Kinds<'a> {
 
     /// The kind of a whole history that was not met yet in the split.
     #[cold]
-    fn meet_whole(&mut self, split: &Split, customer: usize, rows: u32) -> u32 {
-        match split.histories.numbers()[customer] {
-            0 => self.meet_without_shape(split, customer, 0, rows),
+    fn meet_whole(&mut self, split: &EventColumns, customer: usize, rows: u32) -> u32 {
+        match split.histories.pattern_ids()[customer] {
+            PatternId::NONE => self.meet_without_shape(split, customer, 0, rows),
             number => self.meet_shape(split, number, customer).whole,
         }
     }
 
     /// The kind of a cut that was not met yet in the split.
     #[cold]
-    fn meet(&mut self, split: &Split, customer: usize, before: u32, rows: u32) -> u32 {
-        let number = split.histories.numbers()[customer];
-        if number == 0 {
+    fn meet(&mut self, split: &EventColumns, customer: usize, before: u32, rows: u32) -> u32 {
+        let number = split.histories.pattern_ids()[customer];
+        if number == PatternId::NONE {
             return self.meet_without_shape(split, customer, before, rows);
         }
         let mut met = self.meet_shape(split, number, customer);
@@ -186,8 +186,8 @@ impl<'a> Kinds<'a> {
             // There are fewer shapes than 2^16.
             met.place = u32::try_from(self.parts.len()).unwrap_or(NONE.place);
             self.parts.resize(self.parts.len() + Met::PARTS, 0);
-            self.met[usize::from(number)] = met;
-            self.shapes.insert(split.histories.shapes()[usize::from(number)], met);
+            self.met[number.index()] = met;
+            self.shapes.insert(split.histories.pattern(number), met);
         }
         let at = met.place(before, rows);
         if self.parts[at] == 0 {
@@ -198,8 +198,8 @@ impl<'a> Kinds<'a> {
     }
 
     /// Where the kinds are of a customer's history, which has the shape of a number.
-    fn meet_shape(&mut self, split: &Split, number: u8, customer: usize) -> Met {
-        let shape = split.histories.shapes()[usize::from(number)];
+    fn meet_shape(&mut self, split: &EventColumns, number: PatternId, customer: usize) -> Met {
+        let shape = split.histories.pattern(number);
         let met = match self.shapes.get(&shape) {
             Some(met) => *met,
             None => {
@@ -209,19 +209,19 @@ impl<'a> Kinds<'a> {
                 met
             }
         };
-        self.met[usize::from(number)] = met;
+        self.met[number.index()] = met;
         met
     }
 
     /// The kind of a cut out of a history that has no shape.
-    fn meet_without_shape(&mut self, split: &Split, customer: usize, before: u32, rows: u32) -> u32 {
+    fn meet_without_shape(&mut self, split: &EventColumns, customer: usize, before: u32, rows: u32) -> u32 {
         let history = split.history(customer);
         let (events, rest) = history[before as usize..].split_at(rows as usize);
-        let has = |events: &[u8], stage| events.iter().any(|event| Histories::stage(*event) == stage);
+        let has = |events: &[EventFlags], stage| events.iter().any(|event| event.stage() == stage);
         let is_canceled = has(events, stage::BOOKED) && has(rest, stage::CANCELED);
         let (place, history_events) = (usize::from(is_canceled), before as usize..(before + rows) as usize);
         if let [event] = events {
-            let at = usize::from(*event);
+            let at = event.index();
             if self.single[place][at] == 0 {
                 self.single[place][at] = self.push(history, history_events);
             }

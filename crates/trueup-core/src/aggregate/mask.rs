@@ -8,7 +8,7 @@ use super::units::{Grain, Units};
 use crate::TextList;
 use crate::plan::Condition;
 use crate::query::TextTest;
-use crate::scan::Split;
+use crate::scan::EventColumns;
 
 /// Whether a condition holds: `and` is the least of its parts, `or` the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ pub(crate) enum BoundTest<'a> {
 }
 
 impl<'a> BoundTest<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a Split, test: &'a FieldTest) -> Self {
+    pub(crate) fn new(context: &'a Context<'a>, split: &'a EventColumns, test: &'a FieldTest) -> Self {
         match test {
             FieldTest::Dimension(dimension, test) => {
                 Self::Dimension(Coder::new(context, split, dimension), CodeTest::new(test))
@@ -108,7 +108,13 @@ impl<'a> BoundTest<'a> {
     }
 
     /// Appends the truth for each unit.
-    pub(crate) fn fill(&mut self, split: &Split, units: &Units<'_>, codes: &mut Vec<u32>, truths: &mut Vec<Truth>) {
+    pub(crate) fn fill(
+        &mut self,
+        split: &EventColumns,
+        units: &Units<'_>,
+        codes: &mut Vec<u32>,
+        truths: &mut Vec<Truth>,
+    ) {
         match self {
             Self::Dimension(coder, test) => {
                 coder.fill(units, codes);

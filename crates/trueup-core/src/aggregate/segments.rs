@@ -6,7 +6,7 @@
 use super::Calendar;
 use super::calendar::OUTSIDE;
 use super::kinds::Kinds;
-use crate::scan::{BLOCK_EVENTS, Block, Histories, Split};
+use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, PatternId};
 use std::ops::Range;
 
 /// Segments, column by column.
@@ -44,7 +44,7 @@ pub(crate) struct Chunk {
 }
 
 /// Events that are looked at in one go: all of most blocks.
-const STEP: usize = BLOCK_EVENTS;
+const STEP: usize = MAX_BLOCK_EVENTS;
 
 /// What one go finds. There is never more than it looks at, so that the low bits of a count are all of it.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ struct Found {
     /// How long each segment is, or how many rows are before it.
     lengths: [u32; STEP],
     /// The numbers of the shapes of customers that lie in one sub-range.
-    numbers: [u8; STEP],
+    numbers: [PatternId; STEP],
     /// Customers that do not lie in one sub-range.
     parted: [u32; STEP],
 }
@@ -78,16 +78,16 @@ impl Found {
     /// either there are.
     fn find_whole(
         &mut self,
-        split: &Split,
-        block: &Block,
+        split: &EventColumns,
+        block: &CustomerBlock,
         calendar: &Calendar,
         passes: impl Fn(u32) -> bool,
     ) -> (usize, usize) {
-        let [first, ends @ ..] = split.runs.ends(&block.customers) else { return (0, 0) };
+        let [first, ends @ ..] = split.customers.ends(&block.customers) else { return (0, 0) };
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let first_customer = block.customers.start as u32;
         let (mut first, mut found, mut parted) = (*first, 0, 0);
-        let numbers = &split.histories.numbers()[block.customers.clone()];
+        let numbers = &split.histories.pattern_ids()[block.customers.clone()];
         for (customer, (end, number)) in (first_customer..).zip(ends.iter().zip(numbers)) {
             let first_day = split.days[first as usize];
             let (sub_range, last_inside) = calendar.sub_range(first_day);
@@ -111,7 +111,7 @@ impl Found {
     fn cut(
         &mut self,
         cursor: &mut Cursor,
-        split: &Split,
+        split: &EventColumns,
         events: Range<usize>,
         calendar: &Calendar,
         passes: impl Fn(u32) -> bool,
@@ -122,7 +122,7 @@ impl Found {
         let histories = &split.histories.events()[events.clone()];
         for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
             let (sub_range, _) = calendar.sub_range(*day);
-            let is_first = Histories::is_first(*history);
+            let is_first = history.is_first();
             next_customer += u32::from(is_first);
             let is_inside = (sub_range != OUTSIDE) & passes(next_customer - 1);
             let begins = is_inside & (is_first | (sub_range != previous));
@@ -144,14 +144,14 @@ impl Found {
     }
 
     /// Finds the segments of events that all lie in the range, lengths aside.
-    fn cut_inside(&mut self, cursor: &mut Cursor, split: &Split, events: Range<usize>, calendar: &Calendar) {
+    fn cut_inside(&mut self, cursor: &mut Cursor, split: &EventColumns, events: Range<usize>, calendar: &Calendar) {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let first_event = events.start as u32;
         let Cursor { mut segments, mut next_customer, sub_range: mut previous, .. } = *cursor;
         let histories = &split.histories.events()[events.clone()];
         for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
             let (sub_range, _) = calendar.sub_range(*day);
-            let is_first = Histories::is_first(*history);
+            let is_first = history.is_first();
             next_customer += u32::from(is_first);
             let at = segments % STEP;
             self.events[at] = event;
@@ -184,7 +184,7 @@ impl Chunk {
                 customers: none,
                 sub_ranges: none,
                 lengths: none,
-                numbers: [0; STEP],
+                numbers: [PatternId::NONE; STEP],
                 parted: none,
             }),
         }
@@ -197,8 +197,8 @@ impl Chunk {
     /// Appends the segments of a block; if only some customers pass, by their numbers in the split, of those.
     pub(crate) fn push(
         &mut self,
-        split: &Split,
-        block: &Block,
+        split: &EventColumns,
+        block: &CustomerBlock,
         calendar: &Calendar,
         passing: Option<&[bool]>,
         kinds: &mut Kinds<'_>,
@@ -215,20 +215,20 @@ impl Chunk {
     }
 
     /// Appends the segments of a block that lies in one sub-range.
-    fn push_whole(&mut self, split: &Split, block: &Block, sub_range: u32, kinds: &mut Kinds<'_>) {
-        let ends = split.runs.ends(&block.customers);
+    fn push_whole(&mut self, split: &EventColumns, block: &CustomerBlock, sub_range: u32, kinds: &mut Kinds<'_>) {
+        let ends = split.customers.ends(&block.customers);
         self.segments.push_customers(split, block);
         let Segments { events, lengths, sub_ranges, .. } = &mut self.segments;
         lengths.extend(ends.windows(2).map(|ends| ends[1] - ends[0]));
         sub_ranges.resize(events.len(), sub_range);
-        kinds.find_whole(split, &mut self.segments, &split.histories.numbers()[block.customers.clone()]);
+        kinds.find_whole(split, &mut self.segments, &split.histories.pattern_ids()[block.customers.clone()]);
     }
 
     /// Appends the segments of a block. Most customers lie in one sub-range, as their first and last day tell.
     fn push_customers(
         &mut self,
-        split: &Split,
-        block: &Block,
+        split: &EventColumns,
+        block: &CustomerBlock,
         calendar: &Calendar,
         passing: Option<&[bool]>,
         kinds: &mut Kinds<'_>,
@@ -246,7 +246,7 @@ impl Chunk {
         let mut cursor = Cursor { segments: found, rows: 0, next_customer: 0, sub_range: 0 };
         for at in 0..parted {
             cursor.next_customer = places.parted[at];
-            let events = split.runs.events(cursor.next_customer as usize);
+            let events = split.customers.events(cursor.next_customer as usize);
             places.cut(&mut cursor, split, events, calendar, |_| true);
         }
         self.starts.extend_from_slice(&places.lengths[found..cursor.segments]);
@@ -259,13 +259,13 @@ impl Chunk {
     /// Appends the segments of a block, event by event.
     fn push_events(
         &mut self,
-        split: &Split,
-        block: &Block,
+        split: &EventColumns,
+        block: &CustomerBlock,
         calendar: &Calendar,
         passing: Option<&[bool]>,
         kinds: &mut Kinds<'_>,
     ) {
-        let mut events = split.runs.events_of(&block.customers);
+        let mut events = split.customers.events_of(&block.customers);
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let next_customer = block.customers.start as u32;
         let mut cursor = Cursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
@@ -313,15 +313,15 @@ impl Chunk {
 
 impl Segments {
     /// A segment for each customer of some blocks, of which only that and the first event are known.
-    pub(crate) fn of_customers<'a>(split: &Split, blocks: impl Iterator<Item = &'a Block>) -> Self {
+    pub(crate) fn of_customers<'a>(split: &EventColumns, blocks: impl Iterator<Item = &'a CustomerBlock>) -> Self {
         let mut segments = Self::default();
         blocks.for_each(|block| segments.push_customers(split, block));
         segments
     }
 
     /// Appends the first event and the number of each customer of a block.
-    fn push_customers(&mut self, split: &Split, block: &Block) {
-        self.events.extend_from_slice(&split.runs.ends(&block.customers)[..block.customers.len()]);
+    fn push_customers(&mut self, split: &EventColumns, block: &CustomerBlock) {
+        self.events.extend_from_slice(&split.customers.ends(&block.customers)[..block.customers.len()]);
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         self.customers.extend(block.customers.start as u32..block.customers.end as u32);
     }

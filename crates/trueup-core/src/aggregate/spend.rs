@@ -8,7 +8,7 @@ use super::segments::select;
 use super::spend_coder::SpendCoder;
 use crate::dictionary::{Measure, SpendColumn};
 use crate::plan::Condition;
-use crate::scan::{Amounts, Dictionary, SpendSplit};
+use crate::scan::{Amounts, SpendColumns, TextDictionary};
 use std::sync::Arc;
 
 /// What spend rows add up to.
@@ -45,19 +45,19 @@ pub(crate) struct SpendPartial {
     pub(crate) groups: Groups,
     pub(crate) sums: Vec<SpendSums>,
     /// Per carried dimension, its texts by code.
-    pub(crate) texts: Vec<Dictionary>,
+    pub(crate) texts: Vec<TextDictionary>,
 }
 
 /// Rows that are worked on at once: few enough for all that is made of them to be at hand.
 const AT_ONCE: usize = 1 << 12;
 
 /// Aggregates a split of the spend table.
-pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> SpendPartial {
+pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendColumns) -> SpendPartial {
     let selected = context.selected(&split.accounts.texts);
     let coder = |column| SpendCoder::new(context, split, column);
     let coders: Vec<SpendCoder<'_>> =
         context.plan.dimensions.iter().filter_map(|dimension| dimension.spend).map(coder).collect();
-    let texts: Vec<Dictionary> = coders.iter().map(SpendCoder::texts).collect();
+    let texts: Vec<TextDictionary> = coders.iter().map(SpendCoder::texts).collect();
     let mut tests = context.condition.as_ref().map(|condition| Tests::new(condition, coder));
     let mut groups = Groups::new(context.plan.sub_ranges.len(), coders.len());
     for (place, texts) in texts.iter().enumerate() {
@@ -86,7 +86,7 @@ pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendSplit) -> Spen
     SpendPartial { groups, sums, texts }
 }
 
-impl SpendSplit {
+impl SpendColumns {
     /// Adds rows to the sums of their groups; a column that was not asked for adds nothing. What is spent on campaigns is found if it is asked
     /// for.
     fn add(&self, rows: &[u32], slots: &[u32], by_campaign: bool, sums: &mut [SpendSums]) {
@@ -120,7 +120,7 @@ impl SpendSplit {
 }
 
 /// Writes those of the next rows from `first` on that lie in the range and are of a selected account to `rows`.
-fn find_rows(context: &Context<'_>, split: &SpendSplit, selected: &[bool], first: usize, rows: &mut Vec<u32>) {
+fn find_rows(context: &Context<'_>, split: &SpendColumns, selected: &[bool], first: usize, rows: &mut Vec<u32>) {
     let range = context.plan.range;
     let days = range.start.number()..=range.end.number();
     let end = split.days.len().min(first + AT_ONCE);
@@ -132,7 +132,7 @@ fn find_rows(context: &Context<'_>, split: &SpendSplit, selected: &[bool], first
 
 /// A filter, bound to the columns of a split; `None` is a test of what spend does not have.
 struct Tests<'a> {
-    condition: Condition<Option<(SpendCoder<'a>, Dictionary, CodeTest<'a>)>>,
+    condition: Condition<Option<(SpendCoder<'a>, TextDictionary, CodeTest<'a>)>>,
     codes: Vec<u32>,
 }
 

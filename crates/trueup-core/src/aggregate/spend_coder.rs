@@ -3,22 +3,22 @@
 use super::Context;
 use super::calendar::DayTable;
 use crate::dictionary::SpendColumn;
-use crate::scan::{Dictionary, SpendSplit, SpendTexts};
+use crate::scan::{SpendColumns, SpendTextColumn, TextDictionary};
 use std::sync::Arc;
 
 /// Codes of a column that spend carries.
 pub(super) enum SpendCoder<'a> {
     /// The empty text on every row.
     Empty,
-    Text(&'a SpendTexts),
-    AccountName(&'a Context<'a>, &'a SpendTexts),
+    Text(&'a SpendTextColumn),
+    AccountName(&'a Context<'a>, &'a SpendTextColumn),
     Day(&'a Context<'a>, &'a DayTable, &'a [u16]),
 }
 
 impl<'a> SpendCoder<'a> {
-    pub(super) fn new(context: &'a Context<'a>, split: &'a SpendSplit, column: SpendColumn) -> Self {
+    pub(super) fn new(context: &'a Context<'a>, split: &'a SpendColumns, column: SpendColumn) -> Self {
         let [category, channel, campaign] = &split.texts;
-        let stored = |texts: &'a Option<Arc<SpendTexts>>| texts.as_deref().map_or(Self::Empty, Self::Text);
+        let stored = |texts: &'a Option<Arc<SpendTextColumn>>| texts.as_deref().map_or(Self::Empty, Self::Text);
         match column {
             SpendColumn::Account => Self::Text(&split.accounts),
             SpendColumn::AccountName => Self::AccountName(context, &split.accounts),
@@ -33,7 +33,7 @@ impl<'a> SpendCoder<'a> {
     }
 
     /// The texts by code.
-    pub(super) fn texts(&self) -> Dictionary {
+    pub(super) fn texts(&self) -> TextDictionary {
         match self {
             Self::Empty => Arc::new(std::iter::once("").collect()),
             Self::Text(column) => column.texts.clone(),

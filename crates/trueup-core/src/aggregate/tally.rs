@@ -5,6 +5,7 @@ use super::segments::select;
 use super::state::Lanes;
 use super::units::Grain;
 use crate::dictionary::Measure;
+use crate::scan::EventFlags;
 use hashbrown::HashTable;
 
 /// Classes of what is counted; what is of one class adds the same to the counts.
@@ -15,7 +16,7 @@ pub(crate) struct Classes {
     /// Classes by what they add.
     known: HashTable<u8>,
     /// By what an event is in its customer's history, its class, where events are counted one by one.
-    events: [u8; EVENTS],
+    events: [u8; EventFlags::COUNT],
     /// By kind of segments, likewise, and whether they [earn](EARNS).
     kinds: Vec<u8>,
     /// Whether any kind does.
@@ -29,9 +30,6 @@ const MOST_CLASSES: usize = 32;
 
 /// Beside a class, that segments of a kind may have a revenue that is asked for.
 const EARNS: u8 = 1 << 7;
-
-/// What an event can be in its customer's history.
-pub(super) const EVENTS: usize = 1 << u8::BITS;
 
 impl Classes {
     /// Classes for what a query counts, if it gathers nothing but counts and revenues, where such units are grouped.
@@ -48,13 +46,13 @@ impl Classes {
         let mut classes = Self {
             lanes: vec![Vec::new(); layout.banks()],
             known: HashTable::new(),
-            events: [0; EVENTS],
+            events: [0; EventFlags::COUNT],
             kinds: Vec::new(),
             earns: false,
             is_full: false,
         };
         if grain == Grain::Row {
-            for number in 0..EVENTS {
+            for number in 0..EventFlags::COUNT {
                 classes.events[number] = classes.class(&context.row_lanes, number);
             }
         }
@@ -115,9 +113,9 @@ impl Tally {
     }
 
     /// Counts events at positions.
-    pub(crate) fn add_events(&mut self, classes: &Classes, at: impl Iterator<Item = (u32, u8)>) {
+    pub(crate) fn add_events(&mut self, classes: &Classes, at: impl Iterator<Item = (u32, EventFlags)>) {
         for (position, event) in at {
-            self.count(position, classes.events[usize::from(event)]);
+            self.count(position, classes.events[event.index()]);
         }
     }
 

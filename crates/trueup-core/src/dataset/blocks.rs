@@ -14,13 +14,13 @@ const LENGTH: usize = 1 << 16;
 
 /// The CRC-32s of a file's blocks, gathered while it is written.
 #[derive(Clone, Debug, Default)]
-pub struct BlockSums {
+pub struct BlockHasher {
     sums: String,
     current: crc32fast::Hasher,
     length: u64,
 }
 
-impl BlockSums {
+impl BlockHasher {
     /// Adds the next bytes of the file.
     pub fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
@@ -52,13 +52,13 @@ impl BlockSums {
 
 /// What a manifest promises of a file's bytes.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(super) struct BlockChecksums {
     path: PathBuf,
     size: u64,
     sums: String,
 }
 
-impl Blocks {
+impl BlockChecksums {
     /// The promise of the file at `path`, which must have a checksum for each block.
     pub(super) fn new(path: PathBuf, promised: &DataFile) -> Result<Self, DatasetError> {
         let blocks = promised.size.div_ceil(BLOCK);

@@ -1,9 +1,9 @@
 //! Files of a dataset, of which nothing is read that has not been compared with its checksum.
 
-use super::blocks::Blocks;
+use super::blocks::BlockChecksums;
+use super::file_slice::FileSlice;
 use super::manifest::DataFile;
 use super::plain::open_plain;
-use super::window::Window;
 use crate::error::DatasetError;
 use bytes::Bytes;
 use parquet::errors::ParquetError;
@@ -28,7 +28,7 @@ const LOG_PIECE: u32 = 20;
 /// never other bytes.
 #[derive(Clone, Debug)]
 pub struct CheckedFile {
-    blocks: Arc<Blocks>,
+    blocks: Arc<BlockChecksums>,
     file: Arc<File>,
 }
 
@@ -45,7 +45,7 @@ impl CheckedFile {
             Ok(found) => return Err(DatasetError::Length { path, unit: "bytes", found, promised: promised.size }),
             Err(source) => return Err(DatasetError::Io { path, source }),
         }
-        Ok(Self { blocks: Arc::new(Blocks::new(path, promised)?), file: Arc::new(file) })
+        Ok(Self { blocks: Arc::new(BlockChecksums::new(path, promised)?), file: Arc::new(file) })
     }
 
     /// Where the file is.
@@ -55,11 +55,11 @@ impl CheckedFile {
     }
 
     /// Reads the blocks that hold `bytes` of the file.
-    pub(super) fn read(&self, bytes: &Range<u64>) -> Result<Window, DatasetError> {
+    pub(super) fn read(&self, bytes: &Range<u64>) -> Result<FileSlice, DatasetError> {
         let around = self.blocks.around(bytes);
         let read = self.read_around(&around)?;
         self.blocks.check(around.start, &read)?;
-        Ok(Window::new(self.blocks.size(), around.start, read.into()))
+        Ok(FileSlice::new(self.blocks.size(), around.start, read.into()))
     }
 
     /// Some bytes of the file, as much as it has of them.
@@ -85,7 +85,7 @@ impl CheckedFile {
     }
 
     /// Reads a Parquet file's footer: its last bytes say how long it is.
-    pub(super) fn read_footer(&self) -> Result<Window, DatasetError> {
+    pub(super) fn read_footer(&self) -> Result<FileSlice, DatasetError> {
         let size = self.blocks.size();
         let tail = size.saturating_sub(8);
         let last = self.read(&(tail..size))?;
@@ -216,7 +216,7 @@ impl Read for FileAt {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use super::super::BlockSums;
+    use super::super::BlockHasher;
     use super::*;
     use std::fs;
     use std::path::PathBuf;
@@ -226,7 +226,7 @@ mod tests {
     fn written() -> (TempDir, PathBuf, Vec<u8>, DataFile) {
         let dir = TempDir::new().unwrap();
         let bytes: Vec<u8> = (0..200_000_u32).map(|at| (at % 251) as u8).collect();
-        let mut sums = BlockSums::default();
+        let mut sums = BlockHasher::default();
         bytes.chunks(777).for_each(|chunk| sums.add(chunk));
         let blocks = sums.finish();
         assert_eq!(blocks.len(), 4 * 8);

@@ -3,12 +3,13 @@
 use super::Bounds;
 use super::blocks::BLOCK;
 use super::checked::CheckedFile;
-use super::manifest::{CUSTOMER_COLUMN, DataFile};
+use super::file_slice::FileSlice;
+use super::manifest::DataFile;
 use super::pages::{Pages, check_footer};
 use super::reader::{check_ranges, reading};
-use super::window::Window;
 use crate::error::DatasetError;
-use crate::scan::{Chunk, ColumnFault, StoredRows};
+use crate::model::CUSTOMER_COLUMN;
+use crate::scan::{ColumnChunk, ColumnFault, StoredRows};
 use arrow_schema::Schema;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::column::page::Page;
@@ -111,7 +112,7 @@ impl TableFile {
                 let pages = reading(|| self.pages(row_group, chunk, &window)).map_err(|source| {
                     DatasetError::Parquet { path: self.path.clone(), row_group: Some(row_group), source }
                 })?;
-                stored.push(Chunk {
+                stored.push(ColumnChunk {
                     column: chunk.column_descr(),
                     data_type: self.schema.field(*leaf).data_type(),
                     pages,
@@ -132,7 +133,7 @@ impl TableFile {
         &self,
         row_group: usize,
         chunk: &ColumnChunkMetaData,
-        window: &Arc<Window>,
+        window: &Arc<FileSlice>,
     ) -> Result<Vec<Page>, ParquetError> {
         // The pages are held together, and the footer says how large they are.
         let limit = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
@@ -156,7 +157,7 @@ impl TableFile {
 
 /// What a footer says, and the types of the columns, all of which are flat. Of the statistics only those that become [`Bounds`] are read:
 /// they are most of a footer.
-fn decode_footer(file: &Window) -> Result<(ParquetMetaData, Schema), ParquetError> {
+fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema), ParquetError> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
     let footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;

@@ -8,7 +8,7 @@ use super::manifest::DataFile;
 use crate::error::{DatasetError, Error};
 use crate::query::{Accounts, DateRange};
 use crate::{Day, Interrupt};
-use index::{Index, Place};
+use index::{Index, InsightLocation};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -89,7 +89,7 @@ impl Dataset {
                 continue;
             }
             let file = CheckedFile::open(&insights.folder, &insights.file)?;
-            for (account, Place { date, bytes }) in places {
+            for (account, InsightLocation { date, bytes }) in places {
                 go_on()?;
                 let document = index::document(&file, bytes)?;
                 found.documents.push(Insight { account: account.to_owned(), date: *date, document });

@@ -7,9 +7,6 @@ use std::collections::{BTreeMap, HashSet};
 /// The version of the layout that this crate writes and reads.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// The column of an event file that numbers its customers, from 0, in file order; no field.
-pub const CUSTOMER_COLUMN: &str = "trueup.customer";
-
 /// One committed state of a dataset. Files are immutable; a later state is a later manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -45,7 +42,7 @@ pub struct DataFile {
     pub rows: u64,
     /// SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
-    /// The checksums of the file's blocks; see [`BlockSums`](super::BlockSums).
+    /// The checksums of the file's blocks; see [`BlockHasher`](super::BlockHasher).
     pub blocks: String,
 }
 

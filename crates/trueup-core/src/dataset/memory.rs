@@ -1,13 +1,11 @@
 //! A dataset in memory, from tables in canonical form.
 
 use super::cache::ColumnCache;
-use super::manifest::CUSTOMER_COLUMN;
 use super::open::read_plain;
-use super::{Bounds, Dataset, Part};
+use super::{Bounds, Dataset, RowGroup};
 use crate::error::{DatasetError, Error};
-use crate::model::{self, Accounts, EventNormalizer, Normalized, SpendNormalizer, TableFault};
-use crate::plan::{Projection, SpendProjection};
-use crate::scan::{ColumnFault, Columns, SpendSplit, Split};
+use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
+use crate::scan::{ColumnFault, EventColumns, Projection, SpendColumns, SpendProjection, TableColumns};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::BTreeSet;
@@ -104,7 +102,7 @@ fn event_parts(
     sorted: &model::Sorted,
     columns: &BTreeSet<String>,
     part_rows: usize,
-) -> Result<Vec<Part<Split>>, Error> {
+) -> Result<Vec<RowGroup<EventColumns>>, Error> {
     let projection = Projection { texts: columns.clone(), totals: true, date_times: true };
     let batch = with_ordinals(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
     let mut parts = Vec::new();
@@ -113,19 +111,19 @@ fn event_parts(
         if to - from >= part_rows || to == batch.num_rows() {
             // Each part has its own dictionaries, of its own texts: one of all texts would be held once for every part.
             let rows = batch.slice(from, to - from);
-            let split = Split::decode(&rows, &projection).map_err(unexpected)?;
+            let split = EventColumns::decode(&rows, &projection).map_err(unexpected)?;
             let bounds = bounds(&split.days);
-            parts.push(Part::in_memory(rows.num_rows(), bounds, split));
+            parts.push(RowGroup::in_memory(rows.num_rows(), bounds, split));
             from = to;
         }
     }
     Ok(parts)
 }
 
-fn spend_parts(batch: &RecordBatch) -> Result<Vec<Part<SpendSplit>>, Error> {
-    let split = SpendSplit::decode(batch, &SpendProjection::all()).map_err(unexpected)?;
+fn spend_parts(batch: &RecordBatch) -> Result<Vec<RowGroup<SpendColumns>>, Error> {
+    let split = SpendColumns::decode(batch, &SpendProjection::all()).map_err(unexpected)?;
     let bounds = bounds(&split.days);
-    Ok(vec![Part::in_memory(batch.num_rows(), bounds, split)])
+    Ok(vec![RowGroup::in_memory(batch.num_rows(), bounds, split)])
 }
 
 fn bounds(days: &[u16]) -> Bounds {

@@ -7,10 +7,10 @@ use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
 use super::reader::{check_ranges, reading};
 use super::store::{self, StoreError};
-use super::{Dataset, Part};
+use super::{Dataset, RowGroup};
 use crate::error::{DatasetError, Error};
 use crate::model::Accounts;
-use crate::scan::Columns;
+use crate::scan::TableColumns;
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
@@ -89,10 +89,10 @@ fn open_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, 
 }
 
 /// The parts of a table's files, numbered from `first`.
-fn parts<T: Columns>(files: &[Arc<TableFile>], cache: &Arc<ColumnCache>, first: usize) -> Vec<Part<T>> {
+fn parts<T: TableColumns>(files: &[Arc<TableFile>], cache: &Arc<ColumnCache>, first: usize) -> Vec<RowGroup<T>> {
     let mut parts = Vec::new();
     for file in files {
-        parts.extend(Part::of_file(file, cache, first + parts.len()));
+        parts.extend(RowGroup::of_file(file, cache, first + parts.len()));
     }
     parts
 }

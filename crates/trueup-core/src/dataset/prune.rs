@@ -1,8 +1,7 @@
 //! Which parts of a table a query can leave unread.
 
 use super::Bounds;
-use crate::plan::Plan;
-use crate::query::Accounts;
+use crate::query::{Accounts, DateRange};
 
 /// What statistics decide of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +15,10 @@ pub(crate) enum Pruning {
 impl Bounds {
     /// Decides a part: its rows matter if they are of an account and a day of the query. A customer's events outside the range
     /// matter only beside one inside, and a part holds whole customers.
-    pub(crate) fn prune(&self, plan: &Plan) -> Pruning {
-        let (start, end) = (i32::from(plan.range.start.number()), i32::from(plan.range.end.number()));
+    pub(crate) fn prune(&self, range: DateRange, accounts: &Accounts) -> Pruning {
+        let (start, end) = (i32::from(range.start.number()), i32::from(range.end.number()));
         let outside = |(first, last): (i32, i32)| last < start || first > end;
-        if self.days.is_some_and(outside) || self.is_other_account(&plan.accounts) {
+        if self.days.is_some_and(outside) || self.is_other_account(accounts) {
             return Pruning::Skip;
         }
         Pruning::Keep

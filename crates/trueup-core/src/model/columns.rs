@@ -1,13 +1,14 @@
 //! Which columns the tables have.
 
 use super::fault::SchemaFault;
-use crate::dataset::manifest::CUSTOMER_COLUMN;
 use crate::dictionary::{self, Kind, Source};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The column of an event file that numbers its customers, from 0, in file order. It is not a field.
+pub const CUSTOMER_COLUMN: &str = "trueup.customer";
 /// The column of account keys.
 pub const ACCOUNT: &str = "account";
 /// The column of customers; a customer is an account with one of these.

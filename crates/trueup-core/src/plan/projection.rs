@@ -1,8 +1,8 @@
-//! The event columns that a query reads.
+//! The columns of the two tables that a query needs.
 
 use super::{DimensionRef, Origin, RowTest};
-use crate::dataset::manifest::CUSTOMER_COLUMN;
-use crate::dictionary::{Computed, Measure};
+use crate::dictionary::{Computed, Measure, SpendColumn};
+use crate::scan::{Projection, SpendProjection};
 use std::collections::BTreeSet;
 
 /// The stored column of grades.
@@ -12,61 +12,113 @@ pub(crate) const STATUS_COLUMN: &str = "customerStatus";
 /// The stored column of the agent.
 pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 
-/// Columns beyond customer, account, stage and date, which every query reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Projection {
-    /// Text columns by name.
-    pub(crate) texts: BTreeSet<String>,
-    /// The column `total`.
-    pub(crate) totals: bool,
-    /// The column `dateTime`.
-    pub(crate) date_times: bool,
+/// Returns the event columns for dimensions, measures and row tests of a dataset whose event files have the text columns `columns`.
+pub(super) fn event_projection<'a>(
+    dimensions: &[DimensionRef],
+    measures: &[Measure],
+    tests: impl Iterator<Item = &'a RowTest>,
+    columns: &BTreeSet<String>,
+) -> Projection {
+    let mut projection = Projection::default();
+    dimensions.iter().for_each(|dimension| add_dimension(&mut projection, dimension));
+    measures.iter().for_each(|measure| add_measure(&mut projection, *measure, columns));
+    for test in tests {
+        match test {
+            RowTest::Dimension(dimension, _) => add_dimension(&mut projection, dimension),
+            RowTest::Total(_) => projection.totals = true,
+        }
+    }
+    projection
 }
 
-impl Projection {
-    /// The names of the columns, with those that every query reads if they are wanted.
-    pub(crate) fn columns(&self, with_basic: bool) -> Vec<&str> {
-        const BASIC: [&str; 4] = ["account", CUSTOMER_COLUMN, "type", "date"];
-        let mut columns = if with_basic { BASIC.to_vec() } else { Vec::new() };
-        columns.extend(self.totals.then_some("total"));
-        columns.extend(self.date_times.then_some("dateTime"));
-        columns.extend(self.texts.iter().map(String::as_str));
-        columns
-    }
-
-    pub(super) fn add_dimension(&mut self, dimension: &DimensionRef) {
-        match dimension.origin {
-            Origin::Stored | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
-                self.texts.insert(dimension.name.clone());
-            }
-            Origin::Computed(Computed::DateTime) => self.date_times = true,
-            Origin::Computed(_) | Origin::Absent => {}
+fn add_dimension(projection: &mut Projection, dimension: &DimensionRef) {
+    match dimension.origin {
+        Origin::Stored | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
+            projection.texts.insert(dimension.name.clone());
         }
+        Origin::Computed(Computed::DateTime) => projection.date_times = true,
+        Origin::Computed(_) | Origin::Absent => {}
     }
+}
 
-    pub(super) fn add_measure(&mut self, measure: Measure, columns: &BTreeSet<String>) {
-        let text = match measure {
-            Measure::Total | Measure::EstimatedRevenue | Measure::SoldRevenue | Measure::ClosedRevenue => {
-                self.totals = true;
-                return;
-            }
-            Measure::GradedConversions
-            | Measure::BookedConversions
-            | Measure::BookableUnbookedConversions
-            | Measure::UnbookableConversions => LABEL_COLUMN,
-            Measure::MatchedCustomers | Measure::UnmatchedCustomers => STATUS_COLUMN,
-            Measure::OpportunityAgents => AGENT_COLUMN,
-            _ => return,
+fn add_measure(projection: &mut Projection, measure: Measure, columns: &BTreeSet<String>) {
+    let text = match measure {
+        Measure::Total | Measure::EstimatedRevenue | Measure::SoldRevenue | Measure::ClosedRevenue => {
+            projection.totals = true;
+            return;
+        }
+        Measure::GradedConversions
+        | Measure::BookedConversions
+        | Measure::BookableUnbookedConversions
+        | Measure::UnbookableConversions => LABEL_COLUMN,
+        Measure::MatchedCustomers | Measure::UnmatchedCustomers => STATUS_COLUMN,
+        Measure::OpportunityAgents => AGENT_COLUMN,
+        _ => return,
+    };
+    if columns.contains(text) {
+        projection.texts.insert(text.to_owned());
+    }
+}
+
+/// Returns the spend columns for `measures`, grouped by `dimensions` (blank ones included) and filtered by the dimensions `tested`. A query
+/// that groups needs every amount, because a spend row without an event gets a row of the answer only if it has one.
+pub(super) fn spend_projection<'a>(
+    measures: &[Measure],
+    dimensions: impl Iterator<Item = &'a DimensionRef>,
+    tested: impl Iterator<Item = &'a DimensionRef>,
+) -> SpendProjection {
+    let mut columns: BTreeSet<&'static str> = BTreeSet::new();
+    for measure in measures {
+        columns.extend(match measure {
+            Measure::AdSpend => &["adSpend"][..],
+            Measure::ManagementFee => &["managementFee"],
+            Measure::CampaignSpend => &["adSpend", "managementFee", "campaign"],
+            Measure::Clicks => &["clicks"],
+            Measure::Impressions => &["impressions"],
+            _ => &[],
+        });
+    }
+    let mut dimensions = dimensions.peekable();
+    if dimensions.peek().is_some() {
+        columns.extend(SpendProjection::AMOUNTS);
+    }
+    columns.extend(dimensions.chain(tested).filter_map(|dimension| text_column(dimension.spend?)));
+    SpendProjection::new(columns)
+}
+
+const fn text_column(column: SpendColumn) -> Option<&'static str> {
+    match column {
+        SpendColumn::AttributionCategory => Some("attributionCategory"),
+        SpendColumn::AttributionChannel => Some("attributionChannel"),
+        SpendColumn::Campaign => Some("campaign"),
+        SpendColumn::Account
+        | SpendColumn::AccountName
+        | SpendColumn::Date
+        | SpendColumn::Week
+        | SpendColumn::Month => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spend_columns(measures: &[Measure], grouped: &[&str], tested: &[&str]) -> Vec<&'static str> {
+        let resolve = |names: &[&str]| -> Vec<DimensionRef> {
+            names.iter().map(|name| DimensionRef::new(name, &BTreeSet::new())).collect()
         };
-        if columns.contains(text) {
-            self.texts.insert(text.to_owned());
-        }
+        spend_projection(measures, resolve(grouped).iter(), resolve(tested).iter()).columns(false)
     }
 
-    pub(super) fn add_row_test(&mut self, test: &RowTest) {
-        match test {
-            RowTest::Dimension(dimension, _) => self.add_dimension(dimension),
-            RowTest::Total(_) => self.totals = true,
-        }
+    #[test]
+    fn a_query_reads_only_the_spend_columns_that_it_needs() {
+        assert_eq!(spend_columns(&[Measure::Clicks], &[], &[]), ["clicks"]);
+        assert_eq!(spend_columns(&[Measure::AdSpend], &[], &["campaign", "zip", "date"]), ["adSpend", "campaign"]);
+        assert_eq!(spend_columns(&[Measure::CampaignSpend], &[], &[]), ["adSpend", "campaign", "managementFee"]);
+        assert_eq!(
+            spend_columns(&[Measure::AdSpend], &["zip"], &[]),
+            ["adSpend", "clicks", "impressions", "managementFee"]
+        );
+        assert_eq!(SpendProjection::all().columns(true).len(), 9);
     }
 }

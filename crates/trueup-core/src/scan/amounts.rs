@@ -1,6 +1,6 @@
 //! Amounts of money, as narrow as they allow.
 
-use super::{NO_VALUE, Values};
+use super::{NO_VALUE, StoredColumn};
 use std::ops::Range;
 
 /// An amount per event, or none.
@@ -26,7 +26,7 @@ impl Amounts {
     ///
     /// # Errors
     /// The rows do not decode.
-    pub(super) fn new(Values { values, rows }: Values<'_, i64>) -> Result<Self, &'static str> {
+    pub(super) fn new(StoredColumn { values, rows }: StoredColumn<'_, i64>) -> Result<Self, &'static str> {
         match UNITS.into_iter().find_map(|unit| Some((unit, multiples(&values, unit)?))) {
             Some((unit, multiples)) => {
                 rows.expand(multiples, NO_MULTIPLE).map(|multiples| Self::Narrow { unit, multiples })
@@ -130,18 +130,18 @@ fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use super::super::values::{Filled, Places, Rows, Stretch};
+    use super::super::values::{RowSpan, RowValues, Validity, ValueIndexes};
     use super::*;
     use proptest::prelude::*;
 
     impl Amounts {
         /// Holds amounts of which [`NO_VALUE`] is none.
         pub(crate) fn of(amounts: &[i64]) -> Self {
-            let filled = Filled::Some(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
-            let mut rows = Rows::default();
-            rows.push(Stretch { filled, places: Places::InTurn(0) });
+            let filled = Validity::Some(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
+            let mut rows = RowValues::default();
+            rows.push(RowSpan { filled, places: ValueIndexes::InTurn(0) });
             let values = amounts.iter().copied().filter(|amount| *amount != NO_VALUE).collect();
-            Self::new(Values { values, rows }).unwrap()
+            Self::new(StoredColumn { values, rows }).unwrap()
         }
     }
 

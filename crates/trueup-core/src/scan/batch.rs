@@ -1,15 +1,15 @@
 //! A table in memory as the source of its columns.
 
-use super::source::{Kind, MISSING, NO_TEXTS, Source};
-use super::values::{Filled, Places, Rows, Stretch};
-use super::{ColumnFault, Values};
+use super::source::{ColumnSource, Kind, MISSING, NO_TEXTS};
+use super::values::{RowSpan, RowValues, Validity, ValueIndexes};
+use super::{ColumnFault, StoredColumn};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-impl Source for RecordBatch {
+impl ColumnSource for RecordBatch {
     fn has(&self, name: &str) -> bool {
         self.column_by_name(name).is_some()
     }
@@ -19,7 +19,7 @@ impl Source for RecordBatch {
         name: &str,
         kind: Kind,
         convert: impl Fn(i64) -> Result<T, &'static str>,
-    ) -> Result<Values<'_, T>, ColumnFault> {
+    ) -> Result<StoredColumn<'_, T>, ColumnFault> {
         let column = column(self, name)?;
         let fault = |fault| ColumnFault::new(name, fault);
         kind.check(column.data_type()).map_err(fault)?;
@@ -30,13 +30,13 @@ impl Source for RecordBatch {
             Kind::Count => numbers::<Int64Type, T>(column, convert),
             Kind::Amount => numbers::<Decimal128Type, T>(column, convert),
         };
-        Ok(Values { values: numbers.map_err(fault)?, rows: rows(column) })
+        Ok(StoredColumn { values: numbers.map_err(fault)?, rows: rows(column) })
     }
 
-    fn texts(&self, name: &str) -> Result<Values<'_, &str>, ColumnFault> {
+    fn texts(&self, name: &str) -> Result<StoredColumn<'_, &str>, ColumnFault> {
         let column = column(self, name)?;
         let texts = column.as_string_opt::<i32>().ok_or_else(|| ColumnFault::new(name, NO_TEXTS))?;
-        Ok(Values { values: texts.iter().flatten().collect(), rows: rows(column) })
+        Ok(StoredColumn { values: texts.iter().flatten().collect(), rows: rows(column) })
     }
 }
 
@@ -58,12 +58,12 @@ where
 const OUT_OF_RANGE: &str = "an amount is out of range";
 
 /// Each row that is not null has the next value.
-fn rows<'a>(column: &ArrayRef) -> Rows<'a> {
+fn rows<'a>(column: &ArrayRef) -> RowValues<'a> {
     let filled = match column.null_count() {
-        0 => Filled::All(column.len()),
-        _ => Filled::Some((0..column.len()).map(|row| column.is_valid(row)).collect()),
+        0 => Validity::All(column.len()),
+        _ => Validity::Some((0..column.len()).map(|row| column.is_valid(row)).collect()),
     };
-    let mut rows = Rows::default();
-    rows.push(Stretch { filled, places: Places::InTurn(0) });
+    let mut rows = RowValues::default();
+    rows.push(RowSpan { filled, places: ValueIndexes::InTurn(0) });
     rows
 }

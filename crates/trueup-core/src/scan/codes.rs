@@ -1,6 +1,6 @@
 //! Codes of a column.
 
-use super::values::Rows;
+use super::values::RowValues;
 
 /// Codes, as narrow as the dictionary allows.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ impl Codes {
     ///
     /// # Errors
     /// The rows do not decode.
-    pub(super) fn of_rows(rows: &Rows<'_>, codes: Vec<u32>, cardinality: usize) -> Result<Self, &'static str> {
+    pub(super) fn of_rows(rows: &RowValues<'_>, codes: Vec<u32>, cardinality: usize) -> Result<Self, &'static str> {
         #[expect(clippy::cast_possible_truncation, reason = "every code is below the cardinality")]
         match cardinality {
             0..=0x100 => rows.expand(codes.into_iter().map(|code| code as u8).collect(), 0).map(Self::Byte),

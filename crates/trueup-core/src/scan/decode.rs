@@ -1,14 +1,16 @@
-//! Columns of a source to a split's narrow ones.
+//! TableColumns of a source to a split's narrow ones.
 
-use super::source::{Kind, Source};
+use super::Projection;
+use super::source::{ColumnSource, Kind};
 use super::text::coded;
-use super::{Amounts, Codes, ColumnFault, Columns, Dictionary, Histories, NO_VALUE, Runs, Split, TextColumn};
-use crate::dataset::manifest::CUSTOMER_COLUMN;
-use crate::model::Stage;
-use crate::plan::Projection;
+use super::{
+    Amounts, Codes, ColumnFault, CustomerIndex, EventColumns, NO_VALUE, StageHistories, TableColumns, TextColumn,
+    TextDictionary,
+};
+use crate::model::{CUSTOMER_COLUMN, Stage};
 use std::sync::Arc;
 
-impl Columns for Split {
+impl TableColumns for EventColumns {
     type Projection = Projection;
 
     fn missing(&self, projection: &Projection) -> Projection {
@@ -23,7 +25,7 @@ impl Columns for Split {
         let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
         let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
         let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
-        self.runs.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
+        self.customers.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
     }
 
     fn names(projection: &Projection, is_first: bool) -> Vec<&str> {
@@ -31,7 +33,7 @@ impl Columns for Split {
     }
 
     /// The rows are whole customers in order.
-    fn decode(source: &impl Source, projection: &Projection) -> Result<Self, ColumnFault> {
+    fn decode(source: &impl ColumnSource, projection: &Projection) -> Result<Self, ColumnFault> {
         let offsets = customers(source)?;
         let (accounts, account_keys) = accounts(source)?;
         let days = days(source)?;
@@ -39,13 +41,18 @@ impl Columns for Split {
         let accounts = accounts
             .per_customer(&offsets)
             .ok_or_else(|| ColumnFault::new("account", "a customer has two accounts"))?;
-        let runs = Runs::new(offsets, accounts, account_keys, &days)?;
-        let histories = Histories::new(stages, &runs);
-        let split = Self { runs: Arc::new(runs), days: days.into(), histories: Arc::new(histories), ..Self::default() };
+        let customers = CustomerIndex::new(offsets, accounts, account_keys, &days)?;
+        let histories = StageHistories::new(stages, &customers);
+        let split = Self {
+            customers: Arc::new(customers),
+            days: days.into(),
+            histories: Arc::new(histories),
+            ..Self::default()
+        };
         split.with(source, projection)
     }
 
-    fn with(mut self, source: &impl Source, projection: &Projection) -> Result<Self, ColumnFault> {
+    fn with(mut self, source: &impl ColumnSource, projection: &Projection) -> Result<Self, ColumnFault> {
         if projection.totals {
             self.totals = Some(Arc::new(amounts("total", source)?));
         }
@@ -53,7 +60,7 @@ impl Columns for Split {
             self.date_times = Some(date_times(source)?.into());
         }
         for name in &projection.texts {
-            let decoded = source.has(name).then(|| TextColumn::decode(name, source, &self.runs).map(Arc::new));
+            let decoded = source.has(name).then(|| TextColumn::decode(name, source, &self.customers).map(Arc::new));
             self.texts.insert(name.clone(), decoded.transpose()?);
         }
         Ok(self)
@@ -61,7 +68,7 @@ impl Columns for Split {
 }
 
 /// Where each customer begins, and behind them the number of rows. Customers must be numbered one by one.
-fn customers(source: &impl Source) -> Result<Vec<u32>, ColumnFault> {
+fn customers(source: &impl ColumnSource) -> Result<Vec<u32>, ColumnFault> {
     let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
     let numbers = customer_numbers(source)?;
     let rows = u32::try_from(numbers.len()).map_err(|_| fault("too many rows"))?;
@@ -85,7 +92,7 @@ fn customers(source: &impl Source) -> Result<Vec<u32>, ColumnFault> {
 }
 
 /// The number of each row's customer in its file.
-pub(crate) fn customer_numbers(source: &impl Source) -> Result<Vec<i32>, ColumnFault> {
+pub(crate) fn customer_numbers(source: &impl ColumnSource) -> Result<Vec<i32>, ColumnFault> {
     let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
     let numbers = source.numbers(CUSTOMER_COLUMN, Kind::Customer, |number| {
         i32::try_from(number).map_err(|_| "a number is too large")
@@ -97,13 +104,13 @@ pub(crate) fn customer_numbers(source: &impl Source) -> Result<Vec<i32>, ColumnF
 }
 
 /// The codes and texts of the `account` column, which is never empty.
-pub(super) fn accounts(source: &impl Source) -> Result<(Codes, Dictionary), ColumnFault> {
+pub(super) fn accounts(source: &impl ColumnSource) -> Result<(Codes, TextDictionary), ColumnFault> {
     let accounts = coded("account", source)?;
     // Null and the empty text are code 0.
     if accounts.0.contain(0) { Err(ColumnFault::new("account", "an account is missing")) } else { Ok(accounts) }
 }
 
-pub(super) fn days(source: &impl Source) -> Result<Vec<u16>, ColumnFault> {
+pub(super) fn days(source: &impl ColumnSource) -> Result<Vec<u16>, ColumnFault> {
     let days = source.numbers("date", Kind::Day, |day| u16::try_from(day).map_err(|_| "a date is out of range"))?;
     if days.rows.have_gaps() {
         return Err(ColumnFault::new("date", "a date is missing"));
@@ -111,7 +118,7 @@ pub(super) fn days(source: &impl Source) -> Result<Vec<u16>, ColumnFault> {
     days.rows.expand(days.values, 0).map_err(|fault| ColumnFault::new("date", fault))
 }
 
-fn stages(source: &impl Source) -> Result<Vec<u8>, ColumnFault> {
+fn stages(source: &impl ColumnSource) -> Result<Vec<u8>, ColumnFault> {
     const UNKNOWN: &str = "a stage is unknown";
     let names = source.texts("type")?;
     let fault = |fault| ColumnFault::new("type", fault);
@@ -123,11 +130,11 @@ fn stages(source: &impl Source) -> Result<Vec<u8>, ColumnFault> {
     names.rows.expand(stages.ok_or_else(|| fault(UNKNOWN))?, 0).map_err(fault)
 }
 
-pub(super) fn amounts(name: &str, source: &impl Source) -> Result<Amounts, ColumnFault> {
+pub(super) fn amounts(name: &str, source: &impl ColumnSource) -> Result<Amounts, ColumnFault> {
     Amounts::new(source.numbers(name, Kind::Amount, Ok)?).map_err(|fault| ColumnFault::new(name, fault))
 }
 
-fn date_times(source: &impl Source) -> Result<Vec<i64>, ColumnFault> {
+fn date_times(source: &impl ColumnSource) -> Result<Vec<i64>, ColumnFault> {
     let in_range = |micros| if TIMES.contains(&micros) { Ok(micros) } else { Err("a point in time is out of range") };
     let times = source.numbers("dateTime", Kind::Time, in_range)?;
     times.rows.expand(times.values, NO_VALUE).map_err(|fault| ColumnFault::new("dateTime", fault))

@@ -1,10 +1,10 @@
 //! Where the columns of a part come from.
 
-use super::{ColumnFault, Values};
+use super::{ColumnFault, StoredColumn};
 use arrow_schema::{DataType, TimeUnit};
 
 /// Columns of the same rows.
-pub(crate) trait Source {
+pub(crate) trait ColumnSource {
     /// Whether there is a column of that name.
     fn has(&self, name: &str) -> bool;
 
@@ -17,13 +17,13 @@ pub(crate) trait Source {
         name: &str,
         kind: Kind,
         convert: impl Fn(i64) -> Result<T, &'static str>,
-    ) -> Result<Values<'_, T>, ColumnFault>;
+    ) -> Result<StoredColumn<'_, T>, ColumnFault>;
 
     /// The texts of a column.
     ///
     /// # Errors
     /// There is no such column, it has no texts, or it does not decode.
-    fn texts(&self, name: &str) -> Result<Values<'_, &str>, ColumnFault>;
+    fn texts(&self, name: &str) -> Result<StoredColumn<'_, &str>, ColumnFault>;
 }
 
 /// What the numbers of a column are.

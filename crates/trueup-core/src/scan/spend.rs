@@ -1,20 +1,19 @@
 //! Spend rows, decoded.
 
 use super::decode::{accounts, amounts, days};
-use super::source::{Kind, Source};
+use super::source::{ColumnSource, Kind};
 use super::text::coded;
-use super::{Amounts, Codes, ColumnFault, Columns, Dictionary};
+use super::{Amounts, Codes, ColumnFault, SpendProjection, TableColumns, TextDictionary};
 use crate::model::SPEND_TEXTS;
-use crate::plan::SpendProjection;
 use std::sync::Arc;
 
 /// Columns of spend rows; what was not asked for is `None`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SpendSplit {
-    pub(crate) accounts: Arc<SpendTexts>,
+pub(crate) struct SpendColumns {
+    pub(crate) accounts: Arc<SpendTextColumn>,
     pub(crate) days: Arc<[u16]>,
     /// In the order of [`SPEND_TEXTS`].
-    pub(crate) texts: [Option<Arc<SpendTexts>>; 3],
+    pub(crate) texts: [Option<Arc<SpendTextColumn>>; 3],
     pub(crate) ad_spend: Option<Arc<Amounts>>,
     pub(crate) management_fee: Option<Arc<Amounts>>,
     /// Null is 0.
@@ -25,30 +24,30 @@ pub(crate) struct SpendSplit {
 
 /// A code per row, and the texts by code; code 0 is the empty text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SpendTexts {
+pub(crate) struct SpendTextColumn {
     pub(crate) codes: Codes,
-    pub(crate) texts: Dictionary,
+    pub(crate) texts: TextDictionary,
 }
 
-impl From<(Codes, Dictionary)> for SpendTexts {
-    fn from((codes, texts): (Codes, Dictionary)) -> Self {
+impl From<(Codes, TextDictionary)> for SpendTextColumn {
+    fn from((codes, texts): (Codes, TextDictionary)) -> Self {
         Self { codes, texts }
     }
 }
 
-impl Columns for SpendSplit {
+impl TableColumns for SpendColumns {
     type Projection = SpendProjection;
 
     fn names(projection: &SpendProjection, is_first: bool) -> Vec<&str> {
         projection.columns(is_first)
     }
 
-    fn decode(source: &impl Source, projection: &SpendProjection) -> Result<Self, ColumnFault> {
-        let accounts: SpendTexts = accounts(source)?.into();
+    fn decode(source: &impl ColumnSource, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+        let accounts: SpendTextColumn = accounts(source)?.into();
         Self { accounts: Arc::new(accounts), days: days(source)?.into(), ..Self::default() }.with(source, projection)
     }
 
-    fn with(mut self, source: &impl Source, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+    fn with(mut self, source: &impl ColumnSource, projection: &SpendProjection) -> Result<Self, ColumnFault> {
         for (name, texts) in SPEND_TEXTS.into_iter().zip(&mut self.texts) {
             if projection.reads(name) {
                 *texts = Some(Arc::new(coded(name, source)?.into()));
@@ -89,7 +88,7 @@ impl Columns for SpendSplit {
     }
 }
 
-fn counts(name: &str, source: &impl Source) -> Result<Vec<u64>, ColumnFault> {
+fn counts(name: &str, source: &impl ColumnSource) -> Result<Vec<u64>, ColumnFault> {
     let counts = source.numbers(name, Kind::Count, |count| u64::try_from(count).map_err(|_| "a count is negative"))?;
     counts.rows.expand(counts.values, 0).map_err(|fault| ColumnFault::new(name, fault))
 }

@@ -1,15 +1,15 @@
 //! Text columns as codes into a dictionary.
 
-use super::{Codes, ColumnFault, Runs, Source, Values};
+use super::{Codes, ColumnFault, ColumnSource, CustomerIndex, StoredColumn};
 use crate::TextList;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// The texts of a column by code. The code 0 is the empty text, and each text has one code.
-pub(crate) type Dictionary = Arc<TextList>;
+pub(crate) type TextDictionary = Arc<TextList>;
 
 /// A code per row, and the texts by code.
-pub(super) type CodedTexts = (Vec<u32>, Dictionary);
+pub(super) type CodedTexts = (Vec<u32>, TextDictionary);
 
 /// A column of texts.
 #[derive(Clone, Debug)]
@@ -17,14 +17,18 @@ pub(crate) struct TextColumn {
     codes: Codes,
     /// One code per customer rather than per event: the column never varies inside a customer of the split.
     per_customer: bool,
-    dictionary: Dictionary,
+    dictionary: TextDictionary,
 }
 
 impl TextColumn {
     /// Decodes the text column of that name.
-    pub(super) fn decode(name: &str, source: &impl Source, runs: &Runs) -> Result<Self, ColumnFault> {
+    pub(super) fn decode(
+        name: &str,
+        source: &impl ColumnSource,
+        customers: &CustomerIndex,
+    ) -> Result<Self, ColumnFault> {
         let (codes, dictionary) = coded(name, source)?;
-        let (codes, per_customer) = match codes.per_customer(runs.offsets()) {
+        let (codes, per_customer) = match codes.per_customer(customers.offsets()) {
             Some(codes) => (codes, true),
             None => (codes, false),
         };
@@ -58,7 +62,7 @@ impl TextColumn {
     }
 
     /// The texts by code.
-    pub(crate) const fn dictionary(&self) -> &Dictionary {
+    pub(crate) const fn dictionary(&self) -> &TextDictionary {
         &self.dictionary
     }
 }
@@ -81,14 +85,14 @@ pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
         }
         codes.push(code);
     }
-    // Values that are not stored as a dictionary come again and again, and columns are held.
+    // StoredColumn that are not stored as a dictionary come again and again, and columns are held.
     texts.shrink_to_fit();
     Ok((codes, texts.into()))
 }
 
 /// The codes and texts of a column; a row without a value has the code 0.
-pub(super) fn coded(name: &str, source: &impl Source) -> Result<(Codes, Dictionary), ColumnFault> {
-    let Values { values, rows } = source.texts(name)?;
+pub(super) fn coded(name: &str, source: &impl ColumnSource) -> Result<(Codes, TextDictionary), ColumnFault> {
+    let StoredColumn { values, rows } = source.texts(name)?;
     let coded = distinct(&values).and_then(|(codes, dictionary)| {
         let codes = Codes::of_rows(&rows, codes, dictionary.len())?;
         Ok((codes, dictionary))

@@ -2,25 +2,25 @@
 
 use super::encoding::{NOT_IN_DICTIONARY, decode_codes};
 
-/// Values, and which of them each row has.
-pub(crate) struct Values<'a, V> {
+/// StoredColumn, and which of them each row has.
+pub(crate) struct StoredColumn<'a, V> {
     /// Two may be the same.
     pub(super) values: Vec<V>,
-    pub(super) rows: Rows<'a>,
+    pub(super) rows: RowValues<'a>,
 }
 
 /// Which value each row of a column has.
 #[derive(Default)]
-pub(crate) struct Rows<'a>(Vec<Stretch<'a>>);
+pub(crate) struct RowValues<'a>(Vec<RowSpan<'a>>);
 
 /// Consecutive rows.
-pub(super) struct Stretch<'a> {
-    pub(super) filled: Filled,
-    pub(super) places: Places<'a>,
+pub(super) struct RowSpan<'a> {
+    pub(super) filled: Validity,
+    pub(super) places: ValueIndexes<'a>,
 }
 
 /// Which rows have a value.
-pub(super) enum Filled {
+pub(super) enum Validity {
     /// So many rows, and all do.
     All(usize),
     /// For each row whether it does.
@@ -28,21 +28,21 @@ pub(super) enum Filled {
 }
 
 /// Where the values of those rows that have one stand.
-pub(super) enum Places<'a> {
+pub(super) enum ValueIndexes<'a> {
     /// Each has the next value; the first has this one.
     InTurn(usize),
     /// As Parquet encodes numbers of so many bits.
     Encoded { bytes: &'a [u8], width: u8 },
 }
 
-impl<'a> Rows<'a> {
-    pub(super) fn push(&mut self, stretch: Stretch<'a>) {
+impl<'a> RowValues<'a> {
+    pub(super) fn push(&mut self, stretch: RowSpan<'a>) {
         self.0.push(stretch);
     }
 
     /// Whether a row has no value.
     pub(super) fn have_gaps(&self) -> bool {
-        self.0.iter().any(|stretch| matches!(&stretch.filled, Filled::Some(filled) if filled.contains(&false)))
+        self.0.iter().any(|stretch| matches!(&stretch.filled, Validity::Some(filled) if filled.contains(&false)))
     }
 
     /// For each row what stands in `table` at the place of its value; `none` for those that have none.
@@ -50,17 +50,17 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// The places do not decode, or one is not in the table.
     pub(super) fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
-        if let [Stretch { filled: Filled::All(rows), places: Places::InTurn(0) }] = &*self.0
+        if let [RowSpan { filled: Validity::All(rows), places: ValueIndexes::InTurn(0) }] = &*self.0
             && *rows == table.len()
         {
             return Ok(table);
         }
         let mut expanded = Vec::with_capacity(self.0.iter().map(|stretch| stretch.filled.rows()).sum());
         let mut met = Vec::new();
-        for Stretch { filled, places } in &self.0 {
+        for RowSpan { filled, places } in &self.0 {
             match filled {
-                Filled::All(rows) => places.expand(*rows, &table, &mut expanded)?,
-                Filled::Some(rows) => {
+                Validity::All(rows) => places.expand(*rows, &table, &mut expanded)?,
+                Validity::Some(rows) => {
                     met.clear();
                     places.expand(filled.values(), &table, &mut met)?;
                     // Every row looks at the next value, whether it takes it or not: a branch would be guessed wrong too often.
@@ -77,7 +77,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Filled {
+impl Validity {
     pub(super) fn rows(&self) -> usize {
         match self {
             Self::All(rows) => *rows,
@@ -94,7 +94,7 @@ impl Filled {
     }
 }
 
-impl Places<'_> {
+impl ValueIndexes<'_> {
     fn expand<T: Copy>(&self, count: usize, table: &[T], into: &mut Vec<T>) -> Result<(), &'static str> {
         match *self {
             Self::InTurn(first) => {

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_core::dataset::BlockSums;
+use trueup_core::dataset::BlockHasher;
 use trueup_core::dataset::manifest::{DataFile, Manifest, SCHEMA_VERSION};
 use trueup_core::dataset::{Verification, store};
 use trueup_core::files::Files;
@@ -148,7 +148,7 @@ impl Place {
     pub(crate) fn described(&self, name: &str, rows: u64) -> DataFile {
         let bytes = fs::read(self.path(name)).unwrap();
         let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut blocks = BlockSums::default();
+        let mut blocks = BlockHasher::default();
         blocks.add(&bytes);
         DataFile { path: name.to_owned(), size: bytes.len() as u64, rows, sha256, blocks: blocks.finish() }
     }

@@ -4,8 +4,7 @@ use arrow_schema::{DataType, Schema};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
-use trueup_core::model::{DATE, DATE_TIME, TOTAL};
+use trueup_core::model::{CUSTOMER_COLUMN, DATE, DATE_TIME, TOTAL};
 
 /// How files with these columns are written.
 ///

@@ -17,9 +17,9 @@ use parquet::file::reader::Length;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
-use trueup_core::dataset::manifest::{CUSTOMER_COLUMN, DataFile};
+use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, check_ranges, reading};
-use trueup_core::model::ACCOUNT;
+use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
 /// The accounts that have events in some files of a dataset.
 pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTreeSet<String>, IngestError> {

@@ -13,8 +13,7 @@ use hashbrown::HashMap;
 use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescPtr;
 use std::sync::Arc;
-use trueup_core::dataset::manifest::CUSTOMER_COLUMN;
-use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, Stage, TOTAL, TYPE};
+use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, Stage, TOTAL, TYPE};
 
 /// Whole customers that become a row group.
 #[derive(Debug, Default)]

@@ -15,8 +15,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::errors::ParquetError;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use trueup_core::dataset::manifest::{CUSTOMER_COLUMN, DataFile};
-use trueup_core::model::ACCOUNT;
+use trueup_core::dataset::manifest::DataFile;
+use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
 /// Digits of a total that Parquet keeps in 64 bits.
 const NARROW: u8 = 18;

@@ -14,20 +14,20 @@ use std::path::Path;
 /// Where the documents of a file stand, and where it does not read.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    accounts: BTreeMap<String, Vec<Place>>,
-    holes: Vec<Hole>,
+    accounts: BTreeMap<String, Vec<InsightLocation>>,
+    damaged_ranges: Vec<DamagedRange>,
 }
 
 /// Where a document stands.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct InsightLocation {
     pub(super) date: Day,
     pub(super) bytes: Range<u64>,
 }
 
 /// A part of a file that does not read.
 #[derive(Debug)]
-struct Hole {
+struct DamagedRange {
     /// The account and day of the last line before it; `None` if there is none.
     after: Option<(String, Day)>,
     /// The account and day of the first line after it; `None` if there is none.
@@ -71,7 +71,7 @@ impl Index {
 
     /// Whether all of the file reads.
     pub(super) const fn is_whole(&self) -> bool {
-        self.holes.is_empty()
+        self.damaged_ranges.is_empty()
     }
 
     /// Where the documents stand that `accounts` published on a day of `range`, or without one the most recent of each; in the order
@@ -81,12 +81,12 @@ impl Index {
         accounts: &Accounts,
         range: Option<DateRange>,
         path: &Path,
-    ) -> Result<Vec<(&'i str, &'i Place)>, DatasetError> {
-        if let Some(hole) = self.holes.iter().find(|hole| hole.concerns(accounts, range)) {
+    ) -> Result<Vec<(&'i str, &'i InsightLocation)>, DatasetError> {
+        if let Some(hole) = self.damaged_ranges.iter().find(|hole| hole.concerns(accounts, range)) {
             return Err(hole.fault.clone().of(path));
         }
         let mut found = Vec::new();
-        let mut add = |account: &'i String, places: &'i Vec<Place>| match range {
+        let mut add = |account: &'i String, places: &'i Vec<InsightLocation>| match range {
             Some(range) => {
                 let days = range.start..=range.end;
                 found.extend(places.iter().filter(|place| days.contains(&place.date)).map(|place| (&**account, place)));
@@ -105,7 +105,7 @@ impl Index {
     }
 }
 
-impl Hole {
+impl DamagedRange {
     /// Whether it may hold a document that is asked for. Lines come by account and day, so that what it holds lies between its
     /// neighbours: later documents of the account before it, earlier ones of the account after it, and any of those between.
     fn concerns(&self, accounts: &Accounts, range: Option<DateRange>) -> bool {
@@ -192,12 +192,12 @@ impl Reading {
                     let key = Some((account.clone(), date));
                     let after = std::mem::replace(&mut self.last, key.clone());
                     if let Some(fault) = self.open.take() {
-                        self.index.holes.push(Hole { after, before: key, fault });
+                        self.index.damaged_ranges.push(DamagedRange { after, before: key, fault });
                     }
                     let before = document.as_ptr().addr() - self.line.as_ptr().addr();
                     let start = self.begins + before as u64;
                     let bytes = start..start + document.len() as u64;
-                    self.index.accounts.entry(account).or_default().push(Place { date, bytes });
+                    self.index.accounts.entry(account).or_default().push(InsightLocation { date, bytes });
                 }
                 Err(fault) => {
                     let fault = match self.lost {
@@ -218,11 +218,11 @@ impl Reading {
             self.end_line();
         }
         if let Some(fault) = self.open.take() {
-            self.index.holes.push(Hole { after: self.last.take(), before: None, fault });
+            self.index.damaged_ranges.push(DamagedRange { after: self.last.take(), before: None, fault });
         }
         if self.index.is_whole() && self.lines != promised {
             let fault = Fault::Length { found: self.lines, promised };
-            self.index.holes.push(Hole { after: None, before: None, fault });
+            self.index.damaged_ranges.push(DamagedRange { after: None, before: None, fault });
         }
         self.index
     }

@@ -5,8 +5,7 @@ use crate::Day;
 use crate::dataset::Bounds;
 use crate::dataset::file::TableFile;
 use crate::model::{OPPORTUNITY_ID, Period};
-use crate::plan::Projection;
-use crate::scan::{ColumnFault, Columns, Split, TextColumn, customer_numbers};
+use crate::scan::{ColumnFault, EventColumns, Projection, TableColumns, TextColumn, customer_numbers};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
 
@@ -34,7 +33,7 @@ impl Customers {
         for row_group in 0..file.row_groups() {
             let rows = file.read(row_group, &projection.columns(true))?;
             let damaged = |fault| file.damaged(row_group, fault);
-            let split = Split::decode(&rows, &projection).map_err(damaged)?;
+            let split = EventColumns::decode(&rows, &projection).map_err(damaged)?;
             file.bounds(row_group).check(&split).map_err(damaged)?;
             let numbers = customer_numbers(&rows).map_err(damaged)?;
             let Some(ids) = split.text(OPPORTUNITY_ID) else {
@@ -51,7 +50,7 @@ impl Customers {
     /// its row and what it is.
     fn check_row_group(
         &mut self,
-        split: &Split,
+        split: &EventColumns,
         numbers: &[i32],
         ids: &TextColumn,
         next: i64,
@@ -67,10 +66,10 @@ impl Customers {
         let id = |run: usize, row: usize| &ids.dictionary()[ids.code(run, row) as usize];
         let mut previous = None;
         let mut period = None;
-        for run in 0..split.runs.len() {
-            let rows = split.runs.events(run);
+        for run in 0..split.customers.len() {
+            let rows = split.customers.events(run);
             let first = rows.start;
-            let account = &split.runs.account_keys()[split.runs.accounts().get(run) as usize];
+            let account = &split.customers.account_keys()[split.customers.accounts().get(run) as usize];
             let opportunity_id = id(run, first);
             if opportunity_id.is_empty() {
                 return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));
@@ -125,10 +124,10 @@ impl Customer<'_> {
 
 impl Bounds {
     /// Whether every row of a row group lies inside; a query leaves unread what lies outside.
-    fn check(&self, split: &Split) -> Result<(), ColumnFault> {
+    fn check(&self, split: &EventColumns) -> Result<(), ColumnFault> {
         if let Some((first, last)) = &self.accounts {
             let inside = |key: &[u8]| first.as_slice() <= key && key <= last.as_slice();
-            if !split.runs.accounts_met().all(|key| inside(key.as_bytes())) {
+            if !split.customers.accounts_met().all(|key| inside(key.as_bytes())) {
                 return Err(ColumnFault::new("account", "an account is not within the statistics"));
             }
         }

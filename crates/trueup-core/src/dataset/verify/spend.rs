@@ -3,8 +3,7 @@
 use super::Fault;
 use crate::Day;
 use crate::dataset::file::TableFile;
-use crate::plan::SpendProjection;
-use crate::scan::{Columns, SpendSplit};
+use crate::scan::{SpendColumns, SpendProjection, TableColumns};
 
 /// Checks that every column decodes, and the order of calendar quarters, accounts and dates.
 pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
@@ -12,7 +11,7 @@ pub(super) fn check(file: &TableFile) -> Result<(), Fault> {
     let projection = SpendProjection::all();
     for row_group in 0..file.row_groups() {
         let rows = file.read(row_group, &projection.columns(true))?;
-        let split = SpendSplit::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
+        let split = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         for (row, day) in split.days.iter().copied().enumerate() {
             let account = &split.accounts.texts[split.accounts.codes.get(row) as usize];
             let quarter = Day::from_number(day).quarter();

@@ -1,8 +1,8 @@
 //! The pages of column chunks as the source of a row group's columns.
 
-use super::super::source::{Kind, MISSING, NO_TEXTS, Source};
-use super::super::values::{Filled, Places, Rows, Stretch};
-use super::super::{ColumnFault, Values};
+use super::super::source::{ColumnSource, Kind, MISSING, NO_TEXTS};
+use super::super::values::{RowSpan, RowValues, Validity, ValueIndexes};
+use super::super::{ColumnFault, StoredColumn};
 use super::plain::take_counted;
 use super::{delta, hybrid, plain};
 use arrow_schema::DataType;
@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 /// A column chunk: its pages, unpacked, in their order.
 #[derive(Debug)]
-pub(crate) struct Chunk<'a> {
+pub(crate) struct ColumnChunk<'a> {
     pub(crate) column: &'a ColumnDescriptor,
     pub(crate) data_type: &'a DataType,
     pub(crate) pages: Vec<Page>,
@@ -20,18 +20,18 @@ pub(crate) struct Chunk<'a> {
 
 /// Column chunks of a row group.
 #[derive(Debug)]
-pub(crate) struct StoredRows<'a>(pub(crate) Vec<Chunk<'a>>);
+pub(crate) struct StoredRows<'a>(pub(crate) Vec<ColumnChunk<'a>>);
 
 const OTHER_ENCODING: &str = "a page is not encoded as the layout says";
 
 /// A page of data: which rows have a value, and the encoded values.
 struct DataPage<'a> {
-    filled: Filled,
+    filled: Validity,
     encoding: Encoding,
     values: &'a [u8],
 }
 
-impl Source for StoredRows<'_> {
+impl ColumnSource for StoredRows<'_> {
     fn has(&self, name: &str) -> bool {
         self.0.iter().any(|chunk| chunk.column.name() == name)
     }
@@ -41,13 +41,13 @@ impl Source for StoredRows<'_> {
         name: &str,
         kind: Kind,
         convert: impl Fn(i64) -> Result<T, &'static str>,
-    ) -> Result<Values<'_, T>, ColumnFault> {
+    ) -> Result<StoredColumn<'_, T>, ColumnFault> {
         let chunk = self.chunk(name)?;
         let numbers = kind.check(chunk.data_type).and_then(|()| chunk.numbers(convert));
         numbers.map_err(|fault| ColumnFault::new(name, fault))
     }
 
-    fn texts(&self, name: &str) -> Result<Values<'_, &str>, ColumnFault> {
+    fn texts(&self, name: &str) -> Result<StoredColumn<'_, &str>, ColumnFault> {
         let chunk = self.chunk(name)?;
         let is_text = chunk.data_type == &DataType::Utf8 && chunk.column.physical_type() == Type::BYTE_ARRAY;
         let texts = if is_text { chunk.texts() } else { Err(NO_TEXTS) };
@@ -56,13 +56,16 @@ impl Source for StoredRows<'_> {
 }
 
 impl<'a> StoredRows<'a> {
-    fn chunk(&self, name: &str) -> Result<&Chunk<'a>, ColumnFault> {
+    fn chunk(&self, name: &str) -> Result<&ColumnChunk<'a>, ColumnFault> {
         self.0.iter().find(|chunk| chunk.column.name() == name).ok_or_else(|| ColumnFault::new(name, MISSING))
     }
 }
 
-impl Chunk<'_> {
-    fn numbers<T>(&self, convert: impl Fn(i64) -> Result<T, &'static str>) -> Result<Values<'_, T>, &'static str> {
+impl ColumnChunk<'_> {
+    fn numbers<T>(
+        &self,
+        convert: impl Fn(i64) -> Result<T, &'static str>,
+    ) -> Result<StoredColumn<'_, T>, &'static str> {
         let physical = self.column.physical_type();
         // Numbers of 32 bits wrap around there, whatever width they are decoded with.
         #[expect(clippy::cast_possible_truncation, reason = "the low half is the number")]
@@ -78,7 +81,7 @@ impl Chunk<'_> {
         })
     }
 
-    fn texts(&self) -> Result<Values<'_, &str>, &'static str> {
+    fn texts(&self) -> Result<StoredColumn<'_, &str>, &'static str> {
         self.values(|page, count, into| match page {
             (Encoding::PLAIN, bytes) => plain::texts(bytes, count, into),
             _ => Err(OTHER_ENCODING),
@@ -89,9 +92,9 @@ impl Chunk<'_> {
     fn values<'p, V>(
         &'p self,
         decode: impl Fn((Encoding, &'p [u8]), usize, &mut Vec<V>) -> Result<(), &'static str>,
-    ) -> Result<Values<'p, V>, &'static str> {
+    ) -> Result<StoredColumn<'p, V>, &'static str> {
         let mut values = Vec::new();
-        let mut rows = Rows::default();
+        let mut rows = RowValues::default();
         for page in &self.pages {
             if let Page::DictionaryPage { buf, num_values, .. } = page {
                 decode((Encoding::PLAIN, buf), count(*num_values), &mut values)?;
@@ -100,19 +103,19 @@ impl Chunk<'_> {
             let DataPage { filled, encoding, values: bytes } = DataPage::of(page, self.column.max_def_level())?;
             let places = match encoding {
                 Encoding::RLE_DICTIONARY => match bytes.split_first() {
-                    Some((width, bytes)) => Places::Encoded { bytes, width: *width },
+                    Some((width, bytes)) => ValueIndexes::Encoded { bytes, width: *width },
                     // A page without values may lack the width of their codes.
-                    None => Places::Encoded { bytes, width: 0 },
+                    None => ValueIndexes::Encoded { bytes, width: 0 },
                 },
                 encoding => {
                     let first = values.len();
                     decode((encoding, bytes), filled.values(), &mut values)?;
-                    Places::InTurn(first)
+                    ValueIndexes::InTurn(first)
                 }
             };
-            rows.push(Stretch { filled, places });
+            rows.push(RowSpan { filled, places });
         }
-        Ok(Values { values, rows })
+        Ok(StoredColumn { values, rows })
     }
 }
 
@@ -125,9 +128,9 @@ impl<'a> DataPage<'a> {
         let mut values: &[u8] = buf;
         let rows = count(*num_values);
         let filled = match highest_level {
-            0 => Filled::All(rows),
+            0 => Validity::All(rows),
             1 if *def_level_encoding == Encoding::RLE => {
-                Filled::decode(take_counted(&mut values).ok_or(hybrid::ENDS_EARLY)?, rows)?
+                Validity::decode(take_counted(&mut values).ok_or(hybrid::ENDS_EARLY)?, rows)?
             }
             _ => return Err(OTHER_ENCODING),
         };
@@ -135,7 +138,7 @@ impl<'a> DataPage<'a> {
     }
 }
 
-impl Filled {
+impl Validity {
     fn decode(levels: &[u8], rows: usize) -> Result<Self, &'static str> {
         if hybrid::repeated(levels, 1, rows) == Some(1) {
             return Ok(Self::All(rows));

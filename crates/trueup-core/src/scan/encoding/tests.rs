@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::scan::source::{Kind, Source};
+use crate::scan::source::{ColumnSource, Kind};
 use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
@@ -62,7 +62,7 @@ impl Written {
 
     fn with_pages(&self, pages: Vec<Page>) -> StoredRows<'_> {
         let column = self.file.metadata().row_group(0).column(0).column_descr();
-        StoredRows(vec![Chunk { column, data_type: self.schema.field(0).data_type(), pages }])
+        StoredRows(vec![ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages }])
     }
 }
 

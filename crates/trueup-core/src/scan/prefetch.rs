@@ -1,22 +1,22 @@
 //! Columns are asked of the memory some time before they are read. Those of a dataset do not fit into the caches of a processor, and the
 //! loops over them read too many at once, and go on too soon to the next customers, for it to foresee where.
 
-use super::{Amounts, Codes, Split, TextColumn};
-use crate::plan::Projection;
+use super::{Amounts, Codes, EventColumns, Projection, TextColumn};
+
 use std::ops::Range;
 
 /// The columns of a split that a query reads.
 #[derive(Debug)]
-pub(crate) struct Ahead<'a> {
-    split: &'a Split,
+pub(crate) struct Prefetch<'a> {
+    split: &'a EventColumns,
     /// Whether events are read one by one.
     events: bool,
     texts: Vec<&'a TextColumn>,
     totals: Option<&'a Amounts>,
 }
 
-impl<'a> Ahead<'a> {
-    pub(crate) fn new(split: &'a Split, projection: &Projection, events: bool) -> Self {
+impl<'a> Prefetch<'a> {
+    pub(crate) fn new(split: &'a EventColumns, projection: &Projection, events: bool) -> Self {
         Self {
             split,
             events,
@@ -28,9 +28,9 @@ impl<'a> Ahead<'a> {
     /// Asks for what is read of consecutive customers.
     pub(crate) fn fetch(&self, customers: &Range<usize>) {
         let Self { split, texts, totals, .. } = self;
-        let events = split.runs.events_of(customers);
-        fetch(split.runs.ends(customers));
-        fetch(&split.histories.numbers()[customers.clone()]);
+        let events = split.customers.events_of(customers);
+        fetch(split.customers.ends(customers));
+        fetch(&split.histories.pattern_ids()[customers.clone()]);
         if self.events {
             fetch(&split.histories.events()[events.clone()]);
         }

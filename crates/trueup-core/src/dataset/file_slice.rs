@@ -7,14 +7,14 @@ use std::ops::Range;
 
 /// Bytes of a file from some place on, read by their places in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(super) struct FileSlice {
     /// The length of the file.
     file: u64,
     start: u64,
     bytes: Bytes,
 }
 
-impl Window {
+impl FileSlice {
     /// The bytes of a file of that length that begin at `start`.
     pub(super) const fn new(file: u64, start: u64, bytes: Bytes) -> Self {
         Self { file, start, bytes }
@@ -41,13 +41,13 @@ impl Window {
     }
 }
 
-impl Length for Window {
+impl Length for FileSlice {
     fn len(&self) -> u64 {
         self.file
     }
 }
 
-impl ChunkReader for Window {
+impl ChunkReader for FileSlice {
     type T = Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {

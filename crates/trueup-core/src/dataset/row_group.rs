@@ -5,26 +5,26 @@ use super::file::TableFile;
 use super::{Bounds, Dataset};
 use crate::MemoryBudget;
 use crate::error::DatasetError;
-use crate::scan::Columns;
+use crate::scan::TableColumns;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A part of a table that is read and aggregated on its own: of events, whole customers.
 #[derive(Debug)]
-pub(crate) struct Part<T> {
+pub(crate) struct RowGroup<T> {
     pub(crate) rows: u64,
     pub(crate) bounds: Bounds,
-    source: Source<T>,
+    source: Columns<T>,
 }
 
 #[derive(Debug)]
-enum Source<T> {
+enum Columns<T> {
     Memory(Arc<T>),
-    RowGroup(RowGroup),
+    StoredRowGroup(StoredRowGroup),
 }
 
 /// A row group of a file, and where its columns are held once they are decoded.
 #[derive(Debug)]
-struct RowGroup {
+struct StoredRowGroup {
     file: Arc<TableFile>,
     number: usize,
     cache: Arc<ColumnCache>,
@@ -34,10 +34,10 @@ struct RowGroup {
     decoding: Mutex<()>,
 }
 
-impl<T: Columns> Part<T> {
+impl<T: TableColumns> RowGroup<T> {
     /// A part in memory.
     pub(super) fn in_memory(rows: usize, bounds: Bounds, columns: T) -> Self {
-        Self { rows: rows as u64, bounds, source: Source::Memory(Arc::new(columns)) }
+        Self { rows: rows as u64, bounds, source: Columns::Memory(Arc::new(columns)) }
     }
 
     /// The row groups of a file; the first of them is the part `first` of all tables.
@@ -45,7 +45,7 @@ impl<T: Columns> Part<T> {
         let part = |number| Self {
             rows: file.rows(number),
             bounds: file.bounds(number),
-            source: Source::RowGroup(RowGroup {
+            source: Columns::StoredRowGroup(StoredRowGroup {
                 file: file.clone(),
                 number,
                 cache: cache.clone(),
@@ -59,35 +59,37 @@ impl<T: Columns> Part<T> {
     /// The columns of `projection`, at least.
     pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
         match &self.source {
-            Source::Memory(columns) => Ok(columns.clone()),
-            Source::RowGroup(row_group) => row_group.read(projection),
+            Columns::Memory(columns) => Ok(columns.clone()),
+            Columns::StoredRowGroup(row_group) => row_group.read(projection),
         }
     }
 
     /// Whether the columns of `projection` are decoded.
     pub(crate) fn is_held(&self, projection: &T::Projection) -> bool {
         match &self.source {
-            Source::Memory(_) => true,
-            Source::RowGroup(row_group) => row_group.held::<T>(projection).is_some(),
+            Columns::Memory(_) => true,
+            Columns::StoredRowGroup(row_group) => row_group.held::<T>(projection).is_some(),
         }
     }
 
     /// The bytes that the columns of `projection` take in the file.
     pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> u64 {
         match &self.source {
-            Source::Memory(_) => 0,
-            Source::RowGroup(row_group) => row_group.file.column_bytes(row_group.number, &T::names(projection, true)),
+            Columns::Memory(_) => 0,
+            Columns::StoredRowGroup(row_group) => {
+                row_group.file.column_bytes(row_group.number, &T::names(projection, true))
+            }
         }
     }
 }
 
-impl RowGroup {
+impl StoredRowGroup {
     /// The columns that are decoded, if they are all of `projection`.
-    fn held<T: Columns>(&self, projection: &T::Projection) -> Option<Arc<T>> {
+    fn held<T: TableColumns>(&self, projection: &T::Projection) -> Option<Arc<T>> {
         self.cache.get(self.part).filter(|columns: &Arc<T>| is_whole(&**columns, projection))
     }
 
-    fn read<T: Columns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
+    fn read<T: TableColumns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
             return Ok(held);
         }
@@ -104,7 +106,7 @@ impl RowGroup {
         Ok(columns)
     }
 
-    fn decode<T: Columns>(&self, projection: &T::Projection, held: Option<T>) -> Result<T, DatasetError> {
+    fn decode<T: TableColumns>(&self, projection: &T::Projection, held: Option<T>) -> Result<T, DatasetError> {
         let rows = self.file.read(self.number, &T::names(projection, held.is_none()))?;
         let columns = match held {
             Some(held) => held.with(&rows, projection),
@@ -115,7 +117,7 @@ impl RowGroup {
 }
 
 /// Whether columns are all of `projection`.
-fn is_whole<T: Columns>(columns: &T, projection: &T::Projection) -> bool {
+fn is_whole<T: TableColumns>(columns: &T, projection: &T::Projection) -> bool {
     columns.missing(projection) == T::Projection::default()
 }
 

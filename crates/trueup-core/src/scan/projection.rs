@@ -1,0 +1,63 @@
+//! The columns of a table that a query reads.
+
+use crate::model::{CUSTOMER_COLUMN, SPEND_TEXTS};
+use std::collections::BTreeSet;
+
+/// The event columns that a query reads in addition to customer, account, stage and date, which every query reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Projection {
+    /// Text columns by name.
+    pub(crate) texts: BTreeSet<String>,
+    /// The column `total`.
+    pub(crate) totals: bool,
+    /// The column `dateTime`.
+    pub(crate) date_times: bool,
+}
+
+impl Projection {
+    /// Returns the names of the columns, with those that every query reads if `with_basic` is set.
+    pub(crate) fn columns(&self, with_basic: bool) -> Vec<&str> {
+        const BASIC: [&str; 4] = ["account", CUSTOMER_COLUMN, "type", "date"];
+        let mut columns = if with_basic { BASIC.to_vec() } else { Vec::new() };
+        columns.extend(self.totals.then_some("total"));
+        columns.extend(self.date_times.then_some("dateTime"));
+        columns.extend(self.texts.iter().map(String::as_str));
+        columns
+    }
+}
+
+/// The spend columns that a query reads in addition to account and date, which every query that needs spend reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SpendProjection(BTreeSet<&'static str>);
+
+impl SpendProjection {
+    /// The columns of numbers.
+    pub(crate) const AMOUNTS: [&str; 4] = ["adSpend", "managementFee", "clicks", "impressions"];
+
+    /// Returns a projection of these columns.
+    pub(crate) fn new(columns: impl IntoIterator<Item = &'static str>) -> Self {
+        Self(columns.into_iter().collect())
+    }
+
+    /// Returns a projection of every column.
+    pub(crate) fn all() -> Self {
+        Self::new(Self::AMOUNTS.into_iter().chain(SPEND_TEXTS))
+    }
+
+    /// Returns whether a column is read.
+    pub(crate) fn reads(&self, column: &str) -> bool {
+        self.0.contains(column)
+    }
+
+    /// Returns the projection without the named columns.
+    pub(crate) fn without(&self, columns: impl Iterator<Item = &'static str>) -> Self {
+        let columns: BTreeSet<&str> = columns.collect();
+        Self(self.0.difference(&columns).copied().collect())
+    }
+
+    /// Returns the names of the columns, with account and date if `with_basic` is set.
+    pub(crate) fn columns(&self, with_basic: bool) -> Vec<&'static str> {
+        let basic: &[&str] = if with_basic { &["account", "date"] } else { &[] };
+        basic.iter().copied().chain(self.0.iter().copied()).collect()
+    }
+}
