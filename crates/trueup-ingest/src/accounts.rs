@@ -1,15 +1,15 @@
 //! Accounts: by key, the later replaces the earlier.
 
-use crate::draft::Draft;
-use crate::error::{Doing, InputFault, Kind, OfDataset};
+use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::events;
-use crate::faults::Faults;
-use crate::ignored::Ignored;
-use crate::parquet_file::ParquetFile;
-use crate::read::Reading;
-use crate::source::{ColumnNames, Source};
+use crate::faults::RowFaults;
+use crate::ignored::IgnoredColumn;
+use crate::parquet_file::ParquetFileWriter;
+use crate::read::TableReader;
+use crate::source::{ColumnNames, InputReader};
 use crate::table::Table;
-use crate::{Counts, IngestError, Input, long_texts};
+use crate::version::VersionBuilder;
+use crate::{IngestError, Input, RowCounts, long_texts};
 use arrow_schema::Schema;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -28,38 +28,38 @@ pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, 
 }
 
 /// Reads the accounts of the inputs; one that occurs twice breaks a rule.
-pub(crate) fn read(inputs: &[&Input], reading: &mut Reading<'_>) -> Result<(Accounts, Counts), IngestError> {
-    let mut counts = Counts::default();
+pub(crate) fn read(inputs: &[&Input], reader: &mut TableReader<'_>) -> Result<(Accounts, RowCounts), IngestError> {
+    let mut counts = RowCounts::default();
     let mut accounts = Accounts::default();
-    reading.progress.stage("reading accounts", Some(inputs.iter().map(|input| input.size()).sum()));
-    let chunking = reading.chunking;
+    reader.progress.stage("reading accounts", Some(inputs.iter().map(|input| input.size()).sum()));
+    let limits = reader.limits;
     for input in inputs {
         let mut names = ColumnNames::default();
-        let mut source = Source::open(reading.files, input, chunking)?;
+        let mut source = InputReader::open(reader.files, input, limits)?;
         if let Some(schema) = source.schema() {
             let empty = arrow_array::RecordBatch::new_empty(schema.clone());
             accounts.read(&empty).map_err(|fault| wrong(fault, input))?;
-            reading.warn_ignored(input, &ignored(schema));
+            reader.warn_ignored(input, &ignored(schema));
         }
         while let Some(part) = source.next()? {
-            reading.progress.advance(part.bytes());
-            for piece in part.decode(Table::Accounts, chunking).map_err(|fault| fault.of(&input.shown))? {
+            reader.progress.advance(part.bytes());
+            for piece in part.decode(Table::Accounts, limits).map_err(|fault| fault.of(&input.shown))? {
                 let mut piece = piece.map_err(|fault| fault.of(&input.shown))?;
                 let broken = piece.broken.take();
-                let long = long_texts::find(&piece.batch, chunking.max_text_bytes);
+                let long = long_texts::find(&piece.batch, limits.max_text_bytes);
                 let (sound, rows) = long_texts::leave_out(&piece.batch, &long).doing("leave rows out")?;
                 let mut read = accounts.read(&sound).map_err(|fault| wrong(fault, input))?;
                 read.faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
                 let schema = sound.schema();
-                check_size(&accounts, chunking.table_bytes())?;
+                check_size(&accounts, limits.table_bytes())?;
                 counts.taken += u64::try_from(read.rows.len()).unwrap_or(0);
-                let faults = Faults::new(piece, long, read.faults, chunking.max_text_bytes);
-                reading.judge(input, faults, &mut counts)?;
+                let faults = RowFaults::new(piece, long, read.faults, limits.max_text_bytes);
+                reader.judge(input, faults, &mut counts)?;
                 if let Some(fault) = broken {
                     return Err(fault.of(&input.shown));
                 }
-                names.note(&schema, chunking).map_err(|fault| fault.of(&input.shown))?;
-                reading.warn_ignored(input, &ignored(&schema));
+                names.note(&schema, limits).map_err(|fault| fault.of(&input.shown))?;
+                reader.warn_ignored(input, &ignored(&schema));
             }
         }
     }
@@ -74,14 +74,14 @@ pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), Ingest
     let texts =
         |account: &Account| account.key.len() + account.name.len() + account.industry.as_ref().map_or(0, String::len);
     let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT).sum();
-    if bytes > limit { Err(Kind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
+    if bytes > limit { Err(ErrorKind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
 }
 
 /// The columns that accounts do not have.
-fn ignored(schema: &Schema) -> Vec<Ignored> {
+fn ignored(schema: &Schema) -> Vec<IgnoredColumn> {
     let names = schema.fields().iter().map(|field| field.name().as_str());
     let unknown = names.filter(|name| !ACCOUNT_COLUMNS.contains(name));
-    unknown.map(|name| Ignored::unknown(name, Table::Accounts.name(), &ACCOUNT_COLUMNS)).collect()
+    unknown.map(|name| IgnoredColumn::unknown(name, Table::Accounts.name(), &ACCOUNT_COLUMNS)).collect()
 }
 
 fn wrong(fault: TableFault, input: &Input) -> IngestError {
@@ -99,7 +99,7 @@ pub(crate) fn check_zones(
     let Some(manifest) = manifest.filter(|_| !changed.is_empty()) else { return Ok(()) };
     let with_events = events::accounts_with_events(&manifest.events, dir)?;
     match changed.into_iter().find(|account| with_events.contains(&account.key)) {
-        Some(account) => Err(Kind::ZoneChanged {
+        Some(account) => Err(ErrorKind::ZoneChanged {
             account: account.key.clone(),
             held: held.time_zone(&account.key).to_string(),
             wanted: account.time_zone.to_string(),
@@ -110,13 +110,13 @@ pub(crate) fn check_zones(
 }
 
 /// Writes all accounts of the dataset.
-pub(crate) fn write(accounts: &Accounts, draft: &mut Draft) -> Result<Vec<DataFile>, IngestError> {
+pub(crate) fn write(accounts: &Accounts, version: &mut VersionBuilder) -> Result<Vec<DataFile>, IngestError> {
     let batch = accounts.to_batch().doing("put accounts together")?;
     let properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())
         .set_compression(Compression::LZ4_RAW)
         .build();
-    let mut file = ParquetFile::begin(draft.create(Table::Accounts, 0)?, batch.schema_ref(), properties)?;
+    let mut file = ParquetFileWriter::begin(version.create(Table::Accounts, 0)?, batch.schema_ref(), properties)?;
     file.write(&[batch])?;
     Ok(vec![file.finish()?])
 }

@@ -1,21 +1,21 @@
 //! Which tables an ingest changes, and what the manifest says of it.
 
-use crate::checksum::BatchSum;
-use crate::mapped::Mapped;
+use crate::checksum::BatchChecksum;
+use crate::mapped::MappedInputs;
 use crate::table::Table;
-use crate::{Counts, IngestError, Input, Progress, Summary};
+use crate::{IngestError, IngestSummary, Input, Progress, RowCounts};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest};
 use trueup_core::files::Files;
 
 /// The tables that an ingest brings something new to.
-pub(crate) struct Plan {
-    tables: Vec<Planned>,
-    skipped: Vec<Skipped>,
+pub(crate) struct BatchPlan {
+    tables: Vec<PlannedTable>,
+    skipped: Vec<SkippedTable>,
 }
 
 /// A table whose inputs are passed over, because the dataset holds their batch.
-struct Skipped {
+struct SkippedTable {
     table: Table,
     /// The version that was made from that batch.
     version: u64,
@@ -23,20 +23,20 @@ struct Skipped {
     overtaken: bool,
 }
 
-struct Planned {
+struct PlannedTable {
     table: Table,
     inputs: Vec<Input>,
     /// The files as given, before any mapping.
     origins: Vec<PathBuf>,
-    checksum: BatchSum,
+    checksum: BatchChecksum,
 }
 
-impl Plan {
+impl BatchPlan {
     /// Leaves out tables whose batch the dataset holds already: of events any batch, since events without an id would be added twice;
     /// of the others the latest, since an earlier one may have been replaced meanwhile.
     pub(crate) fn new(
         given: &[(Table, Input)],
-        mapped: &Mapped,
+        mapped: &MappedInputs,
         latest: Option<&Manifest>,
         files: &Files,
         progress: &dyn Progress,
@@ -49,16 +49,16 @@ impl Plan {
             }
             if batches(latest, table).next().is_none() {
                 // Whatever the inputs are, they are new.
-                let checksum = BatchSum::begin(files.clone(), origins.clone())?;
-                tables.push(Planned { table, inputs, origins, checksum });
+                let checksum = BatchChecksum::begin(files.clone(), origins.clone())?;
+                tables.push(PlannedTable { table, inputs, origins, checksum });
                 continue;
             }
             let size = |path: &PathBuf| Input::given(path).size();
             progress.stage("checking what is new", Some(origins.iter().map(size).sum()));
-            let checksum = BatchSum::of(files, &origins, progress)?;
+            let checksum = BatchChecksum::of(files, &origins, progress)?;
             match held(latest, table, &checksum) {
                 Some(held) => skipped.push(held),
-                None => tables.push(Planned { table, inputs, origins, checksum: BatchSum::Known(checksum) }),
+                None => tables.push(PlannedTable { table, inputs, origins, checksum: BatchChecksum::Known(checksum) }),
             }
         }
         Ok(Self { tables, skipped })
@@ -75,7 +75,7 @@ impl Plan {
         if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.overtaken) {
             return Vec::new();
         }
-        self.skipped.iter().map(Skipped::warning).collect()
+        self.skipped.iter().map(SkippedTable::warning).collect()
     }
 
     /// The inputs of a table that something is new of.
@@ -88,9 +88,9 @@ impl Plan {
     ///
     /// # Errors
     /// An input cannot be read.
-    pub(crate) fn batch(self, version: u64, summary: &Summary) -> Result<Batch, IngestError> {
+    pub(crate) fn batch(self, version: u64, summary: &IngestSummary) -> Result<Batch, IngestError> {
         let tables = self.tables.into_iter().map(|planned| {
-            let Counts { taken, rejected, .. } = match planned.table {
+            let RowCounts { taken, rejected, .. } = match planned.table {
                 Table::Events => summary.events,
                 Table::Spend => summary.spend,
                 Table::Accounts => summary.accounts,
@@ -115,13 +115,13 @@ fn batches(latest: Option<&Manifest>, table: Table) -> impl Iterator<Item = (u64
 }
 
 /// The batch of a table with that checksum, if it makes bringing its inputs again pointless.
-fn held(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<Skipped> {
+fn held(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<SkippedTable> {
     let (age, (version, _)) = batches(latest, table).enumerate().find(|(_, (_, held))| held.checksum == checksum)?;
     let overtaken = age > 0;
-    (table == Table::Events || !overtaken).then_some(Skipped { table, version, overtaken })
+    (table == Table::Events || !overtaken).then_some(SkippedTable { table, version, overtaken })
 }
 
-impl Skipped {
+impl SkippedTable {
     fn warning(&self) -> String {
         let version = self.version;
         let (these_were, them) = match self.table {

@@ -12,13 +12,13 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use std::sync::Arc;
 
 /// The cells of a batch.
-pub(crate) struct Cells {
+pub(crate) struct RowRenderer {
     names: Vec<String>,
     columns: Vec<ArrayRef>,
     longest: usize,
 }
 
-impl Cells {
+impl RowRenderer {
     /// Texts of more than `longest` bytes are cut.
     pub(crate) fn new(batch: &RecordBatch, longest: usize) -> Self {
         let names = batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect();

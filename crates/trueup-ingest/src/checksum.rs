@@ -1,6 +1,6 @@
 //! Checksums of files and of batches of files.
 
-use crate::error::{AtPath, Doing, OPEN};
+use crate::error::{ErrorContext, OPEN};
 use crate::{IngestError, Progress};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -18,14 +18,14 @@ fn hex(hasher: Sha256) -> String {
 }
 
 /// The checksum of a batch: of its inputs' checksums in ascending order, so that the order of the inputs does not matter.
-pub(crate) enum BatchSum {
+pub(crate) enum BatchChecksum {
     Known(String),
     /// It is found while the inputs are read.
-    Pending(Pending),
+    Pending(ChecksumThread),
 }
 
 /// A thread that reads the inputs; it gives up when this is dropped.
-pub(crate) struct Pending {
+pub(crate) struct ChecksumThread {
     thread: JoinHandle<Result<String, IngestError>>,
     _unwanted: SetOnDrop,
 }
@@ -38,7 +38,7 @@ impl Drop for SetOnDrop {
     }
 }
 
-impl BatchSum {
+impl BatchChecksum {
     /// Reads the inputs at once.
     pub(crate) fn of(files: &Files, paths: &[PathBuf], progress: &dyn Progress) -> Result<String, IngestError> {
         let go_on = |length| {
@@ -58,14 +58,14 @@ impl BatchSum {
             Ok(of_sums(sums.collect::<Result<_, _>>()?))
         };
         let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
-        Ok(Self::Pending(Pending { thread, _unwanted: SetOnDrop(unwanted) }))
+        Ok(Self::Pending(ChecksumThread { thread, _unwanted: SetOnDrop(unwanted) }))
     }
 
     /// The checksum in hex.
     pub(crate) fn finish(self) -> Result<String, IngestError> {
         match self {
             Self::Known(sum) => Ok(sum),
-            Self::Pending(Pending { thread, .. }) => {
+            Self::Pending(ChecksumThread { thread, .. }) => {
                 let failed = || io::Error::other("the thread that makes it has ended before its time");
                 thread.join().map_err(|_| failed()).doing("make the checksum of the inputs")?
             }
@@ -101,14 +101,14 @@ fn of_file(files: &Files, path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<St
 }
 
 /// Writes on, and keeps count and checksum of what was written.
-pub(crate) struct Summing<W> {
+pub(crate) struct HashingWriter<W> {
     writer: W,
     hasher: Sha256,
     blocks: BlockHasher,
     size: u64,
 }
 
-impl<W: Write> Summing<W> {
+impl<W: Write> HashingWriter<W> {
     pub(crate) fn new(writer: W) -> Self {
         Self { writer, hasher: Sha256::new(), blocks: BlockHasher::default(), size: 0 }
     }
@@ -119,7 +119,7 @@ impl<W: Write> Summing<W> {
     }
 }
 
-impl<W: Write> Write for Summing<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = self.writer.write(bytes)?;
         self.hasher.update(&bytes[..length]);

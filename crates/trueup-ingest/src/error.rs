@@ -10,10 +10,10 @@ use trueup_core::dataset::store::StoreError;
 
 /// An ingest that failed. The dataset is as it was, unless the new version [may be published](Self::may_be_published).
 #[derive(Debug)]
-pub struct IngestError(Box<Kind>);
+pub struct IngestError(Box<ErrorKind>);
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     #[error("cannot {action} `{}`", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("there is nothing to ingest: name at least one file")]
@@ -127,23 +127,23 @@ impl IngestError {
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
-            Kind::Input { .. }
-            | Kind::Row { .. }
-            | Kind::ZoneChanged { .. }
-            | Kind::ManyDimensions { .. }
-            | Kind::LongHistory { .. }
-            | Kind::LargeHistory { .. }
-            | Kind::ManyAccounts { .. }
-            | Kind::LargeTable { .. }
-            | Kind::Busy(_)
-            | Kind::Stored { .. } => true,
-            Kind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
-            Kind::Output(error) => !matches!(error, OutputError::Io { .. }),
-            Kind::AfterRejects { error, .. } => error.is_data(),
+            ErrorKind::Input { .. }
+            | ErrorKind::Row { .. }
+            | ErrorKind::ZoneChanged { .. }
+            | ErrorKind::ManyDimensions { .. }
+            | ErrorKind::LongHistory { .. }
+            | ErrorKind::LargeHistory { .. }
+            | ErrorKind::ManyAccounts { .. }
+            | ErrorKind::LargeTable { .. }
+            | ErrorKind::Busy(_)
+            | ErrorKind::Stored { .. } => true,
+            ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
+            ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
+            ErrorKind::AfterRejects { error, .. } => error.is_data(),
             // An input that is not there is the caller's; a disk that is full is not.
-            Kind::Io { action, .. } => *action == OPEN,
+            ErrorKind::Io { action, .. } => *action == OPEN,
             #[cfg(feature = "mapping")]
-            Kind::Mapping(_) => true,
+            ErrorKind::Mapping(_) => true,
             _ => false,
         }
     }
@@ -152,7 +152,7 @@ impl IngestError {
     /// published, or while it was made durable.
     #[must_use]
     pub fn may_be_published(&self) -> bool {
-        matches!(&*self.0, Kind::Store(error) if error.may_be_published())
+        matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
     }
 
     /// Whether the ingest was asked for wrongly: nothing to ingest, a file given twice or out of the dataset's own folder, a mapping
@@ -161,7 +161,10 @@ impl IngestError {
     pub fn is_usage(&self) -> bool {
         matches!(
             &*self.0,
-            Kind::NothingToIngest | Kind::GivenTwice(_) | Kind::InputInDataset(_) | Kind::MappingNotBuilt
+            ErrorKind::NothingToIngest
+                | ErrorKind::GivenTwice(_)
+                | ErrorKind::InputInDataset(_)
+                | ErrorKind::MappingNotBuilt
         )
     }
 }
@@ -169,15 +172,15 @@ impl IngestError {
 /// What is tried with an input.
 pub(crate) const OPEN: &str = "open the input";
 
-impl From<Kind> for IngestError {
-    fn from(kind: Kind) -> Self {
+impl From<ErrorKind> for IngestError {
+    fn from(kind: ErrorKind) -> Self {
         Self(Box::new(kind))
     }
 }
 
 impl From<StoreError> for IngestError {
     fn from(error: StoreError) -> Self {
-        Kind::Store(error).into()
+        ErrorKind::Store(error).into()
     }
 }
 
@@ -193,53 +196,47 @@ impl std::error::Error for IngestError {
     }
 }
 
-/// Says what was tried with which file.
-pub(crate) trait AtPath<T> {
-    fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError>;
-}
+/// Turns a failure into an [`IngestError`] that says what was tried, and with which file.
+pub(crate) trait ErrorContext<T, E> {
+    /// Names an action of the file system, and the file.
+    fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError>
+    where
+        E: Into<io::Error>;
 
-impl<T> AtPath<T> for io::Result<T> {
-    fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError> {
-        self.map_err(|source| Kind::Io { action, path: path.to_owned(), source }.into())
-    }
-}
-
-/// Says what was tried, for a failure that no input can cause.
-pub(crate) trait Doing<T> {
+    /// Names an action that no input can make fail.
     fn doing(self, action: &'static str) -> Result<T, IngestError>;
-}
 
-impl<T, E: std::error::Error + Send + Sync + 'static> Doing<T> for Result<T, E> {
-    fn doing(self, action: &'static str) -> Result<T, IngestError> {
-        self.map_err(|source| Kind::Internal { action, source: Box::new(source) }.into())
-    }
-}
-
-/// Says which new file could not be written, where what writes it is not the file system itself.
-pub(crate) trait Writing<T> {
+    /// Names the new file that could not be written, if the failure is not that of the file system itself.
     fn writing(self, path: &Path) -> Result<T, IngestError>;
-}
 
-impl<T, E: std::error::Error + Send + Sync + 'static> Writing<T> for Result<T, E> {
-    fn writing(self, path: &Path) -> Result<T, IngestError> {
-        self.map_err(|source| Kind::Write { path: path.to_owned(), source: Box::new(source) }.into())
-    }
-}
-
-/// Says which file of the dataset could not be read.
-pub(crate) trait OfDataset<T> {
+    /// Names the file of the dataset that could not be read.
     fn of_dataset(self, path: &Path) -> Result<T, IngestError>;
 }
 
-impl<T, E: std::error::Error + Send + Sync + 'static> OfDataset<T> for Result<T, E> {
+impl<T, E: std::error::Error + Send + Sync + 'static> ErrorContext<T, E> for Result<T, E> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, IngestError>
+    where
+        E: Into<io::Error>,
+    {
+        self.map_err(|source| ErrorKind::Io { action, path: path.to_owned(), source: source.into() }.into())
+    }
+
+    fn doing(self, action: &'static str) -> Result<T, IngestError> {
+        self.map_err(|source| ErrorKind::Internal { action, source: Box::new(source) }.into())
+    }
+
+    fn writing(self, path: &Path) -> Result<T, IngestError> {
+        self.map_err(|source| ErrorKind::Write { path: path.to_owned(), source: Box::new(source) }.into())
+    }
+
     fn of_dataset(self, path: &Path) -> Result<T, IngestError> {
-        self.map_err(|source| Kind::Stored { path: path.to_owned(), source: Box::new(source) }.into())
+        self.map_err(|source| ErrorKind::Stored { path: path.to_owned(), source: Box::new(source) }.into())
     }
 }
 
 impl InputFault {
     /// The fault with the file that has it.
     pub(crate) fn of(self, path: &Path) -> IngestError {
-        Kind::Input { path: path.to_owned(), fault: self }.into()
+        ErrorKind::Input { path: path.to_owned(), fault: self }.into()
     }
 }

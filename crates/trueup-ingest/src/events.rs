@@ -27,11 +27,11 @@ pub(crate) use budget::Budget;
 pub(crate) use held::{accounts_with_events, files_with};
 pub(crate) use sequence::Rows;
 
-use crate::draft::Draft;
-use crate::error::Doing;
-use crate::read::Reading;
+use crate::error::ErrorContext;
+use crate::read::TableReader;
 use crate::table::Table;
-use crate::{Counts, IngestError, Input};
+use crate::version::VersionBuilder;
+use crate::{IngestError, Input, RowCounts};
 use coded::Coded;
 use coding::MakeCodedRules;
 use gather::Gather;
@@ -57,36 +57,36 @@ pub(crate) fn ingest(
     held: &[DataFile],
     dir: &Path,
     settings: &Settings<'_>,
-    draft: &mut Draft,
-    reading: &mut Reading<'_>,
-) -> Result<(Vec<DataFile>, Counts), IngestError> {
-    let mut counts = Counts::default();
+    version: &mut VersionBuilder,
+    reader: &mut TableReader<'_>,
+) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
+    let mut counts = RowCounts::default();
     let Settings { budget, group_rows, file_rows, .. } = *settings;
     let dictionaries = Dictionaries::new(budget.texts(), budget.all_texts());
     let mut gather = Gather::new(budget, &dictionaries);
     let rules = MakeCodedRules::new(settings.accounts, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
-    reading.progress.stage("reading events", Some(total));
+    reader.progress.stage("reading events", Some(total));
     for input in inputs {
-        reading.read(input, Table::Events, &|schema| Ok(Box::new(rules.of(schema)?)), &mut counts, &mut |batch| {
-            gather.push(Coded::of_batch(&batch).doing("take rows")?, draft)
+        reader.read(input, Table::Events, &|schema| Ok(Box::new(rules.of(schema)?)), &mut counts, &mut |batch| {
+            gather.push(Coded::of_batch(&batch).doing("take rows")?, version)
         })?;
-        gather.check_columns(reading.chunking.max_columns)?;
+        gather.check_columns(reader.limits.max_columns)?;
     }
     if gather.is_empty() {
         return Ok((held.to_vec(), counts));
     }
     let (rewritten, mut files) =
         if held.is_empty() { Default::default() } else { files_with(held, dir, &gather.accounts())? };
-    reading.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
+    reader.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
-        held::read(dir, file, reading, &dictionaries, &mut |batch| gather.push_stored(batch, draft))?;
-        gather.check_columns(reading.chunking.max_columns)?;
+        held::read(dir, file, reader, &dictionaries, &mut |batch| gather.push_stored(batch, version))?;
+        gather.check_columns(reader.limits.max_columns)?;
     }
-    reading.progress.stage("writing events", None);
-    let gathered = gather.finish(draft)?;
+    reader.progress.stage("writing events", None);
+    let gathered = gather.finish(version)?;
     let layout = Layout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_groups() };
-    let (written, replaced) = gathered.write(dictionaries, draft, layout)?;
+    let (written, replaced) = gathered.write(dictionaries, version, layout)?;
     counts.replaced = replaced;
     files.extend(written);
     Ok((files, counts))

@@ -1,38 +1,38 @@
 //! The faulty rows of a piece, which are few commonly and may be all.
 
 use crate::IngestError;
-use crate::cells::Cells;
-use crate::error::Doing;
+use crate::cells::RowRenderer;
+use crate::error::ErrorContext;
 use crate::long_texts::LongText;
-use crate::place::{Place, RowFault};
-use crate::source::{Piece, Places};
+use crate::place::{InputLocation, RowFault};
+use crate::source::{DecodedBatch, RowLocations};
 use arrow_array::RecordBatch;
 use trueup_core::model::Fault;
 
 /// The faulty rows of a piece. Their cells are put into words one row after the other, since words take far more memory than cells.
-pub(crate) struct Faults {
+pub(crate) struct RowFaults {
     batch: Option<RecordBatch>,
-    places: Places,
+    places: RowLocations,
     /// The most bytes of a text that is shown as a whole.
     longest: usize,
     torn: Vec<RowFault>,
     /// Of rows of the batch.
-    rows: Vec<Faulty>,
+    rows: Vec<FaultyRow>,
 }
 
 /// A row of the batch, and what is wrong with it.
-enum Faulty {
+enum FaultyRow {
     Rule(Fault),
     Long(LongText),
 }
 
-impl Faults {
+impl RowFaults {
     /// The torn records of a piece, its texts that are too long, and the rows that break a rule of their table.
-    pub(crate) fn new(piece: Piece, long: Vec<LongText>, rules: Vec<Fault>, longest: usize) -> Self {
-        let mut rows: Vec<Faulty> =
-            long.into_iter().map(Faulty::Long).chain(rules.into_iter().map(Faulty::Rule)).collect();
-        rows.sort_by_key(Faulty::row);
-        let Piece { batch, places, torn, .. } = piece;
+    pub(crate) fn new(piece: DecodedBatch, long: Vec<LongText>, rules: Vec<Fault>, longest: usize) -> Self {
+        let mut rows: Vec<FaultyRow> =
+            long.into_iter().map(FaultyRow::Long).chain(rules.into_iter().map(FaultyRow::Rule)).collect();
+        rows.sort_by_key(FaultyRow::row);
+        let DecodedBatch { batch, places, torn, .. } = piece;
         Self { batch: Some(batch).filter(|_| !rows.is_empty()), places, longest, torn, rows }
     }
 
@@ -48,7 +48,7 @@ impl Faults {
         let Self { batch, places, longest, torn, rows } = self;
         let mut torn = torn.into_iter().peekable();
         if let Some(batch) = batch {
-            let cells = Cells::new(&batch, longest);
+            let cells = RowRenderer::new(&batch, longest);
             for faulty in rows {
                 let place = places.of(faulty.row());
                 while let Some(torn) = torn.next_if(|torn| torn.place.is_before(place)) {
@@ -65,7 +65,7 @@ impl Faults {
 /// Bytes that a fault of a rule takes: the name of its column and a value that is cut if it is long.
 const FAULT_BYTES: usize = 256;
 
-impl Faulty {
+impl FaultyRow {
     fn row(&self) -> usize {
         match self {
             Self::Rule(fault) => fault.row,
@@ -73,7 +73,7 @@ impl Faulty {
         }
     }
 
-    fn show(self, place: Place, cells: Vec<(String, Option<String>)>, longest: usize) -> RowFault {
+    fn show(self, place: InputLocation, cells: Vec<(String, Option<String>)>, longest: usize) -> RowFault {
         match self {
             Self::Rule(fault) => {
                 let shown = fault.to_string();

@@ -6,12 +6,12 @@ use trueup_core::{Shown, dictionary};
 
 /// A column that is not stored, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ignored {
+pub(crate) struct IgnoredColumn {
     column: String,
     why: String,
 }
 
-impl Ignored {
+impl IgnoredColumn {
     /// A column of events whose values trueup makes itself; `None` for one that its own files have.
     pub(crate) fn of_events(column: &str) -> Option<Self> {
         if column == CUSTOMER_COLUMN {

@@ -1,15 +1,15 @@
 //! One ingest, from its inputs to the next version of the dataset.
 
-use crate::batch::Plan;
-use crate::draft::Draft;
-use crate::error::{Doing, Kind};
+use crate::batch::BatchPlan;
+use crate::error::{ErrorContext, ErrorKind};
 use crate::events::Budget;
 use crate::input::{self, Input};
-use crate::read::Reading;
-use crate::rejects::{self, Rejects, Wanted};
-use crate::source::Chunking;
+use crate::read::TableReader;
+use crate::rejects::{self, RejectsWriter};
+use crate::source::ReadLimits;
 use crate::table::Table;
-use crate::{CREATED_BY, IngestError, Outputs, Progress, Summary, accounts, events, insights, spend};
+use crate::version::VersionBuilder;
+use crate::{CREATED_BY, IngestError, IngestSummary, Outputs, Progress, accounts, events, insights, spend};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
@@ -41,7 +41,8 @@ pub struct Ingest {
     accounts: Vec<PathBuf>,
     insights: Vec<PathBuf>,
     mapping: Option<PathBuf>,
-    rejects: Option<Wanted>,
+    rejects: Option<PathBuf>,
+    replace_rejects: bool,
     memory: usize,
     group_rows: usize,
     file_rows: usize,
@@ -64,6 +65,7 @@ impl Ingest {
             insights: Vec::new(),
             mapping: None,
             rejects: None,
+            replace_rejects: false,
             memory: 1 << 30,
             group_rows: 65_536,
             file_rows: 1 << 20,
@@ -111,18 +113,19 @@ impl Ingest {
         self
     }
 
-    /// Sets rows that break a rule aside in this file, one JSON object each, instead of stopping at the first. The file may not be
-    /// there yet.
+    /// Writes rows that break a rule to this file, one JSON object per row, instead of stopping at the first. The file must not exist
+    /// yet, unless [`Ingest::replace_rejects`] allows it.
     #[must_use]
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
-        self.rejects = Some(Wanted { path: path.as_ref().to_owned(), replaces: false });
+        self.rejects = Some(path.as_ref().to_owned());
         self
     }
 
-    /// As [`Ingest::rejects`], and a file that is there is replaced; an input or a file of a dataset never is.
+    /// Sets whether the file of [`Ingest::rejects`] may replace a file of that name; false if not set. It never replaces an input or
+    /// a file of a dataset.
     #[must_use]
-    pub fn rejects_replacing(mut self, path: impl AsRef<Path>) -> Self {
-        self.rejects = Some(Wanted { path: path.as_ref().to_owned(), replaces: true });
+    pub fn replace_rejects(mut self, replace: bool) -> Self {
+        self.replace_rejects = replace;
         self
     }
 
@@ -198,51 +201,52 @@ impl Ingest {
     /// # Errors
     /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses. The dataset is
     /// then as it was, unless the error [may be published](IngestError::may_be_published).
-    pub fn run(&self, progress: &dyn Progress) -> Result<Summary, IngestError> {
+    pub fn run(&self, progress: &dyn Progress) -> Result<IngestSummary, IngestError> {
         let Some(threads) = self.threads else { return self.run_here(progress) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?;
         pool.install(|| self.run_here(progress))
     }
 
-    fn run_here(&self, progress: &dyn Progress) -> Result<Summary, IngestError> {
+    fn run_here(&self, progress: &dyn Progress) -> Result<IngestSummary, IngestError> {
         let given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
-        let (mut draft, latest) = Draft::begin(&self.files, &self.dir)?;
-        let mapped = crate::mapped::Mapped::make(self.mapping.as_deref(), &given, &mut draft)?;
-        let plan = Plan::new(&given, &mapped, latest.as_ref(), &self.files, progress)?;
+        let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
+        let mapped = crate::mapped::MappedInputs::make(self.mapping.as_deref(), &given, &mut version)?;
+        let plan = BatchPlan::new(&given, &mapped, latest.as_ref(), &self.files, progress)?;
         let warnings = plan.warnings();
-        let mut summary = Summary { version: draft.version() - 1, warnings, ..Summary::default() };
+        let mut summary = IngestSummary { version: version.version() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
             return Ok(summary);
         }
-        let mut reading = Reading {
+        let mut reader = TableReader {
             files: &self.files,
-            chunking: Chunking {
+            limits: ReadLimits {
                 rows: self.batch_rows.min((self.memory / BATCH_SHARE).max(1)),
                 group_bytes: self.memory / 8,
                 max_columns: self.max_columns,
                 max_text_bytes: self.max_text_bytes,
             },
             progress,
-            rejects: rejects.map(|(path, outputs)| Rejects::create(path, &outputs)).transpose()?,
+            rejects: rejects.map(|(path, outputs)| RejectsWriter::create(path, &outputs)).transpose()?,
             warnings: Vec::new(),
         };
-        let written = self.write(plan, latest, &mut draft, &mut reading, &mut summary);
-        let (manifest, rejects) = rejects::settle(written, reading.rejects)?;
-        draft.publish(&manifest).map_err(|error| rejects.take_back(error))?;
-        summary.warnings.extend(reading.warnings);
+        let written = self.write(plan, latest, &mut version, &mut reader, &mut summary);
+        let (manifest, rejects) = rejects::settle(written, reader.rejects)?;
+        version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
+        summary.warnings.extend(reader.warnings);
         summary.version = manifest.version;
         summary.changed = true;
         Ok(summary)
     }
 
-    /// The file of rejects, which may be written.
+    /// The path of the rejects file, which may be written, and the rules for outputs that say so.
     fn checked_rejects(&self, given: &[(Table, Input)]) -> Result<Option<(&Path, Outputs)>, IngestError> {
-        let Some(wanted) = &self.rejects else { return Ok(None) };
-        let given: Vec<&Input> = given.iter().map(|(_, input)| input).collect();
-        let outputs = wanted.outputs(&self.dir, &given, self.mapping.as_deref());
-        outputs.check(&wanted.path).map_err(Kind::Output)?;
-        Ok(Some((&wanted.path, outputs)))
+        let Some(path) = self.rejects.as_deref() else { return Ok(None) };
+        let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
+        let outputs = given.iter().fold(outputs, |outputs, (_, input)| outputs.input(&input.path));
+        let outputs = self.mapping.iter().fold(outputs, Outputs::input);
+        outputs.check(path).map_err(ErrorKind::Output)?;
+        Ok(Some((path, outputs)))
     }
 
     /// The files given, by table, each of them once.
@@ -258,7 +262,7 @@ impl Ingest {
             .flat_map(|(table, paths)| paths.iter().map(move |path| (table, Input::given(path))))
             .collect();
         if given.is_empty() {
-            return Err(Kind::NothingToIngest.into());
+            return Err(ErrorKind::NothingToIngest.into());
         }
         input::check(&given.iter().map(|(_, input)| input).collect::<Vec<_>>(), &self.dir)?;
         Ok(given)
@@ -267,24 +271,24 @@ impl Ingest {
     /// Writes the new files and gives back the manifest that is to name them.
     fn write(
         &self,
-        plan: Plan,
+        plan: BatchPlan,
         latest: Option<Manifest>,
-        draft: &mut Draft,
-        reading: &mut Reading<'_>,
-        summary: &mut Summary,
+        version: &mut VersionBuilder,
+        reader: &mut TableReader<'_>,
+        summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
         let dir = self.dir.as_path();
         let mut directory = accounts::held(latest.as_ref(), dir)?;
         let mut accounts_files = None;
         if let Some(inputs) = plan.inputs(Table::Accounts) {
-            let (new, counts) = accounts::read(&inputs, reading)?;
+            let (new, counts) = accounts::read(&inputs, reader)?;
             accounts::check_zones(&directory, &new, latest.as_ref(), dir)?;
             summary.accounts = counts;
             summary.accounts.replaced =
                 new.iter().filter(|account| directory.get(&account.key).is_some()).map(|_| 1).sum();
             directory.merge(new);
-            accounts::check_size(&directory, reading.chunking.table_bytes())?;
-            accounts_files = Some(accounts::write(&directory, draft)?);
+            accounts::check_size(&directory, reader.limits.table_bytes())?;
+            accounts_files = Some(accounts::write(&directory, version)?);
         }
         let mut manifest = latest.unwrap_or_else(|| Manifest {
             schema_version: SCHEMA_VERSION,
@@ -302,18 +306,19 @@ impl Ingest {
             let (group_rows, file_rows) = (self.group_rows, self.file_rows);
             let settings = events::Settings { accounts: &directory, budget, group_rows, file_rows };
             (manifest.events, summary.events) =
-                events::ingest(&inputs, &manifest.events, dir, &settings, draft, reading)?;
+                events::ingest(&inputs, &manifest.events, dir, &settings, version, reader)?;
         }
         if let Some(inputs) = plan.inputs(Table::Spend) {
             (manifest.spend, summary.spend) =
-                spend::ingest(&inputs, &manifest.spend, dir, self.group_rows, draft, reading)?;
+                spend::ingest(&inputs, &manifest.spend, dir, self.group_rows, version, reader)?;
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
-            (manifest.insights, summary.insights) = insights::ingest(&inputs, &manifest.insights, dir, draft, reading)?;
+            (manifest.insights, summary.insights) =
+                insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
         }
-        manifest.version = draft.version();
+        manifest.version = version.version();
         CREATED_BY.clone_into(&mut manifest.created_by);
-        manifest.batches.push(plan.batch(draft.version(), summary)?);
+        manifest.batches.push(plan.batch(version.version(), summary)?);
         Ok(manifest)
     }
 }

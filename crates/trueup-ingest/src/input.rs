@@ -1,7 +1,7 @@
 //! A file that is ingested.
 
 use crate::IngestError;
-use crate::error::{AtPath, Kind, OPEN};
+use crate::error::{ErrorContext, ErrorKind, OPEN};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,10 +32,10 @@ pub(crate) fn check(inputs: &[&Input], dataset: &Path) -> Result<(), IngestError
     for input in inputs {
         let real = fs::canonicalize(&input.path).at(OPEN, &input.path)?;
         if dataset.as_ref().is_some_and(|dataset| real.starts_with(dataset)) {
-            return Err(Kind::InputInDataset(input.path.clone()).into());
+            return Err(ErrorKind::InputInDataset(input.path.clone()).into());
         }
         if seen.contains(&real) {
-            return Err(Kind::GivenTwice(input.path.clone()).into());
+            return Err(ErrorKind::GivenTwice(input.path.clone()).into());
         }
         seen.push(real);
     }

@@ -1,12 +1,12 @@
 //! Insight documents: by account and date, each kept byte for byte as published.
 
-use crate::draft::Draft;
-use crate::error::{AtPath, InputFault, Kind, OPEN, OfDataset};
-use crate::place::{Place, RowFault, shortened};
-use crate::read::Reading;
-use crate::source::blocks::{BlockFault, Blocks};
+use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
+use crate::place::{InputLocation, RowFault, shortened};
+use crate::read::TableReader;
+use crate::source::blocks::{TextBlockFault, TextBlocks};
 use crate::table::Table;
-use crate::{Counts, IngestError, Input};
+use crate::version::VersionBuilder;
+use crate::{IngestError, Input, RowCounts};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,11 +24,11 @@ const BLOCK: usize = 4 << 20;
 const LONGEST: usize = 16 << 20;
 
 /// The lines to be written, by account and date.
-type Documents = BTreeMap<(String, Day), Location>;
+type Documents = BTreeMap<(String, Day), DocumentLocation>;
 
 /// Where a document's line is. Documents are read when they are written: together they need not fit in memory.
 #[derive(Clone, Copy)]
-struct Location {
+struct DocumentLocation {
     /// Which of the files.
     file: usize,
     line: u64,
@@ -43,7 +43,7 @@ const DOCUMENT: usize = 128;
 /// A line of an insights file.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
+struct InsightLine<'a> {
     #[serde(borrow)]
     account: Cow<'a, str>,
     #[serde(borrow)]
@@ -57,18 +57,18 @@ pub(crate) fn ingest(
     inputs: &[&Input],
     held: &[DataFile],
     dir: &Path,
-    draft: &mut Draft,
-    reading: &mut Reading<'_>,
-) -> Result<(Vec<DataFile>, Counts), IngestError> {
-    let mut counts = Counts::default();
+    version: &mut VersionBuilder,
+    reader: &mut TableReader<'_>,
+) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
+    let mut counts = RowCounts::default();
     let mut documents = Documents::new();
     let mut files: Vec<DocumentFile> = Vec::new();
     let mut bytes = 0;
-    let (limit, longest) = (reading.chunking.table_bytes(), reading.chunking.max_text_bytes);
+    let (limit, longest) = (reader.limits.table_bytes(), reader.limits.max_text_bytes);
     let mut note = |documents: &mut Documents, key: (String, Day), location| {
         bytes += key.0.len() + DOCUMENT;
         if bytes > limit {
-            return Err(IngestError::from(Kind::LargeTable { what: "keys of insights", bytes, limit }));
+            return Err(IngestError::from(ErrorKind::LargeTable { what: "keys of insights", bytes, limit }));
         }
         Ok(documents.insert(key, location).is_some())
     };
@@ -80,22 +80,22 @@ pub(crate) fn ingest(
         })?;
         files.push(file);
     }
-    reading.progress.stage("reading insights", Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.progress.stage("reading insights", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
-        let file = reading.files.open(&input.path).at(OPEN, &input.path)?;
+        let file = reader.files.open(&input.path).at(OPEN, &input.path)?;
         if input.size() == 0 {
             return Err(InputFault::Empty.of(&input.shown));
         }
         let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
         file.each_line(files.len(), &mut |location, text| {
-            reading.progress.advance(u64::try_from(text.len()).unwrap_or(0) + 1);
+            reader.progress.advance(u64::try_from(text.len()).unwrap_or(0) + 1);
             match parse(text) {
                 Ok(key) => {
                     counts.taken += 1;
                     counts.replaced += u64::from(note(&mut documents, key, location)?);
                     Ok(())
                 }
-                Err(fault) => reading.judge_row(input, fault.at(location.line, text, longest), &mut counts),
+                Err(fault) => reader.judge_row(input, fault.at(location.line, text, longest), &mut counts),
             }
         })?;
         files.push(file);
@@ -103,7 +103,7 @@ pub(crate) fn ingest(
     if counts.taken == 0 {
         return Ok((held.to_vec(), counts));
     }
-    let mut file = draft.create(Table::Insights, 0)?;
+    let mut file = version.create(Table::Insights, 0)?;
     let path = file.path().to_owned();
     let mut line = Vec::new();
     for (key, location) in &documents {
@@ -136,13 +136,13 @@ impl DocumentFile {
 
     fn failed(&self, error: io::Error) -> IngestError {
         match self {
-            Self::Stored(file) => Kind::Stored { path: file.path().to_owned(), source: Box::new(error) }.into(),
-            Self::Input { shown, .. } => Kind::Io { action: "read", path: shown.clone(), source: error }.into(),
+            Self::Stored(file) => ErrorKind::Stored { path: file.path().to_owned(), source: Box::new(error) }.into(),
+            Self::Input { shown, .. } => ErrorKind::Io { action: "read", path: shown.clone(), source: error }.into(),
         }
     }
 
     /// Reads a document once more.
-    fn read(&mut self, location: &Location, line: &mut Vec<u8>) -> Result<(), IngestError> {
+    fn read(&mut self, location: &DocumentLocation, line: &mut Vec<u8>) -> Result<(), IngestError> {
         line.resize(location.bytes, 0);
         let read = match self {
             Self::Stored(file) => {
@@ -158,14 +158,14 @@ impl DocumentFile {
     fn each_line(
         &mut self,
         number: usize,
-        take: &mut dyn FnMut(Location, &str) -> Result<(), IngestError>,
+        take: &mut dyn FnMut(DocumentLocation, &str) -> Result<(), IngestError>,
     ) -> Result<(), IngestError> {
         let shown = self.path().to_owned();
         let reader: Box<dyn Read + '_> = match self {
             Self::Stored(file) => Box::new(file.reader()),
             Self::Input { file, .. } => Box::new(file),
         };
-        let mut blocks = Blocks::new(reader, BLOCK, LONGEST, false);
+        let mut blocks = TextBlocks::new(reader, BLOCK, LONGEST, false);
         let mut start = 0;
         let fault = loop {
             let block = match blocks.next() {
@@ -178,7 +178,8 @@ impl DocumentFile {
                 let document = text.trim_ascii();
                 if !document.is_empty() {
                     let before = text.len() - text.trim_ascii_start().len();
-                    let location = Location { file: number, line, start: start + before as u64, bytes: document.len() };
+                    let location =
+                        DocumentLocation { file: number, line, start: start + before as u64, bytes: document.len() };
                     take(location, document)?;
                 }
                 start += text.len() as u64;
@@ -186,15 +187,15 @@ impl DocumentFile {
         };
         drop(blocks);
         Err(match fault {
-            BlockFault::Io(error) => self.failed(error),
-            BlockFault::TooLong { line, longest } => InputFault::LongDocument { line, longest }.of(&shown),
+            TextBlockFault::Io(error) => self.failed(error),
+            TextBlockFault::TooLong { line, longest } => InputFault::LongDocument { line, longest }.of(&shown),
         })
     }
 }
 
 /// Why a line is no insight document.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum DocumentFault {
     #[error("expected {{\"account\", \"date\", \"insight\"}}, but: {}", Shown(&.0.to_string()))]
     Shape(#[from] serde_json::Error),
     #[error("expected an account key that is not empty and has no `,` and `/`, but found `{}`", Shown(.0))]
@@ -205,7 +206,7 @@ enum Fault {
     Insight,
 }
 
-impl Fault {
+impl DocumentFault {
     fn at(&self, line: u64, text: &str, longest: usize) -> RowFault {
         let (column, value) = match self {
             Self::Shape(_) => (None, text),
@@ -214,7 +215,7 @@ impl Fault {
             Self::Insight => (Some("insight"), text),
         };
         RowFault {
-            place: Place::Line(line),
+            place: InputLocation::Line(line),
             column: column.map(str::to_owned),
             value: Some(shortened(value, longest).to_owned()),
             reason: self.to_string(),
@@ -224,14 +225,14 @@ impl Fault {
 }
 
 /// The account and date of a line.
-fn parse(text: &str) -> Result<(String, Day), Fault> {
-    let line: Line<'_> = serde_json::from_str(text)?;
+fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
+    let line: InsightLine<'_> = serde_json::from_str(text)?;
     if line.account.is_empty() || line.account.contains([',', '/']) {
-        return Err(Fault::Account(line.account.into_owned()));
+        return Err(DocumentFault::Account(line.account.into_owned()));
     }
     let day = line.date.parse()?;
     if !line.insight.get().starts_with('{') {
-        return Err(Fault::Insight);
+        return Err(DocumentFault::Insight);
     }
     Ok((line.account.into_owned(), day))
 }

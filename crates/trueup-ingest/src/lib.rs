@@ -4,7 +4,6 @@ mod accounts;
 mod batch;
 mod cells;
 mod checksum;
-mod draft;
 mod error;
 mod events;
 mod faults;
@@ -27,12 +26,13 @@ mod source;
 mod spend;
 mod summary;
 mod table;
+mod version;
 
 pub use error::IngestError;
 pub use ingest::Ingest;
 pub use output::{OutputError, OutputFile, Outputs};
 pub use progress::Progress;
-pub use summary::{Counts, Summary};
+pub use summary::{IngestSummary, RowCounts};
 
 use input::Input;
 

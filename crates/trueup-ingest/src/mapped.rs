@@ -1,33 +1,33 @@
 //! Inputs that a mapping has turned into canonical ones, and inputs that need none.
 
-use crate::draft::Draft;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::table::Table;
+use crate::version::VersionBuilder;
 use crate::{IngestError, Input};
 use std::path::{Path, PathBuf};
 
 /// What a mapping made, if there is one.
 #[derive(Default)]
-pub(crate) struct Mapped {
+pub(crate) struct MappedInputs {
     files: Vec<(Table, Input)>,
     /// Every file that the mapping read, and itself.
     origins: Vec<PathBuf>,
     /// Whether the files given as events were the mapping's.
     active: bool,
     #[cfg(feature = "mapping")]
-    _scratch: Option<crate::draft::Scratch>,
+    _scratch: Option<crate::version::Scratch>,
 }
 
-impl Mapped {
+impl MappedInputs {
     #[cfg(not(feature = "mapping"))]
     pub(crate) fn make(
         mapping: Option<&Path>,
         _given: &[(Table, Input)],
-        _draft: &mut Draft,
+        _draft: &mut VersionBuilder,
     ) -> Result<Self, IngestError> {
         match mapping {
             None => Ok(Self::default()),
-            Some(_) => Err(Kind::MappingNotBuilt.into()),
+            Some(_) => Err(ErrorKind::MappingNotBuilt.into()),
         }
     }
 
@@ -35,14 +35,14 @@ impl Mapped {
     pub(crate) fn make(
         mapping: Option<&Path>,
         given: &[(Table, Input)],
-        draft: &mut Draft,
+        version: &mut VersionBuilder,
     ) -> Result<Self, IngestError> {
         let Some(path) = mapping else { return Ok(Self::default()) };
-        let failed = |error| Kind::Mapping(Box::new(error));
+        let failed = |error| ErrorKind::Mapping(Box::new(error));
         let raw: Vec<PathBuf> =
             given.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input.path.clone()).collect();
         let mapping = crate::mapping::Mapping::read(path).map_err(failed)?;
-        let scratch = draft.scratch()?;
+        let scratch = version.scratch()?;
         let made = mapping.run(&raw, scratch.path()).map_err(failed)?;
         let tables = [(Table::Events, made.events), (Table::Spend, made.spend), (Table::Accounts, made.accounts)];
         let files = tables.into_iter().flat_map(|(table, paths)| {

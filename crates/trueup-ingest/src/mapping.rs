@@ -24,25 +24,25 @@ mod table;
 
 pub use error::{CellFault, MappingError};
 
-use declaration::Declaration;
-use fault::Faults;
-use field::Target;
+use declaration::MappingFile;
+use fault::FirstFault;
+use field::CanonicalTable;
 use polars::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stream::{Ground, engine};
-use table::Canonical;
+use stream::{TablePlanner, engine};
+use table::TablePlan;
 
 /// A mapping file, read and checked: how any tables become canonical ones.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     path: PathBuf,
-    declaration: Declaration,
+    declaration: MappingFile,
 }
 
 /// The files that a mapping wrote: Parquet in canonical form, in the order of the mapping's tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mapped {
+pub struct MappedFiles {
     /// Tables of events.
     pub events: Vec<PathBuf>,
     /// Tables of spend.
@@ -59,7 +59,7 @@ impl Mapping {
     pub fn read(path: &Path) -> Result<Self, MappingError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
-        let declaration: Declaration = toml::from_str(&text)
+        let declaration: MappingFile = toml::from_str(&text)
             .map_err(|source| MappingError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
         check::declaration(&declaration).map_err(|fault| fault.of(path))?;
         Ok(Self { path: path.to_owned(), declaration })
@@ -72,12 +72,13 @@ impl Mapping {
     /// # Errors
     /// A file that no input names, or an input without a file; a file that cannot be read; a column that is not there; and
     /// the first row whose value cannot be taken. What was written by then stays in the folder and is of no use.
-    pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<Mapped, MappingError> {
+    pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         distinct(inputs)?;
-        let faults = Faults::default();
+        let faults = FirstFault::default();
         let opened = inputs::open(&self.declaration, &self.path, inputs)?;
-        let ground = Ground { mapping: &self.path, maps: &self.declaration.map, inputs: &opened, faults: &faults };
-        let write = |tables: Vec<Canonical>, target: Target| -> Result<Vec<PathBuf>, MappingError> {
+        let ground =
+            TablePlanner { mapping: &self.path, maps: &self.declaration.map, inputs: &opened, faults: &faults };
+        let write = |tables: Vec<TablePlan>, target: CanonicalTable| -> Result<Vec<PathBuf>, MappingError> {
             let mut paths = Vec::new();
             for (at, table) in tables.into_iter().enumerate() {
                 let path = folder.join(format!("{}-{:03}.parquet", target.key(), at + 1));
@@ -89,11 +90,13 @@ impl Mapping {
             }
             Ok(paths)
         };
-        let of_target = |target: Target, tables: &[declaration::Table]| -> Result<Vec<Canonical>, MappingError> {
+        let of_target = |target: CanonicalTable,
+                         tables: &[declaration::TableDeclaration]|
+         -> Result<Vec<TablePlan>, MappingError> {
             tables.iter().enumerate().map(|(at, table)| ground.table(target, table, at)).collect()
         };
-        let spend = of_target(Target::Spend, &self.declaration.spend)?;
-        let accounts = of_target(Target::Accounts, &self.declaration.accounts)?;
+        let spend = of_target(CanonicalTable::Spend, &self.declaration.spend)?;
+        let accounts = of_target(CanonicalTable::Accounts, &self.declaration.accounts)?;
         let first_touch = self.declaration.first_touch.as_ref();
         let mut events = Vec::new();
         for (at, table) in self.declaration.events.iter().enumerate() {
@@ -105,17 +108,17 @@ impl Mapping {
             let credit = credit?;
             events = events.into_iter().map(|table| credit::give(table, &credit, &first_touch.copy)).collect();
         }
-        Ok(Mapped {
-            events: write(events, Target::Events)?,
-            spend: write(spend, Target::Spend)?,
-            accounts: write(accounts, Target::Accounts)?,
+        Ok(MappedFiles {
+            events: write(events, CanonicalTable::Events)?,
+            spend: write(spend, CanonicalTable::Spend)?,
+            accounts: write(accounts, CanonicalTable::Accounts)?,
         })
     }
 }
 
 /// Runs a plan into a Parquet file, batch by batch.
-fn sink(table: Canonical, path: &Path) -> Result<(), MappingError> {
-    let Canonical { frame, key, .. } = table;
+fn sink(table: TablePlan, path: &Path) -> Result<(), MappingError> {
+    let TablePlan { frame, key, .. } = table;
     let target = PlRefPath::try_from_path(path).map_err(|source| engine(&key, source))?;
     let destination = SinkDestination::File { target: SinkTarget::Path(target) };
     let format = FileWriteFormat::Parquet(Arc::new(ParquetWriteOptions {

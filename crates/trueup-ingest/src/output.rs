@@ -5,7 +5,7 @@ mod file;
 pub use file::OutputFile;
 
 use crate::table::Table;
-use file::{Staged, Target, folder_of};
+use file::{OutputTarget, Staged, folder_of};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ pub struct Outputs {
 }
 
 /// Where an output goes.
-enum Goal {
+enum Destination {
     Direct,
     /// A file of this name, all links followed, and what is there now.
     File(PathBuf, Option<Metadata>),
@@ -125,14 +125,14 @@ impl Outputs {
         let path = path.as_ref();
         let target = match self.goal(path)? {
             // What is appended truncates nothing, whatever a descriptor leads to.
-            Goal::Direct => OpenOptions::new().append(true).open(path).map(Target::Direct),
-            Goal::File(place, replaced) => Staged::begin(folder_of(&place), replaced.as_ref())
-                .map(|staged| Target::Staged { staged, place, replaces: self.replaces }),
+            Destination::Direct => OpenOptions::new().append(true).open(path).map(OutputTarget::Direct),
+            Destination::File(place, replaced) => Staged::begin(folder_of(&place), replaced.as_ref())
+                .map(|staged| OutputTarget::Staged { staged, place, replaces: self.replaces }),
         };
         Ok(OutputFile { path: path.to_owned(), target: target.of(path, "create")? })
     }
 
-    fn goal(&self, path: &Path) -> Result<Goal, OutputError> {
+    fn goal(&self, path: &Path) -> Result<Destination, OutputError> {
         let found = match fs::metadata(path) {
             Ok(found) => Some(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -144,13 +144,13 @@ impl Outputs {
             }
             let place = real(path).of(path, "create")?;
             self.refuse_dataset(path, &place)?;
-            return Ok(Goal::File(place, None));
+            return Ok(Destination::File(place, None));
         };
         let is_direct = is_stream(&found) || is_descriptor(path);
         let place = match fs::canonicalize(path) {
             Ok(place) => place,
             // A descriptor may lead to what has no name.
-            Err(_) if is_direct => return Ok(Goal::Direct),
+            Err(_) if is_direct => return Ok(Destination::Direct),
             Err(error) => return Err(error).of(path, "create"),
         };
         if found.is_dir() {
@@ -159,9 +159,9 @@ impl Outputs {
         self.refuse_input(path, &place, &found)?;
         self.refuse_dataset(path, &place)?;
         match (is_direct, found.is_file()) {
-            (true, _) => Ok(Goal::Direct),
+            (true, _) => Ok(Destination::Direct),
             (false, false) => Err(OutputError::Special(path.to_owned())),
-            (false, true) if self.replaces => Ok(Goal::File(place, Some(found))),
+            (false, true) if self.replaces => Ok(Destination::File(place, Some(found))),
             (false, true) => Err(OutputError::Exists(path.to_owned())),
         }
     }
@@ -209,11 +209,11 @@ impl Outputs {
 }
 
 /// Says which output a refusal of the file system is about.
-trait Of<T> {
+trait OutputContext<T> {
     fn of(self, path: &Path, action: &'static str) -> Result<T, OutputError>;
 }
 
-impl<T> Of<T> for io::Result<T> {
+impl<T> OutputContext<T> for io::Result<T> {
     fn of(self, path: &Path, action: &'static str) -> Result<T, OutputError> {
         self.map_err(|source| OutputError::Io { action, path: path.to_owned(), source })
     }

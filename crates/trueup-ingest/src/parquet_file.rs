@@ -1,8 +1,8 @@
 //! A Parquet file that is written row group by row group, the columns side by side.
 
 use crate::IngestError;
-use crate::draft::{Ending, NewFile};
-use crate::error::Writing;
+use crate::error::ErrorContext;
+use crate::version::{FileFinisher, PendingFile};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, SchemaRef};
 use bytes::Bytes;
@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use trueup_core::dataset::manifest::DataFile;
 
 /// A Parquet file that is being written.
-pub(crate) struct ParquetFile {
-    writer: SerializedFileWriter<NewFile>,
+pub(crate) struct ParquetFileWriter {
+    writer: SerializedFileWriter<PendingFile>,
     columns: Vec<ColumnDescPtr>,
     factory: ArrowRowGroupWriterFactory,
     path: PathBuf,
@@ -29,8 +29,12 @@ pub(crate) struct ParquetFile {
     rows: usize,
 }
 
-impl ParquetFile {
-    pub(crate) fn begin(file: NewFile, schema: &SchemaRef, properties: WriterProperties) -> Result<Self, IngestError> {
+impl ParquetFileWriter {
+    pub(crate) fn begin(
+        file: PendingFile,
+        schema: &SchemaRef,
+        properties: WriterProperties,
+    ) -> Result<Self, IngestError> {
         let path = file.path().to_owned();
         // What arrow would add beside Parquet's own schema says nothing that a reader of datasets needs.
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
@@ -44,7 +48,7 @@ impl ParquetFile {
     /// Adds each batch as a row group.
     pub(crate) fn write(&mut self, row_groups: &[RecordBatch]) -> Result<(), IngestError> {
         self.write_groups(row_groups, RecordBatch::num_rows, |batch, at, _| {
-            Ok(Column::Values(batch.column(at).clone()))
+            Ok(ColumnData::Values(batch.column(at).clone()))
         })
     }
 
@@ -53,10 +57,10 @@ impl ParquetFile {
         &mut self,
         row_groups: &[G],
         rows: impl Fn(&G) -> usize,
-        column: impl Fn(&G, usize, &ColumnDescPtr) -> Result<Column, ParquetError> + Sync,
+        column: impl Fn(&G, usize, &ColumnDescPtr) -> Result<ColumnData, ParquetError> + Sync,
     ) -> Result<(), IngestError> {
         let Self { columns, factory, groups, .. } = self;
-        let encoded: Result<Vec<Vec<Chunk>>, ParquetError> = row_groups
+        let encoded: Result<Vec<Vec<FinishedChunk>>, ParquetError> = row_groups
             .par_iter()
             .enumerate()
             .map(|(number, group)| {
@@ -76,12 +80,12 @@ impl ParquetFile {
         Ok(())
     }
 
-    fn append(&mut self, chunks: Vec<Chunk>) -> Result<(), ParquetError> {
+    fn append(&mut self, chunks: Vec<FinishedChunk>) -> Result<(), ParquetError> {
         let mut group = self.writer.next_row_group()?;
         for chunk in chunks {
             match chunk {
-                Chunk::Arrow(chunk) => chunk.append_to_row_group(&mut group)?,
-                Chunk::Encoded(chunk) => {
+                FinishedChunk::Arrow(chunk) => chunk.append_to_row_group(&mut group)?,
+                FinishedChunk::Encoded(chunk) => {
                     let EncodedChunk { bytes, close } = *chunk;
                     group.append_column(&Bytes::from(bytes), close)?;
                 }
@@ -97,14 +101,14 @@ impl ParquetFile {
     }
 
     /// Ends the file, which is on its way to the disk still.
-    pub(crate) fn end(self) -> Result<Ending, IngestError> {
+    pub(crate) fn end(self) -> Result<FileFinisher, IngestError> {
         let file = self.writer.into_inner().writing(&self.path)?;
         file.end(u64::try_from(self.rows).unwrap_or(u64::MAX))
     }
 }
 
 /// A column of a row group that is ready to be written.
-pub(crate) enum Column {
+pub(crate) enum ColumnData {
     Encoded(Box<EncodedChunk>),
     /// Values that are yet to be encoded as the file's properties say.
     Values(ArrayRef),
@@ -116,20 +120,24 @@ pub(crate) struct EncodedChunk {
     pub(crate) close: ColumnCloseResult,
 }
 
-enum Chunk {
+enum FinishedChunk {
     Arrow(Box<ArrowColumnChunk>),
     Encoded(Box<EncodedChunk>),
 }
 
-fn encode(mut writer: ArrowColumnWriter, column: &ColumnDescPtr, values: Column) -> Result<Chunk, ParquetError> {
+fn encode(
+    mut writer: ArrowColumnWriter,
+    column: &ColumnDescPtr,
+    values: ColumnData,
+) -> Result<FinishedChunk, ParquetError> {
     let values = match values {
-        Column::Encoded(chunk) => return Ok(Chunk::Encoded(chunk)),
-        Column::Values(values) => values,
+        ColumnData::Encoded(chunk) => return Ok(FinishedChunk::Encoded(chunk)),
+        ColumnData::Values(values) => values,
     };
     let field = Field::new(column.name(), values.data_type().clone(), column.max_def_level() > 0);
     // Every column is flat, and so a single leaf.
     for leaf in compute_leaves(&field, &values)? {
         writer.write(&leaf)?;
     }
-    writer.close().map(|chunk| Chunk::Arrow(Box::new(chunk)))
+    writer.close().map(|chunk| FinishedChunk::Arrow(Box::new(chunk)))
 }

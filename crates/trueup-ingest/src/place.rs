@@ -5,14 +5,14 @@ use trueup_core::Shown;
 
 /// Where in a file a row stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum InputLocation {
     /// The physical line, from 1, on which the record begins.
     Line(u64),
     /// The row of a Parquet row group, both from 0.
     Row { row_group: usize, row: usize },
 }
 
-impl Place {
+impl InputLocation {
     /// Whether it comes before another place of the same file.
     pub(crate) fn is_before(self, other: Self) -> bool {
         let key = |place| match place {
@@ -23,7 +23,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InputLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
@@ -35,7 +35,7 @@ impl fmt::Display for Place {
 /// A row that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RowFault {
-    pub(crate) place: Place,
+    pub(crate) place: InputLocation,
     /// The column at fault; `None` if the record as a whole is.
     pub(crate) column: Option<String>,
     /// The value at fault, as text.

@@ -1,47 +1,30 @@
 //! Rows that are set aside.
 
-use crate::error::{AtPath, Kind};
+use crate::IngestError;
+use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
-use crate::place::{Place, RowFault};
-use crate::{IngestError, Input};
+use crate::place::{InputLocation, RowFault};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Where the rows that break a rule are to go.
-#[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) path: PathBuf,
-    /// Whether a file that is there may be replaced.
-    pub(crate) replaces: bool,
-}
-
 /// A file of rows that broke a rule, one JSON object each.
 ///
 /// It takes its name before the dataset has its new version, so that no row that was left out is lost. It keeps the name of an ingest
 /// that the data ended, because the rows may say why; of one that the system ended nothing is left.
-pub(crate) struct Rejects {
+pub(crate) struct RejectsWriter {
     path: PathBuf,
     writer: BufWriter<OutputFile>,
     rows: u64,
 }
 
 /// A file of rejects that has its name, if there is one.
-pub(crate) struct Placed(Option<PathBuf>);
+pub(crate) struct PlacedRejects(Option<PathBuf>);
 
-impl Wanted {
-    /// What the file must not replace.
-    pub(crate) fn outputs(&self, dataset: &Path, given: &[&Input], mapping: Option<&Path>) -> Outputs {
-        let outputs = Outputs::new(self.replaces).dataset(dataset);
-        let outputs = given.iter().fold(outputs, |outputs, input| outputs.input(&input.path));
-        mapping.into_iter().fold(outputs, Outputs::input)
-    }
-}
-
-impl Rejects {
+impl RejectsWriter {
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, IngestError> {
-        let file = outputs.create(path).map_err(Kind::Output)?;
+        let file = outputs.create(path).map_err(ErrorKind::Output)?;
         Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), rows: 0 })
     }
 
@@ -52,10 +35,10 @@ impl Rejects {
     }
 
     /// Gives the file its name, durably.
-    fn finish(self) -> Result<Placed, IngestError> {
+    fn finish(self) -> Result<PlacedRejects, IngestError> {
         let file = self.writer.into_inner().map_err(std::io::IntoInnerError::into_error).at("write", &self.path)?;
-        let placed = Placed(file.place().map(Path::to_owned));
-        file.keep().map_err(Kind::Output)?;
+        let placed = PlacedRejects(file.place().map(Path::to_owned));
+        file.keep().map_err(ErrorKind::Output)?;
         Ok(placed)
     }
 
@@ -66,14 +49,14 @@ impl Rejects {
             return error;
         }
         match self.finish() {
-            Ok(_) => Kind::AfterRejects { error, rows, path }.into(),
+            Ok(_) => ErrorKind::AfterRejects { error, rows, path }.into(),
             // Of the two, the error that ended the ingest matters more.
             Err(_) => error,
         }
     }
 }
 
-impl Placed {
+impl PlacedRejects {
     /// Removes the file if the ingest that it belongs to did not take place for certain.
     pub(crate) fn take_back(self, error: IngestError) -> IngestError {
         if let Some(place) = self.0.filter(|_| !error.may_be_published()) {
@@ -85,9 +68,12 @@ impl Placed {
 }
 
 /// Ends the file of rejects once everything is written but not yet published, or has failed.
-pub(crate) fn settle<T>(written: Result<T, IngestError>, rejects: Option<Rejects>) -> Result<(T, Placed), IngestError> {
+pub(crate) fn settle<T>(
+    written: Result<T, IngestError>,
+    rejects: Option<RejectsWriter>,
+) -> Result<(T, PlacedRejects), IngestError> {
     match (written, rejects) {
-        (Ok(written), None) => Ok((written, Placed(None))),
+        (Ok(written), None) => Ok((written, PlacedRejects(None))),
         (Ok(written), Some(rejects)) => Ok((written, rejects.finish()?)),
         (Err(error), None) => Err(error),
         (Err(error), Some(rejects)) => Err(rejects.keep_after(error)),
@@ -104,8 +90,8 @@ impl serde::Serialize for Rejected<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("file", &self.file.to_string_lossy())?;
         match self.fault.place {
-            Place::Line(line) => map.serialize_entry("line", &line)?,
-            Place::Row { row_group, row } => {
+            InputLocation::Line(line) => map.serialize_entry("line", &line)?,
+            InputLocation::Row { row_group, row } => {
                 map.serialize_entry("rowGroup", &row_group)?;
                 map.serialize_entry("rowInGroup", &row)?;
             }
@@ -113,15 +99,15 @@ impl serde::Serialize for Rejected<'_> {
         map.serialize_entry("column", &self.fault.column)?;
         map.serialize_entry("value", &self.fault.value)?;
         map.serialize_entry("reason", &self.fault.reason)?;
-        map.serialize_entry("row", &Cells(&self.fault.cells))?;
+        map.serialize_entry("row", &RejectedCells(&self.fault.cells))?;
         map.end()
     }
 }
 
 /// The row's cells, in the file's own order.
-struct Cells<'a>(&'a [(String, Option<String>)]);
+struct RejectedCells<'a>(&'a [(String, Option<String>)]);
 
-impl serde::Serialize for Cells<'_> {
+impl serde::Serialize for RejectedCells<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, cell)| (name, cell)))
     }

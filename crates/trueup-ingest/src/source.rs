@@ -10,25 +10,25 @@ mod piece;
 mod row_group;
 mod wide;
 
-pub(crate) use parquet::Parquet;
+pub(crate) use parquet::ParquetReader;
 pub(crate) use parquet_bytes::ParquetBytes;
-pub(crate) use piece::{Piece, Places, text};
+pub(crate) use piece::{DecodedBatch, RowLocations, text};
 
-use crate::error::{AtPath, InputFault, OPEN};
+use crate::error::{ErrorContext, InputFault, OPEN};
 use crate::place::shortened;
 use crate::table::Table;
 use crate::{IngestError, Input};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use blocks::{Block, BlockFault, Blocks};
-use format::Format;
+use blocks::{TextBlock, TextBlockFault, TextBlocks};
+use format::InputFormat;
 use hashbrown::HashSet;
 use std::io::{Read, Seek, SeekFrom};
 use trueup_core::files::{Files, OpenFile};
 
 /// How much is decoded at once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunking {
+pub(crate) struct ReadLimits {
     /// The most rows of a batch.
     pub(crate) rows: usize,
     /// The most bytes of memory for what is decoded at once.
@@ -60,7 +60,7 @@ const TABLE_BYTES: usize = 16 << 20;
 /// The most bytes of a column's name.
 const NAME_BYTES: usize = 1 << 10;
 
-impl Chunking {
+impl ReadLimits {
     #[cfg(test)]
     const ANY: Self = Self { rows: 1 << 16, group_bytes: 1 << 27, max_columns: 1 << 10, max_text_bytes: 1 << 20 };
 
@@ -120,36 +120,36 @@ pub(crate) struct ColumnNames(HashSet<String>);
 
 impl ColumnNames {
     /// Notes the columns of a part, unless the parts have too many together.
-    pub(crate) fn note(&mut self, schema: &Schema, chunking: Chunking) -> Result<(), InputFault> {
+    pub(crate) fn note(&mut self, schema: &Schema, limits: ReadLimits) -> Result<(), InputFault> {
         for field in schema.fields() {
             if !self.0.contains(field.name()) {
-                Chunking::check_names([field.name().as_str()])?;
+                ReadLimits::check_names([field.name().as_str()])?;
                 self.0.insert(field.name().clone());
             }
         }
-        let limit = chunking.max_columns;
+        let limit = limits.max_columns;
         if self.0.len() > limit { Err(InputFault::ManyColumns { limit }) } else { Ok(()) }
     }
 }
 
 /// An input file, read part by part.
-pub(crate) struct Source<'a> {
+pub(crate) struct InputReader<'a> {
     input: &'a Input,
-    reader: Reader,
+    reader: FormatReader,
 }
 
-enum Reader {
-    Csv { schema: SchemaRef, first: Option<Block>, blocks: Blocks<OpenFile> },
-    Ndjson(Blocks<OpenFile>),
-    Parquet(Box<Parquet>),
+enum FormatReader {
+    Csv { schema: SchemaRef, first: Option<TextBlock>, blocks: TextBlocks<OpenFile> },
+    Ndjson(TextBlocks<OpenFile>),
+    Parquet(Box<ParquetReader>),
 }
 
 /// A part of an input that is yet to be decoded, on whatever thread.
-pub(crate) enum Part {
-    Csv(Block, SchemaRef),
-    Ndjson(Block),
+pub(crate) enum RawChunk {
+    Csv(TextBlock, SchemaRef),
+    Ndjson(TextBlock),
     /// A row group that is decoded as a whole.
-    Group(parquet::Group),
+    RowGroup(parquet::MeasuredRowGroup),
     /// Rows of a row group too large for that.
     Rows {
         batch: RecordBatch,
@@ -159,28 +159,30 @@ pub(crate) enum Part {
     },
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn open(files: &Files, input: &'a Input, chunking: Chunking) -> Result<Self, IngestError> {
+impl<'a> InputReader<'a> {
+    pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let path = &input.path;
         let mut file = files.open(path).at(OPEN, path)?;
         let format = format::detect(path, &mut file).at(OPEN, path)?.map_err(|fault| fault.of(&input.shown))?;
-        let blocks = |file, quotes| Blocks::new(file, chunking.block_bytes(), chunking.record_bytes(), quotes);
+        let blocks = |file, quotes| TextBlocks::new(file, limits.block_bytes(), limits.record_bytes(), quotes);
         let reader = match format {
-            Format::Parquet => {
+            InputFormat::Parquet => {
                 let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
-                Reader::Parquet(Box::new(Parquet::open(bytes, chunking).map_err(|fault| fault.of(&input.shown))?))
+                FormatReader::Parquet(Box::new(
+                    ParquetReader::open(bytes, limits).map_err(|fault| fault.of(&input.shown))?,
+                ))
             }
-            Format::Ndjson => Reader::Ndjson(blocks(after_mark(file).at(OPEN, path)?, false)),
-            Format::Csv => {
+            InputFormat::Ndjson => FormatReader::Ndjson(blocks(after_mark(file).at(OPEN, path)?, false)),
+            InputFormat::Csv => {
                 let mut blocks = blocks(after_mark(file).at(OPEN, path)?, true);
                 let first = next_block(&mut blocks, input)?.ok_or_else(|| InputFault::NoHeader.of(&input.shown))?;
                 let (schema, rows) = csv::read_header(&first).map_err(|fault| fault.of(&input.shown))?;
-                Reader::Csv { schema, first: Some(rows), blocks }
+                FormatReader::Csv { schema, first: Some(rows), blocks }
             }
         };
         let source = Self { input, reader };
         if let Some(schema) = source.schema() {
-            chunking.check_columns(schema).map_err(|fault| fault.of(&input.shown))?;
+            limits.check_columns(schema).map_err(|fault| fault.of(&input.shown))?;
         }
         Ok(source)
     }
@@ -188,34 +190,34 @@ impl<'a> Source<'a> {
     /// The columns, where the file declares them.
     pub(crate) fn schema(&self) -> Option<&SchemaRef> {
         match &self.reader {
-            Reader::Csv { schema, .. } => Some(schema),
-            Reader::Ndjson(_) => None,
-            Reader::Parquet(parquet) => Some(parquet.schema()),
+            FormatReader::Csv { schema, .. } => Some(schema),
+            FormatReader::Ndjson(_) => None,
+            FormatReader::Parquet(parquet) => Some(parquet.schema()),
         }
     }
 
     /// The next part, in file order.
-    pub(crate) fn next(&mut self) -> Result<Option<Part>, IngestError> {
+    pub(crate) fn next(&mut self) -> Result<Option<RawChunk>, IngestError> {
         match &mut self.reader {
-            Reader::Csv { schema, first, blocks } => {
+            FormatReader::Csv { schema, first, blocks } => {
                 let block = match first.take() {
                     Some(block) => Some(block),
                     None => next_block(blocks, self.input)?,
                 };
-                Ok(block.map(|block| Part::Csv(block, schema.clone())))
+                Ok(block.map(|block| RawChunk::Csv(block, schema.clone())))
             }
-            Reader::Ndjson(blocks) => Ok(next_block(blocks, self.input)?.map(Part::Ndjson)),
-            Reader::Parquet(parquet) => parquet.next().map_err(|fault| fault.of(&self.input.shown)),
+            FormatReader::Ndjson(blocks) => Ok(next_block(blocks, self.input)?.map(RawChunk::Ndjson)),
+            FormatReader::Parquet(parquet) => parquet.next().map_err(|fault| fault.of(&self.input.shown)),
         }
     }
 }
 
-impl Part {
+impl RawChunk {
     /// Bytes of the file that the part stands for.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Csv(block, _) | Self::Ndjson(block) => u64::try_from(block.bytes.len()).unwrap_or(u64::MAX),
-            Self::Group(group) => group.bytes(),
+            Self::RowGroup(group) => group.bytes(),
             Self::Rows { bytes, .. } => *bytes,
         }
     }
@@ -224,36 +226,36 @@ impl Part {
     pub(crate) fn memory(&self) -> usize {
         match self {
             Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len() * TEXT_COPIES,
-            Self::Group(group) => group.memory(),
+            Self::RowGroup(group) => group.memory(),
             Self::Rows { batch, .. } => batch.get_array_memory_size(),
         }
     }
 
     /// The part's rows.
-    pub(crate) fn decode(self, table: Table, chunking: Chunking) -> Result<Pieces, InputFault> {
+    pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, InputFault> {
         Ok(match self {
-            Self::Csv(block, schema) => Pieces::Csv(csv::Pieces::new(block, schema, chunking)?),
+            Self::Csv(block, schema) => ChunkDecoder::Csv(csv::CsvDecoder::new(block, schema, limits)?),
             Self::Ndjson(block) => {
-                Pieces::Ndjson(ndjson::Pieces::new(block, table.required(), table.amounts(), chunking)?)
+                ChunkDecoder::Ndjson(ndjson::NdjsonDecoder::new(block, table.required(), table.amounts(), limits)?)
             }
-            Self::Group(group) => Pieces::Decoded(group.decode()?.into_iter()),
+            Self::RowGroup(group) => ChunkDecoder::Decoded(group.decode()?.into_iter()),
             Self::Rows { batch, row_group, first, .. } => {
-                let places = Places::Rows { row_group, first };
-                Pieces::Decoded(vec![Piece { batch, places, torn: Vec::new(), broken: None }].into_iter())
+                let places = RowLocations::Rows { row_group, first };
+                ChunkDecoder::Decoded(vec![DecodedBatch { batch, places, torn: Vec::new(), broken: None }].into_iter())
             }
         })
     }
 }
 
 /// The rows of a part, decoded piece by piece, so that what text becomes need not fit in memory as a whole.
-pub(crate) enum Pieces {
-    Csv(csv::Pieces),
-    Ndjson(ndjson::Pieces),
-    Decoded(std::vec::IntoIter<Piece>),
+pub(crate) enum ChunkDecoder {
+    Csv(csv::CsvDecoder),
+    Ndjson(ndjson::NdjsonDecoder),
+    Decoded(std::vec::IntoIter<DecodedBatch>),
 }
 
-impl Iterator for Pieces {
-    type Item = Result<Piece, InputFault>;
+impl Iterator for ChunkDecoder {
+    type Item = Result<DecodedBatch, InputFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
@@ -264,11 +266,13 @@ impl Iterator for Pieces {
     }
 }
 
-fn next_block(blocks: &mut Blocks<OpenFile>, input: &Input) -> Result<Option<Block>, IngestError> {
+fn next_block(blocks: &mut TextBlocks<OpenFile>, input: &Input) -> Result<Option<TextBlock>, IngestError> {
     match blocks.next() {
         Ok(block) => Ok(block),
-        Err(BlockFault::Io(error)) => Err(error).at("read", &input.path),
-        Err(BlockFault::TooLong { line, longest }) => Err(InputFault::LongRecord { line, longest }.of(&input.shown)),
+        Err(TextBlockFault::Io(error)) => Err(error).at("read", &input.path),
+        Err(TextBlockFault::TooLong { line, longest }) => {
+            Err(InputFault::LongRecord { line, longest }.of(&input.shown))
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Spend: a batch restates every day of an account that it has a row of.
 
-use crate::draft::{Draft, Scratch};
-use crate::error::{Doing, InputFault, Kind, OfDataset};
+use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::events::Rows;
-use crate::ignored::Ignored;
-use crate::parquet_file::ParquetFile;
-use crate::read::{Reading, Rules};
+use crate::ignored::IgnoredColumn;
+use crate::parquet_file::ParquetFileWriter;
+use crate::read::{RowRules, TableReader};
 use crate::table::Table;
-use crate::{CREATED_BY, Counts, IngestError, Input};
+use crate::version::{Scratch, VersionBuilder};
+use crate::{CREATED_BY, IngestError, Input, RowCounts};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
@@ -34,13 +34,13 @@ pub(crate) fn ingest(
     held: &[DataFile],
     dir: &Path,
     group_rows: usize,
-    draft: &mut Draft,
-    reading: &mut Reading<'_>,
-) -> Result<(Vec<DataFile>, Counts), IngestError> {
-    let mut counts = Counts::default();
-    let limit = reading.chunking.table_bytes();
+    version: &mut VersionBuilder,
+    reader: &mut TableReader<'_>,
+) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
+    let mut counts = RowCounts::default();
+    let limit = reader.limits.table_bytes();
     let (mut quarters, mut restated) = (Quarters::new(limit), Restated::default());
-    reading.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Objects of NDJSON may lack members one by one, so that only the whole file shows what no object has.
         let measures = Arc::new(Mutex::new(Measures::default()));
@@ -48,9 +48,9 @@ pub(crate) fn ingest(
             let normalizer = SpendNormalizer::of_part(schema)?;
             Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
         };
-        reading.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
+        reader.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
             restated.add(&batch, limit)?;
-            quarters.push(&batch, draft)
+            quarters.push(&batch, version)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
@@ -63,13 +63,13 @@ pub(crate) fn ingest(
         read_held(dir, file, &mut |batch| {
             let kept = restated.leave_out(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
-            quarters.push(&kept, draft)
+            quarters.push(&kept, version)
         })?;
     }
-    reading.progress.stage("writing spend", None);
+    reader.progress.stage("writing spend", None);
     let none = concat_spend(&[]).doing("sort spend")?;
-    let file = ParquetFile::begin(draft.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
-    let mut groups = RowGroups { file, group_rows, rest: none };
+    let file = ParquetFileWriter::begin(version.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
+    let mut groups = SpendFile { file, group_rows, rest: none };
     quarters.sorted(|rows| groups.add(&rows))?;
     Ok((vec![groups.finish()?], counts))
 }
@@ -92,7 +92,7 @@ impl Quarters {
         Self { held, bytes: 0, limit, spilled, sizes, scratch: None }
     }
 
-    fn push(&mut self, batch: &RecordBatch, draft: &mut Draft) -> Result<(), IngestError> {
+    fn push(&mut self, batch: &RecordBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
         let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
         for (quarter, rows) in by_quarter(batch).doing("sort spend")? {
             let bytes = row_bytes * rows.num_rows();
@@ -101,13 +101,13 @@ impl Quarters {
             *size += bytes;
             if *size > self.limit {
                 let (bytes, limit) = (*size, self.limit);
-                return Err(Kind::LargeTable { what: "rows of spend of one quarter", bytes, limit }.into());
+                return Err(ErrorKind::LargeTable { what: "rows of spend of one quarter", bytes, limit }.into());
             }
             self.held.entry(quarter).or_default().push(rows);
         }
         if self.bytes > self.limit {
             if self.scratch.is_none() {
-                self.scratch = Some(draft.scratch()?);
+                self.scratch = Some(version.scratch()?);
             }
             self.spill()?;
         }
@@ -162,14 +162,14 @@ fn by_quarter(batch: &RecordBatch) -> Result<Vec<(u16, RecordBatch)>, ArrowError
 }
 
 /// A spend file that rows are added to in order; all of its row groups but the last have as many.
-struct RowGroups {
-    file: ParquetFile,
+struct SpendFile {
+    file: ParquetFileWriter,
     group_rows: usize,
     /// Fewer rows than a row group has.
     rest: RecordBatch,
 }
 
-impl RowGroups {
+impl SpendFile {
     fn add(&mut self, rows: &RecordBatch) -> Result<(), IngestError> {
         let first = (self.group_rows - self.rest.num_rows()).min(rows.num_rows());
         self.rest = concat_spend(&[self.rest.clone(), rows.slice(0, first)]).doing("sort spend")?;
@@ -225,9 +225,9 @@ struct SpendRules {
     measures: Arc<Mutex<Measures>>,
 }
 
-impl Rules for SpendRules {
-    fn ignored(&self) -> Vec<Ignored> {
-        let unknown = |column: &String| Ignored::unknown(column, Table::Spend.name(), &SPEND_COLUMNS);
+impl RowRules for SpendRules {
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        let unknown = |column: &String| IgnoredColumn::unknown(column, Table::Spend.name(), &SPEND_COLUMNS);
         self.normalizer.ignored_columns().iter().map(unknown).collect()
     }
 
@@ -263,7 +263,7 @@ impl Restated {
         }
         let bytes = self.bytes;
         if bytes > limit {
-            return Err(Kind::LargeTable { what: "days of spend", bytes, limit }.into());
+            return Err(ErrorKind::LargeTable { what: "days of spend", bytes, limit }.into());
         }
         Ok(())
     }

@@ -2,20 +2,20 @@
 
 /// What an ingest did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct IngestSummary {
     /// The version of the dataset that holds the result.
     pub version: u64,
     /// Whether the ingest made that version; false if all its inputs were ingested before. The dataset then holds what they would
     /// bring, unless a warning says otherwise: events that were corrected since are not brought back.
     pub changed: bool,
     /// Events.
-    pub events: Counts,
+    pub events: RowCounts,
     /// Spend rows.
-    pub spend: Counts,
+    pub spend: RowCounts,
     /// Accounts.
-    pub accounts: Counts,
+    pub accounts: RowCounts,
     /// Insight documents.
-    pub insights: Counts,
+    pub insights: RowCounts,
     /// What the caller should know although it stopped nothing, such as columns that are ignored, or inputs that were
     /// ingested before.
     pub warnings: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Summary {
 
 /// Rows of one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RowCounts {
     /// Rows read from the inputs and taken.
     pub taken: u64,
     /// Rows, stored before or met earlier in the inputs, that rows taken have replaced.

@@ -8,7 +8,7 @@ use crate::progress::IngestProgress;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup_ingest::{Counts, Summary};
+use trueup_ingest::{IngestSummary, RowCounts};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,7 +105,7 @@ impl IngestCommand {
             ingest = ingest.mapping(path);
         }
         if let Some(path) = &self.rejects {
-            ingest = if self.force { ingest.rejects_replacing(path) } else { ingest.rejects(path) };
+            ingest = ingest.rejects(path).replace_rejects(self.force);
         }
         if let Some(bytes) = self.memory {
             ingest = ingest.memory(bytes);
@@ -135,7 +135,7 @@ impl IngestCommand {
     }
 
     /// Writes what became of the rows of each table that was given, none included, or that a mapping has made.
-    fn write_summary(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    fn write_summary(&self, summary: &IngestSummary, out: &mut impl Write) -> io::Result<()> {
         let (version, dataset) = (summary.version, self.into.display());
         if !summary.changed {
             return writeln!(
@@ -152,7 +152,7 @@ impl IngestCommand {
             ("insights", summary.insights, self.insights.is_some()),
         ];
         for (name, counts, is_given) in tables {
-            if is_given || counts != Counts::default() {
+            if is_given || counts != RowCounts::default() {
                 write_counts(name, counts, out)?;
             }
         }
@@ -160,7 +160,7 @@ impl IngestCommand {
     }
 }
 
-fn write_counts(table: &str, counts: Counts, out: &mut impl Write) -> io::Result<()> {
+fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{table:8} {} taken", grouped(&counts.taken.to_string()))?;
     for (count, what) in [(counts.replaced, "replaced"), (counts.rejected, "rejected")] {
         if count > 0 {

@@ -2,7 +2,7 @@
 
 use super::gather::MAX_TEXT;
 use crate::IngestError;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 use crate::place::shortened;
 
 /// Bytes that fit in any memory: less would make row groups and files that no query likes, or refuse common customers.
@@ -74,8 +74,8 @@ impl Budget {
         let Size { rows: events, bytes } = size;
         let limit = self.customer_events;
         Err(match events > limit {
-            true => Kind::LongHistory { account, customer, events, limit },
-            false => Kind::LargeHistory { account, customer, events, bytes, limit: self.customer() },
+            true => ErrorKind::LongHistory { account, customer, events, limit },
+            false => ErrorKind::LargeHistory { account, customer, events, bytes, limit: self.customer() },
         }
         .into())
     }

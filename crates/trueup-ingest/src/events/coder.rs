@@ -1,7 +1,7 @@
 //! Codes of a row group's own.
 
 use super::chunk::{CodedTexts, Packing};
-use crate::parquet_file::Column;
+use crate::parquet_file::ColumnData;
 use arrow_array::StringArray;
 use arrow_array::builder::StringBuilder;
 use hashbrown::HashMap;
@@ -121,13 +121,13 @@ impl<'a> OwnCodes<'a> {
 
 impl CodedTexts<'_> {
     /// The column, with a dictionary if that makes it smaller.
-    pub(super) fn column(&self, column: &ColumnDescPtr) -> Result<Column, ParquetError> {
+    pub(super) fn column(&self, column: &ColumnDescPtr) -> Result<ColumnData, ParquetError> {
         if self.texts.len() > (self.codes.len() / MOSTLY_DISTINCT).max(1) {
-            return Ok(Column::Values(Arc::new(self.values())));
+            return Ok(ColumnData::Values(Arc::new(self.values())));
         }
         // Decompression is most of what a scan of small columns would do.
         let packing = if self.texts.len() > self.codes.len() / MANY_DISTINCT { Packing::Well } else { Packing::Fast };
-        Ok(Column::Encoded(Box::new(self.encode(column, packing)?)))
+        Ok(ColumnData::Encoded(Box::new(self.encode(column, packing)?)))
     }
 
     fn values(&self) -> StringArray {

@@ -2,8 +2,8 @@
 
 use super::coded::{Coded, Dimension, wrong};
 use super::texts::{Dictionaries, lock};
-use crate::ignored::Ignored;
-use crate::read::Rules;
+use crate::ignored::IgnoredColumn;
+use crate::read::RowRules;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
@@ -72,9 +72,9 @@ impl<'a> MakeCodedRules<'a> {
     }
 }
 
-impl Rules for CodedRules<'_> {
-    fn ignored(&self) -> Vec<Ignored> {
-        self.normalizer.ignored_columns().iter().filter_map(|column| Ignored::of_events(column)).collect()
+impl RowRules for CodedRules<'_> {
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        self.normalizer.ignored_columns().iter().filter_map(|column| IgnoredColumn::of_events(column)).collect()
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {

@@ -10,8 +10,8 @@ use super::spill::Spill;
 use super::texts::{Dictionaries, lock};
 use super::writer::EventWriter;
 use crate::IngestError;
-use crate::draft::Draft;
-use crate::error::Kind;
+use crate::error::ErrorKind;
+use crate::version::VersionBuilder;
 use arrow_array::Array;
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Adds rows of an input, after those added before.
-    pub(super) fn push(&mut self, batch: Coded, draft: &mut Draft) -> Result<(), IngestError> {
+    pub(super) fn push(&mut self, batch: Coded, version: &mut VersionBuilder) -> Result<(), IngestError> {
         self.note(&batch);
         self.given.resize(self.rows.len(), false);
         for (account, _) in batch.accounts() {
@@ -91,22 +91,22 @@ impl<'a> Gather<'a> {
         self.new.push(batch);
         let (count, bytes) = self.dictionaries.accounts();
         if bytes > self.budget.accounts() {
-            return Err(Kind::ManyAccounts { count }.into());
+            return Err(ErrorKind::ManyAccounts { count }.into());
         }
-        self.make_room(draft)
+        self.make_room(version)
     }
 
     /// Adds rows that the dataset held before; every row of an input is later than them.
-    pub(super) fn push_stored(&mut self, batch: Coded, draft: &mut Draft) -> Result<(), IngestError> {
+    pub(super) fn push_stored(&mut self, batch: Coded, version: &mut VersionBuilder) -> Result<(), IngestError> {
         self.note(&batch);
         self.stored.push(batch);
-        self.make_room(draft)
+        self.make_room(version)
     }
 
     /// Refuses more dimensions than a dataset may have.
     pub(super) fn check_columns(&self, limit: usize) -> Result<(), IngestError> {
         let count = self.columns.len();
-        if count > limit { Err(Kind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
+        if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
     }
 
     fn note(&mut self, batch: &Coded) {
@@ -134,16 +134,16 @@ impl<'a> Gather<'a> {
     }
 
     /// Spills what is held, if it takes more than its share of memory.
-    fn make_room(&mut self, draft: &mut Draft) -> Result<(), IngestError> {
+    fn make_room(&mut self, version: &mut VersionBuilder) -> Result<(), IngestError> {
         if self.bytes <= self.budget.held() && self.texts <= MAX_TEXT {
             return Ok(());
         }
-        self.spill_all(draft)
+        self.spill_all(version)
     }
 
-    fn spill_all(&mut self, draft: &mut Draft) -> Result<(), IngestError> {
+    fn spill_all(&mut self, version: &mut VersionBuilder) -> Result<(), IngestError> {
         if self.spill.is_none() {
-            self.spill = Some(Spill::new(draft.scratch()?));
+            self.spill = Some(Spill::new(version.scratch()?));
         }
         self.spill_held()
     }
@@ -170,9 +170,9 @@ impl<'a> Gather<'a> {
     }
 
     /// What is left to do once everything was read.
-    pub(super) fn finish(mut self, draft: &mut Draft) -> Result<Gathered, IngestError> {
+    pub(super) fn finish(mut self, version: &mut VersionBuilder) -> Result<Gathered, IngestError> {
         if self.has_oversize() {
-            self.spill_all(draft)?;
+            self.spill_all(version)?;
         } else {
             self.spill_held()?;
         }
@@ -201,12 +201,12 @@ impl Gathered {
     pub(super) fn write(
         self,
         dictionaries: Dictionaries,
-        draft: &mut Draft,
+        version: &mut VersionBuilder,
         layout: Layout,
     ) -> Result<(Vec<DataFile>, u64), IngestError> {
         let known = Known::new(dictionaries.finish(), self.narrow, self.has_ids);
         let schema = stored_event_schema(self.columns.keys().map(String::as_str));
-        let mut pass = Pass::new(EventWriter::new(draft, layout, &schema, &known, self.budget), &known, self.budget);
+        let mut pass = Pass::new(EventWriter::new(version, layout, &schema, &known, self.budget), &known, self.budget);
         let parts = in_parts(&self.rows, self.row_bytes, &known);
         let Some(spill) = self.spill else {
             pass.held(&self.batches, &parts)?;

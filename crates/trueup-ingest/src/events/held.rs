@@ -3,9 +3,9 @@
 use super::coded::Coded;
 use super::texts::Dictionaries;
 use crate::IngestError;
-use crate::error::{Doing, Kind, OfDataset};
-use crate::read::Reading;
-use crate::source::{Parquet, ParquetBytes};
+use crate::error::{ErrorContext, ErrorKind};
+use crate::read::TableReader;
+use crate::source::{ParquetBytes, ParquetReader};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -94,14 +94,14 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
 pub(super) fn read(
     dir: &Path,
     file: &DataFile,
-    reading: &Reading<'_>,
+    reader: &TableReader<'_>,
     dictionaries: &Dictionaries,
     take: &mut dyn FnMut(Coded) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let path = dir.join(&file.path);
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;
-    let stored = |fault| Kind::Stored { path: path.clone(), source: Box::new(fault) };
-    let mut parquet = Parquet::open(ParquetBytes::Stored(file), reading.chunking).map_err(stored)?;
+    let stored = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
+    let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits).map_err(stored)?;
     loop {
         let mut parts = Vec::new();
         while parts.len() < rayon::current_num_threads() * 2
@@ -115,8 +115,8 @@ pub(super) fn read(
         let decoded: Vec<_> = parts
             .into_par_iter()
             .map(|part| {
-                reading.progress.advance(part.bytes());
-                let pieces = part.decode(Table::Events, reading.chunking).map_err(stored)?;
+                reader.progress.advance(part.bytes());
+                let pieces = part.decode(Table::Events, reader.limits).map_err(stored)?;
                 let restored = pieces.map(|piece| restore(&piece.map_err(stored)?.batch, dictionaries));
                 restored.collect::<Result<Vec<_>, IngestError>>()
             })

@@ -10,7 +10,7 @@ use super::sorted::{Known, SortedRows, sort};
 use super::spill::Spill;
 use super::writer::EventWriter;
 use crate::IngestError;
-use crate::error::Doing;
+use crate::error::ErrorContext;
 use rayon::prelude::*;
 use trueup_core::dataset::manifest::DataFile;
 

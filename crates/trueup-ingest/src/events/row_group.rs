@@ -4,7 +4,7 @@ use super::chunk::CodedTexts;
 use super::coded::{Coded, Dimension, wrong};
 use super::coder::Coder;
 use super::sorted::Known;
-use crate::parquet_file::Column;
+use crate::parquet_file::ColumnData;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, PrimitiveArray};
@@ -60,8 +60,8 @@ impl RowGroup {
         data_type: &DataType,
         known: &Known,
         column: &ColumnDescPtr,
-    ) -> Result<Column, ParquetError> {
-        Ok(Column::Values(match name {
+    ) -> Result<ColumnData, ParquetError> {
+        Ok(ColumnData::Values(match name {
             CUSTOMER_COLUMN => self.customers(),
             ACCOUNT => return self.coded(known.texts(ACCOUNT), |batch, row| batch.accounts.value(row)).column(column),
             OPPORTUNITY_ID => return self.opportunity_ids().column(column),

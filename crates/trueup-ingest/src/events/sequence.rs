@@ -1,8 +1,8 @@
 //! Rows on disk that carry their place in the order of arrival.
 
 use crate::IngestError;
-use crate::draft::Scratch;
-use crate::error::{AtPath, Doing};
+use crate::error::ErrorContext;
+use crate::version::Scratch;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;

@@ -7,10 +7,10 @@ use super::open_groups::OpenGroups;
 use super::row_group::RowGroup;
 use super::sorted::{Known, SortedRows};
 use crate::IngestError;
-use crate::draft::{Draft, Ending};
-use crate::error::Doing;
-use crate::parquet_file::ParquetFile;
+use crate::error::ErrorContext;
+use crate::parquet_file::ParquetFileWriter;
 use crate::table::Table;
+use crate::version::{FileFinisher, VersionBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::errors::ParquetError;
 use std::collections::VecDeque;
@@ -32,15 +32,15 @@ const MOST_ENDING: usize = 4;
 
 /// Takes customers in the order of the dataset and writes them into files.
 pub(super) struct EventWriter<'a> {
-    draft: &'a mut Draft,
+    version: &'a mut VersionBuilder,
     layout: Layout,
     known: &'a Known,
     /// Of the files: the customer's number, then the stored columns.
     schema: SchemaRef,
     files: Vec<DataFile>,
     /// The files after those, which are on their way to the disk.
-    ending: VecDeque<Ending>,
-    open: Option<ParquetFile>,
+    ending: VecDeque<FileFinisher>,
+    open: Option<ParquetFileWriter>,
     /// Rows of the file that is being filled.
     rows: usize,
     /// Customers of its row groups that are whole.
@@ -58,7 +58,13 @@ pub(super) struct EventWriter<'a> {
 
 impl<'a> EventWriter<'a> {
     /// `stored` are the columns of all rows to come.
-    pub(super) fn new(draft: &'a mut Draft, layout: Layout, stored: &Schema, known: &'a Known, budget: Budget) -> Self {
+    pub(super) fn new(
+        version: &'a mut VersionBuilder,
+        layout: Layout,
+        stored: &Schema,
+        known: &'a Known,
+        budget: Budget,
+    ) -> Self {
         let customer = Arc::new(Field::new(CUSTOMER_COLUMN, DataType::Int32, false));
         let stored = stored.fields().iter().map(|field| match field.data_type() {
             DataType::Decimal128(_, scale) if known.narrow => {
@@ -67,7 +73,7 @@ impl<'a> EventWriter<'a> {
             _ => field.clone(),
         });
         Self {
-            draft,
+            version,
             layout,
             known,
             schema: Arc::new(Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())),
@@ -168,8 +174,8 @@ impl<'a> EventWriter<'a> {
         let file = match &mut self.open {
             Some(file) => file,
             None => {
-                let file = self.draft.create(Table::Events, self.files.len() + self.ending.len())?;
-                self.open.insert(ParquetFile::begin(file, &self.schema, encoding::properties(&self.schema))?)
+                let file = self.version.create(Table::Events, self.files.len() + self.ending.len())?;
+                self.open.insert(ParquetFileWriter::begin(file, &self.schema, encoding::properties(&self.schema))?)
             }
         };
         file.write_groups(
@@ -184,7 +190,7 @@ impl<'a> EventWriter<'a> {
     }
 
     fn end_open(&mut self) -> Result<(), IngestError> {
-        self.ending.extend(self.open.take().map(ParquetFile::end).transpose()?);
+        self.ending.extend(self.open.take().map(ParquetFileWriter::end).transpose()?);
         // Files that are on their way to the disk hold what was not written yet.
         while self.ending.len() > MOST_ENDING
             && let Some(ending) = self.ending.pop_front()

@@ -1,17 +1,17 @@
 //! What is wrong with a mapping, as far as it can be known without its data.
 
-use super::declaration::{Declaration, EventTable, Input, Source, Table};
+use super::declaration::{EventTableDeclaration, InputDeclaration, MappingFile, TableDeclaration, ValueSource};
 use super::error::KeyFault;
-use super::field::{EVENT_COLUMNS, Field, STAGES, Target};
-use super::origin::Origin;
-use super::reading::{Reading, Wording};
+use super::field::{CanonicalTable, ColumnType, EVENT_COLUMNS, STAGES};
+use super::origin::ValueOrigin;
+use super::reading::{TextRules, ValueReader};
 use super::table::nothing;
 use std::collections::{BTreeMap, BTreeSet};
 
-type Checked = Result<(), KeyFault>;
+type CheckResult = Result<(), KeyFault>;
 
 /// Checks a whole mapping.
-pub(super) fn declaration(it: &Declaration) -> Checked {
+pub(super) fn declaration(it: &MappingFile) -> CheckResult {
     for (name, found) in &it.input {
         input(name, found)?;
     }
@@ -21,19 +21,19 @@ pub(super) fn declaration(it: &Declaration) -> Checked {
     for (at, table) in it.events.iter().enumerate() {
         events(it, table, &format!("events[{at}]"))?;
     }
-    for (target, tables) in [(Target::Spend, &it.spend), (Target::Accounts, &it.accounts)] {
+    for (target, tables) in [(CanonicalTable::Spend, &it.spend), (CanonicalTable::Accounts, &it.accounts)] {
         for (at, table) in tables.iter().enumerate() {
             let key = format!("{}[{at}]", target.key());
             from(it, table, target, &key)?;
             sources(it, target, &table.columns, &format!("{key}.columns"))?;
-            let dates: &[&str] = if target == Target::Spend { &["date"] } else { &[] };
+            let dates: &[&str] = if target == CanonicalTable::Spend { &["date"] } else { &[] };
             required(target, dates, &key, |name| table.columns.contains_key(name))?;
         }
     }
     first_touch(it)
 }
 
-fn input(name: &str, input: &Input) -> Checked {
+fn input(name: &str, input: &InputDeclaration) -> CheckResult {
     let key = format!("input.{name}");
     if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_') {
         return Err(KeyFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
@@ -49,10 +49,10 @@ fn input(name: &str, input: &Input) -> Checked {
     }
 }
 
-fn events(it: &Declaration, table: &EventTable, key: &str) -> Checked {
-    from(it, &table.table(), Target::Events, key)?;
+fn events(it: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
+    from(it, &table.table(), CanonicalTable::Events, key)?;
     let own = format!("{key}.columns");
-    sources(it, Target::Events, &table.columns, &own)?;
+    sources(it, CanonicalTable::Events, &table.columns, &own)?;
     if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
         let reason = "a column of this name is made under `columns`";
         return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
@@ -67,7 +67,7 @@ fn events(it: &Declaration, table: &EventTable, key: &str) -> Checked {
         if !has("type") {
             return Err(KeyFault::new(&own, "expected `type`, or a table of `stages` beside `columns`"));
         }
-        return required(Target::Events, &dates, key, has);
+        return required(CanonicalTable::Events, &dates, key, has);
     }
     if table.columns.contains_key("type") {
         return Err(KeyFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
@@ -80,14 +80,16 @@ fn events(it: &Declaration, table: &EventTable, key: &str) -> Checked {
         if columns.contains_key("type") {
             return Err(KeyFault::new(format!("{key}.type"), "the stage itself is the type"));
         }
-        sources(it, Target::Events, columns, &key)?;
-        required(Target::Events, &dates, &key, |name| columns.contains_key(name) || table.columns.contains_key(name))?;
+        sources(it, CanonicalTable::Events, columns, &key)?;
+        required(CanonicalTable::Events, &dates, &key, |name| {
+            columns.contains_key(name) || table.columns.contains_key(name)
+        })?;
     }
     Ok(())
 }
 
 /// The inputs that a table is made of.
-fn from(it: &Declaration, table: &Table, target: Target, key: &str) -> Checked {
+fn from(it: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
     let known = |name: &str, key: String| {
         let names: Vec<&str> = it.input.keys().map(String::as_str).collect();
         let reason = || format!("no [input] has this name; there are: {}", names.join(", "));
@@ -95,7 +97,7 @@ fn from(it: &Declaration, table: &Table, target: Target, key: &str) -> Checked {
     };
     let Some(from) = &table.from else {
         let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
-        return if target == Target::Accounts && !needs {
+        return if target == CanonicalTable::Accounts && !needs {
             Ok(())
         } else {
             Err(KeyFault::new(format!("{key}.from"), "expected the name of an input"))
@@ -120,7 +122,12 @@ fn from(it: &Declaration, table: &Table, target: Target, key: &str) -> Checked {
     Ok(())
 }
 
-fn sources(it: &Declaration, target: Target, columns: &BTreeMap<String, Source>, key: &str) -> Checked {
+fn sources(
+    it: &MappingFile,
+    target: CanonicalTable,
+    columns: &BTreeMap<String, ValueSource>,
+    key: &str,
+) -> CheckResult {
     for (name, source) in columns {
         let key = format!("{key}.{name}");
         if let Some(columns) = target.columns().filter(|columns| !columns.contains(&name.as_str())) {
@@ -132,30 +139,30 @@ fn sources(it: &Declaration, target: Target, columns: &BTreeMap<String, Source>,
     Ok(())
 }
 
-fn source(it: &Declaration, source: &Source, field: Field, key: &str) -> Checked {
-    let reading = Reading::new(field, source, key)?;
-    Wording::new(source, &it.map, key)?;
-    match Origin::new(source, field, key)? {
-        Origin::Value(value) => {
-            let required = matches!(field, Field::Key | Field::Stage) && value.0.is_empty();
+fn source(it: &MappingFile, source: &ValueSource, field: ColumnType, key: &str) -> CheckResult {
+    let reading = ValueReader::new(field, source, key)?;
+    TextRules::new(source, &it.map, key)?;
+    match ValueOrigin::new(source, field, key)? {
+        ValueOrigin::Value(value) => {
+            let required = matches!(field, ColumnType::Key | ColumnType::Stage) && value.0.is_empty();
             let read = if required { Err("expected a value".to_owned()) } else { reading.check(&value.0) };
             read.map_err(|reason| KeyFault::new(key, reason).with_value(&value.0))
         }
-        Origin::Parts(parts) => {
+        ValueOrigin::Parts(parts) => {
             for (name, part) in parts {
-                self::source(it, part, Field::Text, &format!("{key}.{name}"))?;
+                self::source(it, part, ColumnType::Text, &format!("{key}.{name}"))?;
             }
             if parts.iter().all(|(_, part)| part.column.is_none()) {
                 return Err(KeyFault::new(key, "one of the parts has to be a column"));
             }
             Ok(())
         }
-        Origin::Column(_) | Origin::Columns(..) => Ok(()),
+        ValueOrigin::Column(_) | ValueOrigin::Columns(..) => Ok(()),
     }
 }
 
 /// The columns that a table cannot do without; one of the dates is enough.
-fn required(target: Target, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> Checked {
+fn required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
     if let Some(missing) = target.required().iter().find(|name| !has(name)) {
         return Err(KeyFault::new(key, format!("expected the column `{missing}`")));
     }
@@ -165,7 +172,7 @@ fn required(target: Target, dates: &[&str], key: &str, has: impl Fn(&str) -> boo
     Ok(())
 }
 
-fn first_touch(it: &Declaration) -> Checked {
+fn first_touch(it: &MappingFile) -> CheckResult {
     let Some(first_touch) = &it.first_touch else { return Ok(()) };
     let key = "first_touch.copy";
     if first_touch.copy.is_empty() || it.events.is_empty() {

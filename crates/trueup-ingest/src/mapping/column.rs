@@ -1,54 +1,59 @@
 //! A column of a canonical table, as an expression over the inputs.
 
 use super::cell;
-use super::declaration::{Source, Unmapped};
+use super::declaration::{Unmapped, ValueSource};
 use super::error::KeyFault;
-use super::fault::{Faults, Site};
-use super::field::Field;
-use super::origin::Origin;
-use super::reading::{NamedMaps, Reading, Wording};
-use super::rows::{Cell, Days, Micros, each_row, local_times};
-use super::scope::{Known, Scope};
+use super::fault::{CellSite, FirstFault};
+use super::field::ColumnType;
+use super::origin::ValueOrigin;
+use super::reading::{NamedMaps, TextRules, ValueReader};
+use super::rows::{ColumnValue, Days, Micros, each_row, local_times};
+use super::scope::{KnownColumn, KnownColumns};
 use chrono_tz::Tz;
 use polars::prelude::*;
 
 /// A column ready to be computed.
-pub(super) struct Compiled {
+pub(super) struct CompiledColumn {
     pub(super) expr: Expr,
     /// The rows that stay, if the column leaves some out.
     pub(super) only: Option<Expr>,
 }
 
 /// What a column is compiled with.
-pub(super) struct Context<'a> {
-    pub(super) scope: &'a Scope,
+pub(super) struct ColumnCompiler<'a> {
+    pub(super) scope: &'a KnownColumns,
     pub(super) maps: &'a NamedMaps,
-    pub(super) faults: &'a Faults,
+    pub(super) faults: &'a FirstFault,
 }
 
-impl Context<'_> {
+impl ColumnCompiler<'_> {
     /// A source as a column of the given field.
-    pub(super) fn compile(&self, source: &Source, field: Field, key: &str) -> Result<Compiled, KeyFault> {
-        let reading = Reading::new(field, source, key)?;
-        match Origin::new(source, field, key)? {
-            Origin::Value(value) => Ok(Compiled { expr: constant(&value.0, &reading, key)?, only: None }),
-            Origin::Parts(parts) => self.parts(parts, key),
-            Origin::Column(name) => {
+    pub(super) fn compile(
+        &self,
+        source: &ValueSource,
+        field: ColumnType,
+        key: &str,
+    ) -> Result<CompiledColumn, KeyFault> {
+        let reading = ValueReader::new(field, source, key)?;
+        match ValueOrigin::new(source, field, key)? {
+            ValueOrigin::Value(value) => Ok(CompiledColumn { expr: constant(&value.0, &reading, key)?, only: None }),
+            ValueOrigin::Parts(parts) => self.parts(parts, key),
+            ValueOrigin::Column(name) => {
                 let known = self.scope.find(name, key)?;
-                let wording = Wording::new(source, self.maps, key)?;
+                let wording = TextRules::new(source, self.maps, key)?;
                 match self.native(known, field, &reading, &wording, key)? {
-                    Some(expr) => Ok(Compiled { expr, only: None }),
+                    Some(expr) => Ok(CompiledColumn { expr, only: None }),
                     None => Ok(self.worded(known.text(key)?, known, &reading, wording, key)),
                 }
             }
-            Origin::Columns(names, separator) => {
+            ValueOrigin::Columns(names, separator) => {
                 let known = names.iter().map(|name| self.scope.find(name, key)).collect::<Result<Vec<_>, _>>()?;
                 let mut texts = known.iter().map(|known| known.text(key));
                 // An origin of columns has at least one.
                 let first = texts.next().ok_or_else(|| KeyFault::new(key, "expected at least one column"))??;
                 let strung =
                     texts.try_fold(filled(first), |strung, text| Ok(strung + lit(separator) + filled(text?)))?;
-                let wording = Wording::new(source, self.maps, key)?;
+                let wording = TextRules::new(source, self.maps, key)?;
                 Ok(self.worded(strung, known[0], &reading, wording, key))
             }
         }
@@ -57,23 +62,23 @@ impl Context<'_> {
     /// A column of another type than text that can be taken as it is.
     fn native(
         &self,
-        known: &Known,
-        field: Field,
-        reading: &Reading,
-        wording: &Wording,
+        known: &KnownColumn,
+        field: ColumnType,
+        reading: &ValueReader,
+        wording: &TextRules,
         key: &str,
     ) -> Result<Option<Expr>, KeyFault> {
         let dtype = &known.dtype;
-        if let (DataType::Datetime(_, zone), Reading::Day(_) | Reading::Instant(..)) = (dtype, reading) {
+        if let (DataType::Datetime(_, zone), ValueReader::Day(_) | ValueReader::Instant(..)) = (dtype, reading) {
             return self.timestamp(known, zone.as_ref(), reading, key).map(Some);
         }
         let as_it_is = match field {
-            Field::Dimension => !dtype.is_string() && !dtype.is_nested(),
-            Field::Amount => dtype.is_primitive_numeric() || dtype.is_decimal(),
-            Field::Count => dtype.is_integer(),
-            Field::Truth => dtype.is_bool(),
-            Field::Day => dtype.is_date(),
-            Field::Key | Field::Stage | Field::Instant | Field::Text => false,
+            ColumnType::Dimension => !dtype.is_string() && !dtype.is_nested(),
+            ColumnType::Amount => dtype.is_primitive_numeric() || dtype.is_decimal(),
+            ColumnType::Count => dtype.is_integer(),
+            ColumnType::Truth => dtype.is_bool(),
+            ColumnType::Day => dtype.is_date(),
+            ColumnType::Key | ColumnType::Stage | ColumnType::Instant | ColumnType::Text => false,
         };
         Ok((as_it_is && wording.is_plain()).then(|| known.expr()))
     }
@@ -81,19 +86,19 @@ impl Context<'_> {
     /// A day or an instant from a column of timestamps.
     fn timestamp(
         &self,
-        known: &Known,
+        known: &KnownColumn,
         zone: Option<&TimeZone>,
-        reading: &Reading,
+        reading: &ValueReader,
         key: &str,
     ) -> Result<Expr, KeyFault> {
         let site = self.site(key, &known.name);
         match (reading, zone) {
-            (Reading::Instant(_, local), None) => {
+            (ValueReader::Instant(_, local), None) => {
                 let local = local.unwrap_or(Tz::UTC);
                 Ok(local_times(known.expr(), known.place(), site, move |time| cell::instant_of(time, local)))
             }
-            (Reading::Instant(_, None), Some(_)) => Ok(known.expr().cast(Micros::dtype())),
-            (Reading::Instant(_, Some(_)), Some(zone)) => {
+            (ValueReader::Instant(_, None), Some(_)) => Ok(known.expr().cast(Micros::dtype())),
+            (ValueReader::Instant(_, Some(_)), Some(zone)) => {
                 let reason = format!("the column `{}` already has the time zone {zone:?}", known.name);
                 Err(KeyFault::new(format!("{key}.time_zone"), reason))
             }
@@ -107,37 +112,44 @@ impl Context<'_> {
     }
 
     /// Texts, put right and read.
-    fn worded(&self, text: Expr, known: &Known, reading: &Reading, wording: Wording, key: &str) -> Compiled {
+    fn worded(
+        &self,
+        text: Expr,
+        known: &KnownColumn,
+        reading: &ValueReader,
+        wording: TextRules,
+        key: &str,
+    ) -> CompiledColumn {
         let skips = wording.unmapped == Unmapped::Skip;
         let only = skips.then(|| {
             let wording = wording.clone();
             let read = move |texts: &[Option<&str>]| Ok(Some(!wording.skips(texts[0])));
             each_row::<bool>(vec![text.clone()], known.place(), self.site(key, &known.name), read)
         });
-        let rows = Rows { text, place: known.place(), site: self.site(key, &known.name), wording };
+        let rows = TextColumn { text, place: known.place(), site: self.site(key, &known.name), wording };
         let expr = match reading.clone() {
-            Reading::Text => rows.read(|text| Ok(text.to_owned())),
-            Reading::Key => rows.demand(|text| Ok(text.to_owned())),
-            Reading::Stage => rows.demand(|text| cell::stage(text).map(str::to_owned)),
-            Reading::Amount => rows.read(|text| cell::amount(text).map(str::to_owned)),
-            Reading::Count => rows.read(cell::count),
-            Reading::Truth => rows.read(cell::truth),
-            Reading::Day(format) => rows.read(move |text| cell::day(text, format.as_ref()).map(Days)),
-            Reading::Instant(format, zone) => {
+            ValueReader::Text => rows.read(|text| Ok(text.to_owned())),
+            ValueReader::Key => rows.demand(|text| Ok(text.to_owned())),
+            ValueReader::Stage => rows.demand(|text| cell::stage(text).map(str::to_owned)),
+            ValueReader::Amount => rows.read(|text| cell::amount(text).map(str::to_owned)),
+            ValueReader::Count => rows.read(cell::count),
+            ValueReader::Truth => rows.read(cell::truth),
+            ValueReader::Day(format) => rows.read(move |text| cell::day(text, format.as_ref()).map(Days)),
+            ValueReader::Instant(format, zone) => {
                 let zone = zone.unwrap_or(Tz::UTC);
                 rows.read(move |text| cell::instant(text, format.as_ref(), zone).map(Micros))
             }
         };
-        Compiled { expr, only }
+        CompiledColumn { expr, only }
     }
 
     /// A date of year, month and day; all that are columns empty: no date.
-    fn parts(&self, parts: [(&'static str, &Source); 3], key: &str) -> Result<Compiled, KeyFault> {
+    fn parts(&self, parts: [(&'static str, &ValueSource); 3], key: &str) -> Result<CompiledColumn, KeyFault> {
         let mut texts = Vec::new();
-        let mut site: Option<(Expr, Site)> = None;
+        let mut site: Option<(Expr, CellSite)> = None;
         for (name, part) in parts {
             let key = format!("{key}.{name}");
-            let text = self.compile(part, Field::Text, &key)?;
+            let text = self.compile(part, ColumnType::Text, &key)?;
             texts.push(text.expr);
             if let (None, Some(column)) = (&site, &part.column) {
                 let known = self.scope.find(column, &key)?;
@@ -155,25 +167,25 @@ impl Context<'_> {
             let empty = found.iter().zip(constant).all(|(text, constant)| constant || text.is_none());
             if empty { Ok(None) } else { Err("expected year, month and day, or none of them".to_owned()) }
         });
-        Ok(Compiled { expr, only: None })
+        Ok(CompiledColumn { expr, only: None })
     }
 
-    pub(super) fn site(&self, key: &str, column: &str) -> Site {
-        Site { faults: self.faults.clone(), key: key.to_owned(), column: column.to_owned() }
+    pub(super) fn site(&self, key: &str, column: &str) -> CellSite {
+        CellSite { faults: self.faults.clone(), key: key.to_owned(), column: column.to_owned() }
     }
 }
 
 /// Texts of a column, and what is done to them.
-struct Rows {
+struct TextColumn {
     text: Expr,
     place: Expr,
-    site: Site,
-    wording: Wording,
+    site: CellSite,
+    wording: TextRules,
 }
 
-impl Rows {
+impl TextColumn {
     /// No text is no value.
-    fn read<T: Cell + 'static>(self, read: impl Fn(&str) -> Result<T, String> + Send + Sync + 'static) -> Expr {
+    fn read<T: ColumnValue + 'static>(self, read: impl Fn(&str) -> Result<T, String> + Send + Sync + 'static) -> Expr {
         let wording = self.wording;
         each_row(vec![self.text], self.place, self.site, move |texts| {
             wording.apply(texts[0])?.map(|text| read(&text)).transpose()
@@ -181,7 +193,10 @@ impl Rows {
     }
 
     /// No text is a fault.
-    fn demand<T: Cell + 'static>(self, read: impl Fn(&str) -> Result<T, String> + Send + Sync + 'static) -> Expr {
+    fn demand<T: ColumnValue + 'static>(
+        self,
+        read: impl Fn(&str) -> Result<T, String> + Send + Sync + 'static,
+    ) -> Expr {
         let wording = self.wording;
         each_row(vec![self.text], self.place, self.site, move |texts| match wording.apply(texts[0])? {
             Some(text) => read(&text).map(Some),
@@ -196,21 +211,21 @@ fn filled(text: Expr) -> Expr {
 }
 
 /// The same value on every row.
-fn constant(value: &str, reading: &Reading, key: &str) -> Result<Expr, KeyFault> {
+fn constant(value: &str, reading: &ValueReader, key: &str) -> Result<Expr, KeyFault> {
     let refused = |reason: String| KeyFault::new(key, reason).with_value(value);
     reading.check(value).map_err(refused)?;
     Ok(match reading {
-        Reading::Day(format) => {
+        ValueReader::Day(format) => {
             let days = cell::day(value, format.as_ref()).map_err(refused)?;
             lit(days).cast(DataType::Date)
         }
-        Reading::Instant(format, zone) => {
+        ValueReader::Instant(format, zone) => {
             let micros = cell::instant(value, format.as_ref(), zone.unwrap_or(Tz::UTC)).map_err(refused)?;
             lit(micros).cast(Micros::dtype())
         }
-        Reading::Count => lit(cell::count(value).map_err(refused)?),
-        Reading::Truth => lit(cell::truth(value).map_err(refused)?),
-        Reading::Key if value.is_empty() => return Err(refused("expected a value".to_owned())),
-        Reading::Key | Reading::Stage | Reading::Amount | Reading::Text => lit(value.to_owned()),
+        ValueReader::Count => lit(cell::count(value).map_err(refused)?),
+        ValueReader::Truth => lit(cell::truth(value).map_err(refused)?),
+        ValueReader::Key if value.is_empty() => return Err(refused("expected a value".to_owned())),
+        ValueReader::Key | ValueReader::Stage | ValueReader::Amount | ValueReader::Text => lit(value.to_owned()),
     })
 }

@@ -2,16 +2,16 @@
 
 use super::MappingError;
 use super::field::CONVERSION;
-use super::rows::{Cell, Days, Micros, days_of};
+use super::rows::{ColumnValue, Days, Micros, days_of};
 use super::stream::engine;
-use super::table::Canonical;
+use super::table::TablePlan;
 use polars::prelude::*;
 
 /// The key of the mapping that asks for it.
 const KEY: &str = "first_touch";
 
 /// The first conversion of every customer that has one: its account, its id, and the columns to be copied.
-pub(super) fn first_conversions(tables: &[Canonical], copied: &[String]) -> Result<DataFrame, MappingError> {
+pub(super) fn first_conversions(tables: &[TablePlan], copied: &[String]) -> Result<DataFrame, MappingError> {
     let mut conversions = Vec::new();
     for table in tables {
         let has = |name: &str| table.columns.iter().any(|column| column == name);
@@ -38,7 +38,7 @@ pub(super) fn first_conversions(tables: &[Canonical], copied: &[String]) -> Resu
 }
 
 /// A table of events with the columns of each customer's first conversion; a customer that has none keeps its own.
-pub(super) fn give(table: Canonical, credit: &DataFrame, copied: &[String]) -> Canonical {
+pub(super) fn give(table: TablePlan, credit: &DataFrame, copied: &[String]) -> TablePlan {
     let mut columns = table.columns;
     let own =
         |name: &String| if columns.contains(name) { col(name.as_str()) } else { lit(NULL).cast(DataType::String) };
@@ -56,7 +56,7 @@ pub(super) fn give(table: Canonical, credit: &DataFrame, copied: &[String]) -> C
         .join(credit, keys.clone(), keys, arguments)
         .with_columns(given)
         .select(columns.iter().map(|name| col(name.as_str())).collect::<Vec<_>>());
-    Canonical { frame, columns, key: table.key }
+    TablePlan { frame, columns, key: table.key }
 }
 
 fn credited(name: &str) -> PlSmallStr {

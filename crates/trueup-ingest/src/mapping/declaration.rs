@@ -5,8 +5,8 @@ mod source;
 mod table;
 
 pub(super) use join::{Join, Unmatched};
-pub(super) use source::{Constant, Source, Unmapped, ValueMap};
-pub(super) use table::{Conditions, EventTable, Table};
+pub(super) use source::{Constant, Unmapped, ValueMap, ValueSource};
+pub(super) use table::{Conditions, EventTableDeclaration, TableDeclaration};
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,27 +14,27 @@ use std::collections::BTreeMap;
 /// A mapping file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Declaration {
+pub(super) struct MappingFile {
     #[serde(default)]
-    pub(super) input: BTreeMap<String, Input>,
+    pub(super) input: BTreeMap<String, InputDeclaration>,
     #[serde(default)]
     pub(super) map: BTreeMap<String, BTreeMap<String, Constant>>,
     #[serde(default)]
-    pub(super) events: Vec<EventTable>,
+    pub(super) events: Vec<EventTableDeclaration>,
     #[serde(default)]
-    pub(super) spend: Vec<Table>,
+    pub(super) spend: Vec<TableDeclaration>,
     #[serde(default)]
-    pub(super) accounts: Vec<Table>,
+    pub(super) accounts: Vec<TableDeclaration>,
     pub(super) first_touch: Option<FirstTouch>,
 }
 
 /// Files that are read as one table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Input {
+pub(super) struct InputDeclaration {
     /// A file name, in which `*` stands for any characters and `?` for one.
     pub(super) file: String,
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<FileFormat>,
     pub(super) separator: Option<char>,
     /// The columns of a CSV file that has no header.
     pub(super) header: Option<Vec<String>>,
@@ -49,7 +49,7 @@ pub(super) struct Input {
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Format {
+pub(super) enum FileFormat {
     Csv,
     Parquet,
 }

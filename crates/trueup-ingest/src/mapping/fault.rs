@@ -14,11 +14,11 @@ pub(super) const fn place(file: u32, row: u64) -> u64 {
 
 /// The first fault of a run: polars works on many rows at once, so all are looked at and the foremost is kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Faults(Arc<Mutex<Option<Fault>>>);
+pub(super) struct FirstFault(Arc<Mutex<Option<FoundFault>>>);
 
 /// A value that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fault {
+struct FoundFault {
     place: u64,
     /// A value that could not be read leaves none behind, and that may be a fault too: the value is what is told.
     empty: bool,
@@ -28,7 +28,7 @@ struct Fault {
     reason: String,
 }
 
-impl Faults {
+impl FirstFault {
     /// The row fault found so far, if there is one. The files are those that [`place`] numbers.
     pub(super) fn check(&self, files: &[PathBuf]) -> Result<(), MappingError> {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -47,19 +47,25 @@ impl Faults {
 
 /// A column of the mapping that is read row by row.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
-    pub(super) faults: Faults,
+pub(super) struct CellSite {
+    pub(super) faults: FirstFault,
     /// The key of the mapping.
     pub(super) key: String,
     /// The column of the input.
     pub(super) column: String,
 }
 
-impl Site {
+impl CellSite {
     /// Notes a fault, unless one of an earlier row is noted.
     pub(super) fn refuse(&self, place: u64, value: String, reason: String) {
-        let fault =
-            Fault { place, empty: value.is_empty(), key: self.key.clone(), column: self.column.clone(), value, reason };
+        let fault = FoundFault {
+            place,
+            empty: value.is_empty(),
+            key: self.key.clone(),
+            column: self.column.clone(),
+            value,
+            reason,
+        };
         let mut first = self.faults.0.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|first| fault < *first) {
             *first = Some(fault);

@@ -2,7 +2,7 @@
 
 /// One of the three tables that a mapping makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum CanonicalTable {
     Events,
     Spend,
     Accounts,
@@ -10,7 +10,7 @@ pub(super) enum Target {
 
 /// How the values of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum ColumnType {
     /// A text that every row must have.
     Key,
     /// One of the stages, on every row.
@@ -49,7 +49,7 @@ const SPEND_COLUMNS: [&str; 9] = [
 
 const ACCOUNT_COLUMNS: [&str; 5] = ["account", "accountName", "industry", "timeZone", "leadGrading"];
 
-impl Target {
+impl CanonicalTable {
     /// The key of the mapping under which its tables stand.
     pub(super) const fn key(self) -> &'static str {
         match self {
@@ -77,17 +77,17 @@ impl Target {
     }
 
     /// How a column of it is read.
-    pub(super) fn field(self, column: &str) -> Field {
+    pub(super) fn field(self, column: &str) -> ColumnType {
         match (self, column) {
-            (_, "account") | (Self::Events, "opportunityId") => Field::Key,
-            (Self::Events, "type") => Field::Stage,
-            (Self::Events, "dateTime") => Field::Instant,
-            (Self::Events | Self::Spend, "date") => Field::Day,
-            (Self::Events, "total") | (Self::Spend, "adSpend" | "managementFee") => Field::Amount,
-            (Self::Spend, "clicks" | "impressions") => Field::Count,
-            (Self::Accounts, "leadGrading") => Field::Truth,
-            (Self::Events, "eventId") | (Self::Spend | Self::Accounts, _) => Field::Text,
-            (Self::Events, _) => Field::Dimension,
+            (_, "account") | (Self::Events, "opportunityId") => ColumnType::Key,
+            (Self::Events, "type") => ColumnType::Stage,
+            (Self::Events, "dateTime") => ColumnType::Instant,
+            (Self::Events | Self::Spend, "date") => ColumnType::Day,
+            (Self::Events, "total") | (Self::Spend, "adSpend" | "managementFee") => ColumnType::Amount,
+            (Self::Spend, "clicks" | "impressions") => ColumnType::Count,
+            (Self::Accounts, "leadGrading") => ColumnType::Truth,
+            (Self::Events, "eventId") | (Self::Spend | Self::Accounts, _) => ColumnType::Text,
+            (Self::Events, _) => ColumnType::Dimension,
         }
     }
 }

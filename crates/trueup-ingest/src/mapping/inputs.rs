@@ -1,10 +1,10 @@
 //! The files that a mapping is given, as its inputs.
 
 use super::MappingError;
-use super::declaration::{Declaration, Format, Input};
+use super::declaration::{FileFormat, InputDeclaration, MappingFile};
 use super::error::KeyFault;
 use super::fault::place;
-use super::records::Outline;
+use super::records::CsvOutline;
 use super::rows::rows_but;
 use super::scope::PLACE;
 use super::{pattern, records};
@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An input: its files one below the other, with each row's place.
-pub(super) struct Opened {
+pub(super) struct OpenedInput {
     pub(super) frame: LazyFrame,
     pub(super) schema: SchemaRef,
 }
 
 /// Opens every input of a mapping.
 pub(super) fn open(
-    declaration: &Declaration,
+    declaration: &MappingFile,
     mapping: &Path,
     files: &[PathBuf],
-) -> Result<BTreeMap<String, Opened>, MappingError> {
+) -> Result<BTreeMap<String, OpenedInput>, MappingError> {
     let mut owner = vec![None; files.len()];
     for (name, input) in &declaration.input {
         for (at, file) in files.iter().enumerate() {
@@ -67,24 +67,30 @@ pub(super) fn open(
         }
         let frame =
             if frames.len() == 1 { frames.remove(0) } else { concat(&frames, UnionArgs::default()).map_err(engine)? };
-        opened.insert(name.clone(), Opened { frame, schema });
+        opened.insert(name.clone(), OpenedInput { frame, schema });
     }
     Ok(opened)
 }
 
 /// One file, its columns under the mapping's names.
-fn scan(file: &Path, input: &Input, number: u32, key: &str, mapping: &Path) -> Result<LazyFrame, MappingError> {
+fn scan(
+    file: &Path,
+    input: &InputDeclaration,
+    number: u32,
+    key: &str,
+    mapping: &Path,
+) -> Result<LazyFrame, MappingError> {
     let engine = |source| MappingError::Engine { key: key.to_owned(), source: Box::new(source) };
     let path = PlRefPath::try_from_path(file).map_err(engine)?;
     let csv = match input.format {
-        Some(format) => format == Format::Csv,
-        None => format_of(file)? == Format::Csv,
+        Some(format) => format == FileFormat::Csv,
+        None => format_of(file)? == FileFormat::Csv,
     };
     let (mut frame, names, blank) = if csv {
         let separator = input.separator.map_or(Some(b','), |char| u8::try_from(char).ok());
         let separator = separator
             .ok_or_else(|| KeyFault::new(format!("{key}.separator"), "expected an ASCII character").of(mapping))?;
-        let Outline { header: names, blank } = records::check(file, input, separator)?;
+        let CsvOutline { header: names, blank } = records::check(file, input, separator)?;
         let empty = (!input.empty.is_empty())
             .then(|| NullValues::AllColumns(input.empty.iter().map(|text| text.as_str().into()).collect()));
         // Every column is text: an id keeps its zeros, an amount its digits.
@@ -141,11 +147,11 @@ fn scan(file: &Path, input: &Input, number: u32, key: &str, mapping: &Path) -> R
     Ok(frame)
 }
 
-fn format_of(file: &Path) -> Result<Format, MappingError> {
+fn format_of(file: &Path) -> Result<FileFormat, MappingError> {
     let extension = file.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     match extension.as_deref() {
-        Some("csv" | "tsv" | "txt") => Ok(Format::Csv),
-        Some("parquet" | "pq") => Ok(Format::Parquet),
+        Some("csv" | "tsv" | "txt") => Ok(FileFormat::Csv),
+        Some("parquet" | "pq") => Ok(FileFormat::Parquet),
         _ => Err(refused(file, "its name does not say whether it is CSV or Parquet; the input's `format` can")),
     }
 }

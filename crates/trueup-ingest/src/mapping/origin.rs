@@ -1,12 +1,12 @@
 //! The one place that a column's values come from.
 
-use super::declaration::{Constant, Source};
+use super::declaration::{Constant, ValueSource};
 use super::error::KeyFault;
-use super::field::Field;
+use super::field::ColumnType;
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Origin<'a> {
+pub(super) enum ValueOrigin<'a> {
     /// A column of the inputs.
     Column(&'a str),
     /// The texts of several columns, strung together with what stands between them.
@@ -14,12 +14,12 @@ pub(super) enum Origin<'a> {
     /// The same value on every row.
     Value(&'a Constant),
     /// A date in three parts.
-    Parts([(&'static str, &'a Source); 3]),
+    Parts([(&'static str, &'a ValueSource); 3]),
 }
 
-impl<'a> Origin<'a> {
+impl<'a> ValueOrigin<'a> {
     /// Checks that a source names one origin, and nothing that does not go with it.
-    pub(super) fn new(source: &'a Source, field: Field, key: &str) -> Result<Self, KeyFault> {
+    pub(super) fn new(source: &'a ValueSource, field: ColumnType, key: &str) -> Result<Self, KeyFault> {
         let parts = [("year", &source.year), ("month", &source.month), ("day", &source.day)];
         let parts_given = parts.iter().filter(|(_, part)| part.is_some()).count();
         let given = usize::from(source.column.is_some())
@@ -54,7 +54,7 @@ impl<'a> Origin<'a> {
         if let Some(value) = &source.value {
             return Ok(Self::Value(value));
         }
-        if field != Field::Day {
+        if field != ColumnType::Day {
             return Err(KeyFault::new(key, "only `date` can be made of `year`, `month` and `day`"));
         }
         if source.format.is_some() {
@@ -65,7 +65,7 @@ impl<'a> Origin<'a> {
             let part = part
                 .as_deref()
                 .ok_or_else(|| KeyFault::new(key, "a date in parts has all of `year`, `month` and `day`"))?;
-            if matches!(Self::new(part, Field::Text, &format!("{key}.{name}"))?, Self::Parts(_)) {
+            if matches!(Self::new(part, ColumnType::Text, &format!("{key}.{name}"))?, Self::Parts(_)) {
                 return Err(KeyFault::new(format!("{key}.{name}"), "a part has no parts"));
             }
             *slot = (name, part);

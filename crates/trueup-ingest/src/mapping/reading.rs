@@ -1,9 +1,9 @@
 //! A source's options, checked and ready: what is done to a text, and how it is then read.
 
 use super::cell::{self, DateFormat};
-use super::declaration::{Constant, Source, Unmapped, ValueMap};
+use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
 use super::error::KeyFault;
-use super::field::Field;
+use super::field::ColumnType;
 use chrono_tz::Tz;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub(super) type NamedMaps = BTreeMap<String, BTreeMap<String, Constant>>;
 
 /// What is done to a text before it is read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wording {
+pub(super) struct TextRules {
     remove: String,
     decimal_mark: Option<char>,
     map: Option<BTreeMap<String, Constant>>,
@@ -21,8 +21,8 @@ pub(super) struct Wording {
     default: Option<String>,
 }
 
-impl Wording {
-    pub(super) fn new(source: &Source, maps: &NamedMaps, key: &str) -> Result<Self, KeyFault> {
+impl TextRules {
+    pub(super) fn new(source: &ValueSource, maps: &NamedMaps, key: &str) -> Result<Self, KeyFault> {
         let map = match &source.map {
             None => None,
             Some(ValueMap::Inline(map)) => Some(map.clone()),
@@ -88,7 +88,7 @@ impl Wording {
 
 /// How a text is read.
 #[derive(Clone, Debug)]
-pub(super) enum Reading {
+pub(super) enum ValueReader {
     Key,
     Stage,
     Day(Option<DateFormat>),
@@ -99,18 +99,18 @@ pub(super) enum Reading {
     Text,
 }
 
-impl Reading {
-    pub(super) fn new(field: Field, source: &Source, key: &str) -> Result<Self, KeyFault> {
+impl ValueReader {
+    pub(super) fn new(field: ColumnType, source: &ValueSource, key: &str) -> Result<Self, KeyFault> {
         let needless = |name: &str, fields: &str| {
             Err(KeyFault::new(format!("{key}.{name}"), format!("only {fields} can have this key")))
         };
-        if source.format.is_some() && !matches!(field, Field::Day | Field::Instant) {
+        if source.format.is_some() && !matches!(field, ColumnType::Day | ColumnType::Instant) {
             return needless("format", "`date` and `dateTime`");
         }
-        if source.time_zone.is_some() && field != Field::Instant {
+        if source.time_zone.is_some() && field != ColumnType::Instant {
             return needless("time_zone", "`dateTime`");
         }
-        let number = matches!(field, Field::Amount | Field::Count);
+        let number = matches!(field, ColumnType::Amount | ColumnType::Count);
         if source.decimal_mark.is_some() && !number {
             return needless("decimal_mark", "amounts and counts");
         }
@@ -129,14 +129,14 @@ impl Reading {
             })?),
         };
         Ok(match field {
-            Field::Key => Self::Key,
-            Field::Stage => Self::Stage,
-            Field::Day => Self::Day(format),
-            Field::Instant => Self::Instant(format, zone),
-            Field::Amount => Self::Amount,
-            Field::Count => Self::Count,
-            Field::Truth => Self::Truth,
-            Field::Text | Field::Dimension => Self::Text,
+            ColumnType::Key => Self::Key,
+            ColumnType::Stage => Self::Stage,
+            ColumnType::Day => Self::Day(format),
+            ColumnType::Instant => Self::Instant(format, zone),
+            ColumnType::Amount => Self::Amount,
+            ColumnType::Count => Self::Count,
+            ColumnType::Truth => Self::Truth,
+            ColumnType::Text | ColumnType::Dimension => Self::Text,
         })
     }
 

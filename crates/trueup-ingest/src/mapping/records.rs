@@ -2,25 +2,25 @@
 //! broken quoting, all of it silently.
 
 use super::MappingError;
-use super::declaration::Input;
+use super::declaration::InputDeclaration;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// What a CSV file holds, as far as polars has to be told.
-pub(super) struct Outline {
+pub(super) struct CsvOutline {
     pub(super) header: Vec<String>,
     /// The empty lines that polars takes for rows, by its number of them, from 1.
     pub(super) blank: BTreeSet<u64>,
 }
 
 /// Checks that a file is UTF-8, well quoted, and has as many cells in every record as in its header.
-pub(super) fn check(path: &Path, input: &Input, separator: u8) -> Result<Outline, MappingError> {
+pub(super) fn check(path: &Path, input: &InputDeclaration, separator: u8) -> Result<CsvOutline, MappingError> {
     let failed = |source| MappingError::Io { path: path.to_owned(), source };
     let refused = |reason: String| MappingError::File { path: path.to_owned(), reason };
     let mut reader = BufReader::new(File::open(path).map_err(failed)?);
-    let (mut bytes, mut line, mut records) = (Vec::new(), 0_u64, Records::new(separator, input.header.is_none()));
+    let (mut bytes, mut line, mut records) = (Vec::new(), 0_u64, RecordScanner::new(separator, input.header.is_none()));
     while reader.read_until(b'\n', &mut bytes).map_err(failed)? > 0 {
         line += 1;
         let text = std::str::from_utf8(&bytes).map_err(|_| refused(format!("line {line} is not UTF-8")))?;
@@ -42,12 +42,12 @@ pub(super) fn check(path: &Path, input: &Input, separator: u8) -> Result<Outline
     let mut names = BTreeSet::new();
     match header.iter().find(|name| !names.insert(*name)) {
         Some(twice) => Err(refused(format!("the column `{twice}` stands twice in the header"))),
-        None => Ok(Outline { header, blank }),
+        None => Ok(CsvOutline { header, blank }),
     }
 }
 
 /// Records as they are read, line by line.
-struct Records {
+struct RecordScanner {
     separator: char,
     /// The cells of the first record, once it is complete.
     first: Option<Vec<String>>,
@@ -60,7 +60,7 @@ struct Records {
     blank: BTreeSet<u64>,
 }
 
-impl Records {
+impl RecordScanner {
     const fn new(separator: u8, has_header: bool) -> Self {
         let rows = if has_header { None } else { Some(0) };
         let separator = separator as char;

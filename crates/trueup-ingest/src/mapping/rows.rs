@@ -1,18 +1,18 @@
-//! Reading a column row by row, inside polars' own run.
+//! Reads a column row by row, inside polars' own run.
 
-use super::fault::Site;
+use super::fault::CellSite;
 use polars::prelude::*;
 use std::collections::BTreeSet;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// A value that a column can be made of.
-pub(super) trait Cell: Sized {
+pub(super) trait ColumnValue: Sized {
     fn dtype() -> DataType;
     fn column(name: PlSmallStr, cells: Vec<Option<Self>>) -> Column;
 }
 
-impl Cell for String {
+impl ColumnValue for String {
     fn dtype() -> DataType {
         DataType::String
     }
@@ -22,7 +22,7 @@ impl Cell for String {
     }
 }
 
-impl Cell for bool {
+impl ColumnValue for bool {
     fn dtype() -> DataType {
         DataType::Boolean
     }
@@ -32,7 +32,7 @@ impl Cell for bool {
     }
 }
 
-impl Cell for i64 {
+impl ColumnValue for i64 {
     fn dtype() -> DataType {
         DataType::Int64
     }
@@ -45,7 +45,7 @@ impl Cell for i64 {
 /// Days since 1970-01-01.
 pub(super) struct Days(pub(super) i32);
 
-impl Cell for Days {
+impl ColumnValue for Days {
     fn dtype() -> DataType {
         DataType::Date
     }
@@ -59,7 +59,7 @@ impl Cell for Days {
 /// Microseconds since 1970-01-01 in UTC.
 pub(super) struct Micros(pub(super) i64);
 
-impl Cell for Micros {
+impl ColumnValue for Micros {
     fn dtype() -> DataType {
         DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))
     }
@@ -72,10 +72,10 @@ impl Cell for Micros {
 }
 
 /// A column made of texts, row by row. A row that is refused is noted, and empty.
-pub(super) fn each_row<T: Cell + 'static>(
+pub(super) fn each_row<T: ColumnValue + 'static>(
     texts: Vec<Expr>,
     place: Expr,
-    site: Site,
+    site: CellSite,
     read: impl Fn(&[Option<&str>]) -> Result<Option<T>, String> + Send + Sync + 'static,
 ) -> Expr {
     let mut inputs = texts;
@@ -125,7 +125,7 @@ pub(super) fn float_text(floats: Expr) -> Expr {
 pub(super) fn local_times(
     times: Expr,
     place: Expr,
-    site: Site,
+    site: CellSite,
     read: impl Fn(chrono::NaiveDateTime) -> Result<i64, String> + Send + Sync + 'static,
 ) -> Expr {
     let run = move |columns: &mut [Column]| {

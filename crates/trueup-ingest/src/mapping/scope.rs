@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 /// A column of an input, once the input takes part in a table.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownColumn {
     /// The name of its input in this table.
     alias: String,
     pub(super) name: String,
@@ -17,12 +17,12 @@ pub(super) struct Known {
 
 /// The columns of a table's inputs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope(Vec<Known>);
+pub(super) struct KnownColumns(Vec<KnownColumn>);
 
-impl Scope {
+impl KnownColumns {
     /// The columns of an input under a name.
     pub(super) fn new(alias: &str, schema: &Schema) -> Self {
-        let known = schema.iter().filter(|(name, _)| *name != PLACE).map(|(name, dtype)| Known {
+        let known = schema.iter().filter(|(name, _)| *name != PLACE).map(|(name, dtype)| KnownColumn {
             alias: alias.to_owned(),
             name: name.to_string(),
             dtype: dtype.clone(),
@@ -35,13 +35,13 @@ impl Scope {
     pub(super) fn join(&mut self, other: Self, shared: &[&str]) {
         self.0.extend(other.0.into_iter().map(|known| {
             let shadowed = shared.contains(&known.name.as_str());
-            Known { shadowed, ..known }
+            KnownColumn { shadowed, ..known }
         }));
     }
 
     /// The column that a key means by `name`, or by `input.name`.
-    pub(super) fn find(&self, name: &str, key: &str) -> Result<&Known, KeyFault> {
-        let plain: Vec<&Known> = self.0.iter().filter(|known| known.name == name && !known.shadowed).collect();
+    pub(super) fn find(&self, name: &str, key: &str) -> Result<&KnownColumn, KeyFault> {
+        let plain: Vec<&KnownColumn> = self.0.iter().filter(|known| known.name == name && !known.shadowed).collect();
         if let [one] = plain[..] {
             return Ok(one);
         }
@@ -60,7 +60,7 @@ impl Scope {
     }
 }
 
-impl Known {
+impl KnownColumn {
     /// The column itself.
     pub(super) fn expr(&self) -> Expr {
         col(inside(&self.alias, &self.name))

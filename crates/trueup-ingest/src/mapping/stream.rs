@@ -1,45 +1,45 @@
 //! The inputs of one table, joined, and the rows of them that it takes.
 
 use super::MappingError;
-use super::column::Context;
-use super::declaration::{Conditions, Join, Table, Unmatched};
+use super::column::ColumnCompiler;
+use super::declaration::{Conditions, Join, TableDeclaration, Unmatched};
 use super::error::KeyFault;
-use super::fault::Faults;
-use super::inputs::Opened;
+use super::fault::FirstFault;
+use super::inputs::OpenedInput;
 use super::reading::NamedMaps;
 use super::rows::each_row;
-use super::scope::{PLACE, Scope, inside};
+use super::scope::{KnownColumns, PLACE, inside};
 use polars::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What every table is made from.
-pub(super) struct Ground<'a> {
+pub(super) struct TablePlanner<'a> {
     pub(super) mapping: &'a Path,
     pub(super) maps: &'a NamedMaps,
-    pub(super) inputs: &'a BTreeMap<String, Opened>,
-    pub(super) faults: &'a Faults,
+    pub(super) inputs: &'a BTreeMap<String, OpenedInput>,
+    pub(super) faults: &'a FirstFault,
 }
 
 /// Rows of one or more inputs side by side.
 #[derive(Clone)]
-pub(super) struct Stream {
+pub(super) struct JoinedRows {
     pub(super) frame: LazyFrame,
-    pub(super) scope: Scope,
+    pub(super) scope: KnownColumns,
     /// Where a row of the first input comes from.
     pub(super) place: Expr,
 }
 
-impl Ground<'_> {
+impl TablePlanner<'_> {
     /// The rows that a table is made of; `key` is the table's.
-    pub(super) fn stream(&self, table: &Table, key: &str) -> Result<Stream, MappingError> {
+    pub(super) fn stream(&self, table: &TableDeclaration, key: &str) -> Result<JoinedRows, MappingError> {
         let Some(from) = &table.from else {
             // A table of constants has one row.
             let row = df!(inside("", PLACE).as_str() => [0_u64]).map_err(|source| engine(key, source))?;
-            return Ok(Stream { frame: row.lazy(), scope: Scope::default(), place: col(inside("", PLACE)) });
+            return Ok(JoinedRows { frame: row.lazy(), scope: KnownColumns::default(), place: col(inside("", PLACE)) });
         };
         let (frame, scope) = self.input(from, from, &format!("{key}.from"))?;
-        let mut stream = Stream { frame, scope, place: col(inside(from, PLACE)) };
+        let mut stream = JoinedRows { frame, scope, place: col(inside(from, PLACE)) };
         for (at, join) in table.join.iter().enumerate() {
             self.join(&mut stream, join, &format!("{key}.join[{at}]"))?;
         }
@@ -49,21 +49,21 @@ impl Ground<'_> {
         Ok(stream)
     }
 
-    pub(super) fn context<'a>(&'a self, scope: &'a Scope) -> Context<'a> {
-        Context { scope, maps: self.maps, faults: self.faults }
+    pub(super) fn context<'a>(&'a self, scope: &'a KnownColumns) -> ColumnCompiler<'a> {
+        ColumnCompiler { scope, maps: self.maps, faults: self.faults }
     }
 
-    fn input(&self, name: &str, alias: &str, key: &str) -> Result<(LazyFrame, Scope), MappingError> {
+    fn input(&self, name: &str, alias: &str, key: &str) -> Result<(LazyFrame, KnownColumns), MappingError> {
         let opened = self
             .inputs
             .get(name)
             .ok_or_else(|| KeyFault::new(key, "no [input] has this name").with_value(name).of(self.mapping))?;
         let names: Vec<&PlSmallStr> = opened.schema.iter_names().collect();
         let inside: Vec<PlSmallStr> = names.iter().map(|name| inside(alias, name)).collect();
-        Ok((opened.frame.clone().rename(names, inside, true), Scope::new(alias, &opened.schema)))
+        Ok((opened.frame.clone().rename(names, inside, true), KnownColumns::new(alias, &opened.schema)))
     }
 
-    fn join(&self, stream: &mut Stream, join: &Join, key: &str) -> Result<(), MappingError> {
+    fn join(&self, stream: &mut JoinedRows, join: &Join, key: &str) -> Result<(), MappingError> {
         let of = |fault: KeyFault| fault.of(self.mapping);
         let (mut other, other_scope) = self.input(&join.input, join.alias(), &format!("{key}.input"))?;
         let on = format!("{key}.on");
@@ -136,7 +136,13 @@ impl Ground<'_> {
     }
 
     /// Keeps the rows for which every condition holds (`wanted`), or those for which none does.
-    fn pick(&self, stream: &mut Stream, conditions: &Conditions, wanted: bool, key: &str) -> Result<(), MappingError> {
+    fn pick(
+        &self,
+        stream: &mut JoinedRows,
+        conditions: &Conditions,
+        wanted: bool,
+        key: &str,
+    ) -> Result<(), MappingError> {
         for (name, values) in conditions {
             let key = format!("{key}.{name}");
             let known = stream.scope.find(name, &key).map_err(|fault| fault.of(self.mapping))?;

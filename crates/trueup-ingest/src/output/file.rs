@@ -1,6 +1,6 @@
 //! A file that is there once it is whole.
 
-use super::{Of, OutputError};
+use super::{OutputContext, OutputError};
 use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ const STAGED: &str = ".trueup-";
 #[derive(Debug)]
 pub struct OutputFile {
     pub(super) path: PathBuf,
-    pub(super) target: Target,
+    pub(super) target: OutputTarget,
 }
 
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum OutputTarget {
     Direct(File),
     Staged { staged: Staged, place: PathBuf, replaces: bool },
 }
@@ -41,7 +41,7 @@ impl OutputFile {
     /// The file system refuses, or a file of that name has appeared meanwhile. No new file is left then; one that was to be replaced is the old
     /// one or the new one.
     pub fn keep(self) -> Result<(), OutputError> {
-        let Self { path, target: Target::Staged { staged, place, replaces } } = self else { return Ok(()) };
+        let Self { path, target: OutputTarget::Staged { staged, place, replaces } } = self else { return Ok(()) };
         staged.file().sync_all().of(&path, "sync")?;
         let named = staged.name(folder_of(&place)).of(&path, "create")?;
         if replaces {
@@ -66,15 +66,15 @@ impl OutputFile {
     /// Where the file is once it is kept; `None` for a pipe or a device.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.target {
-            Target::Direct(_) => None,
-            Target::Staged { place, .. } => Some(place),
+            OutputTarget::Direct(_) => None,
+            OutputTarget::Staged { place, .. } => Some(place),
         }
     }
 
     fn file(&self) -> &File {
         match &self.target {
-            Target::Direct(file) => file,
-            Target::Staged { staged, .. } => staged.file(),
+            OutputTarget::Direct(file) => file,
+            OutputTarget::Staged { staged, .. } => staged.file(),
         }
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn folder_of(place: &Path) -> &Path {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use super::{OutputFile, STAGED, Staged, Target};
+    use super::{OutputFile, OutputTarget, STAGED, Staged};
     use std::fs;
     use std::io::Write;
     use std::path::Path;
@@ -180,7 +180,7 @@ mod tests {
     /// A file as it is staged where the system has none without a name.
     fn named(place: &Path, replaces: bool) -> OutputFile {
         let file = tempfile::Builder::new().prefix(STAGED).tempfile_in(place.parent().unwrap()).unwrap();
-        let target = Target::Staged { staged: Staged::Named(file), place: place.to_owned(), replaces };
+        let target = OutputTarget::Staged { staged: Staged::Named(file), place: place.to_owned(), replaces };
         let mut output = OutputFile { path: place.to_owned(), target };
         output.write_all(b"whole").unwrap();
         output

@@ -3,14 +3,14 @@
 use std::io::{self, Read};
 
 /// Bytes of whole records, and where they begin.
-pub(crate) struct Block {
+pub(crate) struct TextBlock {
     pub(crate) bytes: Vec<u8>,
     /// The physical line, from 1, on which the block begins.
     pub(crate) line: u64,
 }
 
 /// Cuts a file into blocks at line ends.
-pub(crate) struct Blocks<R> {
+pub(crate) struct TextBlocks<R> {
     reader: R,
     /// Read, but not yet handed out.
     pending: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct Blocks<R> {
 }
 
 /// A block, or why there is none.
-pub(crate) enum BlockFault {
+pub(crate) enum TextBlockFault {
     Io(io::Error),
     /// The record that begins on this line has more than `longest` bytes.
     TooLong {
@@ -33,17 +33,17 @@ pub(crate) enum BlockFault {
     },
 }
 
-impl<R: Read> Blocks<R> {
+impl<R: Read> TextBlocks<R> {
     /// Blocks of `size` bytes, or of more where a record has more, up to `longest`.
     pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
         Self { reader, pending: Vec::new(), line: 1, size: size.max(1), longest, quotes, ended: false }
     }
 
     /// The next block, or `None` after the last.
-    pub(crate) fn next(&mut self) -> Result<Option<Block>, BlockFault> {
+    pub(crate) fn next(&mut self) -> Result<Option<TextBlock>, TextBlockFault> {
         let mut wanted = self.size;
         while !self.ended {
-            self.fill(wanted).map_err(BlockFault::Io)?;
+            self.fill(wanted).map_err(TextBlockFault::Io)?;
             if self.ended {
                 break;
             }
@@ -52,7 +52,7 @@ impl<R: Read> Blocks<R> {
                 return Ok(Some(self.hand_out(rest)));
             }
             if self.pending.len() > self.longest {
-                return Err(BlockFault::TooLong { line: self.line, longest: self.longest });
+                return Err(TextBlockFault::TooLong { line: self.line, longest: self.longest });
             }
             wanted = (self.pending.len() * 2).min(self.longest + 1);
         }
@@ -85,11 +85,11 @@ impl<R: Read> Blocks<R> {
         cut
     }
 
-    fn hand_out(&mut self, rest: Vec<u8>) -> Block {
+    fn hand_out(&mut self, rest: Vec<u8>) -> TextBlock {
         let bytes = std::mem::replace(&mut self.pending, rest);
         let line = self.line;
         self.line += count_lines(&bytes);
-        Block { bytes, line }
+        TextBlock { bytes, line }
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn blocks(text: &str, size: usize) -> Vec<(u64, String)> {
-        let mut blocks = Blocks::new(text.as_bytes(), size, 1 << 10, true);
+        let mut blocks = TextBlocks::new(text.as_bytes(), size, 1 << 10, true);
         std::iter::from_fn(|| blocks.next().ok().flatten())
             .map(|block| (block.line, String::from_utf8_lossy(&block.bytes).into_owned()))
             .collect()

@@ -3,11 +3,11 @@
 //! Common readers of CSV guess at broken quoting: a quote that is never closed swallows the rest of the file, and text after a closing
 //! quote is glued to the cell. Here both are errors that name the line.
 
-use super::Chunking;
-use super::blocks::Block;
-use super::piece::{Piece, Places, Torn};
+use super::ReadLimits;
+use super::blocks::TextBlock;
+use super::piece::{DecodedBatch, MalformedRecords, RowLocations};
 use crate::error::InputFault;
-use crate::place::{Place, RowFault, shortened};
+use crate::place::{InputLocation, RowFault, shortened};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -16,8 +16,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The columns that a block's header names, all of them text, and where the rows begin.
-pub(crate) fn read_header(block: &Block) -> Result<(SchemaRef, Block), InputFault> {
-    let mut records = Records::new(super::piece::text(block)?, block.line);
+pub(crate) fn read_header(block: &TextBlock) -> Result<(SchemaRef, TextBlock), InputFault> {
+    let mut records = CsvRecords::new(super::piece::text(block)?, block.line);
     let mut cells = Vec::new();
     let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
     let mut names = HashSet::with_capacity(cells.len());
@@ -30,38 +30,39 @@ pub(crate) fn read_header(block: &Block) -> Result<(SchemaRef, Block), InputFaul
         }
     }
     let fields: Vec<Field> = cells.iter().map(|cell| Field::new(cell.as_ref(), DataType::Utf8, true)).collect();
-    let rows = Block { bytes: block.bytes[block.bytes.len() - records.rest().len()..].to_vec(), line: records.line };
+    let rows =
+        TextBlock { bytes: block.bytes[block.bytes.len() - records.rest().len()..].to_vec(), line: records.line };
     Ok((Arc::new(Schema::new(fields)), rows))
 }
 
 /// The rows of a block, piece by piece.
-pub(crate) struct Pieces {
+pub(crate) struct CsvDecoder {
     text: String,
     at: usize,
     line: u64,
     schema: SchemaRef,
-    chunking: Chunking,
+    limits: ReadLimits,
 }
 
-impl Pieces {
-    pub(crate) fn new(block: Block, schema: SchemaRef, chunking: Chunking) -> Result<Self, InputFault> {
+impl CsvDecoder {
+    pub(crate) fn new(block: TextBlock, schema: SchemaRef, limits: ReadLimits) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: super::piece::into_text(block)?, at: 0, line, schema, chunking })
+        Ok(Self { text: super::piece::into_text(block)?, at: 0, line, schema, limits })
     }
 
     /// The next rows; `None` after the last.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece>, InputFault> {
+    pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut records = Records { text: &self.text, at: self.at, line: self.line };
+        let mut records = CsvRecords { text: &self.text, at: self.at, line: self.line };
         let width = self.schema.fields().len();
-        let most_rows = self.chunking.rows;
+        let most_rows = self.limits.rows;
         // Room for what a block commonly holds saves most of the growing; commonly a block is one piece.
         let bytes = if self.at == 0 { self.text.len() / width.max(1) } else { 0 };
         let mut builders: Vec<StringBuilder> =
             (0..width).map(|_| StringBuilder::with_capacity(bytes.min(1024), bytes)).collect();
-        let (mut lines, mut torn, mut cells) = (Vec::new(), Torn::default(), Vec::with_capacity(width));
+        let (mut lines, mut torn, mut cells) = (Vec::new(), MalformedRecords::default(), Vec::with_capacity(width));
         let broken = loop {
             if lines.len() >= most_rows || torn.are_many() {
                 break None;
@@ -76,7 +77,7 @@ impl Pieces {
                 }
             };
             if cells.len() != width {
-                torn.push(wrong_width(line, &cells, &self.schema, self.chunking.max_text_bytes));
+                torn.push(wrong_width(line, &cells, &self.schema, self.limits.max_text_bytes));
                 continue;
             }
             lines.push(line);
@@ -89,14 +90,14 @@ impl Pieces {
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
             .map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(Piece { batch, places: Places::Lines(lines), torn: torn.rows, broken }))
+        Ok(Some(DecodedBatch { batch, places: RowLocations::Lines(lines), torn: torn.rows, broken }))
     }
 }
 
 fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: usize) -> RowFault {
     let names = schema.fields().iter().map(|field| field.name().clone()).chain(std::iter::repeat(String::new()));
     RowFault {
-        place: Place::Line(line),
+        place: InputLocation::Line(line),
         column: None,
         value: None,
         reason: format!("the row has {} cells, and the header has {}", cells.len(), schema.fields().len()),
@@ -104,15 +105,15 @@ fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: u
     }
 }
 
-/// Records of a text, one after the other.
-struct Records<'a> {
+/// The records of a text, one after the other.
+struct CsvRecords<'a> {
     text: &'a str,
     at: usize,
     /// The physical line of `at`.
     line: u64,
 }
 
-impl<'a> Records<'a> {
+impl<'a> CsvRecords<'a> {
     fn new(text: &'a str, line: u64) -> Self {
         Self { text, at: 0, line }
     }

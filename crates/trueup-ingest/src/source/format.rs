@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum InputFormat {
     Parquet,
     Csv,
     Ndjson,
@@ -18,7 +18,7 @@ const PARQUET_MARK: &[u8] = b"PAR1";
 pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The format by the file's name, or else by its first bytes. The file is read from its beginning afterwards.
-pub(super) fn detect(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Result<Format, InputFault>> {
+pub(super) fn detect(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Result<InputFormat, InputFault>> {
     let mut begin = Vec::new();
     file.by_ref().take(64).read_to_end(&mut begin)?;
     file.seek(SeekFrom::Start(0))?;
@@ -31,10 +31,10 @@ pub(super) fn detect(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<R
     Ok(match extension.as_deref() {
         Some("parquet") if !parquet => Err(InputFault::NotParquet),
         Some("csv" | "ndjson" | "jsonl") if parquet => Err(InputFault::IsParquet),
-        Some("csv") => Ok(Format::Csv),
-        Some("ndjson" | "jsonl") => Ok(Format::Ndjson),
-        _ if parquet => Ok(Format::Parquet),
-        _ if text.trim_ascii_start().starts_with(b"{") => Ok(Format::Ndjson),
-        _ => Ok(Format::Csv),
+        Some("csv") => Ok(InputFormat::Csv),
+        Some("ndjson" | "jsonl") => Ok(InputFormat::Ndjson),
+        _ if parquet => Ok(InputFormat::Parquet),
+        _ if text.trim_ascii_start().starts_with(b"{") => Ok(InputFormat::Ndjson),
+        _ => Ok(InputFormat::Csv),
     })
 }

@@ -3,11 +3,11 @@
 //! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. So a column may mix types,
 //! and its type need not be known before the last line is read.
 
-use super::Chunking;
-use super::blocks::Block;
-use super::piece::{self, Piece, Places, into_text};
+use super::ReadLimits;
+use super::blocks::TextBlock;
+use super::piece::{self, DecodedBatch, RowLocations, into_text};
 use crate::error::InputFault;
-use crate::place::{Place, RowFault, shortened};
+use crate::place::{InputLocation, RowFault, shortened};
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use trueup_core::Shown;
 
 /// The rows of a block, piece by piece.
-pub(crate) struct Pieces {
+pub(crate) struct NdjsonDecoder {
     text: String,
     at: usize,
     line: u64,
@@ -28,28 +28,28 @@ pub(crate) struct Pieces {
     known: &'static [&'static str],
     /// Columns that keep a decimal number as it is written, since a double could not hold all its digits.
     exact: &'static [&'static str],
-    chunking: Chunking,
+    limits: ReadLimits,
 }
 
-impl Pieces {
+impl NdjsonDecoder {
     pub(crate) fn new(
-        block: Block,
+        block: TextBlock,
         known: &'static [&'static str],
         exact: &'static [&'static str],
-        chunking: Chunking,
+        limits: ReadLimits,
     ) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: into_text(block)?, at: 0, line, known, exact, chunking })
+        Ok(Self { text: into_text(block)?, at: 0, line, known, exact, limits })
     }
 
     /// The next rows; `None` after the last.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece>, InputFault> {
+    pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut table = Table::new(self.known, self.exact, self.chunking.max_columns);
-        let (mut lines, mut torn, mut broken) = (Vec::new(), piece::Torn::default(), None);
-        while lines.len() < self.chunking.rows && table.cells() < self.chunking.cells() && !torn.are_many() {
+        let mut table = TableBuilder::new(self.known, self.exact, self.limits.max_columns);
+        let (mut lines, mut torn, mut broken) = (Vec::new(), piece::MalformedRecords::default(), None);
+        while lines.len() < self.limits.rows && table.cells() < self.limits.cells() && !torn.are_many() {
             let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
             let (record, line) = (text.trim_end_matches(['\r', '\n']), self.line);
             self.at += text.len();
@@ -58,27 +58,27 @@ impl Pieces {
                 continue;
             }
             match Members::read(record)
-                .map_err(|error| Fault::Row(Torn::NoObject(error)))
+                .map_err(|error| RecordFault::Row(MalformedRecord::NoObject(error)))
                 .and_then(|members| table.push(&members))
             {
                 Ok(()) => lines.push(line),
-                Err(Fault::Columns(fault)) => {
+                Err(RecordFault::Columns(fault)) => {
                     // Nothing after it is read.
                     self.at = self.text.len();
                     broken = Some(fault);
                 }
-                Err(Fault::Row(fault)) => torn.push(fault.at(line, record, self.chunking.max_text_bytes)),
+                Err(RecordFault::Row(fault)) => torn.push(fault.at(line, record, self.limits.max_text_bytes)),
             }
         }
         let batch = table.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(Piece { batch, places: Places::Lines(lines), torn: torn.rows, broken }))
+        Ok(Some(DecodedBatch { batch, places: RowLocations::Lines(lines), torn: torn.rows, broken }))
     }
 }
 
 /// The columns seen so far.
-struct Table<'k> {
+struct TableBuilder<'k> {
     exact: &'k [&'k str],
-    columns: Vec<Column>,
+    columns: Vec<ColumnBuilder>,
     /// The places of the columns by name.
     places: HashMap<String, usize>,
     most_columns: usize,
@@ -87,7 +87,7 @@ struct Table<'k> {
     objects: usize,
 }
 
-struct Column {
+struct ColumnBuilder {
     name: String,
     /// Of the rows up to the last that has a value here.
     texts: StringBuilder,
@@ -95,7 +95,7 @@ struct Column {
     object: usize,
 }
 
-impl<'k> Table<'k> {
+impl<'k> TableBuilder<'k> {
     fn new(known: &[&str], exact: &'k [&'k str], most_columns: usize) -> Self {
         let (columns, places) = (Vec::new(), HashMap::new());
         let mut table = Self { exact, columns, places, most_columns, rows: 0, objects: 0 };
@@ -121,11 +121,11 @@ impl<'k> Table<'k> {
     fn add(&mut self, name: &str) -> usize {
         let at = self.columns.len();
         self.places.insert(name.to_owned(), at);
-        self.columns.push(Column { name: name.to_owned(), texts: StringBuilder::new(), object: 0 });
+        self.columns.push(ColumnBuilder { name: name.to_owned(), texts: StringBuilder::new(), object: 0 });
         at
     }
 
-    fn push(&mut self, members: &Members<'_>) -> Result<(), Fault> {
+    fn push(&mut self, members: &Members<'_>) -> Result<(), RecordFault> {
         self.objects += 1;
         // Rendered first: a row that is torn in the middle must leave nothing behind.
         let mut cells = Vec::with_capacity(members.0.len());
@@ -133,7 +133,7 @@ impl<'k> Table<'k> {
         let mut hint = 0;
         for (name, value) in &members.0 {
             if name.is_empty() {
-                return Err(Fault::Row(Torn::Nameless));
+                return Err(RecordFault::Row(MalformedRecord::Nameless));
             }
             let place = self.find(name, hint);
             let repeated = match place {
@@ -144,10 +144,14 @@ impl<'k> Table<'k> {
                 None => !new.insert(name.as_ref()),
             };
             if repeated {
-                return Err(Fault::Row(Torn::Repeated(name.to_string())));
+                return Err(RecordFault::Row(MalformedRecord::Repeated(name.to_string())));
             }
             let cell = render(value.get(), self.exact.contains(&name.as_ref())).map_err(|reason| {
-                Fault::Row(Torn::Value { column: name.to_string(), value: value.get().to_owned(), reason })
+                RecordFault::Row(MalformedRecord::Value {
+                    column: name.to_string(),
+                    value: value.get().to_owned(),
+                    reason,
+                })
             })?;
             cells.push((place, name, cell));
         }
@@ -159,14 +163,14 @@ impl<'k> Table<'k> {
         }
         self.rows += 1;
         match self.columns.len() > self.most_columns {
-            true => Err(Fault::Columns(InputFault::ManyColumns { limit: self.most_columns })),
+            true => Err(RecordFault::Columns(InputFault::ManyColumns { limit: self.most_columns })),
             false => Ok(()),
         }
     }
 
     fn finish(self) -> Result<RecordBatch, arrow_schema::ArrowError> {
         let rows = self.rows;
-        let finish = |Column { name, mut texts, .. }: Column| {
+        let finish = |ColumnBuilder { name, mut texts, .. }: ColumnBuilder| {
             pad(&mut texts, rows);
             (Field::new(name, DataType::Utf8, true), Arc::new(texts.finish()) as ArrayRef)
         };
@@ -209,21 +213,21 @@ fn number(value: &str, exact: bool) -> Cow<'_, str> {
 }
 
 /// Why a line cannot be taken.
-enum Fault {
-    Row(Torn),
+enum RecordFault {
+    Row(MalformedRecord),
     /// The file as a whole is at fault.
     Columns(InputFault),
 }
 
 /// Why a line is no row.
-enum Torn {
+enum MalformedRecord {
     NoObject(serde_json::Error),
     Nameless,
     Repeated(String),
     Value { column: String, value: String, reason: &'static str },
 }
 
-impl Torn {
+impl MalformedRecord {
     fn at(self, line: u64, record: &str, longest: usize) -> RowFault {
         let short = |text: &str| shortened(text, longest).to_owned();
         let (column, value, reason) = match self {
@@ -239,7 +243,7 @@ impl Torn {
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
         let cells = members.iter().map(|(name, value)| (name.to_string(), Some(short(value.get())))).collect();
-        RowFault { place: Place::Line(line), column, value: Some(value), reason, cells }
+        RowFault { place: InputLocation::Line(line), column, value: Some(value), reason, cells }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Parquet files with row groups of any size.
 
 use super::parquet_bytes::ParquetBytes;
-use super::row_group::{Memory, RowGroup};
-use super::wide::WideGroup;
-use super::{Chunking, Part, Piece, Places};
+use super::row_group::{InputRowGroup, RowGroupMemory};
+use super::wide::LargeRowGroup;
+use super::{DecodedBatch, RawChunk, ReadLimits, RowLocations};
 use crate::error::InputFault;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -32,32 +32,32 @@ const BATCH_SHARE: usize = 4;
 const CODED_BYTES: i64 = 5;
 
 /// A Parquet file, read row group by row group.
-pub(crate) struct Parquet {
+pub(crate) struct ParquetReader {
     bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
-    chunking: Chunking,
+    limits: ReadLimits,
     next_group: usize,
     /// The large row group that is being read.
-    open: Option<(RowGroup, WideGroup)>,
+    open: Option<(InputRowGroup, LargeRowGroup)>,
 }
 
 /// A row group that is yet to be decoded.
-pub(crate) struct Group {
-    row_group: RowGroup,
-    memory: Memory,
+pub(crate) struct MeasuredRowGroup {
+    row_group: InputRowGroup,
+    memory: RowGroupMemory,
     rows: usize,
 }
 
-impl Parquet {
-    pub(crate) fn open(bytes: ParquetBytes, chunking: Chunking) -> Result<Self, InputFault> {
+impl ParquetReader {
+    pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, InputFault> {
         let read = || {
-            let metadata = Arc::new(footer(&bytes, LEAST_FOOTER.max(chunking.group_bytes / FOOTER_SHARE))?);
+            let metadata = Arc::new(footer(&bytes, LEAST_FOOTER.max(limits.group_bytes / FOOTER_SHARE))?);
             // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
             ArrowReaderMetadata::try_new(metadata, options).and_then(keeping_codes)
         };
         let metadata = reading(read).map_err(InputFault::Damaged)?;
-        Ok(Self { bytes, metadata, chunking, next_group: 0, open: None })
+        Ok(Self { bytes, metadata, limits, next_group: 0, open: None })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -68,7 +68,7 @@ impl Parquet {
         self.metadata.metadata().row_groups()
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<Part>, InputFault> {
+    pub(crate) fn next(&mut self) -> Result<Option<RawChunk>, InputFault> {
         loop {
             if let Some(part) = self.next_rows()? {
                 return Ok(Some(part));
@@ -78,27 +78,27 @@ impl Parquet {
                 return Ok(None);
             }
             self.next_group += 1;
-            let row_group = RowGroup {
+            let row_group = InputRowGroup {
                 bytes: self.bytes.clone(),
                 metadata: self.metadata.metadata().clone(),
                 fields: self.schema().fields().clone(),
                 number: row_group,
-                most: LEAST.max(self.chunking.group_bytes.saturating_mul(2)),
+                most: LEAST.max(self.limits.group_bytes.saturating_mul(2)),
             };
             let memory = row_group.memory()?;
-            let group = Group { row_group, memory, rows: self.chunking.rows };
-            if group.memory() <= self.chunking.group_bytes {
-                return Ok(Some(Part::Group(group)));
+            let group = MeasuredRowGroup { row_group, memory, rows: self.limits.rows };
+            if group.memory() <= self.limits.group_bytes {
+                return Ok(Some(RawChunk::RowGroup(group)));
             }
-            let rows = (self.chunking.group_bytes / BATCH_SHARE).checked_div(memory.row).unwrap_or(usize::MAX);
-            let rows = rows.clamp(1, self.chunking.rows);
+            let rows = (self.limits.group_bytes / BATCH_SHARE).checked_div(memory.row).unwrap_or(usize::MAX);
+            let rows = rows.clamp(1, self.limits.rows);
             let row_group = group.row_group;
-            let wide = WideGroup::open(&self.metadata, row_group.number, |mask| row_group.reader(mask, rows))?;
+            let wide = LargeRowGroup::open(&self.metadata, row_group.number, |mask| row_group.reader(mask, rows))?;
             self.open = Some((row_group, wide));
         }
     }
 
-    fn next_rows(&mut self) -> Result<Option<Part>, InputFault> {
+    fn next_rows(&mut self) -> Result<Option<RawChunk>, InputFault> {
         let Some((row_group, group)) = &mut self.open else { return Ok(None) };
         let first = group.rows;
         let Some(batch) = reading(|| Ok(group.next()?)).map_err(|error| row_group.fault(error))? else {
@@ -106,11 +106,11 @@ impl Parquet {
             return Ok(None);
         };
         let bytes = share(row_group.metadata(), batch.num_rows());
-        Ok(Some(Part::Rows { batch, row_group: row_group.number, first, bytes }))
+        Ok(Some(RawChunk::Rows { batch, row_group: row_group.number, first, bytes }))
     }
 }
 
-impl Group {
+impl MeasuredRowGroup {
     pub(crate) fn bytes(&self) -> u64 {
         u64::try_from(self.row_group.metadata().compressed_size()).unwrap_or(0)
     }
@@ -121,14 +121,19 @@ impl Group {
         self.memory.held.saturating_add(self.memory.row.saturating_mul(rows))
     }
 
-    pub(crate) fn decode(&self) -> Result<Vec<Piece>, InputFault> {
+    pub(crate) fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {
         let row_group = self.row_group.number;
         let (mut pieces, mut first) = (Vec::new(), 0);
         let mut reader = self.row_group.reader(ProjectionMask::all(), self.rows)?;
         let mut next = || reading(|| Ok(reader.next().transpose()?)).map_err(|error| self.row_group.fault(error));
         while let Some(batch) = next()? {
             let rows = batch.num_rows();
-            pieces.push(Piece { batch, places: Places::Rows { row_group, first }, torn: Vec::new(), broken: None });
+            pieces.push(DecodedBatch {
+                batch,
+                places: RowLocations::Rows { row_group, first },
+                torn: Vec::new(),
+                broken: None,
+            });
             first += rows;
         }
         Ok(pieces)

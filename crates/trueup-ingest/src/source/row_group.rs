@@ -14,7 +14,7 @@ use trueup_core::dataset::{Pages, measure, reading};
 
 /// What a row group is read from. Nothing of it is read that takes more memory than `most`.
 #[derive(Clone)]
-pub(super) struct RowGroup {
+pub(super) struct InputRowGroup {
     pub(super) bytes: ParquetBytes,
     pub(super) metadata: Arc<ParquetMetaData>,
     /// The types that columns are read as.
@@ -26,14 +26,14 @@ pub(super) struct RowGroup {
 
 /// The memory that a row group takes, in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Memory {
+pub(super) struct RowGroupMemory {
     /// What is held while rows are read.
     pub(super) held: usize,
     /// A row, at most.
     pub(super) row: usize,
 }
 
-impl RowGroup {
+impl InputRowGroup {
     pub(super) fn metadata(&self) -> &RowGroupMetaData {
         self.metadata.row_group(self.number)
     }
@@ -44,7 +44,7 @@ impl RowGroup {
     }
 
     /// The memory that the rows take, which are as many as the footer says.
-    pub(super) fn memory(&self) -> std::result::Result<Memory, InputFault> {
+    pub(super) fn memory(&self) -> std::result::Result<RowGroupMemory, InputFault> {
         let measured = reading(|| {
             let columns = self.metadata().columns().par_iter();
             let rooms = columns.map(|chunk| {
@@ -67,7 +67,7 @@ impl RowGroup {
             let (row_group, most) = (self.number, self.most);
             return Err(InputFault::TooLarge { row_group, held, row, most });
         }
-        Ok(Memory { held, row })
+        Ok(RowGroupMemory { held, row })
     }
 
     /// Reads some columns, `rows` rows at a time.
@@ -114,14 +114,14 @@ impl RowGroup {
     }
 }
 
-impl RowGroups for RowGroup {
+impl RowGroups for InputRowGroup {
     fn num_rows(&self) -> usize {
         usize::try_from(self.rows()).unwrap_or(usize::MAX)
     }
 
     fn column_chunks(&self, leaf: usize) -> Result<Box<dyn PageIterator>> {
         let pages = Pages::new(self.bytes.clone(), self.metadata().column(leaf), self.most);
-        Ok(Box::new(Chunk(Some(pages))))
+        Ok(Box::new(ChunkPages(Some(pages))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -134,9 +134,9 @@ impl RowGroups for RowGroup {
 }
 
 /// A column chunk, until its pages are read.
-struct Chunk(Option<Pages<ParquetBytes>>);
+struct ChunkPages(Option<Pages<ParquetBytes>>);
 
-impl Iterator for Chunk {
+impl Iterator for ChunkPages {
     type Item = Result<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -144,4 +144,4 @@ impl Iterator for Chunk {
     }
 }
 
-impl PageIterator for Chunk {}
+impl PageIterator for ChunkPages {}

@@ -8,20 +8,20 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader
 use rayon::prelude::*;
 
 /// A row group that is being read.
-pub(super) struct WideGroup {
+pub(super) struct LargeRowGroup {
     schema: SchemaRef,
-    shares: Vec<Share>,
+    shares: Vec<ColumnSet>,
     /// Rows read so far.
     pub(super) rows: usize,
 }
 
 /// Some of the columns.
-struct Share {
+struct ColumnSet {
     columns: Vec<usize>,
     reader: ParquetRecordBatchReader,
 }
 
-impl WideGroup {
+impl LargeRowGroup {
     /// `open` begins to read some columns of the row group.
     pub(super) fn open(
         metadata: &ArrowReaderMetadata,
@@ -31,7 +31,7 @@ impl WideGroup {
         let columns = shares(metadata, row_group, rayon::current_num_threads());
         let shares = columns.into_iter().map(|columns| {
             let mask = ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied());
-            Ok(Share { reader: open(mask)?, columns })
+            Ok(ColumnSet { reader: open(mask)?, columns })
         });
         Ok(Self { schema: metadata.schema().clone(), shares: shares.collect::<Result<_, InputFault>>()?, rows: 0 })
     }

@@ -13,7 +13,7 @@ use trueup_core::dataset::Verification;
 use trueup_core::files::{Fault, Faults, Files, Operation};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
-use trueup_ingest::{Ingest, IngestError, Summary};
+use trueup_ingest::{Ingest, IngestError, IngestSummary};
 
 /// Error numbers of Linux.
 const EINTR: i32 = 4;
@@ -199,7 +199,7 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
 }
 
 /// What became of an ingest of which one operation failed in that way.
-fn outcome(failing: &Arc<Failing>, ingest: Ingest) -> Result<Summary, IngestError> {
+fn outcome(failing: &Arc<Failing>, ingest: Ingest) -> Result<IngestSummary, IngestError> {
     ingest.files(Files::failing(failing.clone())).run(&())
 }
 

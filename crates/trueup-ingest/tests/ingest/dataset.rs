@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::store;
-use trueup_ingest::{Ingest, Summary};
+use trueup_ingest::{Ingest, IngestSummary};
 
 /// A folder with inputs and a dataset.
 pub(crate) struct Case {
@@ -52,7 +52,7 @@ impl Case {
     }
 
     /// Ingests one CSV file of events.
-    pub(crate) fn events(&self, name: &str, text: &str) -> Summary {
+    pub(crate) fn events(&self, name: &str, text: &str) -> IngestSummary {
         self.ingest().events(self.file(name, text)).run(&()).unwrap()
     }
 

@@ -95,7 +95,7 @@ fn an_ingest_without_faults_leaves_an_empty_file() {
     let error = case.ingest().events(&events).rejects(&rejects).run(&()).unwrap_err();
     assert!(error.is_data() && error.to_string().contains("is already there"), "{error}");
     assert_eq!(case.names(), ["a.csv", "rejects.ndjson"]);
-    case.ingest().events(&events).rejects_replacing(&rejects).run(&()).unwrap();
+    case.ingest().events(&events).rejects(&rejects).replace_rejects(true).run(&()).unwrap();
     assert_eq!(fs::read_to_string(&rejects).unwrap(), "");
 }
 

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
-use trueup_ingest::mapping::{Mapped, Mapping, MappingError};
+use trueup_ingest::mapping::{MappedFiles, Mapping, MappingError};
 
 /// A row by column name; an empty text is null.
 pub(crate) type Row = BTreeMap<String, String>;
@@ -45,7 +45,7 @@ impl Case {
         self.folder.path().join(name)
     }
 
-    pub(crate) fn run(&self) -> Result<Mapped, MappingError> {
+    pub(crate) fn run(&self) -> Result<MappedFiles, MappingError> {
         let out = self.folder.path().join("out");
         std::fs::create_dir_all(&out).unwrap();
         Mapping::read(&self.mapping)?.run(&self.files, &out)

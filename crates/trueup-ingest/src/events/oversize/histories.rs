@@ -6,7 +6,7 @@ use super::super::sequence::Rows;
 use super::super::sorted::Known;
 use super::split::{PARTITIONS, accounts, customer_hashes, text};
 use crate::IngestError;
-use crate::error::Doing;
+use crate::error::ErrorContext;
 use hashbrown::HashMap;
 use trueup_core::model::{ACCOUNT, OPPORTUNITY_ID};
 

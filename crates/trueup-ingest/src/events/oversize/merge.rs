@@ -8,7 +8,7 @@ use super::super::sorted::{Known, SortedRows};
 use super::super::writer::EventWriter;
 use super::SortedRun;
 use crate::IngestError;
-use crate::error::Doing;
+use crate::error::ErrorContext;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;

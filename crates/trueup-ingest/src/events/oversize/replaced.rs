@@ -3,8 +3,8 @@
 use super::super::sequence::{Rows, SEQUENCE};
 use super::split::{PARTITION, accounts, text};
 use crate::IngestError;
-use crate::draft::Scratch;
-use crate::error::{AtPath, Doing};
+use crate::error::ErrorContext;
+use crate::version::Scratch;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};

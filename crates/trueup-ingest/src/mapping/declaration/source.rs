@@ -11,15 +11,15 @@ use std::fmt;
 /// A bare text is short for the column of that name; a bare whole number is itself.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
-pub(in crate::mapping) struct Source {
+pub(in crate::mapping) struct ValueSource {
     pub(in crate::mapping) column: Option<String>,
     /// Columns whose texts are strung together; one of them empty: no value.
     pub(in crate::mapping) columns: Option<Vec<String>>,
     pub(in crate::mapping) separator: Option<String>,
     pub(in crate::mapping) value: Option<Constant>,
-    pub(in crate::mapping) year: Option<Box<Source>>,
-    pub(in crate::mapping) month: Option<Box<Source>>,
-    pub(in crate::mapping) day: Option<Box<Source>>,
+    pub(in crate::mapping) year: Option<Box<ValueSource>>,
+    pub(in crate::mapping) month: Option<Box<ValueSource>>,
+    pub(in crate::mapping) day: Option<Box<ValueSource>>,
     pub(in crate::mapping) remove: Option<String>,
     pub(in crate::mapping) decimal_mark: Option<char>,
     pub(in crate::mapping) map: Option<ValueMap>,
@@ -29,11 +29,11 @@ pub(in crate::mapping) struct Source {
     pub(in crate::mapping) time_zone: Option<String>,
 }
 
-impl<'de> Deserialize<'de> for Source {
+impl<'de> Deserialize<'de> for ValueSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Source;
+            type Value = ValueSource;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
@@ -41,17 +41,17 @@ impl<'de> Deserialize<'de> for Source {
                 )
             }
 
-            fn visit_str<E: Error>(self, name: &str) -> Result<Source, E> {
-                Ok(Source { column: Some(name.to_owned()), ..Source::default() })
+            fn visit_str<E: Error>(self, name: &str) -> Result<ValueSource, E> {
+                Ok(ValueSource { column: Some(name.to_owned()), ..ValueSource::default() })
             }
 
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Source, E> {
-                Ok(Source { value: Some(Constant(number.to_string())), ..Source::default() })
+            fn visit_i64<E: Error>(self, number: i64) -> Result<ValueSource, E> {
+                Ok(ValueSource { value: Some(Constant(number.to_string())), ..ValueSource::default() })
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Source, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ValueSource, A::Error> {
                 // The derived function of that name, not the trait's.
-                Source::deserialize(MapAccessDeserializer::new(map))
+                ValueSource::deserialize(MapAccessDeserializer::new(map))
             }
         }
         deserializer.deserialize_any(Either)

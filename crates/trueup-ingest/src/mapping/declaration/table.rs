@@ -1,6 +1,6 @@
 //! A table that the mapping makes.
 
-use super::{Join, Source};
+use super::{Join, ValueSource};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(in crate::mapping) type Conditions = BTreeMap<String, OneOrMore>;
 /// A table of spend or of accounts.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mapping) struct Table {
+pub(in crate::mapping) struct TableDeclaration {
     pub(in crate::mapping) from: Option<String>,
     #[serde(default)]
     pub(in crate::mapping) join: Vec<Join>,
@@ -19,13 +19,13 @@ pub(in crate::mapping) struct Table {
     #[serde(default)]
     pub(in crate::mapping) unless: Conditions,
     #[serde(default)]
-    pub(in crate::mapping) columns: BTreeMap<String, Source>,
+    pub(in crate::mapping) columns: BTreeMap<String, ValueSource>,
 }
 
 /// A table of events: long, a row being an event, or wide, a row having a date for each of several stages.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::mapping) struct EventTable {
+pub(in crate::mapping) struct EventTableDeclaration {
     pub(in crate::mapping) from: String,
     #[serde(default)]
     pub(in crate::mapping) join: Vec<Join>,
@@ -37,16 +37,16 @@ pub(in crate::mapping) struct EventTable {
     #[serde(default)]
     pub(in crate::mapping) keep: Vec<String>,
     #[serde(default)]
-    pub(in crate::mapping) columns: BTreeMap<String, Source>,
+    pub(in crate::mapping) columns: BTreeMap<String, ValueSource>,
     /// For wide data: what each stage's events have besides, or instead of, the columns above.
     #[serde(default)]
-    pub(in crate::mapping) stages: BTreeMap<String, BTreeMap<String, Source>>,
+    pub(in crate::mapping) stages: BTreeMap<String, BTreeMap<String, ValueSource>>,
 }
 
-impl EventTable {
+impl EventTableDeclaration {
     /// The part that it shares with the other tables.
-    pub(in crate::mapping) fn table(&self) -> Table {
-        Table {
+    pub(in crate::mapping) fn table(&self) -> TableDeclaration {
+        TableDeclaration {
             from: Some(self.from.clone()),
             join: self.join.clone(),
             only: self.only.clone(),

@@ -4,12 +4,12 @@ use super::*;
 use arrow_array::cast::AsArray;
 use proptest::prelude::*;
 
-fn block(text: &str) -> Block {
-    Block { bytes: text.as_bytes().to_vec(), line: 1 }
+fn block(text: &str) -> TextBlock {
+    TextBlock { bytes: text.as_bytes().to_vec(), line: 1 }
 }
 
 fn read(text: &str) -> Result<Vec<(u64, Vec<String>)>, String> {
-    let mut records = Records::new(text, 1);
+    let mut records = CsvRecords::new(text, 1);
     let (mut cells, mut rows) = (Vec::new(), Vec::new());
     while let Some(line) = records.read(&mut cells).map_err(|fault| fault.to_string())? {
         rows.push((line, cells.iter().map(|cell| cell.to_string()).collect()));
@@ -42,11 +42,11 @@ fn a_header_names_each_column_once() {
 #[test]
 fn rows_of_another_width_are_set_aside() {
     let (schema, rest) = read_header(&block("a,b\n1,2\n3\n4,\n")).unwrap();
-    let piece = Pieces::new(rest, schema, Chunking::ANY).unwrap().next().unwrap().unwrap();
+    let piece = CsvDecoder::new(rest, schema, ReadLimits::ANY).unwrap().next().unwrap().unwrap();
     let column = |at: usize| piece.batch.column(at).as_string::<i32>().iter().collect::<Vec<_>>();
     assert_eq!((column(0), column(1)), (vec![Some("1"), Some("4")], vec![Some("2"), None]));
-    assert_eq!(piece.places.of(1), Place::Line(4));
-    assert_eq!(piece.torn[0].place, Place::Line(3));
+    assert_eq!(piece.places.of(1), InputLocation::Line(4));
+    assert_eq!(piece.torn[0].place, InputLocation::Line(3));
     assert_eq!(piece.torn[0].reason, "the row has 1 cells, and the header has 2");
 }
 

@@ -3,12 +3,12 @@
 use super::*;
 use arrow_array::cast::AsArray;
 
-fn read(text: &str) -> Piece {
-    let block = Block { bytes: text.as_bytes().to_vec(), line: 1 };
-    Pieces::new(block, &["account"], &["total"], Chunking::ANY).unwrap().next().unwrap().unwrap()
+fn read(text: &str) -> DecodedBatch {
+    let block = TextBlock { bytes: text.as_bytes().to_vec(), line: 1 };
+    NdjsonDecoder::new(block, &["account"], &["total"], ReadLimits::ANY).unwrap().next().unwrap().unwrap()
 }
 
-fn column(piece: &Piece, name: &str) -> Vec<Option<String>> {
+fn column(piece: &DecodedBatch, name: &str) -> Vec<Option<String>> {
     let column = piece.batch.column_by_name(name).unwrap();
     column.as_string::<i32>().iter().map(|value| value.map(str::to_owned)).collect()
 }
@@ -26,7 +26,7 @@ fn values_become_text() {
     assert_eq!(column(&piece, "v"), expected.map(|value| value.map(str::to_owned)));
     assert_eq!(column(&piece, "total")[..2], [Some("12.340000000000000001".to_owned()), Some("1000".to_owned())]);
     assert_eq!(column(&piece, "account"), [const { None }; 7]);
-    assert_eq!(piece.places.of(1), Place::Line(3));
+    assert_eq!(piece.places.of(1), InputLocation::Line(3));
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! over tells the next ingest which files a killed one has left; no other file is ever removed.
 
 use crate::IngestError;
-use crate::checksum::Summing;
-use crate::error::{AtPath, Doing};
-use crate::lock::Lock;
+use crate::checksum::HashingWriter;
+use crate::error::ErrorContext;
+use crate::lock::DatasetLock;
 use crate::table::Table;
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -25,14 +25,14 @@ const PENDING: &str = ".trueup-pending-";
 const ID_DIGITS: usize = 32;
 
 /// The next version of a dataset. Dropped without having been published, it takes with it every file and folder that it made.
-pub(crate) struct Draft {
+pub(crate) struct VersionBuilder {
     files: Files,
     dir: PathBuf,
     version: u64,
     /// The id of the ingest, in hex.
     id: String,
     /// Held until the version is published or given up, so that no two ingests write at once.
-    _lock: Lock,
+    _lock: DatasetLock,
     /// Folders of the dataset and files that this draft made, in that order.
     made: Vec<Made>,
     /// Whether the folder of the ingest is there.
@@ -56,23 +56,23 @@ enum Made {
 }
 
 /// A data file that is being written, summed and synced by a thread of its own.
-pub(crate) struct NewFile {
+pub(crate) struct PendingFile {
     /// Bytes that the thread does not have yet.
     buffer: Vec<u8>,
     blocks: Option<SyncSender<Vec<u8>>>,
-    ending: Ending,
+    ending: FileFinisher,
 }
 
 /// A data file that its thread is still writing.
-pub(crate) struct Ending {
-    thread: Option<JoinHandle<Result<Written, IngestError>>>,
+pub(crate) struct FileFinisher {
+    thread: Option<JoinHandle<Result<WrittenFile, IngestError>>>,
     path: PathBuf,
     name: String,
     rows: u64,
 }
 
 /// What was written: its bytes, their checksum, and those of their blocks.
-struct Written {
+struct WrittenFile {
     size: u64,
     sha256: String,
     blocks: String,
@@ -90,13 +90,13 @@ const BLOCK: usize = 1 << 20;
 /// Blocks that wait for the thread at most.
 const WAITING: usize = 8;
 
-impl Draft {
+impl VersionBuilder {
     /// Begins the version after the newest of the dataset, and returns that one's manifest; the folder is made if it is not there. Removes
     /// what an ingest that was killed has left.
     pub(crate) fn begin(files: &Files, dir: &Path) -> Result<(Self, Option<Manifest>), IngestError> {
         let mut made = Vec::new();
         let lock = make_dataset_folder(files, dir, &mut made)
-            .and_then(|()| Lock::take(files, dir))
+            .and_then(|()| DatasetLock::take(files, dir))
             .inspect_err(|_| remove_folders(files, &made))?;
         // From here on the draft cleans up after itself.
         let mut draft = Self {
@@ -183,7 +183,7 @@ impl Draft {
     }
 
     /// Begins the data file of a table with that number.
-    pub(crate) fn create(&mut self, table: Table, number: usize) -> Result<NewFile, IngestError> {
+    pub(crate) fn create(&mut self, table: Table, number: usize) -> Result<PendingFile, IngestError> {
         self.pending()?;
         let ending = if table == Table::Insights { "ndjson" } else { "parquet" };
         let name = format!("{}/{:08}-{number:04}-{}.{ending}", table.name(), self.version, self.id);
@@ -196,7 +196,7 @@ impl Draft {
         // Noted first: a file that was created although the file system reports a failure goes too.
         self.made.push(Made::File(path.clone()));
         let file = self.files.create(&path).at("create", &path)?;
-        NewFile::begin(file, path, name)
+        PendingFile::begin(file, path, name)
     }
 
     /// Removes the files that this draft made; false if one may still be there.
@@ -244,7 +244,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for VersionBuilder {
     /// What cannot be removed here is removed by the next ingest, as long as the record of this one is there.
     fn drop(&mut self) {
         let is_clean = match self.outcome {
@@ -284,7 +284,7 @@ impl Drop for Scratch {
     }
 }
 
-impl Write for NewFile {
+impl Write for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= BLOCK {
@@ -298,14 +298,14 @@ impl Write for NewFile {
     }
 }
 
-impl NewFile {
+impl PendingFile {
     fn begin(file: OpenFile, path: PathBuf, name: String) -> Result<Self, IngestError> {
         let (blocks, received) = sync_channel(WAITING);
         let shown = path.clone();
         let thread = thread::Builder::new().name("write".to_owned()).spawn(move || write_all(file, &shown, &received));
         let thread = Some(thread.doing("start a thread")?);
         let buffer = Vec::with_capacity(BLOCK);
-        Ok(Self { buffer, blocks: Some(blocks), ending: Ending { thread, path, name, rows: 0 } })
+        Ok(Self { buffer, blocks: Some(blocks), ending: FileFinisher { thread, path, name, rows: 0 } })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -330,21 +330,21 @@ impl NewFile {
     }
 
     /// Ends the file; it is durable once it was waited for.
-    pub(crate) fn end(mut self, rows: u64) -> Result<Ending, IngestError> {
+    pub(crate) fn end(mut self, rows: u64) -> Result<FileFinisher, IngestError> {
         self.hand_over().at("write", &self.ending.path)?;
         self.blocks = None;
-        Ok(Ending { rows, ..self.ending })
+        Ok(FileFinisher { rows, ..self.ending })
     }
 }
 
-impl Ending {
+impl FileFinisher {
     /// Waits until the file is whole and durable.
     pub(crate) fn wait(mut self) -> Result<DataFile, IngestError> {
-        let Written { size, sha256, blocks } = self.join()?;
+        let WrittenFile { size, sha256, blocks } = self.join()?;
         Ok(DataFile { path: self.name, size, rows: self.rows, sha256, blocks })
     }
 
-    fn join(&mut self) -> Result<Written, IngestError> {
+    fn join(&mut self) -> Result<WrittenFile, IngestError> {
         let failed = || io::Error::other("the thread that writes it has ended before its time");
         let thread = self.thread.take().ok_or_else(failed).at("write", &self.path)?;
         thread.join().map_err(|_| failed()).at("write", &self.path)?
@@ -352,14 +352,14 @@ impl Ending {
 }
 
 /// Writes all that is received until the file ends, and syncs it.
-fn write_all(file: OpenFile, path: &Path, received: &Receiver<Vec<u8>>) -> Result<Written, IngestError> {
-    let mut writer = Summing::new(file);
+fn write_all(file: OpenFile, path: &Path, received: &Receiver<Vec<u8>>) -> Result<WrittenFile, IngestError> {
+    let mut writer = HashingWriter::new(file);
     for block in received {
         writer.write_all(&block).at("write", path)?;
     }
     let (file, size, sha256, blocks) = writer.finish();
     file.sync().at("sync", path)?;
-    Ok(Written { size, sha256, blocks })
+    Ok(WrittenFile { size, sha256, blocks })
 }
 
 /// Lists the entries of a folder whose names are UTF-8; none if there is no such folder.
