@@ -34,7 +34,7 @@ fn prune(criterion: &mut Criterion, dataset: &Dataset) {
         criterion.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let explanation = dataset.explain(black_box(&query)).unwrap();
-                assert_eq!(explanation.event_parts_skipped > explanation.event_parts_kept, skips);
+                assert_eq!(explanation.event_row_groups_skipped > explanation.event_row_groups_kept, skips);
                 explanation
             });
         });

@@ -21,13 +21,13 @@ pub struct Explanation {
     /// The columns of the spend table that are read; none if it is not needed.
     pub spend_columns: Vec<&'static str>,
     /// Row groups of events that are read.
-    pub event_parts_kept: usize,
+    pub event_row_groups_kept: usize,
     /// Row groups of events that are left unread, as statistics rule them out.
-    pub event_parts_skipped: usize,
+    pub event_row_groups_skipped: usize,
     /// Row groups of spend that are read.
-    pub spend_parts_kept: usize,
+    pub spend_row_groups_kept: usize,
     /// Row groups of spend that are ruled out or not needed.
-    pub spend_parts_skipped: usize,
+    pub spend_row_groups_skipped: usize,
     /// Bytes that the columns take in the files, of the row groups that are read; 0 in memory.
     pub stored_bytes: u64,
     /// What rows are grouped by, each with where its values come from.
@@ -37,20 +37,20 @@ pub struct Explanation {
     /// Whether a filter is held against finished rows.
     pub filters_rows: bool,
     /// What running it took, if it was run.
-    pub measured: Option<Measured>,
+    pub measured: Option<RunStatistics>,
 }
 
 /// What running a query took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Measured {
+pub struct RunStatistics {
     /// Row groups read.
-    pub parts: usize,
+    pub row_groups: usize,
     /// Rows in them.
     pub rows: u64,
     /// Events that lay in the range and passed the filter.
     pub kept_rows: u64,
-    /// Groups before conditions on metrics.
+    /// GroupTable before conditions on metrics.
     pub groups: usize,
     /// Rows of the answer.
     pub result_rows: usize,
@@ -83,10 +83,10 @@ impl Explanation {
             sub_ranges: plan.sub_ranges.clone(),
             columns,
             spend_columns,
-            event_parts_kept: events,
-            event_parts_skipped: dataset.events().len() - events,
-            spend_parts_kept: spend,
-            spend_parts_skipped: dataset.spend().len() - spend,
+            event_row_groups_kept: events,
+            event_row_groups_skipped: dataset.events().len() - events,
+            spend_row_groups_kept: spend,
+            spend_row_groups_skipped: dataset.spend().len() - spend,
             stored_bytes: event_bytes + spend_bytes,
             groups: plan.dimensions.iter().chain(&plan.blank).map(group).collect(),
             filters_events: plan.row_condition.is_some(),
@@ -95,7 +95,7 @@ impl Explanation {
         }
     }
 
-    pub(crate) fn with_measured(mut self, measured: Measured) -> Self {
+    pub(crate) fn with_measured(mut self, measured: RunStatistics) -> Self {
         self.measured = Some(measured);
         self
     }
@@ -111,9 +111,9 @@ impl fmt::Display for Explanation {
         if !self.spend_columns.is_empty() {
             writeln!(f, "of spend     {}", self.spend_columns.join(", "))?;
         }
-        let (kept, skipped) = (self.event_parts_kept, self.event_parts_skipped);
+        let (kept, skipped) = (self.event_row_groups_kept, self.event_row_groups_skipped);
         writeln!(f, "events       {kept} row groups kept, {skipped} skipped")?;
-        let (kept, skipped) = (self.spend_parts_kept, self.spend_parts_skipped);
+        let (kept, skipped) = (self.spend_row_groups_kept, self.spend_row_groups_skipped);
         writeln!(f, "spend        {kept} row groups kept, {skipped} skipped")?;
         let groups = if self.groups.is_empty() { "one group per sub-range".to_owned() } else { self.groups.join(", ") };
         writeln!(f, "groups       {groups}")?;
@@ -125,7 +125,7 @@ impl fmt::Display for Explanation {
         };
         writeln!(f, "filter       {filters}")?;
         if let Some(measured) = &self.measured {
-            writeln!(f, "read         {} rows in {} row groups", measured.rows, measured.parts)?;
+            writeln!(f, "read         {} rows in {} row groups", measured.rows, measured.row_groups)?;
             writeln!(f, "kept         {} events", measured.kept_rows)?;
             writeln!(f, "answer       {} groups, {} rows", measured.groups, measured.result_rows)?;
             writeln!(f, "aggregation  {}", milliseconds(measured.aggregation))?;

@@ -1,37 +1,37 @@
-//! Merged state to the answer: ratios, conditions on metrics, order.
+//! PartialResult state to the answer: ratios, conditions on metrics, order.
 
 mod arrow;
-mod dictionary;
-mod heads;
 mod measures;
 mod order;
 #[cfg(feature = "polars")]
 mod polars;
+mod prefix_keys;
+mod sorted_dictionary;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use table::Counted;
-pub use table::{Column, Extra, ResultTable, Row, Texts, Value, Values};
+pub(crate) use table::TableMemory;
+pub use table::{Column, ExtraMemory, ResultTable, Row, Texts, Value, Values};
 
-use crate::aggregate::{Context, Merged, Truth};
+use crate::aggregate::{PartialResult, QueryContext, Ternary};
 use crate::error::{Error, QueryError};
 use crate::plan::Output;
 use crate::query::Interval;
 use crate::{Day, Interrupt};
-use dictionary::Dictionary;
-use measures::Finished;
-use order::{each, sort_by_rank};
+use measures::GroupMeasures;
+use order::{map_interruptible, sort_by_rank};
 use rayon::prelude::*;
+use sorted_dictionary::SortedDictionary;
 
 /// Rows of which one thread makes all columns.
 const FEW: usize = 1 << 15;
 
 /// About the most bytes that [`finish`] takes besides the merged state: dimensions in order, groups in order, and the columns.
-pub(crate) fn bytes(context: &Context<'_>, merged: &Merged) -> usize {
+pub(crate) fn bytes(context: &QueryContext<'_>, merged: &PartialResult) -> usize {
     let plan = context.plan;
-    // Groups and their order twice, and what passes.
-    let mut per_group = 2 * size_of::<u32>() + size_of::<Truth>();
+    // GroupTable and their order twice, and what passes.
+    let mut per_group = 2 * size_of::<u32>() + size_of::<Ternary>();
     if context.layout.agents {
         per_group += size_of::<i128>();
     }
@@ -45,7 +45,7 @@ pub(crate) fn bytes(context: &Context<'_>, merged: &Merged) -> usize {
     per_group += usize::from(!plan.blank.is_empty()) * size_of::<u32>() + size_of::<u32>();
     per_group += plan.output.iter().map(width).sum::<usize>();
     let sorted = merged.texts.iter().map(|texts| texts.texts().bytes() + texts.texts().len() * size_of::<u32>());
-    // Heads are sorted from one place to another, one dimension after the other.
+    // PrefixKeys are sorted from one place to another, one dimension after the other.
     let heads = merged.texts.iter().map(|texts| 2 * texts.texts().len() * size_of::<u128>()).max().unwrap_or(0);
     merged.groups.len() * per_group + sorted.sum::<usize>() + heads
 }
@@ -63,8 +63,8 @@ const fn width(output: &Output) -> usize {
 /// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
 /// no step that takes long goes without looking at it.
 pub(crate) fn finish(
-    context: &Context<'_>,
-    mut merged: Merged,
+    context: &QueryContext<'_>,
+    mut merged: PartialResult,
     max_rows: Option<usize>,
     interrupt: &Interrupt,
 ) -> Result<ResultTable, Error> {
@@ -81,10 +81,10 @@ pub(crate) fn finish(
     }
     let texts = std::mem::take(&mut merged.texts).into_iter();
     let dictionaries =
-        texts.map(|texts| Dictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
-    let finished = Finished::new(context, &merged, spend, interrupt)?;
+        texts.map(|texts| SortedDictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
+    let finished = GroupMeasures::new(context, &merged, spend, interrupt)?;
     let passes = plan.having.as_ref().map(|having| finished.truths(having)).transpose()?;
-    let is_kept = |group: &u32| passes.as_ref().is_none_or(|truths| truths[*group as usize] == Truth::True);
+    let is_kept = |group: &u32| passes.as_ref().is_none_or(|truths| truths[*group as usize] == Ternary::True);
     let mut groups: Vec<u32> = (0_u32..).take(merged.groups.len()).filter(is_kept).collect();
     let code = |group: u32, at: usize| merged.groups.key(group as usize)[at];
     // By the last dimension first: what comes in order of one stays in it among those that are equal in the next.
@@ -100,8 +100,8 @@ pub(crate) fn finish(
     let mut columns = Vec::new();
     if plan.interval != Interval::Total {
         let sub_range = |group: u32| plan.sub_ranges[code(group, 0) as usize];
-        let starts: Vec<Day> = each(&groups, interrupt, |group| sub_range(group).start)?;
-        let ends: Vec<Day> = each(&groups, interrupt, |group| sub_range(group).end)?;
+        let starts: Vec<Day> = map_interruptible(&groups, interrupt, |group| sub_range(group).start)?;
+        let ends: Vec<Day> = map_interruptible(&groups, interrupt, |group| sub_range(group).end)?;
         columns.push(Column { name: "start".to_owned(), values: Values::Days(starts) });
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
@@ -112,7 +112,8 @@ pub(crate) fn finish(
         Ok(match output {
             Output::Dimension(place) => {
                 let dictionary = &dictionaries[*place];
-                let codes = each(&groups, interrupt, |group| dictionary.ranks[code(group, place + 1) as usize])?;
+                let codes =
+                    map_interruptible(&groups, interrupt, |group| dictionary.ranks[code(group, place + 1) as usize])?;
                 let texts = Texts { codes: codes.into(), dictionary: dictionary.sorted.clone() };
                 Column { name: plan.dimensions[*place].name.clone(), values: Values::Texts(texts) }
             }
@@ -134,6 +135,6 @@ pub(crate) fn finish(
         columns,
         rows: groups.len(),
         unknown_fields: plan.unknown_fields.clone(),
-        memory: Counted::default(),
+        memory: TableMemory::default(),
     })
 }

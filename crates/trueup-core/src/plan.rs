@@ -6,7 +6,7 @@ mod projection;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use condition::{Condition, MetricTest, RowTest};
+pub(crate) use condition::{Condition, MetricPredicate, RowPredicate};
 pub(crate) use dimension::{DimensionRef, Origin};
 pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 
@@ -38,9 +38,9 @@ pub(crate) struct Plan {
     /// Measures of events that some metric needs.
     pub(crate) measures: Vec<Measure>,
     /// Conditions on events; spend rows are held against them too.
-    pub(crate) row_condition: Option<Condition<RowTest>>,
+    pub(crate) row_condition: Option<Condition<RowPredicate>>,
     /// Conditions on finished rows.
-    pub(crate) having: Option<Condition<MetricTest>>,
+    pub(crate) having: Option<Condition<MetricPredicate>>,
     /// Measures of the spend table that some metric needs.
     pub(crate) spend: Vec<Measure>,
     /// Event columns to read.
@@ -78,7 +78,8 @@ impl Plan {
         let row_tests = row_condition.iter().flat_map(Condition::leaves);
         let projection = event_projection(&dimensions, &measures, row_tests, columns);
         let mut unknown_fields: Vec<String> = Vec::new();
-        let tested: Vec<_> = row_condition.iter().flat_map(Condition::leaves).filter_map(RowTest::dimension).collect();
+        let tested: Vec<_> =
+            row_condition.iter().flat_map(Condition::leaves).filter_map(RowPredicate::dimension).collect();
         let spend_projection = spend_projection(&spend, dimensions.iter().chain(&blank), tested.iter().copied());
         let mut seen = BTreeSet::new();
         for dimension in blank.iter().chain(tested) {
@@ -142,7 +143,7 @@ fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> Resolved {
     (output, dimensions, blank)
 }
 
-fn needed_measures(output: &[Output], having: Option<&Condition<MetricTest>>) -> BTreeSet<Measure> {
+fn needed_measures(output: &[Output], having: Option<&Condition<MetricPredicate>>) -> BTreeSet<Measure> {
     let selected = output.iter().filter_map(|column| match column {
         Output::Metric(_, formula) => Some(*formula),
         Output::Dimension(_) | Output::Blank(_) => None,

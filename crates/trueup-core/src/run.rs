@@ -1,11 +1,11 @@
 //! A query from plan to answer: prune, read, aggregate in parallel, join what the threads have gathered, finish.
 
-use crate::aggregate::{Aggregation, Context, Merged, aggregate_spend};
+use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::{Dataset, Pruning, RowGroup};
 use crate::error::{Error, QueryError};
 use crate::execution::Execution;
-use crate::explain::{Explanation, Measured};
-use crate::finish::{self, Counted, ResultTable};
+use crate::explain::{Explanation, RunStatistics};
+use crate::finish::{self, ResultTable, TableMemory};
 use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
@@ -63,7 +63,7 @@ impl Dataset {
         Ok(Explanation::new(&plan, self, execution.pruning).with_measured(measured))
     }
 
-    fn execute(&self, plan: &Plan, execution: &Execution) -> Result<(ResultTable, Measured), Error> {
+    fn execute(&self, plan: &Plan, execution: &Execution) -> Result<(ResultTable, RunStatistics), Error> {
         match execution.threads {
             None => self.execute_here(plan, execution),
             Some(threads) => {
@@ -73,9 +73,9 @@ impl Dataset {
         }
     }
 
-    fn execute_here(&self, plan: &Plan, execution: &Execution) -> Result<(ResultTable, Measured), Error> {
+    fn execute_here(&self, plan: &Plan, execution: &Execution) -> Result<(ResultTable, RunStatistics), Error> {
         let begun = Instant::now();
-        let context = Context::new(plan, self.accounts());
+        let context = QueryContext::new(plan, self.accounts());
         let events = kept(self.events(), plan, execution.pruning);
         let spend = if plan.needs_spend() { kept(self.spend(), plan, execution.pruning) } else { Vec::new() };
         let next = AtomicUsize::new(0);
@@ -93,11 +93,11 @@ impl Dataset {
         let worth = usize::try_from(rows / ROWS_PER_THREAD).unwrap_or(usize::MAX);
         let is_quick = execution.threads.is_none() && worth < threads && is_held();
         let workers = if is_quick { worth.max(1) } else { threads };
-        let join = |mut one: Gathered, other: Gathered| {
+        let join = |mut one: WorkerResult, other: WorkerResult| {
             let begun = Instant::now();
             let more = other.merged.groups.len().min(one.merged.groups.len());
             one.share.set(|| one.merged.bytes_with(more).max(other.merged.bytes_with(more)))?;
-            one.merged.absorb(other.merged, &execution.interrupt)?;
+            one.merged.merge(other.merged, &execution.interrupt)?;
             drop(other.share);
             one.share.set(|| one.merged.bytes())?;
             one.joining += other.joining + begun.elapsed();
@@ -105,8 +105,8 @@ impl Dataset {
             Ok(one)
         };
         let gathered = (0..workers).into_par_iter().with_max_len(1).map(worker).try_reduce_with(join);
-        let gathered = gathered.unwrap_or_else(|| Ok(Gathered::new(Merged::new(&context), execution)))?;
-        let Gathered { merged, mut share, joining: merging } = gathered;
+        let gathered = gathered.unwrap_or_else(|| Ok(WorkerResult::new(PartialResult::new(&context), execution)))?;
+        let WorkerResult { merged, mut share, joining: merging } = gathered;
         let aggregated = begun.elapsed();
         let kept_rows = merged.rows;
         let groups = merged.groups.len();
@@ -116,11 +116,11 @@ impl Dataset {
         share.set(|| table.bytes())?;
         share.settle();
         if execution.memory.is_some() {
-            table.memory = Counted::new(share);
+            table.memory = TableMemory::new(share);
         }
         let total = begun.elapsed();
-        let measured = Measured {
-            parts: events.len() + spend.len(),
+        let measured = RunStatistics {
+            row_groups: events.len() + spend.len(),
             rows,
             kept_rows,
             groups,
@@ -135,14 +135,14 @@ impl Dataset {
     /// What one thread does: it takes part after part until `next` is beyond the last.
     fn work(
         &self,
-        context: &Context<'_>,
+        context: &QueryContext<'_>,
         execution: &Execution,
         events: &[&RowGroup<EventColumns>],
         spend: &[&RowGroup<SpendColumns>],
         next: &AtomicUsize,
-    ) -> Result<Gathered, Error> {
+    ) -> Result<WorkerResult, Error> {
         let plan = context.plan;
-        let mut aggregation = Aggregation::new(context);
+        let mut aggregation = EventAggregator::new(context);
         let mut share = Share::new(execution.memory.clone());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Dataset {
             } else if let Some(part) = spend.get(at - events.len()) {
                 aggregation.merged.add_spend(&aggregate_spend(context, &*part.read(&plan.spend_projection)?));
             } else {
-                return Ok(Gathered { merged: aggregation.merged, share, joining: Duration::ZERO });
+                return Ok(WorkerResult { merged: aggregation.merged, share, joining: Duration::ZERO });
             }
             share.set(|| aggregation.bytes_with(0))?;
         }
@@ -163,21 +163,21 @@ impl Dataset {
 }
 
 /// What threads have gathered.
-struct Gathered {
-    merged: Merged,
+struct WorkerResult {
+    merged: PartialResult,
     /// What it takes of a budget of memory.
     share: Share,
     /// How long it took to join it.
     joining: Duration,
 }
 
-impl Gathered {
-    fn new(merged: Merged, execution: &Execution) -> Self {
+impl WorkerResult {
+    fn new(merged: PartialResult, execution: &Execution) -> Self {
         Self { merged, share: Share::new(execution.memory.clone()), joining: Duration::ZERO }
     }
 }
 
-fn check_rows(merged: &Merged, execution: &Execution) -> Result<(), Error> {
+fn check_rows(merged: &PartialResult, execution: &Execution) -> Result<(), Error> {
     match execution.max_rows {
         Some(limit) if merged.groups.len() > limit => Err(QueryError::TooManyRows { limit }.into()),
         _ => Ok(()),

@@ -46,9 +46,9 @@ pub use trueup_core::dataset::Insight;
 #[cfg(feature = "arrow")]
 pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, Extra, Interrupt,
-    Interruption, Measured, MemoryBudget, NoRoom, QueryError, Reservation, ResultTable, Row, Texts, Value, Values, day,
-    dictionary, money, query,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, ExtraMemory, Interrupt,
+    Interruption, MemoryBudget, NoRoom, QueryError, Reservation, ResultTable, Row, RunStatistics, Texts, Value, Values,
+    day, dictionary, money, query,
 };
 
 /// The examples of the page for callers.

@@ -1,15 +1,15 @@
 //! Events to state per group, split after split.
 
-use super::Context;
-use super::bound::{Bound, Grades};
+use super::QueryContext;
+use super::bound_query::{BoundQuery, Grades};
+use super::contiguous_rows::{self, ContiguousRows};
 use super::facts::state_fact;
-use super::kinds::Kinds;
-use super::mask::Truth;
-use super::merge::Merged;
-use super::segments::{Chunk, Rows, Segments, select};
-use super::stretches::{self, Stretch};
-use super::tally::{Classes, Tally};
-use super::units::{Grain, Units};
+use super::grouping_units::{Granularity, GroupingUnits};
+use super::histogram::{Histogram, IncrementClasses};
+use super::partial_result::PartialResult;
+use super::predicate::Ternary;
+use super::segment_cache::SegmentCache;
+use super::segments::{SegmentBatch, SegmentRows, Segments, select};
 use crate::dictionary::Measure;
 use crate::execution::{Interrupt, Interruption};
 use crate::money;
@@ -19,25 +19,25 @@ use std::ops::Range;
 /// Customers are read until so many segments have gathered.
 const CHUNK: usize = 2_048;
 
-/// So many customers are worth a tally.
+/// So many customers are worth a histogram.
 const TALLIED: usize = 512;
 
 /// Blocks whose columns are asked of the memory before they are read.
 const AHEAD: usize = 4;
 
-/// Aggregates splits; what has been gathered is in [`Aggregation::merged`].
+/// Aggregates splits; what has been gathered is in [`EventAggregator::merged`].
 #[derive(Debug)]
-pub(crate) struct Aggregation<'a> {
-    context: &'a Context<'a>,
-    pub(crate) merged: Merged,
+pub(crate) struct EventAggregator<'a> {
+    context: &'a QueryContext<'a>,
+    pub(crate) merged: PartialResult,
     total_place: Option<usize>,
     /// Per slot, the segment that was counted last; segments are counted from 1 over all splits.
     counted: Vec<u64>,
     segments: u64,
-    chunk: Chunk,
+    chunk: SegmentBatch,
     /// Those of the chunk, where they are grouped or filtered one by one.
-    rows: Rows,
-    kinds: Kinds<'a>,
+    rows: SegmentRows,
+    kinds: SegmentCache<'a>,
     buffers: Buffers,
 }
 
@@ -51,9 +51,9 @@ struct Buffers {
     kept: Vec<u32>,
     /// The slots of units.
     slots: Vec<u32>,
-    /// Slots, and numbers of what is added there.
+    /// LocalGroupCache, and numbers of what is added there.
     graded: Vec<(u32, u32)>,
-    stretches: Vec<Stretch>,
+    stretches: Vec<ContiguousRows>,
     /// Per segment, where rows are grouped one by one, the slot of its state row.
     states: Vec<u32>,
     /// Per segment, the event in the split that is its state row, and the code of that in a column.
@@ -61,19 +61,19 @@ struct Buffers {
     state_codes: Vec<u32>,
 }
 
-impl<'a> Aggregation<'a> {
-    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+impl<'a> EventAggregator<'a> {
+    pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
         let place = |measure| context.layout.money_place(measure);
         Self {
             context,
             total_place: place(Measure::Total),
             counted: Vec::new(),
             segments: 0,
-            chunk: Chunk::new(),
-            rows: Rows::default(),
-            kinds: Kinds::new(context),
+            chunk: SegmentBatch::new(),
+            rows: SegmentRows::default(),
+            kinds: SegmentCache::new(context),
             buffers: Buffers { codes: vec![Vec::new(); context.plan.dimensions.len()], ..Buffers::default() },
-            merged: Merged::new(context),
+            merged: PartialResult::new(context),
         }
     }
 
@@ -95,18 +95,19 @@ impl<'a> Aggregation<'a> {
         if customers == 0 {
             return Ok(());
         }
-        let mut bound = Bound::new(context, split, customers);
+        let mut bound = BoundQuery::new(context, split, customers);
         if bound.slots.is_none() {
             self.merged.reserve(customers, &bound.coders);
         }
         let passing = self.passing(&mut bound, blocks.clone());
-        let are_read = bound.grain == Grain::Row || bound.grades.is_some() || context.plan.sub_ranges.len() > 1;
+        let are_read =
+            bound.granularity == Granularity::Row || bound.grades.is_some() || context.plan.sub_ranges.len() > 1;
         let ahead = Prefetch::new(split, &context.plan.projection, are_read);
         let mut coming = blocks.clone();
         coming.by_ref().take(AHEAD).for_each(|block| ahead.fetch(&block.customers));
-        self.kinds.begin(bound.grain);
+        self.kinds.begin(bound.granularity);
         let is_tallied = customers >= TALLIED && self.kinds.classes().is_some_and(|classes| !classes.is_full());
-        bound.tally = bound.slots.as_ref().filter(|_| is_tallied).and_then(|slots| Tally::new(slots.bits()));
+        bound.histogram = bound.slots.as_ref().filter(|_| is_tallied).and_then(|slots| Histogram::new(slots.bits()));
         self.chunk.segments.reserve(customers.min(CHUNK + MAX_BLOCK_EVENTS));
         for block in blocks {
             coming.by_ref().take(1).for_each(|block| ahead.fetch(&block.customers));
@@ -122,45 +123,45 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Adds what has been tallied of a split. What counts for nothing that is asked for makes a group too.
-    fn add_tally(&mut self, bound: &mut Bound<'_>) {
-        let (Some(tally), Some(classes)) = (bound.tally.take(), self.kinds.classes()) else { return };
-        self.merged.state.expect_rows(tally.rows());
-        tally.each(classes, |position, bank, lanes| {
+    fn add_tally(&mut self, bound: &mut BoundQuery<'_>) {
+        let (Some(histogram), Some(classes)) = (bound.histogram.take(), self.kinds.classes()) else { return };
+        self.merged.state.expect_rows(histogram.rows());
+        histogram.each(classes, |position, bank, lanes| {
             let slot = bound.slot(position, &mut self.merged);
             self.merged.state.add_lanes(slot, bank, lanes);
         });
     }
 
     /// Adds the rows that have gathered, and clears them.
-    fn add_chunk(&mut self, bound: &mut Bound<'_>) {
+    fn add_chunk(&mut self, bound: &mut BoundQuery<'_>) {
         if self.chunk.segments.len() == 0 {
             return;
         }
         let found = self.chunk.segments.len() as u64;
-        if bound.filter_grain == Grain::Segment {
+        if bound.filter_granularity == Granularity::Segment {
             self.filter(bound);
         }
-        if bound.grain == Grain::Row {
+        if bound.granularity == Granularity::Row {
             self.rows.expand(&self.chunk.segments);
         }
-        if bound.filter_grain == Grain::Row {
+        if bound.filter_granularity == Granularity::Row {
             self.filter(bound);
         }
-        let rows = match bound.grain {
-            Grain::Row => self.rows.events.len(),
+        let rows = match bound.granularity {
+            Granularity::Row => self.rows.events.len(),
             _ => self.chunk.segments.lengths.iter().map(|length| *length as usize).sum(),
         };
         self.merged.rows += rows as u64;
-        if self.kinds.classes().is_some_and(Classes::is_full) {
+        if self.kinds.classes().is_some_and(IncrementClasses::is_full) {
             self.add_tally(bound);
         }
-        match (&mut bound.tally, self.kinds.classes()) {
-            (Some(tally), Some(classes)) => tally.expect(rows, classes),
+        match (&mut bound.histogram, self.kinds.classes()) {
+            (Some(histogram), Some(classes)) => histogram.expect(rows, classes),
             _ => self.merged.state.expect_rows(rows),
         }
         self.group(bound);
-        match bound.grain {
-            Grain::Row => self.count_rows(bound),
+        match bound.granularity {
+            Granularity::Row => self.count_rows(bound),
             _ => self.count_segments(bound),
         }
         if self.context.needs_states {
@@ -171,36 +172,41 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Drops the units that do not pass the filter.
-    fn filter(&mut self, bound: &mut Bound<'_>) {
+    fn filter(&mut self, bound: &mut BoundQuery<'_>) {
         let Self { chunk, rows, kinds, buffers, .. } = self;
-        let units = Units::new(bound.filter_grain, &chunk.segments, rows, kinds);
+        let units = GroupingUnits::new(bound.filter_granularity, &chunk.segments, rows, kinds);
         let Some(truths) = bound.truths(&units) else { return };
         let kept = &mut buffers.kept;
-        select(kept, truths.iter().map(|truth| *truth == Truth::True));
-        match bound.filter_grain {
-            Grain::Row => rows.retain(kept),
+        select(kept, truths.iter().map(|truth| *truth == Ternary::True));
+        match bound.filter_granularity {
+            Granularity::Row => rows.retain(kept),
             _ => chunk.segments.retain(kept),
         }
     }
 
     /// By customer of the split, whether it is in one of the blocks and passes the filter; `None` if that is not known of whole customers.
-    fn passing<'b>(&self, bound: &mut Bound<'_>, blocks: impl Iterator<Item = &'b CustomerBlock>) -> Option<Vec<bool>> {
-        if bound.condition.is_none() || bound.filter_grain != Grain::Customer {
+    fn passing<'b>(
+        &self,
+        bound: &mut BoundQuery<'_>,
+        blocks: impl Iterator<Item = &'b CustomerBlock>,
+    ) -> Option<Vec<bool>> {
+        if bound.condition.is_none() || bound.filter_granularity != Granularity::Customer {
             return None;
         }
         let customers = Segments::of_customers(bound.split, blocks);
-        let truths = bound.truths(&Units::new(bound.filter_grain, &customers, &self.rows, &self.kinds))?;
+        let truths =
+            bound.truths(&GroupingUnits::new(bound.filter_granularity, &customers, &self.rows, &self.kinds))?;
         let mut passing = vec![false; bound.split.customers.len()];
         for (customer, truth) in customers.customers.iter().zip(truths) {
-            passing[*customer as usize] = truth == Truth::True;
+            passing[*customer as usize] = truth == Ternary::True;
         }
         Some(passing)
     }
 
     /// Finds the slot of each unit.
-    fn group(&mut self, bound: &mut Bound<'_>) {
+    fn group(&mut self, bound: &mut BoundQuery<'_>) {
         let Self { chunk, rows, kinds, buffers, merged, .. } = self;
-        let units = Units::new(bound.grain, &chunk.segments, rows, kinds);
+        let units = GroupingUnits::new(bound.granularity, &chunk.segments, rows, kinds);
         let Buffers { codes, sub_ranges, slots, .. } = buffers;
         match &*self.context.plan.sub_ranges {
             [_] => {
@@ -214,7 +220,7 @@ impl<'a> Aggregation<'a> {
         }
         if let Some(of_split) = &bound.slots {
             of_split.positions(sub_ranges, codes, slots);
-            if bound.tally.is_none() {
+            if bound.histogram.is_none() {
                 slots.iter_mut().for_each(|slot| *slot = bound.slot(*slot, merged));
             }
         } else {
@@ -226,19 +232,19 @@ impl<'a> Aggregation<'a> {
             let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
             merged.groups.slots(&columns, units.len(), slots);
         }
-        if bound.tally.is_none() {
+        if bound.histogram.is_none() {
             merged.state.expect_slots(slots);
             merged.state.grow(merged.groups.len());
         }
     }
 
     /// Counts what segments count for that are of one group each.
-    fn count_segments(&mut self, bound: &mut Bound<'_>) {
+    fn count_segments(&mut self, bound: &mut BoundQuery<'_>) {
         let Self { chunk, kinds, buffers, merged, .. } = self;
         let Buffers { slots, graded, kept, stretches, .. } = buffers;
         let (segments, slots) = (&chunk.segments, &*slots);
-        if let (Some(tally), Some(classes)) = (&mut bound.tally, kinds.classes()) {
-            return tally.add_kinds(classes, slots, &segments.kinds, kept);
+        if let (Some(histogram), Some(classes)) = (&mut bound.histogram, kinds.classes()) {
+            return histogram.add_kinds(classes, slots, &segments.kinds, kept);
         }
         let state = &mut merged.state;
         state.count(kinds.lanes(), slots.iter().copied().zip(segments.kinds.iter().copied()));
@@ -246,10 +252,10 @@ impl<'a> Aggregation<'a> {
             return;
         }
         let are_apart = bound.grades.as_ref().is_some_and(Grades::are_per_customer);
-        stretches::find(segments, slots, bound.split.customers.accounts(), are_apart, stretches);
+        contiguous_rows::find(segments, slots, bound.split.customers.accounts(), are_apart, stretches);
         if let Some(grades) = &bound.grades {
             graded.clear();
-            for Stretch { slot, customer, events } in &*stretches {
+            for ContiguousRows { slot, customer, events } in &*stretches {
                 grades.gather(bound.split, *slot, *customer as usize, events.clone(), graded);
             }
             state.count(&grades.lanes, graded.iter().copied());
@@ -260,7 +266,7 @@ impl<'a> Aggregation<'a> {
     }
 
     /// Counts rows, and finds the state rows among them.
-    fn count_rows(&mut self, bound: &mut Bound<'_>) {
+    fn count_rows(&mut self, bound: &mut BoundQuery<'_>) {
         let Self { context, chunk, rows, kinds, buffers, merged, counted, .. } = self;
         let Buffers { kept, states, slots, graded, .. } = buffers;
         let segments = &mut chunk.segments;
@@ -268,8 +274,8 @@ impl<'a> Aggregation<'a> {
         let events = || rows.events.iter().map(|event| *event as usize);
         let histories = bound.split.histories.events();
         let counted_rows = slots.iter().copied().zip(events().map(|event| histories[event]));
-        match (&mut bound.tally, kinds.classes()) {
-            (Some(tally), Some(classes)) => tally.add_events(classes, counted_rows),
+        match (&mut bound.histogram, kinds.classes()) {
+            (Some(histogram), Some(classes)) => histogram.add_events(classes, counted_rows),
             _ => state.count(&context.row_lanes, counted_rows.map(|(slot, event)| (slot, u32::from(event.bits())))),
         }
         if let Some(grades) = &bound.grades {
@@ -301,7 +307,7 @@ impl<'a> Aggregation<'a> {
         if !context.needs_states {
             return;
         }
-        if bound.filter_grain == Grain::Row {
+        if bound.filter_granularity == Granularity::Row {
             // Only segments whose state row has passed are left.
             let is_state_row = |(event, segment): (&u32, &u32)| {
                 let segment = *segment as usize;
@@ -319,18 +325,18 @@ impl<'a> Aggregation<'a> {
                 slot
             }));
         }
-        match (&mut bound.tally, kinds.classes()) {
-            (Some(tally), Some(classes)) => tally.add_kinds(classes, states, &segments.kinds, kept),
+        match (&mut bound.histogram, kinds.classes()) {
+            (Some(histogram), Some(classes)) => histogram.add_kinds(classes, states, &segments.kinds, kept),
             _ => state.count(kinds.lanes(), states.iter().copied().zip(segments.kinds.iter().copied())),
         }
     }
 
     /// Adds what only state rows carry.
-    fn count_states(&mut self, bound: &mut Bound<'_>) {
+    fn count_states(&mut self, bound: &mut BoundQuery<'_>) {
         let Self { context, chunk, kinds, buffers, merged, .. } = self;
         let (split, segments) = (bound.split, &chunk.segments);
         let Buffers { slots, states, kept, state_rows, state_codes, .. } = buffers;
-        let slots = if bound.grain == Grain::Segment { &*slots } else { &*states };
+        let slots = if bound.granularity == Granularity::Segment { &*slots } else { &*states };
         if bound.statuses.is_some() || bound.agents.is_some() {
             let state_row = |(first, kind): (&u32, &u32)| first + kinds.cut(*kind).state_row;
             state_rows.clear();
@@ -345,16 +351,17 @@ impl<'a> Aggregation<'a> {
             merged.state.count(&statuses.lanes, slots.iter().copied().zip(state_codes.iter().copied()));
         }
         if let Some(totals) = split.totals.as_deref() {
-            // Few earn: they are found first, by a tally as it counts.
-            if bound.tally.is_none() {
+            // Few earn: they are found first, by a histogram as it counts.
+            if bound.histogram.is_none() {
                 select(kept, segments.kinds.iter().map(|kind| kinds.earns(*kind)));
             }
             let histories = split.histories.events();
             for segment in kept.iter().map(|segment| *segment as usize) {
                 let (first, cut) = (segments.events[segment] as usize, kinds.cut(segments.kinds[segment]));
-                let live = first + cut.live_from as usize..first + cut.state_row as usize + 1;
+                let live = first + cut.first_live_row as usize..first + cut.state_row as usize + 1;
                 if let Some(place) = context.layout.revenues[usize::from(cut.state)] {
-                    let slot = if bound.tally.is_some() { bound.slot(slots[segment], merged) } else { slots[segment] };
+                    let slot =
+                        if bound.histogram.is_some() { bound.slot(slots[segment], merged) } else { slots[segment] };
                     merged.state.add_money(slot, place, revenue(cut.state, totals, histories, live));
                 }
             }

@@ -1,6 +1,6 @@
 //! Texts, each under one code that all splits share.
 
-use super::merge::STEP;
+use super::partial_result::STEP;
 use crate::{Interrupt, Interruption, TextList};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
@@ -54,7 +54,7 @@ impl Interner {
     }
 
     /// Takes in the texts of another interner of the query: for each of its codes, the one here.
-    pub(super) fn absorb(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
+    pub(super) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
         let mut codes = Vec::with_capacity(other.texts.len());
         for (text, hash) in other.texts.iter().zip(other.hashes) {
             if codes.len().is_multiple_of(STEP) {
@@ -83,12 +83,12 @@ impl Interner {
 
 /// Shared codes of the codes of one split, found when first met.
 #[derive(Debug, Default)]
-pub(crate) struct Translation(Vec<u32>);
+pub(crate) struct CodeMap(Vec<u32>);
 
 /// Not met yet; there are fewer codes than this.
 const UNKNOWN: u32 = u32::MAX;
 
-impl Translation {
+impl CodeMap {
     /// The shared code of a code of `texts`.
     #[inline]
     pub(crate) fn code(&mut self, code: u32, texts: &TextList, interner: &mut Interner) -> u32 {

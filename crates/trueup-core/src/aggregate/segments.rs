@@ -3,9 +3,9 @@
 //! Whether an event lies in the range or begins a segment is as good as random to a processor, so the loops here have no branches
 //! that depend on it.
 
-use super::Calendar;
-use super::calendar::OUTSIDE;
-use super::kinds::Kinds;
+use super::DayTables;
+use super::day_tables::OUTSIDE;
+use super::segment_cache::SegmentCache;
 use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, PatternId};
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(crate) struct Segments {
 
 /// The events of segments one by one, column by column.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct SegmentRows {
     /// The event in the split.
     pub(crate) events: Vec<u32>,
     /// The segment.
@@ -34,9 +34,9 @@ pub(crate) struct Rows {
 
 /// What gathers until it is worth counting.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct SegmentBatch {
     pub(crate) segments: Segments,
-    found: Box<Found>,
+    found: Box<BlockScan>,
     /// Where each segment begins that is cut event by event, counted in rows or, where all events are rows, in events.
     starts: Vec<u32>,
     /// So many blocks that come next are cut event by event, as those before them had to be.
@@ -48,7 +48,7 @@ const STEP: usize = MAX_BLOCK_EVENTS;
 
 /// What one go finds. There is never more than it looks at, so that the low bits of a count are all of it.
 #[derive(Debug)]
-struct Found {
+struct BlockScan {
     events: [u32; STEP],
     customers: [u32; STEP],
     sub_ranges: [u32; STEP],
@@ -62,10 +62,10 @@ struct Found {
 
 /// How much has been found, and what the next event continues.
 #[derive(Clone, Copy, Debug)]
-struct Cursor {
+struct SegmentCursor {
     /// Segments that have been found.
     segments: usize,
-    /// Rows that have been counted.
+    /// SegmentRows that have been counted.
     rows: u32,
     /// The customer that begins next.
     next_customer: u32,
@@ -73,14 +73,14 @@ struct Cursor {
     sub_range: u32,
 }
 
-impl Found {
+impl BlockScan {
     /// Finds the customers of a block that lie in one sub-range, and those of which some events do; of those that pass. Tells how many of
     /// either there are.
     fn find_whole(
         &mut self,
         split: &EventColumns,
         block: &CustomerBlock,
-        calendar: &Calendar,
+        calendar: &DayTables,
         passes: impl Fn(u32) -> bool,
     ) -> (usize, usize) {
         let [first, ends @ ..] = split.customers.ends(&block.customers) else { return (0, 0) };
@@ -110,15 +110,15 @@ impl Found {
     /// Finds the segments of events, of customers that pass.
     fn cut(
         &mut self,
-        cursor: &mut Cursor,
+        cursor: &mut SegmentCursor,
         split: &EventColumns,
         events: Range<usize>,
-        calendar: &Calendar,
+        calendar: &DayTables,
         passes: impl Fn(u32) -> bool,
     ) {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let first_event = events.start as u32;
-        let Cursor { mut segments, mut rows, mut next_customer, sub_range: mut previous } = *cursor;
+        let SegmentCursor { mut segments, mut rows, mut next_customer, sub_range: mut previous } = *cursor;
         let histories = &split.histories.events()[events.clone()];
         for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
             let (sub_range, _) = calendar.sub_range(*day);
@@ -144,10 +144,16 @@ impl Found {
     }
 
     /// Finds the segments of events that all lie in the range, lengths aside.
-    fn cut_inside(&mut self, cursor: &mut Cursor, split: &EventColumns, events: Range<usize>, calendar: &Calendar) {
+    fn cut_inside(
+        &mut self,
+        cursor: &mut SegmentCursor,
+        split: &EventColumns,
+        events: Range<usize>,
+        calendar: &DayTables,
+    ) {
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let first_event = events.start as u32;
-        let Cursor { mut segments, mut next_customer, sub_range: mut previous, .. } = *cursor;
+        let SegmentCursor { mut segments, mut next_customer, sub_range: mut previous, .. } = *cursor;
         let histories = &split.histories.events()[events.clone()];
         for (event, (history, day)) in (first_event..).zip(histories.iter().zip(&split.days[events])) {
             let (sub_range, _) = calendar.sub_range(*day);
@@ -172,14 +178,14 @@ const PARTED: usize = 4;
 /// Where one block has so many, so do the next ones: it is not tried with them.
 const PARTED_BLOCKS: usize = 16;
 
-impl Chunk {
+impl SegmentBatch {
     pub(crate) fn new() -> Self {
         let none = [0; STEP];
         Self {
             segments: Segments::default(),
             starts: Vec::new(),
             parted_blocks: 0,
-            found: Box::new(Found {
+            found: Box::new(BlockScan {
                 events: none,
                 customers: none,
                 sub_ranges: none,
@@ -199,9 +205,9 @@ impl Chunk {
         &mut self,
         split: &EventColumns,
         block: &CustomerBlock,
-        calendar: &Calendar,
+        calendar: &DayTables,
         passing: Option<&[bool]>,
-        kinds: &mut Kinds<'_>,
+        kinds: &mut SegmentCache<'_>,
     ) {
         let (sub_range, last_inside) = calendar.sub_range(block.first_day);
         if passing.is_none() && sub_range != OUTSIDE && block.last_day <= last_inside {
@@ -215,7 +221,13 @@ impl Chunk {
     }
 
     /// Appends the segments of a block that lies in one sub-range.
-    fn push_whole(&mut self, split: &EventColumns, block: &CustomerBlock, sub_range: u32, kinds: &mut Kinds<'_>) {
+    fn push_whole(
+        &mut self,
+        split: &EventColumns,
+        block: &CustomerBlock,
+        sub_range: u32,
+        kinds: &mut SegmentCache<'_>,
+    ) {
         let ends = split.customers.ends(&block.customers);
         self.segments.push_customers(split, block);
         let Segments { events, lengths, sub_ranges, .. } = &mut self.segments;
@@ -229,9 +241,9 @@ impl Chunk {
         &mut self,
         split: &EventColumns,
         block: &CustomerBlock,
-        calendar: &Calendar,
+        calendar: &DayTables,
         passing: Option<&[bool]>,
-        kinds: &mut Kinds<'_>,
+        kinds: &mut SegmentCache<'_>,
     ) {
         let places = &mut *self.found;
         let (found, parted) = match passing {
@@ -243,7 +255,7 @@ impl Chunk {
             return self.push_events(split, block, calendar, passing, kinds);
         }
         self.segments.lengths.extend_from_slice(&places.lengths[..found]);
-        let mut cursor = Cursor { segments: found, rows: 0, next_customer: 0, sub_range: 0 };
+        let mut cursor = SegmentCursor { segments: found, rows: 0, next_customer: 0, sub_range: 0 };
         for at in 0..parted {
             cursor.next_customer = places.parted[at];
             let events = split.customers.events(cursor.next_customer as usize);
@@ -261,14 +273,14 @@ impl Chunk {
         &mut self,
         split: &EventColumns,
         block: &CustomerBlock,
-        calendar: &Calendar,
+        calendar: &DayTables,
         passing: Option<&[bool]>,
-        kinds: &mut Kinds<'_>,
+        kinds: &mut SegmentCache<'_>,
     ) {
         let mut events = split.customers.events_of(&block.customers);
         #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
         let next_customer = block.customers.start as u32;
-        let mut cursor = Cursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
+        let mut cursor = SegmentCursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
         // All events are rows.
         let is_inside =
             passing.is_none() && calendar.sub_range(block.first_day).0 != OUTSIDE && block.last_day <= calendar.end();
@@ -355,7 +367,7 @@ impl Segments {
     }
 }
 
-impl Rows {
+impl SegmentRows {
     /// Takes the rows of segments. Where a segment begins, the steps from the row before are written down, and then all are added up: how
     /// many rows a segment has is as good as random.
     pub(crate) fn expand(&mut self, segments: &Segments) {

@@ -1,11 +1,11 @@
 //! Spend rows of one split to partial sums.
 
-use super::Context;
-use super::condition::FieldTest;
-use super::groups::Groups;
-use super::mask::{CodeTest, Truth};
+use super::QueryContext;
+use super::field_predicate::FieldPredicate;
+use super::group_table::GroupTable;
+use super::predicate::{CodePredicate, Ternary};
 use super::segments::select;
-use super::spend_coder::SpendCoder;
+use super::spend_keys::SpendKeyEncoder;
 use crate::dictionary::{Measure, SpendColumn};
 use crate::plan::Condition;
 use crate::scan::{Amounts, SpendColumns, TextDictionary};
@@ -42,7 +42,7 @@ impl SpendSums {
 /// Sums per group; a group's key is the sub-range and a code per dimension of the query that spend carries.
 #[derive(Debug)]
 pub(crate) struct SpendPartial {
-    pub(crate) groups: Groups,
+    pub(crate) groups: GroupTable,
     pub(crate) sums: Vec<SpendSums>,
     /// Per carried dimension, its texts by code.
     pub(crate) texts: Vec<TextDictionary>,
@@ -52,14 +52,14 @@ pub(crate) struct SpendPartial {
 const AT_ONCE: usize = 1 << 12;
 
 /// Aggregates a split of the spend table.
-pub(crate) fn aggregate_spend(context: &Context<'_>, split: &SpendColumns) -> SpendPartial {
+pub(crate) fn aggregate_spend(context: &QueryContext<'_>, split: &SpendColumns) -> SpendPartial {
     let selected = context.selected(&split.accounts.texts);
-    let coder = |column| SpendCoder::new(context, split, column);
-    let coders: Vec<SpendCoder<'_>> =
+    let coder = |column| SpendKeyEncoder::new(context, split, column);
+    let coders: Vec<SpendKeyEncoder<'_>> =
         context.plan.dimensions.iter().filter_map(|dimension| dimension.spend).map(coder).collect();
-    let texts: Vec<TextDictionary> = coders.iter().map(SpendCoder::texts).collect();
+    let texts: Vec<TextDictionary> = coders.iter().map(SpendKeyEncoder::texts).collect();
     let mut tests = context.condition.as_ref().map(|condition| Tests::new(condition, coder));
-    let mut groups = Groups::new(context.plan.sub_ranges.len(), coders.len());
+    let mut groups = GroupTable::new(context.plan.sub_ranges.len(), coders.len());
     for (place, texts) in texts.iter().enumerate() {
         groups.expect(place + 1, texts.len());
     }
@@ -120,7 +120,7 @@ impl SpendColumns {
 }
 
 /// Writes those of the next rows from `first` on that lie in the range and are of a selected account to `rows`.
-fn find_rows(context: &Context<'_>, split: &SpendColumns, selected: &[bool], first: usize, rows: &mut Vec<u32>) {
+fn find_rows(context: &QueryContext<'_>, split: &SpendColumns, selected: &[bool], first: usize, rows: &mut Vec<u32>) {
     let range = context.plan.range;
     let days = range.start.number()..=range.end.number();
     let end = split.days.len().min(first + AT_ONCE);
@@ -132,19 +132,19 @@ fn find_rows(context: &Context<'_>, split: &SpendColumns, selected: &[bool], fir
 
 /// A filter, bound to the columns of a split; `None` is a test of what spend does not have.
 struct Tests<'a> {
-    condition: Condition<Option<(SpendCoder<'a>, TextDictionary, CodeTest<'a>)>>,
+    condition: Condition<Option<(SpendKeyEncoder<'a>, TextDictionary, CodePredicate<'a>)>>,
     codes: Vec<u32>,
 }
 
 impl<'a> Tests<'a> {
-    fn new(condition: &'a Condition<FieldTest>, coder: impl Fn(SpendColumn) -> SpendCoder<'a>) -> Self {
+    fn new(condition: &'a Condition<FieldPredicate>, coder: impl Fn(SpendColumn) -> SpendKeyEncoder<'a>) -> Self {
         let condition = condition.map(&mut |test| match test {
-            FieldTest::Dimension(dimension, test) => {
+            FieldPredicate::Dimension(dimension, test) => {
                 let coder = coder(dimension.spend?);
                 let texts = coder.texts();
-                Some((coder, texts, CodeTest::new(test)))
+                Some((coder, texts, CodePredicate::new(test)))
             }
-            FieldTest::Total(_) => None,
+            FieldPredicate::Total(_) => None,
         });
         Self { condition, codes: Vec::new() }
     }
@@ -152,14 +152,14 @@ impl<'a> Tests<'a> {
     /// Keeps the rows that are not certainly outside the filter.
     fn keep(&mut self, rows: &mut Vec<u32>) {
         let Self { condition, codes } = self;
-        let truths = condition.evaluate(rows.len(), &mut |test, truths: &mut Vec<Truth>| match test {
+        let truths = condition.evaluate(rows.len(), &mut |test, truths: &mut Vec<Ternary>| match test {
             Some((coder, texts, test)) => {
                 coder.fill(rows, codes);
                 test.fill(codes, texts, truths);
             }
-            None => truths.resize(rows.len(), Truth::Unknown),
+            None => truths.resize(rows.len(), Ternary::Unknown),
         });
         let mut truths = truths.into_iter();
-        rows.retain(|_| truths.next() != Some(Truth::False));
+        rows.retain(|_| truths.next() != Some(Ternary::False));
     }
 }

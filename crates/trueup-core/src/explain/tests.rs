@@ -25,7 +25,7 @@ fn what_is_read_is_what_is_told() {
     let query = EventsQuery::new(["leads", "zip"], day, day);
     let dataset = dataset();
     let plan = dataset.explain(&query).unwrap();
-    assert_eq!((plan.event_parts_kept, plan.event_parts_skipped), (1, 1));
+    assert_eq!((plan.event_row_groups_kept, plan.event_row_groups_skipped), (1, 1));
     assert_eq!(plan.columns, ["account", "trueup.customer", "type", "date"]);
     assert!(plan.spend_columns.is_empty());
     let spend = dataset.explain(&EventsQuery::new(["clicks"], day, day)).unwrap();
@@ -33,7 +33,10 @@ fn what_is_read_is_what_is_told() {
     for (pruning, kept) in [(true, 1), (false, 2)] {
         let told = dataset.analyze(&query, Execution { pruning, ..Execution::default() }).unwrap();
         let measured = told.measured.unwrap();
-        assert_eq!((told.event_parts_kept, told.event_parts_skipped, measured.parts), (kept, 2 - kept, kept));
+        assert_eq!(
+            (told.event_row_groups_kept, told.event_row_groups_skipped, measured.row_groups),
+            (kept, 2 - kept, kept)
+        );
         assert_eq!(measured.rows, kept as u64);
         assert!(measured.merging <= measured.aggregation);
     }
@@ -46,6 +49,6 @@ fn one_thread_merges_nothing_and_two_do() {
     for threads in [1, 2] {
         let execution = Execution { threads: NonZeroUsize::new(threads), ..Execution::default() };
         let measured = dataset().analyze(&query, execution).unwrap().measured.unwrap();
-        assert_eq!((measured.parts, measured.merging.is_zero()), (2, threads == 1));
+        assert_eq!((measured.row_groups, measured.merging.is_zero()), (2, threads == 1));
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn sort_by_bits(
 }
 
 /// What `make` makes of each number, in their order.
-pub(super) fn each<N: Copy, T>(
+pub(super) fn map_interruptible<N: Copy, T>(
     numbers: &[N],
     interrupt: &Interrupt,
     mut make: impl FnMut(N) -> T,

@@ -12,20 +12,20 @@ pub struct ResultTable {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: usize,
     pub(crate) unknown_fields: Vec<String>,
-    pub(crate) memory: Counted,
+    pub(crate) memory: TableMemory,
 }
 
 /// What a table takes of a budget of memory; tables are equal whatever that is.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counted(Option<Arc<Share>>);
+pub(crate) struct TableMemory(Option<Arc<Share>>);
 
-impl Counted {
+impl TableMemory {
     pub(crate) fn new(share: Share) -> Self {
         Self(Some(Arc::new(share)))
     }
 }
 
-impl PartialEq for Counted {
+impl PartialEq for TableMemory {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -33,7 +33,7 @@ impl PartialEq for Counted {
 
 /// Memory that is used along with a table, given back when it is dropped.
 #[derive(Debug)]
-pub struct Extra {
+pub struct ExtraMemory {
     _share: Option<Share>,
 }
 
@@ -171,7 +171,7 @@ impl ResultTable {
     #[must_use]
     pub fn from_columns(columns: Vec<Column>) -> Self {
         let rows = columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        Self { columns, rows, unknown_fields: Vec::new(), memory: Counted::default() }
+        Self { columns, rows, unknown_fields: Vec::new(), memory: TableMemory::default() }
     }
 
     /// Bytes that the table takes. Those of texts that columns share count once.
@@ -202,9 +202,9 @@ impl ResultTable {
     ///
     /// # Errors
     /// The budget has no room for them.
-    pub fn with_more(&self, bytes: usize) -> Result<Extra, NoRoom> {
+    pub fn reserve_more(&self, bytes: usize) -> Result<ExtraMemory, NoRoom> {
         let share = self.memory.0.as_ref().map(|share| share.more(bytes)).transpose()?;
-        Ok(Extra { _share: share })
+        Ok(ExtraMemory { _share: share })
     }
 
     /// The columns, in the order of the query.

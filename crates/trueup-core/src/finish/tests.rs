@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Texts, Values, finish};
-use crate::aggregate::{Context, Merged};
+use crate::aggregate::{PartialResult, QueryContext};
 use crate::dataset::{Dataset, Tables};
 use crate::error::Error;
 use crate::plan::Plan;
@@ -74,8 +74,8 @@ fn an_end_after_aggregation_is_seen() {
     let dataset = dataset();
     for fields in [&["leads"][..], &["account", "nobody", "leads", "spend", "opportunityAgents"]] {
         let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
-        let context = Context::new(&plan, dataset.accounts());
-        let finish = |interrupt| finish(&context, Merged::new(&context), None, &interrupt);
+        let context = QueryContext::new(&plan, dataset.accounts());
+        let finish = |interrupt| finish(&context, PartialResult::new(&context), None, &interrupt);
         assert!(finish(Interrupt::default()).is_ok());
         let canceled = Interrupt::default();
         canceled.cancel();

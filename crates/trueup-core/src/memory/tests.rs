@@ -113,7 +113,7 @@ fn a_query_counts_what_it_takes_and_gives_it_back() {
             let peak = roomy.peak();
             assert!(counted == table && counted.bytes() > 0);
             assert_eq!(roomy.held(), counted.bytes());
-            let more = counted.with_more(1_000).unwrap();
+            let more = counted.reserve_more(1_000).unwrap();
             assert_eq!(roomy.held(), counted.bytes() + 1_000);
             drop((counted, more));
             assert_eq!(roomy.held(), 0);

@@ -17,7 +17,7 @@ pub(crate) enum Condition<T> {
 
 /// A test of one event.
 #[derive(Clone, Debug)]
-pub(crate) enum RowTest {
+pub(crate) enum RowPredicate {
     /// A dimension's text.
     Dimension(DimensionRef, TextTest),
     /// The event's own amount, in currency units.
@@ -26,12 +26,12 @@ pub(crate) enum RowTest {
 
 /// A test of one metric of a finished row.
 #[derive(Clone, Debug)]
-pub(crate) struct MetricTest {
+pub(crate) struct MetricPredicate {
     pub(crate) formula: Formula,
     pub(crate) test: NumberTest,
 }
 
-impl RowTest {
+impl RowPredicate {
     /// The dimension tested, unless it is `total`.
     pub(crate) const fn dimension(&self) -> Option<&DimensionRef> {
         match self {
@@ -62,7 +62,7 @@ impl<T> Condition<T> {
     }
 }
 
-type Split = (Option<Condition<RowTest>>, Option<Condition<MetricTest>>);
+type Split = (Option<Condition<RowPredicate>>, Option<Condition<MetricPredicate>>);
 
 /// Splits a filter at its outermost ands; `patterns` are those that are compiled.
 pub(super) fn split(filter: &Filter, mut patterns: Patterns, columns: &BTreeSet<String>) -> Result<Split, QueryError> {
@@ -114,17 +114,17 @@ fn row_test(
     test: &Test,
     patterns: &mut Patterns,
     columns: &BTreeSet<String>,
-) -> Result<RowTest, FilterFault> {
+) -> Result<RowPredicate, FilterFault> {
     if name == "total" {
-        return Ok(RowTest::Total(NumberTest::new(test)?));
+        return Ok(RowPredicate::Total(NumberTest::new(test)?));
     }
-    Ok(RowTest::Dimension(DimensionRef::new(name, columns), TextTest::new(test, patterns)?))
+    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns), TextTest::new(test, patterns)?))
 }
 
-fn metric_test(name: &str, test: &Test) -> Result<MetricTest, FilterFault> {
+fn metric_test(name: &str, test: &Test) -> Result<MetricPredicate, FilterFault> {
     let test = NumberTest::new(test)?;
     let (_, metric) = dictionary::metric(name).ok_or(FilterFault::MixedKinds)?;
-    Ok(MetricTest { formula: metric.formula, test })
+    Ok(MetricPredicate { formula: metric.formula, test })
 }
 
 fn refused(field: &str, fault: FilterFault) -> QueryError {

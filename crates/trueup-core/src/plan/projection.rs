@@ -1,6 +1,6 @@
 //! The columns of the two tables that a query needs.
 
-use super::{DimensionRef, Origin, RowTest};
+use super::{DimensionRef, Origin, RowPredicate};
 use crate::dictionary::{Computed, Measure, SpendColumn};
 use crate::scan::{Projection, SpendProjection};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 pub(super) fn event_projection<'a>(
     dimensions: &[DimensionRef],
     measures: &[Measure],
-    tests: impl Iterator<Item = &'a RowTest>,
+    tests: impl Iterator<Item = &'a RowPredicate>,
     columns: &BTreeSet<String>,
 ) -> Projection {
     let mut projection = Projection::default();
@@ -24,8 +24,8 @@ pub(super) fn event_projection<'a>(
     measures.iter().for_each(|measure| add_measure(&mut projection, *measure, columns));
     for test in tests {
         match test {
-            RowTest::Dimension(dimension, _) => add_dimension(&mut projection, dimension),
-            RowTest::Total(_) => projection.totals = true,
+            RowPredicate::Dimension(dimension, _) => add_dimension(&mut projection, dimension),
+            RowPredicate::Total(_) => projection.totals = true,
         }
     }
     projection

@@ -29,7 +29,7 @@ fn ninety_days_leave_most_events_unread() {
         let share = |of: u64| rows * 100 <= dataset.event_rows() * of;
         assert!(share(35), "{rows} rows read, {before_end} days before the end");
         assert!(before_end > 0 || share(20), "{rows} rows read of the last quarter");
-        assert!(read.event_parts_kept * 2 < read.event_parts_skipped);
+        assert!(read.event_row_groups_kept * 2 < read.event_row_groups_skipped);
         let unpruned = dataset.analyze(&query, Execution { pruning: false, ..Execution::default() }).unwrap();
         assert_eq!(unpruned.measured.unwrap().kept_rows, read.measured.unwrap().kept_rows);
     }

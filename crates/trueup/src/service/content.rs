@@ -3,7 +3,7 @@
 use super::Service;
 use super::error::ServiceError;
 use crate::json::Rows;
-use crate::{Extra, Reservation, ResultTable};
+use crate::{ExtraMemory, Reservation, ResultTable};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(super) struct Content {
 /// What is answered, spelled only when it is sent.
 pub(super) enum Answer {
     /// With what is held to write them.
-    Rows(Box<Rows<ResultTable>>, Extra),
+    Rows(Box<Rows<ResultTable>>, ExtraMemory),
     /// With what counts it, if anything does.
     Text { text: String, _memory: Option<Reservation> },
 }
@@ -31,7 +31,7 @@ impl Answer {
         // What is written at once is held by nobody.
         let writing = table.bytes().min(WRITING);
         let rows = Rows::array(table);
-        let extra = rows.table().with_more(rows.bytes() + writing).map_err(ServiceError::no_room)?;
+        let extra = rows.table().reserve_more(rows.bytes() + writing).map_err(ServiceError::no_room)?;
         Ok(Self::Rows(Box::new(rows), extra))
     }
 

@@ -73,8 +73,8 @@ impl Timings {
             least: times.first().copied().unwrap_or_default(),
             events_per_second: as_double(subject.dataset.event_rows()) / hot.as_secs_f64(),
             bytes_read: explanation.stored_bytes,
-            row_groups_kept: explanation.event_parts_kept + explanation.spend_parts_kept,
-            row_groups_skipped: explanation.event_parts_skipped + explanation.spend_parts_skipped,
+            row_groups_kept: explanation.event_row_groups_kept + explanation.spend_row_groups_kept,
+            row_groups_skipped: explanation.event_row_groups_skipped + explanation.spend_row_groups_skipped,
             callers,
         })
     }

@@ -61,7 +61,7 @@ fn numbers_of_one_rank_stay_in_their_order() {
 fn what_is_made_ends_soon_too() {
     let (interrupt, mut made) = (Interrupt::default(), 0);
     let numbers = mixed(4 * STEP);
-    let all = each(&numbers, &interrupt, |number| {
+    let all = map_interruptible(&numbers, &interrupt, |number| {
         made += 1;
         if made == STEP + 1 {
             interrupt.cancel();
@@ -69,7 +69,7 @@ fn what_is_made_ends_soon_too() {
         number
     });
     assert_eq!((all, made), (Err(Interruption::Canceled), 2 * STEP));
-    assert_eq!(each(&numbers, &Interrupt::default(), |number| number), Ok(numbers.clone()));
+    assert_eq!(map_interruptible(&numbers, &Interrupt::default(), |number| number), Ok(numbers.clone()));
 }
 
 #[test]

@@ -1,26 +1,26 @@
 //! A filter's conditions with all that is asked of one dimension brought together, so that it is held against each text once.
 
-use super::amount_test::AmountTest;
-use super::mask::Truth;
-use crate::plan::{Condition, DimensionRef, RowTest};
+use super::amount_range::AmountRange;
+use super::predicate::Ternary;
+use crate::plan::{Condition, DimensionRef, RowPredicate};
 use crate::query::TextTest;
 
 /// What a filter asks of one field.
 #[derive(Clone, Debug)]
-pub(crate) enum FieldTest {
+pub(crate) enum FieldPredicate {
     /// Tests of a dimension's text.
     Dimension(DimensionRef, Condition<TextTest>),
     /// A test of the event's own amount.
-    Total(AmountTest),
+    Total(AmountRange),
 }
 
-impl FieldTest {
+impl FieldPredicate {
     /// The tests of a filter, brought together. `and` and `or` may be regrouped freely, in three-valued logic too; what is asked of one
     /// dimension is known for a row or unknown for it as a whole.
-    pub(crate) fn gather(condition: &Condition<RowTest>) -> Condition<Self> {
+    pub(crate) fn gather(condition: &Condition<RowPredicate>) -> Condition<Self> {
         match condition {
-            Condition::Test(RowTest::Total(test)) => Condition::Test(Self::Total(AmountTest::new(test))),
-            Condition::Test(RowTest::Dimension(dimension, test)) => {
+            Condition::Test(RowPredicate::Total(test)) => Condition::Test(Self::Total(AmountRange::new(test))),
+            Condition::Test(RowPredicate::Dimension(dimension, test)) => {
                 Condition::Test(Self::Dimension(dimension.clone(), Condition::Test(test.clone())))
             }
             Condition::Not(part) => match Self::gather(part) {
@@ -37,15 +37,15 @@ impl FieldTest {
 
 /// Joins parts, those that ask of one dimension only first among themselves.
 fn join(
-    parts: &[Condition<RowTest>],
-    fields: fn(Vec<Condition<FieldTest>>) -> Condition<FieldTest>,
+    parts: &[Condition<RowPredicate>],
+    fields: fn(Vec<Condition<FieldPredicate>>) -> Condition<FieldPredicate>,
     texts: fn(Vec<Condition<TextTest>>) -> Condition<TextTest>,
-) -> Condition<FieldTest> {
+) -> Condition<FieldPredicate> {
     let mut others = Vec::new();
     let mut by_dimension: Vec<(DimensionRef, Vec<Condition<TextTest>>)> = Vec::new();
     for part in parts {
-        match FieldTest::gather(part) {
-            Condition::Test(FieldTest::Dimension(dimension, test)) => {
+        match FieldPredicate::gather(part) {
+            Condition::Test(FieldPredicate::Dimension(dimension, test)) => {
                 match by_dimension.iter_mut().find(|(known, _)| known.name == dimension.name) {
                     Some((_, tests)) => tests.push(test),
                     None => by_dimension.push((dimension, vec![test])),
@@ -56,7 +56,7 @@ fn join(
     }
     let joined = by_dimension
         .into_iter()
-        .map(|(dimension, tests)| Condition::Test(FieldTest::Dimension(dimension, texts(tests))));
+        .map(|(dimension, tests)| Condition::Test(FieldPredicate::Dimension(dimension, texts(tests))));
     let mut all: Vec<_> = joined.chain(others).collect();
     match all.pop() {
         Some(only) if all.is_empty() => only,
@@ -70,8 +70,8 @@ fn join(
 
 impl Condition<TextTest> {
     /// Whether a text passes.
-    pub(super) fn holds(&self, text: &str) -> Truth {
-        Truth::from(self.passes(text))
+    pub(super) fn holds(&self, text: &str) -> Ternary {
+        Ternary::from(self.passes(text))
     }
 
     fn passes(&self, text: &str) -> bool {

@@ -1,34 +1,34 @@
 //! The kinds of segments that a query meets: what all segments that are the same cut count for, found once.
 
-use super::Context;
-use super::cuts::Cut;
+use super::QueryContext;
 use super::facts::state_fact;
+use super::group_state::{CounterQuad, add};
+use super::grouping_units::Granularity;
+use super::histogram::IncrementClasses;
+use super::outcome::SegmentOutcome;
 use super::segments::Segments;
-use super::state::{Lanes, add};
-use super::tally::Classes;
-use super::units::Grain;
 use crate::dictionary::Measure;
 use crate::scan::{EventColumns, EventFlags, PatternId, StagePattern, stage};
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// Kinds by number; 0 is none.
+/// SegmentCache by number; 0 is none.
 #[derive(Debug)]
-pub(crate) struct Kinds<'a> {
-    context: &'a Context<'a>,
+pub(crate) struct SegmentCache<'a> {
+    context: &'a QueryContext<'a>,
     /// Whether segments are counted with all of their rows, or for their state rows alone; `None` before the first split.
-    grain: Option<Grain>,
+    granularity: Option<Granularity>,
     /// Per bank of counts, by kind, what a segment adds.
-    lanes: Vec<Vec<Lanes>>,
-    cuts: Vec<Cut>,
+    lanes: Vec<Vec<CounterQuad>>,
+    cuts: Vec<SegmentOutcome>,
     /// Whether segments of a kind may have a revenue that is asked for.
     earns: Vec<bool>,
     /// What adds the same; `None` where more than counts and revenues is gathered.
-    classes: Option<Classes>,
-    shapes: HashMap<StagePattern, Met>,
+    classes: Option<IncrementClasses>,
+    shapes: HashMap<StagePattern, PatternEntry>,
     /// Of the split, by the number of a shape, none if it was not met in it yet.
-    met: Box<[Met; NUMBERS]>,
-    /// By [place](Met::place), the kinds of cuts out of histories that have a shape; 0 if it was not met yet.
+    met: Box<[PatternEntry; NUMBERS]>,
+    /// By [place](PatternEntry::place), the kinds of cuts out of histories that have a shape; 0 if it was not met yet.
     parts: Vec<u32>,
     /// By their event, the kinds of cuts of one event out of the other histories, and of those with a booking that a cancellation follows; 0 if
     /// it was not met yet.
@@ -39,7 +39,7 @@ pub(crate) struct Kinds<'a> {
 
 /// Where the kinds are of a history that has a shape.
 #[derive(Clone, Copy, Debug)]
-struct Met {
+struct PatternEntry {
     /// That of the whole history.
     whole: u32,
     /// Where those of its cuts begin, beyond all others if none was met yet.
@@ -53,9 +53,9 @@ const MOST: usize = 1 << 14;
 const NUMBERS: usize = PatternId::COUNT;
 
 /// No history, or none that has a shape.
-const NONE: Met = Met { whole: 0, place: u32::MAX };
+const NONE: PatternEntry = PatternEntry { whole: 0, place: u32::MAX };
 
-impl Met {
+impl PatternEntry {
     /// Cuts out of a history, by how many events are before them and how many they have.
     const PARTS: usize = StagePattern::MAX_EVENTS * StagePattern::MAX_EVENTS;
 
@@ -66,11 +66,11 @@ impl Met {
     }
 }
 
-impl<'a> Kinds<'a> {
-    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+impl<'a> SegmentCache<'a> {
+    pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
         Self {
             context,
-            grain: None,
+            granularity: None,
             lanes: vec![Vec::new(); context.layout.banks()],
             cuts: Vec::new(),
             earns: Vec::new(),
@@ -84,34 +84,34 @@ impl<'a> Kinds<'a> {
     }
 
     /// Begins a split of which segments, or their rows one by one, are grouped.
-    pub(crate) fn begin(&mut self, grain: Grain) {
-        if self.grain != Some(grain) || self.cuts.len() > MOST {
-            if self.grain.is_some() {
+    pub(crate) fn begin(&mut self, granularity: Granularity) {
+        if self.granularity != Some(granularity) || self.cuts.len() > MOST {
+            if self.granularity.is_some() {
                 *self = Self::new(self.context);
             }
-            self.grain = Some(grain);
-            self.classes = Classes::new(self.context, grain);
-            self.add(Cut::default(), &[]);
+            self.granularity = Some(granularity);
+            self.classes = IncrementClasses::new(self.context, granularity);
+            self.add(SegmentOutcome::default(), &[]);
         }
         self.met.fill(NONE);
     }
 
     /// Whether anything that a query gathers hangs on kinds.
     fn are_needed(&self) -> bool {
-        self.grain == Some(Grain::Segment) || self.context.needs_states
+        self.granularity == Some(Granularity::Segment) || self.context.needs_states
     }
 
     /// Adds the kind of a cut with some events of a history.
     fn push(&mut self, history: &[EventFlags], events: Range<usize>) -> u32 {
-        self.add(Cut::new(history, events.clone()), &history[events])
+        self.add(SegmentOutcome::new(history, events.clone()), &history[events])
     }
 
     /// Adds the kind of a cut with these events.
-    fn add(&mut self, cut: Cut, events: &[EventFlags]) -> u32 {
-        let Self { context, grain, lanes, cuts, earns, classes, .. } = self;
-        let (events, facts) = match grain {
+    fn add(&mut self, cut: SegmentOutcome, events: &[EventFlags]) -> u32 {
+        let Self { context, granularity, lanes, cuts, earns, classes, .. } = self;
+        let (events, facts) = match granularity {
             // A segment is in one group as a whole, and one customer's.
-            Some(Grain::Segment) => (events, cut.facts | state_fact(Measure::Opportunities, true)),
+            Some(Granularity::Segment) => (events, cut.facts | state_fact(Measure::Opportunities, true)),
             _ => (&[][..], cut.facts),
         };
         for (bank, kinds) in lanes.iter_mut().enumerate() {
@@ -185,7 +185,7 @@ impl<'a> Kinds<'a> {
         if met.place == NONE.place {
             // There are fewer shapes than 2^16.
             met.place = u32::try_from(self.parts.len()).unwrap_or(NONE.place);
-            self.parts.resize(self.parts.len() + Met::PARTS, 0);
+            self.parts.resize(self.parts.len() + PatternEntry::PARTS, 0);
             self.met[number.index()] = met;
             self.shapes.insert(split.histories.pattern(number), met);
         }
@@ -198,13 +198,13 @@ impl<'a> Kinds<'a> {
     }
 
     /// Where the kinds are of a customer's history, which has the shape of a number.
-    fn meet_shape(&mut self, split: &EventColumns, number: PatternId, customer: usize) -> Met {
+    fn meet_shape(&mut self, split: &EventColumns, number: PatternId, customer: usize) -> PatternEntry {
         let shape = split.histories.pattern(number);
         let met = match self.shapes.get(&shape) {
             Some(met) => *met,
             None => {
                 let history = split.history(customer);
-                let met = Met { whole: self.push(history, 0..history.len()), ..NONE };
+                let met = PatternEntry { whole: self.push(history, 0..history.len()), ..NONE };
                 self.shapes.insert(shape, met);
                 met
             }
@@ -242,18 +242,18 @@ impl<'a> Kinds<'a> {
     }
 
     /// What adds the same, unless more than counts and revenues is gathered, or too much is different.
-    pub(crate) fn classes(&self) -> Option<&Classes> {
+    pub(crate) fn classes(&self) -> Option<&IncrementClasses> {
         self.classes.as_ref()
     }
 
     /// Per bank of counts, by kind, what a segment adds.
-    pub(crate) fn lanes(&self) -> &[Vec<Lanes>] {
+    pub(crate) fn lanes(&self) -> &[Vec<CounterQuad>] {
         &self.lanes
     }
 
     /// The cut that segments of a kind are.
     #[inline]
-    pub(crate) fn cut(&self, kind: u32) -> &Cut {
+    pub(crate) fn cut(&self, kind: u32) -> &SegmentOutcome {
         &self.cuts[kind as usize]
     }
 }

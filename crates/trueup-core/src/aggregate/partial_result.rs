@@ -1,21 +1,21 @@
 //! The state of all groups, under codes that all splits share, and the merging of what several threads have gathered.
 
-use super::Context;
-use super::coder::Coder;
-use super::groups::Groups;
-use super::interner::{Interner, Translation};
+use super::QueryContext;
+use super::group_state::GroupState;
+use super::group_table::GroupTable;
+use super::interner::{CodeMap, Interner};
+use super::key_encoder::KeyEncoder;
 use super::spend::{SpendPartial, SpendSums};
-use super::state::State;
 use crate::{Interrupt, Interruption, TextList};
 
-/// Groups that are worked on before the interrupt is looked at again.
+/// GroupTable that are worked on before the interrupt is looked at again.
 pub(super) const STEP: usize = 1 << 13;
 
 /// The state of all groups met so far; a group's key is the sub-range and a shared code per dimension.
 #[derive(Debug)]
-pub(crate) struct Merged {
-    pub(crate) groups: Groups,
-    pub(crate) state: State,
+pub(crate) struct PartialResult {
+    pub(crate) groups: GroupTable,
+    pub(crate) state: GroupState,
     /// Per dimension, its distinct texts.
     pub(crate) texts: Vec<Interner>,
     /// Events that lay in the range and passed the filter.
@@ -28,7 +28,7 @@ pub(crate) struct Merged {
 /// Spend of all groups met so far; a group's key is the sub-range and a shared code per dimension that spend carries.
 #[derive(Debug)]
 struct SpendTotals {
-    groups: Groups,
+    groups: GroupTable,
     sums: Vec<SpendSums>,
     /// Which dimensions of the query spend carries, by place.
     carried: Vec<usize>,
@@ -48,17 +48,21 @@ impl SpendTotals {
     }
 }
 
-impl Merged {
-    pub(crate) fn new(context: &Context<'_>) -> Self {
+impl PartialResult {
+    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
         let plan = context.plan;
         let interner = || Interner::new(&context.hasher);
         let carried: Vec<_> =
             (0..plan.dimensions.len()).filter(|place| plan.dimensions[*place].spend.is_some()).collect();
         Self {
-            groups: Groups::new(plan.sub_ranges.len(), plan.dimensions.len()),
-            state: State::new(&context.layout),
+            groups: GroupTable::new(plan.sub_ranges.len(), plan.dimensions.len()),
+            state: GroupState::new(&context.layout),
             texts: plan.dimensions.iter().map(|_| interner()).collect(),
-            spend: SpendTotals { groups: Groups::new(plan.sub_ranges.len(), carried.len()), sums: Vec::new(), carried },
+            spend: SpendTotals {
+                groups: GroupTable::new(plan.sub_ranges.len(), carried.len()),
+                sums: Vec::new(),
+                carried,
+            },
             agents: interner(),
             rows: 0,
         }
@@ -77,29 +81,29 @@ impl Merged {
     }
 
     /// Adds what another thread has gathered.
-    pub(crate) fn absorb(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
+    pub(crate) fn merge(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
         if self.groups.len() < other.groups.len() {
             std::mem::swap(self, &mut other);
         }
         let texts = self.texts.iter_mut().zip(other.texts);
-        let shared: Vec<_> = texts.map(|(texts, other)| texts.absorb(other, interrupt)).collect::<Result<_, _>>()?;
+        let shared: Vec<_> = texts.map(|(texts, other)| texts.merge(other, interrupt)).collect::<Result<_, _>>()?;
         for (place, texts) in self.texts.iter().enumerate() {
             self.groups.expect(place + 1, texts.texts().len());
         }
-        let slots = self.groups.absorb(&other.groups, &shared, interrupt)?;
+        let slots = self.groups.merge(&other.groups, &shared, interrupt)?;
         self.state.grow(self.groups.len());
-        self.state.absorb(&other.state, &slots, interrupt)?;
-        let agents = self.agents.absorb(other.agents, interrupt)?;
+        self.state.merge(&other.state, &slots, interrupt)?;
+        let agents = self.agents.merge(other.agents, interrupt)?;
         for (from, agent) in &other.state.agents {
             self.state.agents.insert((slots[*from as usize] - 1, agents[*agent as usize]));
         }
         self.rows += other.rows;
-        self.absorb_spend(&other.spend, &shared);
+        self.merge_spend(&other.spend, &shared);
         Ok(())
     }
 
     /// Adds spend under codes for which `shared` gives the ones here, by dimension of the query.
-    fn absorb_spend(&mut self, other: &SpendTotals, shared: &[Vec<u32>]) {
+    fn merge_spend(&mut self, other: &SpendTotals, shared: &[Vec<u32>]) {
         let mut key = vec![0; other.carried.len() + 1];
         for (from, sums) in other.sums.iter().enumerate() {
             let (sub_range, codes) = other.groups.key(from).split_at(1);
@@ -112,7 +116,7 @@ impl Merged {
     }
 
     /// The shared code of a code of `texts`, which are a dimension's.
-    pub(super) fn shared(&mut self, place: usize, code: u32, texts: &TextList, translation: &mut Translation) -> u32 {
+    pub(super) fn shared(&mut self, place: usize, code: u32, texts: &TextList, translation: &mut CodeMap) -> u32 {
         let interner = &mut self.texts[place];
         let shared = translation.code(code, texts, interner);
         self.groups.expect(place + 1, interner.texts().len());
@@ -121,7 +125,7 @@ impl Merged {
 
     /// Adds a split's spend.
     pub(crate) fn add_spend(&mut self, partial: &SpendPartial) {
-        let mut translations: Vec<_> = partial.texts.iter().map(|_| Translation::default()).collect();
+        let mut translations: Vec<_> = partial.texts.iter().map(|_| CodeMap::default()).collect();
         let mut key = vec![0; translations.len() + 1];
         for (from, sums) in partial.sums.iter().enumerate() {
             let (sub_range, codes) = partial.groups.key(from).split_at(1);
@@ -135,7 +139,7 @@ impl Merged {
     }
 
     /// Makes room for as many new groups as there are customers, with the texts of `coders`: what has room need not be moved as it grows.
-    pub(super) fn reserve(&mut self, customers: usize, coders: &[Coder<'_>]) {
+    pub(super) fn reserve(&mut self, customers: usize, coders: &[KeyEncoder<'_>]) {
         for (texts, coder) in self.texts.iter_mut().zip(coders) {
             texts.reserve(customers.min(coder.texts().len()), coder.texts());
         }
@@ -176,7 +180,7 @@ impl Merged {
         Ok(beside)
     }
 
-    /// The spend of a number that [`Merged::ensure_spend`] gave.
+    /// The spend of a number that [`PartialResult::ensure_spend`] gave.
     pub(crate) fn spend(&self, number: u32) -> &SpendSums {
         &self.spend.sums[number as usize]
     }

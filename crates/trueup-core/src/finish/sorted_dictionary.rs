@@ -1,13 +1,13 @@
 //! The texts of a dimension, in order.
 
-use super::heads::{Heads, Packed, code};
 use super::order::{STEP, sort, sort_by_bits};
+use super::prefix_keys::{PackedKeys, PrefixKeys, code};
 use crate::{Interrupt, Interruption, TextList};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The texts of a dimension in order.
-pub(super) struct Dictionary {
+pub(super) struct SortedDictionary {
     pub(super) sorted: Arc<TextList>,
     /// Where the text of a code stands among them.
     pub(super) ranks: Vec<u32>,
@@ -16,12 +16,12 @@ pub(super) struct Dictionary {
 /// Texts that are put in order by comparing them take less time than by counting how many have each digit.
 const FEW: usize = 1 << 9;
 
-impl Dictionary {
+impl SortedDictionary {
     /// Puts texts, which are all different, in order of their bytes.
     pub(super) fn new(texts: &TextList, interrupt: &Interrupt) -> Result<Self, Interruption> {
-        let heads = Heads::new(texts);
+        let heads = PrefixKeys::new(texts);
         if texts.len() > FEW
-            && let Some(Packed { heads, bits, code_bits }) = heads.packed()
+            && let Some(PackedKeys { heads, bits, code_bits }) = heads.packed()
         {
             let heads = sort_by_bits(heads, code_bits..code_bits + bits, interrupt)?;
             #[expect(clippy::cast_possible_truncation, reason = "codes have at most 32 bits")]
@@ -74,7 +74,7 @@ mod tests {
             for between in ["-", "-many bytes that are the same-"] {
                 let number = |at: u64| format!("C-{:02}{between}{:x}/é", at % 7, (at * 7_919 % count) * step);
                 let mut texts: Vec<String> = (0..count).map(number).collect();
-                let dictionary = Dictionary::new(&texts.iter().collect(), &Interrupt::default());
+                let dictionary = SortedDictionary::new(&texts.iter().collect(), &Interrupt::default());
                 texts.sort_unstable_by(|a, b| compare(a, b));
                 assert_eq!(dictionary.as_ref().map(|dictionary| &*dictionary.sorted), Ok(&texts.iter().collect()));
             }
@@ -87,7 +87,7 @@ mod tests {
         for start in ["", "é", long] {
             let ends = ["b", "", "a", "\0", "aa", "a\0", "ab", "\u{7f}", "ü", "0123456789ab", "0123456789abc", long];
             let texts: Vec<String> = ends.iter().map(|end| format!("{start}{end}")).collect();
-            let dictionary = Dictionary::new(&texts.iter().collect(), &Interrupt::default());
+            let dictionary = SortedDictionary::new(&texts.iter().collect(), &Interrupt::default());
             let mut expected = texts.clone();
             expected.sort_unstable_by(|a, b| compare(a, b));
             assert_eq!(dictionary.as_ref().map(|dictionary| &*dictionary.sorted), Ok(&expected.iter().collect()));
@@ -98,7 +98,7 @@ mod tests {
             }
         }
         assert!(
-            Dictionary::new(&TextList::default(), &Interrupt::default())
+            SortedDictionary::new(&TextList::default(), &Interrupt::default())
                 .is_ok_and(|dictionary| dictionary.sorted.is_empty())
         );
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Events of segments that follow each other, of one slot and one account.
 #[derive(Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct ContiguousRows {
     pub(crate) slot: u32,
     /// The first of the customers.
     pub(crate) customer: u32,
@@ -19,12 +19,12 @@ pub(crate) fn find(
     slots: &[u32],
     accounts: &Codes,
     are_apart: bool,
-    stretches: &mut Vec<Stretch>,
+    stretches: &mut Vec<ContiguousRows>,
 ) {
     stretches.clear();
     for (segment, (slot, customer)) in slots.iter().zip(&segments.customers).enumerate() {
         let events = segments.rows(segment);
-        let goes_on = |last: &&mut Stretch| {
+        let goes_on = |last: &&mut ContiguousRows| {
             !are_apart
                 && last.slot == *slot
                 && last.events.end == events.start
@@ -32,7 +32,7 @@ pub(crate) fn find(
         };
         match stretches.last_mut().filter(goes_on) {
             Some(last) => last.events.end = events.end,
-            None => stretches.push(Stretch { slot: *slot, customer: *customer, events }),
+            None => stretches.push(ContiguousRows { slot: *slot, customer: *customer, events }),
         }
     }
 }

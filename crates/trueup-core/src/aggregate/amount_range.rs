@@ -1,6 +1,6 @@
 //! Tests of events' amounts, as ranges of whole numbers: no amount is turned to a double to be compared.
 
-use super::mask::Truth;
+use super::predicate::Ternary;
 use crate::money;
 use crate::query::{Comparison, NumberTest};
 use crate::scan::Amounts;
@@ -8,14 +8,14 @@ use std::ops::Range;
 
 /// A test of amounts.
 #[derive(Clone, Debug)]
-pub(crate) struct AmountTest {
+pub(crate) struct AmountRange {
     /// Amounts in millionths.
     range: Range<i128>,
     /// Whether those pass that are not in the range, and what is no amount.
     is_outside: bool,
 }
 
-impl AmountTest {
+impl AmountRange {
     /// The amounts that pass a test in currency units, as doubles.
     pub(crate) fn new(test: &NumberTest) -> Self {
         // The greater an amount, the greater is its double, or it is the same.
@@ -38,8 +38,8 @@ impl AmountTest {
     }
 
     /// Appends whether each of some events' amounts passes; without amounts none has one.
-    pub(crate) fn fill(&self, amounts: Option<&Amounts>, events: &[u32], truths: &mut Vec<Truth>) {
-        let truth = |is_inside: bool| Truth::from(is_inside != self.is_outside);
+    pub(crate) fn fill(&self, amounts: Option<&Amounts>, events: &[u32], truths: &mut Vec<Ternary>) {
+        let truth = |is_inside: bool| Ternary::from(is_inside != self.is_outside);
         match amounts {
             Some(amounts) => amounts.within(&self.range, events, truth, truths),
             None => truths.resize(truths.len() + events.len(), truth(false)),
@@ -96,14 +96,14 @@ mod tests {
             };
             let of = |micros: &i64| Some(*micros).filter(|micros| *micros != NO_VALUE);
             let holds = |micros: &i64| test.holds(of(micros).map(|micros| money::to_f64(micros.into())));
-            let expected: Vec<Truth> = amounts.iter().map(holds).map(Truth::from).collect();
+            let expected: Vec<Ternary> = amounts.iter().map(holds).map(Ternary::from).collect();
             let (held, mut truths) = (Amounts::of(&amounts), Vec::new());
             let events: Vec<u32> = (0..).take(amounts.len()).collect();
-            AmountTest::new(&test).fill(Some(&held), &events, &mut truths);
+            AmountRange::new(&test).fill(Some(&held), &events, &mut truths);
             prop_assert_eq!(&truths, &expected, "{:?} of {:?}", test, held);
             truths.clear();
-            AmountTest::new(&test).fill(None, &events, &mut truths);
-            prop_assert_eq!(truths, vec![Truth::from(test.holds(None)); amounts.len()]);
+            AmountRange::new(&test).fill(None, &events, &mut truths);
+            prop_assert_eq!(truths, vec![Ternary::from(test.holds(None)); amounts.len()]);
         }
     }
 }

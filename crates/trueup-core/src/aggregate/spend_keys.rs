@@ -1,22 +1,22 @@
 //! A dimension's values on rows of spend, as codes.
 
-use super::Context;
-use super::calendar::DayTable;
+use super::QueryContext;
+use super::day_tables::DayTable;
 use crate::dictionary::SpendColumn;
 use crate::scan::{SpendColumns, SpendTextColumn, TextDictionary};
 use std::sync::Arc;
 
 /// Codes of a column that spend carries.
-pub(super) enum SpendCoder<'a> {
+pub(super) enum SpendKeyEncoder<'a> {
     /// The empty text on every row.
     Empty,
     Text(&'a SpendTextColumn),
-    AccountName(&'a Context<'a>, &'a SpendTextColumn),
-    Day(&'a Context<'a>, &'a DayTable, &'a [u16]),
+    AccountName(&'a QueryContext<'a>, &'a SpendTextColumn),
+    Day(&'a QueryContext<'a>, &'a DayTable, &'a [u16]),
 }
 
-impl<'a> SpendCoder<'a> {
-    pub(super) fn new(context: &'a Context<'a>, split: &'a SpendColumns, column: SpendColumn) -> Self {
+impl<'a> SpendKeyEncoder<'a> {
+    pub(super) fn new(context: &'a QueryContext<'a>, split: &'a SpendColumns, column: SpendColumn) -> Self {
         let [category, channel, campaign] = &split.texts;
         let stored = |texts: &'a Option<Arc<SpendTextColumn>>| texts.as_deref().map_or(Self::Empty, Self::Text);
         match column {

@@ -1,13 +1,13 @@
 //! Numbers for combinations of codes.
 
-use super::merge::STEP;
+use super::partial_result::STEP;
 use crate::{Interrupt, Interruption};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher, Hasher};
 
 /// The combinations of codes met so far, each with a number in order of appearance.
 #[derive(Debug)]
-pub(crate) struct Groups {
+pub(crate) struct GroupTable {
     /// Codes in a combination.
     width: usize,
     /// The codes of all combinations, one after the other.
@@ -30,8 +30,8 @@ enum Index {
 /// The most combinations that are looked up by position.
 const DENSE_LIMIT: u64 = 1 << 18;
 
-impl Groups {
-    /// Groups of combinations of a code below `first_radix` and so many others.
+impl GroupTable {
+    /// GroupTable of combinations of a code below `first_radix` and so many others.
     pub(crate) fn new(first_radix: usize, others: usize) -> Self {
         let mut radices = vec![1; others + 1];
         // There are no more sub-ranges than days.
@@ -194,7 +194,7 @@ impl Groups {
 
     /// Takes in the combinations of other groups, and gives the slot here of each: `shared` has by place, the first aside, for each of
     /// their codes the one here, which is below what was [expected](Self::expect).
-    pub(crate) fn absorb(
+    pub(crate) fn merge(
         &mut self,
         other: &Self,
         shared: &[Vec<u32>],
@@ -247,12 +247,12 @@ fn of(keys: &[u32], width: usize, slot: u32) -> &[u32] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Groups, Index};
+    use super::{GroupTable, Index};
     use crate::Interrupt;
 
     #[test]
     fn groups_keep_their_slots_as_they_grow() {
-        let mut groups = Groups::new(4, 2);
+        let mut groups = GroupTable::new(4, 2);
         let mut known = std::collections::HashMap::new();
         for step in 0..3_000_u32 {
             // The codes grow until positions no longer do.
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn columns_and_rows_agree() {
         for radix in [8, 1 << 20] {
-            let (mut by_column, mut by_row) = (Groups::new(8, 1), Groups::new(8, 1));
+            let (mut by_column, mut by_row) = (GroupTable::new(8, 1), GroupTable::new(8, 1));
             by_column.expect(1, radix);
             by_row.expect(1, radix);
             let first: Vec<u32> = (0..500).map(|row| row / 7 % 8).collect();
@@ -290,28 +290,28 @@ mod tests {
     fn groups_that_are_absorbed_meet_those_that_are_known() {
         // By position, and by hash.
         for radix in [64, 1 << 20] {
-            let (mut groups, mut other) = (Groups::new(2, 1), Groups::new(2, 1));
+            let (mut groups, mut other) = (GroupTable::new(2, 1), GroupTable::new(2, 1));
             groups.expect(1, radix);
             other.expect(1, 64);
             let known: Vec<u32> = (0..20).map(|code| groups.slot(&[code % 2, code])).collect();
             // The other's code 0 is the 39 here, its code 39 the 0.
             let shared: Vec<u32> = (0..40).rev().collect();
             (0..40).for_each(|code| assert_eq!(other.slot(&[code % 2, code]), code + 1));
-            let slots = groups.absorb(&other, &[shared], &Interrupt::default()).unwrap_or_default();
+            let slots = groups.merge(&other, &[shared], &Interrupt::default()).unwrap_or_default();
             for (code, slot) in (0..).zip(&slots) {
                 assert_eq!(groups.key(*slot as usize - 1), [code % 2, 39 - code]);
             }
             // An odd code is in the other sub-range here, and a group of its own.
             assert_eq!((slots.len(), known.len(), groups.len()), (40, 20, 60));
             (0..20).for_each(|code| assert_eq!(groups.slot(&[code % 2, code]), known[code as usize]));
-            let again = groups.absorb(&other, &[(0..40).rev().collect()], &Interrupt::default());
+            let again = groups.merge(&other, &[(0..40).rev().collect()], &Interrupt::default());
             assert_eq!((again, groups.len()), (Ok(slots), 60));
         }
     }
 
     #[test]
     fn a_range_alone_makes_a_group_of_each_part() {
-        let mut groups = Groups::new(2, 0);
+        let mut groups = GroupTable::new(2, 0);
         assert_eq!((groups.slot(&[1]), groups.slot(&[0]), groups.slot(&[1]), groups.len()), (1, 2, 1, 2));
     }
 }

@@ -1,35 +1,42 @@
 //! What is grouped and filtered: rows, or whole segments or customers where all their rows have the same values.
 
-use super::cuts::Cut;
-use super::kinds::Kinds;
-use super::segments::{Rows, Segments};
+use super::outcome::SegmentOutcome;
+use super::segment_cache::SegmentCache;
+use super::segments::{SegmentRows, Segments};
 use std::borrow::Cow;
 
 /// What a unit is; each is a whole number of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Grain {
+pub(crate) enum Granularity {
     Row,
     Segment,
     Customer,
 }
 
-/// Units, column by column.
+/// GroupingUnits, column by column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Units<'a> {
+pub(crate) struct GroupingUnits<'a> {
     /// The event in the split; of a segment or a customer, its first.
     pub(crate) events: &'a [u32],
     /// Of rows, their segments.
     rows: Option<&'a [u32]>,
     /// The segments; where units are customers, one for each of them.
     segments: &'a Segments,
-    kinds: &'a Kinds<'a>,
+    kinds: &'a SegmentCache<'a>,
 }
 
-impl<'a> Units<'a> {
-    pub(crate) fn new(grain: Grain, segments: &'a Segments, rows: &'a Rows, kinds: &'a Kinds<'a>) -> Self {
-        match grain {
-            Grain::Row => Self { events: &rows.events, rows: Some(&rows.segments), segments, kinds },
-            Grain::Segment | Grain::Customer => Self { events: &segments.events, rows: None, segments, kinds },
+impl<'a> GroupingUnits<'a> {
+    pub(crate) fn new(
+        granularity: Granularity,
+        segments: &'a Segments,
+        rows: &'a SegmentRows,
+        kinds: &'a SegmentCache<'a>,
+    ) -> Self {
+        match granularity {
+            Granularity::Row => Self { events: &rows.events, rows: Some(&rows.segments), segments, kinds },
+            Granularity::Segment | Granularity::Customer => {
+                Self { events: &segments.events, rows: None, segments, kinds }
+            }
         }
     }
 
@@ -49,7 +56,7 @@ impl<'a> Units<'a> {
     }
 
     /// For each unit, the first event of its segment, and the cut that it is.
-    pub(crate) fn cuts(self) -> impl Iterator<Item = (u32, &'a Cut)> {
+    pub(crate) fn cuts(self) -> impl Iterator<Item = (u32, &'a SegmentOutcome)> {
         self.places().map(move |place| (self.segments.events[place], self.kinds.cut(self.segments.kinds[place])))
     }
 

@@ -1,8 +1,8 @@
 //! A dimension's values, as codes.
 
-use super::Context;
-use super::calendar::DayTable;
-use super::units::{Grain, Units};
+use super::QueryContext;
+use super::day_tables::DayTable;
+use super::grouping_units::{Granularity, GroupingUnits};
 use crate::dictionary::Computed;
 use crate::model::{Stage, format_date_time};
 use crate::plan::{DimensionRef, Origin};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Codes of one dimension in one split; each has a text, and only accounts may have one name under several codes.
 #[derive(Debug)]
-pub(crate) struct Coder<'a> {
+pub(crate) struct KeyEncoder<'a> {
     split: &'a EventColumns,
     values: Values<'a>,
     /// The texts by code, where they are known before rows are read.
@@ -30,25 +30,25 @@ enum Values<'a> {
     Text(&'a TextColumn),
     /// Empty for customers whose account, by its code, does not subscribe to lead grading.
     Graded(&'a TextColumn, Vec<bool>),
-    Day(&'a Context<'a>, &'a DayTable),
+    Day(&'a QueryContext<'a>, &'a DayTable),
     State,
     Stage,
     IsLast,
     OpportunityBooked,
     /// The day of a customer's first event, of a stage if one is given.
-    FirstDay(Option<u8>, Growing<u16>),
+    FirstDay(Option<u8>, GrowingDictionary<u16>),
     /// A point in time, in microseconds.
-    DateTime(Growing<i64>),
+    DateTime(GrowingDictionary<i64>),
 }
 
 /// Texts that get a code when they are first met.
 #[derive(Debug)]
-struct Growing<T> {
+struct GrowingDictionary<T> {
     codes: HashMap<T, u32>,
     texts: TextList,
 }
 
-impl<T: Copy + Eq + Hash> Growing<T> {
+impl<T: Copy + Eq + Hash> GrowingDictionary<T> {
     fn new() -> Self {
         Self { codes: HashMap::new(), texts: std::iter::once("").collect() }
     }
@@ -64,13 +64,13 @@ impl<T: Copy + Eq + Hash> Growing<T> {
     }
 }
 
-impl<'a> Coder<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a EventColumns, dimension: &DimensionRef) -> Self {
+impl<'a> KeyEncoder<'a> {
+    pub(crate) fn new(context: &'a QueryContext<'a>, split: &'a EventColumns, dimension: &DimensionRef) -> Self {
         let keys = split.customers.account_keys();
         let of = |texts: &[&str]| Arc::new(texts.iter().collect());
         let stages = || Arc::new(Stage::ALL.iter().map(|stage| stage.name()).collect());
         let stored = || split.text(&dimension.name).map_or(Values::Empty, Values::Text);
-        let first = |stage| Values::FirstDay(stage, Growing::new());
+        let first = |stage| Values::FirstDay(stage, GrowingDictionary::new());
         let values = match dimension.origin {
             Origin::Absent => Values::Empty,
             Origin::Stored if dimension.lead_grading => {
@@ -90,7 +90,7 @@ impl<'a> Coder<'a> {
                 Computed::FirstSold => first(Some(stage::SOLD)),
                 Computed::FirstClosed => first(Some(stage::CLOSED)),
                 Computed::FirstCanceled => first(Some(stage::CANCELED)),
-                Computed::DateTime => Values::DateTime(Growing::new()),
+                Computed::DateTime => Values::DateTime(GrowingDictionary::new()),
                 Computed::Date | Computed::Week | Computed::Month => {
                     context.calendar.table(computed).map_or(Values::Empty, |table| Values::Day(context, table))
                 }
@@ -129,18 +129,18 @@ impl<'a> Coder<'a> {
     }
 
     /// Of what all rows have the same value.
-    pub(crate) fn grain(&self) -> Grain {
+    pub(crate) fn granularity(&self) -> Granularity {
         match &self.values {
-            Values::Empty | Values::Account | Values::OpportunityBooked | Values::FirstDay(..) => Grain::Customer,
-            Values::Text(column) | Values::Graded(column, _) if column.is_per_customer() => Grain::Customer,
-            Values::State => Grain::Segment,
-            Values::Text(_) | Values::Graded(..) => Grain::Row,
-            Values::Day(..) | Values::Stage | Values::IsLast | Values::DateTime(_) => Grain::Row,
+            Values::Empty | Values::Account | Values::OpportunityBooked | Values::FirstDay(..) => Granularity::Customer,
+            Values::Text(column) | Values::Graded(column, _) if column.is_per_customer() => Granularity::Customer,
+            Values::State => Granularity::Segment,
+            Values::Text(_) | Values::Graded(..) => Granularity::Row,
+            Values::Day(..) | Values::Stage | Values::IsLast | Values::DateTime(_) => Granularity::Row,
         }
     }
 
     /// Writes the codes of units to `codes`.
-    pub(crate) fn fill(&mut self, units: &Units<'_>, codes: &mut Vec<u32>) {
+    pub(crate) fn fill(&mut self, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) {
         let split = self.split;
         let events = units.events.iter().map(|event| *event as usize);
         codes.clear();
@@ -194,13 +194,13 @@ impl<'a> Coder<'a> {
 }
 
 /// Appends the codes of units in a column.
-fn gather(column: &TextColumn, units: &Units<'_>, codes: &mut Vec<u32>) {
+fn gather(column: &TextColumn, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) {
     let customers = if column.is_per_customer() { units.customers() } else { Cow::default() };
     column.gather(&customers, units.events, codes);
 }
 
 /// Codes that are the same on every row of a customer, found once for each.
-fn by_customer(units: &Units<'_>, codes: &mut Vec<u32>, mut code: impl FnMut(usize) -> u32) {
+fn by_customer(units: &GroupingUnits<'_>, codes: &mut Vec<u32>, mut code: impl FnMut(usize) -> u32) {
     let mut last = None;
     codes.extend(units.customers().iter().map(|customer| match last {
         Some((known, found)) if known == *customer => found,

@@ -1,7 +1,7 @@
 //! The days of a query's range: which sub-range, date, week and month each belongs to.
 
 use crate::dictionary::{Computed, SpendColumn};
-use crate::plan::{Origin, Plan, RowTest};
+use crate::plan::{Origin, Plan, RowPredicate};
 use crate::scan::TextDictionary;
 use crate::{Day, TextList};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(crate) const OUTSIDE: u32 = u32::MAX;
 
 /// Tables by day of the range, counted from its start.
 #[derive(Debug)]
-pub(crate) struct Calendar {
+pub(crate) struct DayTables {
     start: u16,
     end: u16,
     /// Per day, its sub-range and the last day of that; behind them, what stands for all days outside the range.
@@ -44,11 +44,11 @@ impl DayTable {
     }
 }
 
-impl Calendar {
+impl DayTables {
     pub(crate) fn new(plan: &Plan) -> Self {
         let (start, end) = (plan.range.start.number(), plan.range.end.number());
         let tests = plan.row_condition.iter().flat_map(|condition| condition.leaves());
-        let dimensions: Vec<_> = plan.dimensions.iter().chain(tests.filter_map(RowTest::dimension)).collect();
+        let dimensions: Vec<_> = plan.dimensions.iter().chain(tests.filter_map(RowPredicate::dimension)).collect();
         let table = |computed: Computed, text: fn(Day) -> String| {
             let read = dimensions.iter().any(|dimension| dimension.origin == Origin::Computed(computed));
             read.then(|| DayTable::new((start..=end).map(Day::from_number), text))

@@ -1,7 +1,7 @@
-//! State per group: columns indexed by the group's number.
+//! GroupState per group: columns indexed by the group's number.
 
 use super::facts::Facts;
-use super::merge::STEP;
+use super::partial_result::STEP;
 use crate::dictionary::{Measure, MeasureKind};
 use crate::scan::stage;
 use crate::{Interrupt, Interruption};
@@ -12,7 +12,7 @@ use std::ops::Add;
 pub(crate) const LANES: usize = 4;
 
 /// What is added to a bank.
-pub(crate) type Lanes = [u32; LANES];
+pub(crate) type CounterQuad = [u32; LANES];
 
 /// Which measures a query gathers from events, and where each is held.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ impl MeasureLayout {
 }
 
 /// Per bank, what rows with each of these facts add to it.
-pub(crate) fn by_bank(layout: &MeasureLayout, facts: impl Iterator<Item = Facts> + Clone) -> Vec<Vec<Lanes>> {
+pub(crate) fn by_bank(layout: &MeasureLayout, facts: impl Iterator<Item = Facts> + Clone) -> Vec<Vec<CounterQuad>> {
     let bank = |measures: &[Measure]| {
         // A lane that is none has the bit that no fact has.
         let mut bits = [Facts::BITS - 1; LANES];
@@ -102,7 +102,7 @@ pub(crate) fn by_bank(layout: &MeasureLayout, facts: impl Iterator<Item = Facts>
     layout.counts.chunks(LANES).map(bank).collect()
 }
 
-/// Slots come in runs if one is so many times the same as the next, on average.
+/// LocalGroupCache come in runs if one is so many times the same as the next, on average.
 const RUN: usize = 4;
 
 /// Where all that is counted goes to one slot, so many numbers are worth looking at one by one.
@@ -110,11 +110,11 @@ const FEW: usize = 1 << 12;
 
 /// What has been gathered per group. A slot is one more than the number of its group.
 #[derive(Debug)]
-pub(crate) struct State {
-    /// Groups that there is room for, and one.
+pub(crate) struct GroupState {
+    /// GroupTable that there is room for, and one.
     slots: usize,
     /// Counts by bank and slot.
-    banks: Vec<Vec<Lanes>>,
+    banks: Vec<Vec<CounterQuad>>,
     /// What the counts would have overflowed with, likewise; empty as long as they have not.
     carried: Vec<Vec<[u64; LANES]>>,
     /// Rows that have been counted since anything was carried.
@@ -130,7 +130,7 @@ pub(crate) struct State {
     pub(crate) agents: HashSet<(u32, u32)>,
 }
 
-impl State {
+impl GroupState {
     pub(crate) fn new(layout: &MeasureLayout) -> Self {
         let mut state = Self {
             slots: 0,
@@ -149,7 +149,7 @@ impl State {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        let banks = self.banks.iter().map(Vec::capacity).sum::<usize>() * size_of::<Lanes>();
+        let banks = self.banks.iter().map(Vec::capacity).sum::<usize>() * size_of::<CounterQuad>();
         let carried = self.carried.iter().map(Vec::capacity).sum::<usize>() * size_of::<[u64; LANES]>();
         banks + carried + self.money.capacity() * size_of::<i128>() + self.agents.allocation_size()
     }
@@ -205,7 +205,7 @@ impl State {
     }
 
     /// Counts rows, each with its slot and the number that it has in `lanes`: per bank, what is added.
-    pub(crate) fn count(&mut self, lanes: &[Vec<Lanes>], rows: impl Iterator<Item = (u32, u32)> + Clone) {
+    pub(crate) fn count(&mut self, lanes: &[Vec<CounterQuad>], rows: impl Iterator<Item = (u32, u32)> + Clone) {
         let Some(numbers) = lanes.first().map(Vec::len) else { return };
         let banks =
             lanes.iter().zip(&mut self.banks).filter(|(lanes, _)| lanes.iter().any(|lanes| *lanes != [0; LANES]));
@@ -245,7 +245,7 @@ impl State {
 
     /// Adds to a bank of a slot.
     #[inline]
-    pub(crate) fn add_lanes(&mut self, slot: u32, bank: usize, lanes: &Lanes) {
+    pub(crate) fn add_lanes(&mut self, slot: u32, bank: usize, lanes: &CounterQuad) {
         add(&mut self.banks[bank][slot as usize], lanes);
     }
 
@@ -269,7 +269,7 @@ impl State {
     }
 
     /// Adds another state, each group to that of its slot in `slots`; agents apart.
-    pub(crate) fn absorb(&mut self, other: &Self, slots: &[u32], interrupt: &Interrupt) -> Result<(), Interruption> {
+    pub(crate) fn merge(&mut self, other: &Self, slots: &[u32], interrupt: &Interrupt) -> Result<(), Interruption> {
         self.expect_rows(other.counted as usize);
         for start in (0..slots.len()).step_by(STEP) {
             interrupt.check()?;
@@ -325,17 +325,17 @@ mod tests {
 
     #[test]
     fn counts_go_beyond_what_a_lane_holds() {
-        let mut state = State::new(&MeasureLayout::new(&[Measure::Conversions, Measure::Leads]));
+        let mut state = GroupState::new(&MeasureLayout::new(&[Measure::Conversions, Measure::Leads]));
         state.grow(1);
         state.expect_rows(u32::MAX as usize);
         state.banks[0][1][1] = u32::MAX;
         state.expect_rows(1);
         state.count(&[vec![[0, 1, 0, 0]]], std::iter::once((1, 0)));
         assert_eq!((state.count_at(0, 0), state.count_at(0, 1)), (0, 1 << 32));
-        let mut sum = State::new(&MeasureLayout::new(&[Measure::Conversions, Measure::Leads]));
+        let mut sum = GroupState::new(&MeasureLayout::new(&[Measure::Conversions, Measure::Leads]));
         sum.grow(1);
         for _ in 0..2 {
-            assert_eq!(sum.absorb(&state, &[1], &Interrupt::default()), Ok(()));
+            assert_eq!(sum.merge(&state, &[1], &Interrupt::default()), Ok(()));
         }
         assert_eq!((sum.count_at(0, 0), sum.count_at(0, 1)), (0, 2 << 32));
     }

@@ -1,11 +1,11 @@
-//! Slots by the codes of one split, where few combinations of them are possible: texts and groups are then looked at once for each
+//! LocalGroupCache by the codes of one split, where few combinations of them are possible: texts and groups are then looked at once for each
 //! combination that the split has.
 
-use super::coder::Coder;
+use super::key_encoder::KeyEncoder;
 
-/// Slots by position.
+/// LocalGroupCache by position.
 #[derive(Debug)]
-pub(crate) struct Slots {
+pub(crate) struct LocalGroupCache {
     /// By dimension, how far a position is shifted to make room for its code.
     bits: Vec<u32>,
     /// 0 where none was found yet.
@@ -17,13 +17,13 @@ pub(crate) struct Slots {
 /// A position has at most so many bits.
 const MOST_BITS: u32 = 18;
 
-impl Slots {
-    /// Slots of combinations of a sub-range and a code per dimension, which so many customers have; `None` if there are too many, or a
+impl LocalGroupCache {
+    /// LocalGroupCache of combinations of a sub-range and a code per dimension, which so many customers have; `None` if there are too many, or a
     /// dimension has so many values that few combinations come twice.
-    pub(crate) fn new(sub_ranges: usize, coders: &[Coder<'_>], customers: usize) -> Option<Self> {
+    pub(crate) fn new(sub_ranges: usize, coders: &[KeyEncoder<'_>], customers: usize) -> Option<Self> {
         // As many as hold all numbers below.
         let bits_of = |values: usize| usize::BITS - values.saturating_sub(1).leading_zeros();
-        let cardinality = |coder: &Coder<'_>| coder.cardinality().filter(|values| *values <= customers / 2);
+        let cardinality = |coder: &KeyEncoder<'_>| coder.cardinality().filter(|values| *values <= customers / 2);
         let bits: Option<Vec<u32>> = coders.iter().map(|coder| cardinality(coder).map(bits_of)).collect();
         let bits = bits?;
         let all = bits.iter().sum::<u32>() + bits_of(sub_ranges);

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 /// What a segment counts for beside its rows, whatever the columns are that a query reads.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cut {
+pub(crate) struct SegmentOutcome {
     /// The state row, the last row in the state, counted from the segment's first.
     pub(crate) state_row: u32,
     /// The first row that no cancellation or further stage has undone, counted likewise.
-    pub(crate) live_from: u32,
+    pub(crate) first_live_row: u32,
     /// The furthest stage that no cancellation undid, or canceled.
     pub(crate) state: u8,
     /// The facts of the state row, but for those of other columns and of groups.
@@ -29,7 +29,7 @@ const RANKS: [u8; 8] = {
     ranks
 };
 
-impl Cut {
+impl SegmentOutcome {
     /// The cut that has the `rows` of a customer's history, whose events are as in [`StageHistories`](crate::scan::StageHistories).
     ///
     /// The state is the furthest stage so far: a further one takes its place, and so does a cancellation, unless it follows closed work,
@@ -43,7 +43,7 @@ impl Cut {
             let rank = RANKS[usize::from(stage)];
             let cancels = stage == stage::CANCELED && furthest != CLOSED;
             if row == 0 || rank > furthest || cancels {
-                (furthest, cut.live_from, cut.state) = (rank, row, stage);
+                (furthest, cut.first_live_row, cut.state) = (rank, row, stage);
             }
             if rank == furthest {
                 cut.state_row = row;

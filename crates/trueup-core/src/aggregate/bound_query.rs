@@ -1,33 +1,33 @@
 //! What a query is in one split.
 
-use super::Context;
-use super::coder::Coder;
+use super::QueryContext;
 use super::facts::{grade, matches};
-use super::interner::Translation;
-use super::mask::{BoundTest, Truth};
-use super::merge::Merged;
-use super::slots::Slots;
-use super::state::{Lanes, by_bank};
-use super::tally::Tally;
-use super::units::{Grain, Units};
+use super::group_state::{CounterQuad, by_bank};
+use super::grouping_units::{Granularity, GroupingUnits};
+use super::histogram::Histogram;
+use super::interner::CodeMap;
+use super::key_encoder::KeyEncoder;
+use super::local_group_cache::LocalGroupCache;
+use super::partial_result::PartialResult;
+use super::predicate::{BoundPredicate, Ternary};
 use crate::plan::{AGENT_COLUMN, Condition, LABEL_COLUMN, STATUS_COLUMN};
 use crate::scan::{EventColumns, TextColumn, stage};
 use std::ops::Range;
 
 /// A query, bound to the columns of a split.
-pub(crate) struct Bound<'a> {
+pub(crate) struct BoundQuery<'a> {
     pub(crate) split: &'a EventColumns,
     /// What is grouped: rows or segments.
-    pub(crate) grain: Grain,
+    pub(crate) granularity: Granularity,
     /// What the filter is held against: where segments are not grouped whole, they and their customers may still pass or fail so.
-    pub(crate) filter_grain: Grain,
-    pub(crate) coders: Vec<Coder<'a>>,
-    pub(crate) translations: Vec<Translation>,
+    pub(crate) filter_granularity: Granularity,
+    pub(crate) coders: Vec<KeyEncoder<'a>>,
+    pub(crate) translations: Vec<CodeMap>,
     /// `None` if too many combinations of codes are possible.
-    pub(crate) slots: Option<Slots>,
-    /// `None` where it is not worth it, and as long as [`Kinds`](super::kinds::Kinds) have not said what is counted.
-    pub(crate) tally: Option<Tally>,
-    pub(crate) condition: Option<Condition<BoundTest<'a>>>,
+    pub(crate) slots: Option<LocalGroupCache>,
+    /// `None` where it is not worth it, and as long as [`SegmentCache`](super::segment_cache::SegmentCache) have not said what is counted.
+    pub(crate) histogram: Option<Histogram>,
+    pub(crate) condition: Option<Condition<BoundPredicate<'a>>>,
     /// `None` if no count hangs on grades, or the split has none.
     pub(crate) grades: Option<Grades<'a>>,
     /// `None` if no count hangs on statuses.
@@ -41,13 +41,13 @@ pub(crate) struct Statuses<'a> {
     /// `None` if all are empty.
     pub(crate) column: Option<&'a TextColumn>,
     /// Per bank, by the code of a status, what a state row with it adds.
-    pub(crate) lanes: Vec<Vec<Lanes>>,
+    pub(crate) lanes: Vec<Vec<CounterQuad>>,
 }
 
 /// The agents of state rows.
 pub(crate) struct Agents<'a> {
     pub(crate) column: &'a TextColumn,
-    translation: Translation,
+    translation: CodeMap,
     /// By code, the slot in which it was met last.
     slots: Vec<u32>,
 }
@@ -56,22 +56,25 @@ pub(crate) struct Agents<'a> {
 pub(crate) struct Grades<'a> {
     column: &'a TextColumn,
     /// Per bank, by the code of a grade, what a conversion with it adds.
-    pub(crate) lanes: Vec<Vec<Lanes>>,
+    pub(crate) lanes: Vec<Vec<CounterQuad>>,
     /// By the code of an account, whether its conversions are graded.
     accounts: Vec<bool>,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> BoundQuery<'a> {
     /// Binds a query to a split of which it reads so many customers.
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a EventColumns, customers: usize) -> Self {
+    pub(crate) fn new(context: &'a QueryContext<'a>, split: &'a EventColumns, customers: usize) -> Self {
         let layout = &context.layout;
         let dimensions = context.plan.dimensions.iter();
-        let coders: Vec<_> = dimensions.map(|dimension| Coder::new(context, split, dimension)).collect();
+        let coders: Vec<_> = dimensions.map(|dimension| KeyEncoder::new(context, split, dimension)).collect();
         let condition = context.condition.as_ref();
-        let condition = condition.map(|condition| condition.map(&mut |test| BoundTest::new(context, split, test)));
+        let condition = condition.map(|condition| condition.map(&mut |test| BoundPredicate::new(context, split, test)));
         let tests = condition.iter().flat_map(Condition::leaves);
-        let filter_grain = tests.map(BoundTest::grain).min().unwrap_or(Grain::Customer);
-        let grain = coders.iter().map(Coder::grain).fold(filter_grain.min(Grain::Segment), Grain::min);
+        let filter_granularity = tests.map(BoundPredicate::granularity).min().unwrap_or(Granularity::Customer);
+        let granularity = coders
+            .iter()
+            .map(KeyEncoder::granularity)
+            .fold(filter_granularity.min(Granularity::Segment), Granularity::min);
         let grades = split.text(LABEL_COLUMN).filter(|_| layout.needs_grades());
         let grades = grades.map(|column| Grades {
             column,
@@ -86,17 +89,17 @@ impl<'a> Bound<'a> {
         });
         let agents = split.text(AGENT_COLUMN).filter(|_| layout.agents).map(|column| Agents {
             column,
-            translation: Translation::default(),
+            translation: CodeMap::default(),
             slots: vec![0; column.dictionary().len()],
         });
-        let slots = Slots::new(context.plan.sub_ranges.len(), &coders, customers);
+        let slots = LocalGroupCache::new(context.plan.sub_ranges.len(), &coders, customers);
         Self {
             split,
-            grain,
-            filter_grain,
+            granularity,
+            filter_granularity,
             slots,
-            tally: None,
-            translations: coders.iter().map(|_| Translation::default()).collect(),
+            histogram: None,
+            translations: coders.iter().map(|_| CodeMap::default()).collect(),
             coders,
             condition,
             grades,
@@ -106,17 +109,18 @@ impl<'a> Bound<'a> {
     }
 }
 
-impl Bound<'_> {
+impl BoundQuery<'_> {
     /// Holds the filter, if there is one, against units.
-    pub(crate) fn truths(&mut self, units: &Units<'_>) -> Option<Vec<Truth>> {
+    pub(crate) fn truths(&mut self, units: &GroupingUnits<'_>) -> Option<Vec<Ternary>> {
         let (split, mut codes) = (self.split, Vec::new());
-        let mut test = |test: &mut BoundTest<'_>, truths: &mut Vec<Truth>| test.fill(split, units, &mut codes, truths);
+        let mut test =
+            |test: &mut BoundPredicate<'_>, truths: &mut Vec<Ternary>| test.fill(split, units, &mut codes, truths);
         Some(self.condition.as_mut()?.evaluate(units.len(), &mut test))
     }
 
     /// The slot at a position; where too many are possible, positions are slots.
     #[inline]
-    pub(crate) fn slot(&mut self, position: u32, merged: &mut Merged) -> u32 {
+    pub(crate) fn slot(&mut self, position: u32, merged: &mut PartialResult) -> u32 {
         let Self { slots, coders, translations, .. } = self;
         let Some(slots) = slots else { return position };
         slots.slot(position, |key| {
@@ -131,7 +135,7 @@ impl Bound<'_> {
 impl Agents<'_> {
     /// Adds the agent of a code, if it is one, to a slot.
     #[inline]
-    pub(crate) fn add(&mut self, slot: u32, code: u32, merged: &mut Merged) {
+    pub(crate) fn add(&mut self, slot: u32, code: u32, merged: &mut PartialResult) {
         let last = &mut self.slots[code as usize];
         if code != 0 && *last != slot {
             *last = slot;

@@ -9,7 +9,7 @@ const HEAD: usize = 12;
 const NUMBER: usize = 16;
 
 /// The first bytes of texts from where not all texts have the same, as numbers.
-pub(super) struct Heads<'t> {
+pub(super) struct PrefixKeys<'t> {
     texts: &'t TextList,
     /// Where they begin.
     start: usize,
@@ -17,7 +17,7 @@ pub(super) struct Heads<'t> {
     differ: u128,
 }
 
-impl<'t> Heads<'t> {
+impl<'t> PrefixKeys<'t> {
     pub(super) fn new(texts: &'t TextList) -> Self {
         let (mut start, first) = (0, texts.get(0).unwrap_or_default());
         loop {
@@ -44,7 +44,7 @@ impl<'t> Heads<'t> {
     }
 
     /// Leaves out the bits that all heads share, as ids that were counted share most of them; `None` if what is left does not fit.
-    pub(super) fn packed(&self) -> Option<Packed> {
+    pub(super) fn packed(&self) -> Option<PackedKeys> {
         let differ = self.differ.to_be_bytes();
         let code_bits = usize::BITS - self.texts.len().saturating_sub(1).leading_zeros();
         let mut below = code_bits;
@@ -63,12 +63,12 @@ impl<'t> Heads<'t> {
             let adds = places.iter().map(|(at, of_bytes)| of_bytes[usize::from(bytes[*at])]);
             adds.fold(u64::from(code(head)), |number, add| number | add)
         };
-        Some(Packed { heads: self.iter().map(pack).collect(), bits: below - code_bits, code_bits })
+        Some(PackedKeys { heads: self.iter().map(pack).collect(), bits: below - code_bits, code_bits })
     }
 }
 
 /// Numbers that compare as heads do, each of `bits` bits above a code of `code_bits`.
-pub(super) struct Packed {
+pub(super) struct PackedKeys {
     pub(super) heads: Vec<u64>,
     pub(super) bits: u32,
     pub(super) code_bits: u32,
@@ -118,9 +118,9 @@ mod tests {
     }
 
     /// The packed heads of texts that `text` makes, if they fit.
-    fn packed(count: u32, text: impl Fn(u32) -> String) -> Option<(Vec<u128>, Packed)> {
+    fn packed(count: u32, text: impl Fn(u32) -> String) -> Option<(Vec<u128>, PackedKeys)> {
         let texts = (0..count).map(text).collect();
-        let heads = Heads::new(&texts);
+        let heads = PrefixKeys::new(&texts);
         Some((heads.iter().collect(), heads.packed()?))
     }
 

@@ -1,10 +1,10 @@
 //! Conditions held against rows, in three-valued logic.
 
-use super::Context;
-use super::amount_test::AmountTest;
-use super::coder::Coder;
-use super::condition::FieldTest;
-use super::units::{Grain, Units};
+use super::QueryContext;
+use super::amount_range::AmountRange;
+use super::field_predicate::FieldPredicate;
+use super::grouping_units::{Granularity, GroupingUnits};
+use super::key_encoder::KeyEncoder;
 use crate::TextList;
 use crate::plan::Condition;
 use crate::query::TextTest;
@@ -12,13 +12,13 @@ use crate::scan::EventColumns;
 
 /// Whether a condition holds: `and` is the least of its parts, `or` the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Truth {
+pub(crate) enum Ternary {
     False,
     Unknown,
     True,
 }
 
-impl Truth {
+impl Ternary {
     /// False where this is true, and the other way round; unknown stays unknown.
     pub(crate) const fn not(self) -> Self {
         match self {
@@ -29,7 +29,7 @@ impl Truth {
     }
 }
 
-impl From<bool> for Truth {
+impl From<bool> for Ternary {
     fn from(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }
     }
@@ -37,7 +37,7 @@ impl From<bool> for Truth {
 
 impl<T> Condition<T> {
     /// Holds the condition against `rows` rows; `test` appends the truth of a test for each.
-    pub(crate) fn evaluate(&mut self, rows: usize, test: &mut impl FnMut(&mut T, &mut Vec<Truth>)) -> Vec<Truth> {
+    pub(crate) fn evaluate(&mut self, rows: usize, test: &mut impl FnMut(&mut T, &mut Vec<Ternary>)) -> Vec<Ternary> {
         match self {
             Self::Test(leaf) => {
                 let mut truths = Vec::with_capacity(rows);
@@ -49,18 +49,18 @@ impl<T> Condition<T> {
                 truths.iter_mut().for_each(|truth| *truth = truth.not());
                 truths
             }
-            Self::All(parts) => Self::fold(parts, rows, Truth::True, Truth::min, test),
-            Self::Any(parts) => Self::fold(parts, rows, Truth::False, Truth::max, test),
+            Self::All(parts) => Self::fold(parts, rows, Ternary::True, Ternary::min, test),
+            Self::Any(parts) => Self::fold(parts, rows, Ternary::False, Ternary::max, test),
         }
     }
 
     fn fold(
         parts: &mut [Self],
         rows: usize,
-        neutral: Truth,
-        join: fn(Truth, Truth) -> Truth,
-        test: &mut impl FnMut(&mut T, &mut Vec<Truth>),
-    ) -> Vec<Truth> {
+        neutral: Ternary,
+        join: fn(Ternary, Ternary) -> Ternary,
+        test: &mut impl FnMut(&mut T, &mut Vec<Ternary>),
+    ) -> Vec<Ternary> {
         let mut truths = vec![neutral; rows];
         for part in parts {
             let other = part.evaluate(rows, test);
@@ -72,18 +72,18 @@ impl<T> Condition<T> {
 
 /// Tests of one dimension, held against each code's text once.
 #[derive(Debug)]
-pub(crate) struct CodeTest<'a> {
+pub(crate) struct CodePredicate<'a> {
     test: &'a Condition<TextTest>,
-    truths: Vec<Truth>,
+    truths: Vec<Ternary>,
 }
 
-impl<'a> CodeTest<'a> {
+impl<'a> CodePredicate<'a> {
     pub(crate) const fn new(test: &'a Condition<TextTest>) -> Self {
         Self { test, truths: Vec::new() }
     }
 
     /// Appends the truth for each code.
-    pub(crate) fn fill(&mut self, codes: &[u32], texts: &TextList, truths: &mut Vec<Truth>) {
+    pub(crate) fn fill(&mut self, codes: &[u32], texts: &TextList, truths: &mut Vec<Ternary>) {
         let known = self.truths.len();
         self.truths.extend((known..texts.len()).map(|code| self.test.holds(&texts[code])));
         truths.extend(codes.iter().map(|code| self.truths[*code as usize]));
@@ -92,18 +92,18 @@ impl<'a> CodeTest<'a> {
 
 /// A test bound to the columns of a split.
 #[derive(Debug)]
-pub(crate) enum BoundTest<'a> {
-    Dimension(Coder<'a>, CodeTest<'a>),
-    Total(&'a AmountTest),
+pub(crate) enum BoundPredicate<'a> {
+    Dimension(KeyEncoder<'a>, CodePredicate<'a>),
+    Total(&'a AmountRange),
 }
 
-impl<'a> BoundTest<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, split: &'a EventColumns, test: &'a FieldTest) -> Self {
+impl<'a> BoundPredicate<'a> {
+    pub(crate) fn new(context: &'a QueryContext<'a>, split: &'a EventColumns, test: &'a FieldPredicate) -> Self {
         match test {
-            FieldTest::Dimension(dimension, test) => {
-                Self::Dimension(Coder::new(context, split, dimension), CodeTest::new(test))
+            FieldPredicate::Dimension(dimension, test) => {
+                Self::Dimension(KeyEncoder::new(context, split, dimension), CodePredicate::new(test))
             }
-            FieldTest::Total(test) => Self::Total(test),
+            FieldPredicate::Total(test) => Self::Total(test),
         }
     }
 
@@ -111,9 +111,9 @@ impl<'a> BoundTest<'a> {
     pub(crate) fn fill(
         &mut self,
         split: &EventColumns,
-        units: &Units<'_>,
+        units: &GroupingUnits<'_>,
         codes: &mut Vec<u32>,
-        truths: &mut Vec<Truth>,
+        truths: &mut Vec<Ternary>,
     ) {
         match self {
             Self::Dimension(coder, test) => {
@@ -125,10 +125,10 @@ impl<'a> BoundTest<'a> {
     }
 
     /// Of what all rows have the same truth.
-    pub(crate) fn grain(&self) -> Grain {
+    pub(crate) fn granularity(&self) -> Granularity {
         match self {
-            Self::Dimension(coder, _) => coder.grain(),
-            Self::Total(_) => Grain::Row,
+            Self::Dimension(coder, _) => coder.granularity(),
+            Self::Total(_) => Granularity::Row,
         }
     }
 }
