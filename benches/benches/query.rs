@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use trueup_benches::last_quarter;
-use trueup_core::query::{EventsQuery, Filter, Interval, Test};
+use trueup_core::query::{EventsQuery, Filter, Interval, Predicate};
 use trueup_core::{Dataset, Execution, Value};
 
 const EVENTS: u64 = 1_000_000;
@@ -31,8 +31,10 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
         // A regex is held against each distinct campaign of a part.
         (
             "by business unit, campaigns by regex, 90 days",
-            quarter(&["normalizedBusinessUnit", "leads"])
-                .filter(Filter::field("campaign", Test::Matches { pattern: "a.*e".to_owned(), flags: "i".to_owned() })),
+            quarter(&["normalizedBusinessUnit", "leads"]).filter(Filter::field(
+                "campaign",
+                Predicate::Matches { pattern: "a.*e".to_owned(), flags: "i".to_owned() },
+            )),
         ),
         // Grouped row by row.
         ("by date, 90 days", quarter(&["date", "leads", "customers", "closedRevenue"])),

@@ -1,6 +1,6 @@
 //! Anonymous figures of an industry for one month: how the ten benchmark metrics stand across the accounts of a platform.
 //!
-//! [`Figures::gather`] reads a dataset once for one range of days. [`Figures::answer`] then answers any question about that range
+//! [`BenchmarkData::gather`] reads a dataset once for one range of days. [`BenchmarkData::answer`] then answers any question about that range
 //! from what was gathered: it picks the cohort, pools it, ranks its accounts, and withholds whatever could tell of a single one.
 
 mod answer;
@@ -16,12 +16,12 @@ mod pool;
 mod privacy;
 mod selection;
 
-pub use answer::{Question, Row};
-pub use dimension::Dimension;
+pub use answer::{BenchmarkQuery, BenchmarkRow};
+pub use dimension::BenchmarkDimension;
 pub use fault::BenchmarkFault;
-pub use figures::Figures;
-pub use metric::Metric;
-pub use month::{Month, Period};
+pub use figures::BenchmarkData;
+pub use metric::BenchmarkMetric;
+pub use month::{BenchmarkPeriod, Month};
 pub use pool::Series;
 pub use privacy::Privacy;
-pub use selection::{Selection, read};
+pub use selection::{BenchmarkSelection, read};

@@ -13,8 +13,8 @@ mod metrics;
 mod tests;
 
 pub use field::{
-    Additivity, Computed, Dimension, Direction, Field, FieldGroup, Format, Formula, Kind, Metric, Source, SpendColumn,
-    Unit,
+    Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Metric,
+    SpendColumn, Unit, ValueFormat,
 };
 pub use find::{field, fields, metric};
 pub use measure::{Measure, MeasureKind};

@@ -29,12 +29,12 @@ pub use columns::{
 };
 pub use concat::concat_events;
 pub use events::EventKeys;
-pub use fault::{Fault, Reason, SchemaFault, TableFault};
+pub use fault::{CellFault, Reason, SchemaFault, TableFault};
 pub use instant::format_date_time;
 pub use latest::keep_latest;
 pub use normalize::{EventNormalizer, Normalized};
-pub use order::{Order, Sorted, order_events, sort_events};
-pub use period::Period;
+pub use order::{EventOrder, SortedEvents, order_events, sort_events};
+pub use period::QuarterSpan;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stage::Stage;
 

@@ -12,7 +12,7 @@ pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 
 use crate::dictionary::{self, Field, Formula, Measure};
 use crate::error::QueryError;
-use crate::query::{Accounts, DateRange, EventsQuery, Interval};
+use crate::query::{AccountFilter, DateRange, EventsQuery, Interval};
 use crate::scan::{Projection, SpendProjection};
 use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     /// The parts of the range, in order.
     pub(crate) sub_ranges: Vec<DateRange>,
     pub(crate) interval: Interval,
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: AccountFilter,
     /// The columns of the answer, in order.
     pub(crate) output: Vec<Output>,
     /// What rows are grouped by, in the order requested.
@@ -89,7 +89,7 @@ impl Plan {
         }
         Ok(Self {
             range: query.range,
-            sub_ranges: query.range.split(query.interval),
+            sub_ranges: query.range.sub_ranges(query.interval),
             interval: query.interval,
             accounts: query.accounts.clone(),
             output,

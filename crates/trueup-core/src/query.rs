@@ -7,10 +7,10 @@ mod filter;
 mod interval;
 mod pattern;
 
-pub use bounds::{Bounds, MAX_DEPTH, MAX_OPERANDS};
-pub use check::{FilterFault, is_finished};
-pub(crate) use check::{NumberTest, TextTest};
-pub use events::{Accounts, EventsQuery};
-pub use filter::{Comparison, Filter, Operand, Test};
+pub use bounds::{FilterLimits, MAX_FILTER_DEPTH, MAX_FILTER_OPERANDS};
+pub use check::{FilterFault, is_result_metric};
+pub(crate) use check::{NumberPredicate, TextPredicate};
+pub use events::{AccountFilter, EventsQuery};
+pub use filter::{Comparison, Filter, Operand, Predicate};
 pub use interval::{DateRange, Interval, UnknownInterval};
-pub use pattern::{MAX_COMPILED_PATTERN, MAX_COMPILED_PATTERNS, MAX_PATTERN, Patterns};
+pub use pattern::{CompiledPatterns, MAX_PATTERN_BYTES, MAX_PATTERN_CHARS, MAX_PATTERNS_BYTES};

@@ -7,7 +7,7 @@ use crate::long_texts::LongText;
 use crate::place::{InputLocation, RowFault};
 use crate::source::{DecodedBatch, RowLocations};
 use arrow_array::RecordBatch;
-use trueup_core::model::Fault;
+use trueup_core::model::CellFault;
 
 /// The faulty rows of a piece. Their cells are put into words one row after the other, since words take far more memory than cells.
 pub(crate) struct RowFaults {
@@ -22,13 +22,13 @@ pub(crate) struct RowFaults {
 
 /// A row of the batch, and what is wrong with it.
 enum FaultyRow {
-    Rule(Fault),
+    Rule(CellFault),
     Long(LongText),
 }
 
 impl RowFaults {
     /// The torn records of a piece, its texts that are too long, and the rows that break a rule of their table.
-    pub(crate) fn new(piece: DecodedBatch, long: Vec<LongText>, rules: Vec<Fault>, longest: usize) -> Self {
+    pub(crate) fn new(piece: DecodedBatch, long: Vec<LongText>, rules: Vec<CellFault>, longest: usize) -> Self {
         let mut rows: Vec<FaultyRow> =
             long.into_iter().map(FaultyRow::Long).chain(rules.into_iter().map(FaultyRow::Rule)).collect();
         rows.sort_by_key(FaultyRow::row);

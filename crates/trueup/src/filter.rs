@@ -31,7 +31,7 @@ use error::Fault;
 use path::Path;
 use std::collections::HashMap;
 use trueup_core::Interrupt;
-use trueup_core::query::{Bounds, EventsQuery, Filter, Operand, Patterns, Test};
+use trueup_core::query::{CompiledPatterns, EventsQuery, Filter, FilterLimits, Operand, Predicate};
 
 /// The parameter that takes conditions across fields.
 pub const ACROSS: &str = "filter";
@@ -44,7 +44,7 @@ pub const NO_FILTERS: [&str; 6] = ["fields", "start", "end", "account", "account
 /// # Errors
 /// The value is a JSON array, but no expression; or the field is a number (a metric or `total`) and the value none.
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut Bounds::default(), field, value).map(|parsed| parsed.filter)
+    parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
 }
 
 /// The condition that all filters of a request state: a repeated parameter means either value, different ones are joined by AND.
@@ -55,10 +55,10 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
 pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
-    read(&mut Bounds::default(), parameters)
+    read(&mut FilterLimits::default(), parameters)
 }
 
-fn read(bounds: &mut Bounds, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
+fn read(bounds: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
     let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (name, value) in parameters {
@@ -105,7 +105,7 @@ pub(crate) fn filtered_within(
     query: EventsQuery,
     parameters: &[(String, String)],
 ) -> Result<EventsQuery, InvalidFilter> {
-    let mut bounds = Bounds::with_patterns(Patterns::within(interrupt.clone()));
+    let mut bounds = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
     let filter = read(&mut bounds, parameters)?;
     let query = query.patterns(bounds.into_patterns());
     Ok(match filter {
@@ -119,10 +119,10 @@ pub(crate) fn filtered_within(
 /// # Errors
 /// The text is no JSON, or no expression across fields; a metric and a dimension stand under one `or` or `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut Bounds::default(), ACROSS, text).map(|parsed| parsed.filter)
+    parameter(&mut FilterLimits::default(), ACROSS, text).map(|parsed| parsed.filter)
 }
 
-fn parameter(bounds: &mut Bounds, name: &str, value: &str) -> Result<Parsed, InvalidFilter> {
+fn parameter(bounds: &mut FilterLimits, name: &str, value: &str) -> Result<Parsed, InvalidFilter> {
     let path = Path::parameter(name);
     if name == ACROSS {
         return across::parse(bounds, &tree::parse(value, &path)?, &path, 1);
@@ -130,6 +130,6 @@ fn parameter(bounds: &mut Bounds, name: &str, value: &str) -> Result<Parsed, Inv
     if tree::is_list(value) {
         return expression::parse(bounds, name, &tree::parse(value, &path)?, &path, 1);
     }
-    bounds.test().map_err(Fault::beyond(&path))?;
-    Parsed::new(bounds, name, Test::Equals(Operand::Text(value.to_owned())), &path, false)
+    bounds.count_condition().map_err(Fault::beyond(&path))?;
+    Parsed::new(bounds, name, Predicate::Equals(Operand::Text(value.to_owned())), &path, false)
 }

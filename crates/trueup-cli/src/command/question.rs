@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::notice;
 use clap::Args;
 use trueup::filter::{self, ACROSS};
-use trueup_core::dictionary::{self, Kind};
+use trueup_core::dictionary::{self, FieldKind};
 use trueup_core::query::{EventsQuery, Interval};
 use trueup_core::{Dataset, Day, QueryError, ResultTable, Shown};
 
@@ -87,7 +87,7 @@ pub(super) fn warn_of_unknown(of: &str, answer: &ResultTable, dataset: &Dataset)
 /// The fields that every dataset has, as the end of a help text.
 pub(super) fn fields() -> String {
     let names = |is_metric: bool| {
-        let fields = dictionary::fields().filter(|field| matches!(field.kind, Kind::Metric(_)) == is_metric);
+        let fields = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);
         fields.map(|field| field.name).collect::<Vec<_>>().join(", ")
     };
     format!("Metrics:\n{}\n\nDimensions (and any further column of your events):\n{}", names(true), names(false))

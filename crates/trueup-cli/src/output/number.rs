@@ -1,6 +1,6 @@
 //! Numbers for people: `1,234.50`, `32.1%`, `12,345`.
 
-use trueup_core::dictionary::{self, Format};
+use trueup_core::dictionary::{self, ValueFormat};
 use trueup_core::{Value, money};
 
 /// A value of the field `name`, as the dictionary's format has it.
@@ -11,7 +11,7 @@ pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
         Value::Count(count) => grouped(&count.to_string()),
         Value::Money(micros) => amount(micros),
         Value::Ratio(ratio) => match dictionary::field(name).map(|field| field.format) {
-            Some(Format::Percent) => format!("{}%", fixed(ratio * 100.0, 1)),
+            Some(ValueFormat::Percent) => format!("{}%", fixed(ratio * 100.0, 1)),
             _ => fixed(ratio, 2),
         },
     }

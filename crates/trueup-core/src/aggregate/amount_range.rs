@@ -2,7 +2,7 @@
 
 use super::predicate::Ternary;
 use crate::money;
-use crate::query::{Comparison, NumberTest};
+use crate::query::{Comparison, NumberPredicate};
 use crate::scan::Amounts;
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ pub(crate) struct AmountRange {
 
 impl AmountRange {
     /// The amounts that pass a test in currency units, as doubles.
-    pub(crate) fn new(test: &NumberTest) -> Self {
+    pub(crate) fn new(test: &NumberPredicate) -> Self {
         // The greater an amount, the greater is its double, or it is the same.
         let least = |operand: f64| first(|amount| amount >= operand);
         let greater = |operand: f64| first(|amount| amount > operand);
         let (range, is_outside) = match test {
-            NumberTest::Equals(operand) => (least(*operand)..greater(*operand), false),
-            NumberTest::NotEquals(operand) => (least(*operand)..greater(*operand), true),
-            NumberTest::Compare(comparison, operand) => {
+            NumberPredicate::Equals(operand) => (least(*operand)..greater(*operand), false),
+            NumberPredicate::NotEquals(operand) => (least(*operand)..greater(*operand), true),
+            NumberPredicate::Compare(comparison, operand) => {
                 let range = match comparison {
                     Comparison::Greater => greater(*operand)..Amounts::ALL.end,
                     Comparison::GreaterOrEqual => least(*operand)..Amounts::ALL.end,
@@ -87,12 +87,12 @@ mod tests {
         ) {
             prop_assume!(operand.is_finite());
             let test = match kind {
-                0 => NumberTest::Equals(operand),
-                1 => NumberTest::NotEquals(operand),
-                2 => NumberTest::Compare(Comparison::Greater, operand),
-                3 => NumberTest::Compare(Comparison::GreaterOrEqual, operand),
-                4 => NumberTest::Compare(Comparison::Less, operand),
-                _ => NumberTest::Compare(Comparison::LessOrEqual, operand),
+                0 => NumberPredicate::Equals(operand),
+                1 => NumberPredicate::NotEquals(operand),
+                2 => NumberPredicate::Compare(Comparison::Greater, operand),
+                3 => NumberPredicate::Compare(Comparison::GreaterOrEqual, operand),
+                4 => NumberPredicate::Compare(Comparison::Less, operand),
+                _ => NumberPredicate::Compare(Comparison::LessOrEqual, operand),
             };
             let of = |micros: &i64| Some(*micros).filter(|micros| *micros != NO_VALUE);
             let holds = |micros: &i64| test.holds(of(micros).map(|micros| money::to_f64(micros.into())));

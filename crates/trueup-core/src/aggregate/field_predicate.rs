@@ -3,13 +3,13 @@
 use super::amount_range::AmountRange;
 use super::predicate::Ternary;
 use crate::plan::{Condition, DimensionRef, RowPredicate};
-use crate::query::TextTest;
+use crate::query::TextPredicate;
 
 /// What a filter asks of one field.
 #[derive(Clone, Debug)]
 pub(crate) enum FieldPredicate {
     /// Tests of a dimension's text.
-    Dimension(DimensionRef, Condition<TextTest>),
+    Dimension(DimensionRef, Condition<TextPredicate>),
     /// A test of the event's own amount.
     Total(AmountRange),
 }
@@ -39,10 +39,10 @@ impl FieldPredicate {
 fn join(
     parts: &[Condition<RowPredicate>],
     fields: fn(Vec<Condition<FieldPredicate>>) -> Condition<FieldPredicate>,
-    texts: fn(Vec<Condition<TextTest>>) -> Condition<TextTest>,
+    texts: fn(Vec<Condition<TextPredicate>>) -> Condition<TextPredicate>,
 ) -> Condition<FieldPredicate> {
     let mut others = Vec::new();
-    let mut by_dimension: Vec<(DimensionRef, Vec<Condition<TextTest>>)> = Vec::new();
+    let mut by_dimension: Vec<(DimensionRef, Vec<Condition<TextPredicate>>)> = Vec::new();
     for part in parts {
         match FieldPredicate::gather(part) {
             Condition::Test(FieldPredicate::Dimension(dimension, test)) => {
@@ -68,7 +68,7 @@ fn join(
     }
 }
 
-impl Condition<TextTest> {
+impl Condition<TextPredicate> {
     /// Whether a text passes.
     pub(super) fn holds(&self, text: &str) -> Ternary {
         Ternary::from(self.passes(text))

@@ -7,7 +7,7 @@ use super::grouping_units::{Granularity, GroupingUnits};
 use super::key_encoder::KeyEncoder;
 use crate::TextList;
 use crate::plan::Condition;
-use crate::query::TextTest;
+use crate::query::TextPredicate;
 use crate::scan::EventColumns;
 
 /// Whether a condition holds: `and` is the least of its parts, `or` the greatest.
@@ -73,12 +73,12 @@ impl<T> Condition<T> {
 /// Tests of one dimension, held against each code's text once.
 #[derive(Debug)]
 pub(crate) struct CodePredicate<'a> {
-    test: &'a Condition<TextTest>,
+    test: &'a Condition<TextPredicate>,
     truths: Vec<Ternary>,
 }
 
 impl<'a> CodePredicate<'a> {
-    pub(crate) const fn new(test: &'a Condition<TextTest>) -> Self {
+    pub(crate) const fn new(test: &'a Condition<TextPredicate>) -> Self {
         Self { test, truths: Vec::new() }
     }
 

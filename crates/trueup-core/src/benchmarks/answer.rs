@@ -1,17 +1,17 @@
 //! Gathered figures to the rows of an answer.
 
-use super::cohort::Standing;
-use super::metric::{Amount, Amounts};
+use super::cohort::CohortAccount;
+use super::metric::{AccountAmounts, AmountMetric};
 use super::pool::{self, Member};
-use super::{Dimension, Figures, Privacy, Selection, Series};
+use super::{BenchmarkData, BenchmarkDimension, BenchmarkSelection, Privacy, Series};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What is asked, and by whom.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct BenchmarkQuery<'a> {
     /// The metrics, dimensions and filters.
-    pub selection: &'a Selection,
+    pub selection: &'a BenchmarkSelection,
     /// The accounts that are asked about: their industries make the cohort.
     pub scope: &'a BTreeSet<String>,
     /// Every account that the caller may see. Those in scope are in reach, named here or not.
@@ -22,7 +22,7 @@ pub struct Question<'a> {
 
 /// One row: one series of one segment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct BenchmarkRow {
     /// What the row shows of its segment.
     pub series: Series,
     /// The accounts that the segment compares: those of the cohort with a customer in it.
@@ -38,12 +38,12 @@ pub struct Row {
 type Segment = Vec<usize>;
 
 /// The part of a segment that spend has too: the codes of those selected dimensions that it carries.
-type Carried = [Option<usize>; Dimension::CARRIED.len()];
+type Carried = [Option<usize>; BenchmarkDimension::CARRIED.len()];
 
-impl Figures {
+impl BenchmarkData {
     /// The rows that answer a question, by dimensions, byte by byte, then by series. A segment that has nothing to show has no row.
     #[must_use]
-    pub fn answer(&self, question: &Question<'_>) -> Vec<Row> {
+    pub fn answer(&self, question: &BenchmarkQuery<'_>) -> Vec<BenchmarkRow> {
         let selection = question.selection;
         let mut rows = Vec::new();
         for (segment, members) in self.segments(question) {
@@ -56,7 +56,7 @@ impl Figures {
             let texts: Vec<Arc<str>> =
                 dimensions.map(|(dimension, code)| self.texts[dimension.place()].text(*code).clone()).collect();
             let cohort_accounts = pool::taking_part(&members, question.privacy, |_| true).len();
-            rows.extend(Series::ALL.into_iter().enumerate().map(|(place, series)| Row {
+            rows.extend(Series::ALL.into_iter().enumerate().map(|(place, series)| BenchmarkRow {
                 series,
                 cohort_accounts,
                 dimensions: texts.clone(),
@@ -67,12 +67,12 @@ impl Figures {
     }
 
     /// The accounts of the cohort with customers in each segment. Segments are in the order of their texts, as codes are.
-    fn segments(&self, question: &Question<'_>) -> BTreeMap<Segment, Vec<Member>> {
+    fn segments(&self, question: &BenchmarkQuery<'_>) -> BTreeMap<Segment, Vec<Member>> {
         let Some(kept) = self.kept(question.selection) else { return BTreeMap::new() };
         let cohort = self.cohort(question.scope, question.reach);
         let dimensions = question.selection.dimensions();
         let spend = self.spend_by_segment(dimensions, &kept, &cohort);
-        let mut sums: BTreeMap<(Segment, usize), Amounts> = BTreeMap::new();
+        let mut sums: BTreeMap<(Segment, usize), AccountAmounts> = BTreeMap::new();
         for figures in &self.events {
             if cohort[figures.account].is_some() && passes(&kept, &figures.segment) {
                 let segment = dimensions.iter().map(|dimension| figures.segment[dimension.place()]).collect();
@@ -82,11 +82,13 @@ impl Figures {
         }
         let mut segments: BTreeMap<Segment, Vec<Member>> = BTreeMap::new();
         for ((segment, account), mut amounts) in sums {
-            let Some(standing) = cohort[account].filter(|_| Amount::Customers.of(&amounts) > 0) else { continue };
+            let Some(cohort_account) = cohort[account].filter(|_| AmountMetric::Customers.of(&amounts) > 0) else {
+                continue;
+            };
             let of = |dimension| dimensions.iter().position(|selected| *selected == dimension).map(|at| segment[at]);
-            let beside = spend.get(&(account, Dimension::CARRIED.map(of)));
-            amounts[Amount::Spend as usize] = beside.copied().unwrap_or(0);
-            segments.entry(segment).or_default().push(Member { standing, amounts });
+            let beside = spend.get(&(account, BenchmarkDimension::CARRIED.map(of)));
+            amounts[AmountMetric::Spend as usize] = beside.copied().unwrap_or(0);
+            segments.entry(segment).or_default().push(Member { account: cohort_account, amounts });
         }
         segments
     }
@@ -94,24 +96,25 @@ impl Figures {
     /// The spend of accounts in the cohort by the selected dimensions that it carries.
     fn spend_by_segment(
         &self,
-        dimensions: &[Dimension],
+        dimensions: &[BenchmarkDimension],
         kept: &[Option<usize>; 4],
-        cohort: &[Option<Standing>],
+        cohort: &[Option<CohortAccount>],
     ) -> HashMap<(usize, Carried), i128> {
         let mut spend: HashMap<(usize, Carried), i128> = HashMap::new();
         for figures in &self.spend {
             // A filter on a dimension that spend does not carry keeps it.
             if cohort[figures.account].is_some() && passes(kept, &figures.segment) {
-                let of =
-                    |dimension: Dimension| dimensions.contains(&dimension).then(|| figures.segment[dimension.place()]);
-                *spend.entry((figures.account, Dimension::CARRIED.map(of))).or_default() += figures.spend;
+                let of = |dimension: BenchmarkDimension| {
+                    dimensions.contains(&dimension).then(|| figures.segment[dimension.place()])
+                };
+                *spend.entry((figures.account, BenchmarkDimension::CARRIED.map(of))).or_default() += figures.spend;
             }
         }
         spend
     }
 
     /// The code that each dimension is filtered on; `None` if some value occurs nowhere.
-    fn kept(&self, selection: &Selection) -> Option<[Option<usize>; 4]> {
+    fn kept(&self, selection: &BenchmarkSelection) -> Option<[Option<usize>; 4]> {
         let mut kept = [None; 4];
         for (dimension, value) in selection.filters() {
             kept[dimension.place()] = Some(self.texts[dimension.place()].code(value)?);

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A dimension of benchmarks; nothing else filters them either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dimension {
+pub enum BenchmarkDimension {
     /// `attributionCategory`; spend carries it.
     AttributionCategory,
     /// `attributionChannel`; spend carries it.
@@ -15,7 +15,7 @@ pub enum Dimension {
     NormalizedBusinessUnit,
 }
 
-impl Dimension {
+impl BenchmarkDimension {
     /// Every dimension of benchmarks.
     pub const ALL: [Self; 4] =
         [Self::AttributionCategory, Self::AttributionChannel, Self::CustomerStatus, Self::NormalizedBusinessUnit];
@@ -46,7 +46,7 @@ impl Dimension {
     }
 }
 
-impl fmt::Display for Dimension {
+impl fmt::Display for BenchmarkDimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,6 +1,6 @@
 //! Why a request for benchmarks is refused.
 
-use super::{Dimension, Metric, Month};
+use super::{BenchmarkDimension, BenchmarkMetric, Month};
 use crate::Shown;
 use std::fmt;
 
@@ -9,7 +9,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum BenchmarkFault {
     /// Fields were named, and none of them is a metric.
-    #[error("expected at least one metric among the fields; those with benchmarks are {}", Names(&Metric::ALL))]
+    #[error("expected at least one metric among the fields; those with benchmarks are {}", NameList(&BenchmarkMetric::ALL))]
     MissingMetric,
     /// The text names no month that data can have.
     #[error("expected a month as YYYY-MM from 1970-01 on, or `previous-mtd`, but found `{}`", Shown(.found))]
@@ -28,14 +28,14 @@ pub enum BenchmarkFault {
     /// A field has no benchmarks.
     #[error(
         "there are no benchmarks of or by `{}`; metrics with benchmarks are {}, and dimensions {}",
-        Shown(.name), Names(&Metric::ALL), Names(&Dimension::ALL)
+        Shown(.name), NameList(&BenchmarkMetric::ALL), NameList(&BenchmarkDimension::ALL)
     )]
     Field {
         /// Its name.
         name: String,
     },
     /// A field that is filtered on does not filter benchmarks.
-    #[error("benchmarks cannot be filtered on `{}`; they can be on {}", Shown(.name), Names(&Dimension::ALL))]
+    #[error("benchmarks cannot be filtered on `{}`; they can be on {}", Shown(.name), NameList(&BenchmarkDimension::ALL))]
     Filter {
         /// Its name.
         name: String,
@@ -47,7 +47,7 @@ pub enum BenchmarkFault {
     )]
     SeveralValues {
         /// The dimension.
-        dimension: Dimension,
+        dimension: BenchmarkDimension,
         /// The value given first.
         first: String,
         /// A value given later.
@@ -63,10 +63,10 @@ impl BenchmarkFault {
     }
 }
 
-/// Names in a sentence.
-struct Names<'a, T>(&'a [T]);
+/// NameList in a sentence.
+struct NameList<'a, T>(&'a [T]);
 
-impl<T: fmt::Display> fmt::Display for Names<'_, T> {
+impl<T: fmt::Display> fmt::Display for NameList<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, name) in self.0.iter().enumerate() {
             write!(f, "{}`{name}`", if place == 0 { "" } else { ", " })?;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// 256 bits. They hold whatever is computed here: a sum of amounts stays below 2^105 (amounts are below 2^63, rows below 2^42), a
 /// sum below a line that is scaled by the millionths of a unit is a count, and no product has more than two sums in it.
-type Wide = <Decimal256Type as ArrowPrimitiveType>::Native;
+type I256 = <Decimal256Type as ArrowPrimitiveType>::Native;
 
 /// The digits of a figure that are shown.
 const SIGNIFICANT_DIGITS: u32 = 3;
@@ -13,21 +13,21 @@ const SIGNIFICANT_DIGITS: u32 = 3;
 /// A quotient of whole numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fraction {
-    above: Wide,
+    numerator: I256,
     /// More than 0.
-    below: Wide,
+    denominator: I256,
 }
 
 impl Fraction {
     /// `above / (below * unit)`; `None` if `below` is 0.
-    pub(super) fn new(above: i128, below: i128, unit: i128) -> Option<Self> {
-        if below == 0 {
+    pub(super) fn new(numerator: i128, denominator: i128, unit: i128) -> Option<Self> {
+        if denominator == 0 {
             return None;
         }
-        let sign = Wide::from_i128(below.signum());
+        let sign = I256::from_i128(denominator.signum());
         Some(Self {
-            above: Wide::from_i128(above) * sign,
-            below: Wide::from_i128(below) * sign * Wide::from_i128(unit),
+            numerator: I256::from_i128(numerator) * sign,
+            denominator: I256::from_i128(denominator) * sign * I256::from_i128(unit),
         })
     }
 
@@ -45,18 +45,18 @@ impl Fraction {
 
     /// So many percent of the way to another quotient.
     fn towards(self, other: Self, percent: i128) -> Self {
-        let (near, far) = (Wide::from_i128(100 - percent), Wide::from_i128(percent));
+        let (near, far) = (I256::from_i128(100 - percent), I256::from_i128(percent));
         Self {
-            above: self.above * other.below * near + other.above * self.below * far,
-            below: self.below * other.below * Wide::from_i128(100),
+            numerator: self.numerator * other.denominator * near + other.numerator * self.denominator * far,
+            denominator: self.denominator * other.denominator * I256::from_i128(100),
         }
     }
 
     /// The value rounded to the digits that are shown: as a decimal number, half away from zero; the double closest to that.
     pub(super) fn rounded(self) -> f64 {
-        let (ten, least) = (Wide::from_i128(10), Wide::from_i128(10_i128.pow(SIGNIFICANT_DIGITS - 1)));
-        let (mut above, mut below) = (self.above.wrapping_abs(), self.below);
-        if above == Wide::ZERO {
+        let (ten, least) = (I256::from_i128(10), I256::from_i128(10_i128.pow(SIGNIFICANT_DIGITS - 1)));
+        let (mut above, mut below) = (self.numerator.wrapping_abs(), self.denominator);
+        if above == I256::ZERO {
             return 0.0;
         }
         let mut exponent = 0_i32;
@@ -69,9 +69,9 @@ impl Fraction {
             exponent += 1;
         }
         let cut = above / below;
-        let is_up = (above - cut * below) * Wide::from_i128(2) >= below;
-        let digits = if is_up { cut + Wide::ONE } else { cut };
-        let sign = if self.above.is_negative() { "-" } else { "" };
+        let is_up = (above - cut * below) * I256::from_i128(2) >= below;
+        let digits = if is_up { cut + I256::ONE } else { cut };
+        let sign = if self.numerator.is_negative() { "-" } else { "" };
         // Digits with an exponent always parse.
         format!("{sign}{digits}e{exponent}").parse().unwrap_or(f64::NAN)
     }
@@ -79,7 +79,7 @@ impl Fraction {
 
 impl Ord for Fraction {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.above * other.below).cmp(&(other.above * self.below))
+        (self.numerator * other.denominator).cmp(&(other.numerator * self.denominator))
     }
 }
 

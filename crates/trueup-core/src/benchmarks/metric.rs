@@ -1,11 +1,11 @@
-//! The metrics that have benchmarks, and the exact amounts above and below their lines.
+//! The metrics that have benchmarks, and the exact amounts that their ratios are computed from.
 
 use crate::money::MICROS_PER_UNIT;
 use std::fmt;
 
 /// A metric that has benchmarks. All of them are ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Metric {
+pub enum BenchmarkMetric {
     /// `bookRate`
     BookRate,
     /// `matchRate`
@@ -30,7 +30,7 @@ pub enum Metric {
 
 /// A metric that is a whole number: of things, or of millionths. All the ratios are made of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
+pub(super) enum AmountMetric {
     Customers,
     BookedCustomers,
     MatchedCustomers,
@@ -43,16 +43,16 @@ pub(super) enum Amount {
     Spend,
 }
 
-/// An account's amounts in one segment, by their place in [`Amount::ALL`].
-pub(super) type Amounts = [i128; Amount::ALL.len()];
+/// An account's amounts in one segment, by their place in [`AmountMetric::ALL`].
+pub(super) type AccountAmounts = [i128; AmountMetric::ALL.len()];
 
-/// The sum above a metric's line and the sum below it.
-pub(super) struct Sides {
-    pub(super) above: &'static [Amount],
-    pub(super) below: &'static [Amount],
+/// The amounts that are summed to the numerator and to the denominator of a metric.
+pub(super) struct Ratio {
+    pub(super) numerator: &'static [AmountMetric],
+    pub(super) denominator: &'static [AmountMetric],
 }
 
-impl Amount {
+impl AmountMetric {
     pub(super) const ALL: [Self; 10] = [
         Self::Customers,
         Self::BookedCustomers,
@@ -91,12 +91,12 @@ impl Amount {
         matches!(self, Self::Spend)
     }
 
-    pub(super) const fn of(self, amounts: &Amounts) -> i128 {
+    pub(super) const fn of(self, amounts: &AccountAmounts) -> i128 {
         amounts[self as usize]
     }
 }
 
-impl Metric {
+impl BenchmarkMetric {
     /// Every metric that has benchmarks, in the order in which they are shown if none is named.
     pub const ALL: [Self; 10] = [
         Self::BookRate,
@@ -134,12 +134,12 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    pub(super) const fn sides(self) -> Sides {
-        use Amount::{
+    pub(super) const fn ratio(self) -> Ratio {
+        use AmountMetric::{
             BookedCustomers, CanceledCustomers, ClosedRevenue, Customers, EstimatedRevenue, Leads, MatchedCustomers,
             PayingCustomers, SoldRevenue, Spend,
         };
-        let (above, below): (&[Amount], &[Amount]) = match self {
+        let (numerator, denominator): (&[AmountMetric], &[AmountMetric]) = match self {
             Self::BookRate => (&[BookedCustomers], &[Customers]),
             Self::MatchRate => (&[MatchedCustomers], &[Customers]),
             Self::PayingCustomerRate => (&[PayingCustomers], &[Customers]),
@@ -151,27 +151,27 @@ impl Metric {
             Self::RoasPotential => (&[EstimatedRevenue, SoldRevenue, ClosedRevenue], &[Spend]),
             Self::RoasClosed => (&[ClosedRevenue], &[Spend]),
         };
-        Sides { above, below }
+        Ratio { numerator, denominator }
     }
 }
 
-impl Sides {
-    pub(super) fn above(&self, amounts: &Amounts) -> i128 {
-        self.above.iter().map(|amount| amount.of(amounts)).sum()
+impl Ratio {
+    pub(super) fn numerator(&self, amounts: &AccountAmounts) -> i128 {
+        self.numerator.iter().map(|amount| amount.of(amounts)).sum()
     }
 
-    pub(super) fn below(&self, amounts: &Amounts) -> i128 {
-        self.below.iter().map(|amount| amount.of(amounts)).sum()
+    pub(super) fn denominator(&self, amounts: &AccountAmounts) -> i128 {
+        self.denominator.iter().map(|amount| amount.of(amounts)).sum()
     }
 
     /// What the quotient of the two whole numbers is divided by to be the metric: the millionths that only the upper side has.
     pub(super) fn unit(&self) -> i128 {
-        let is_money = |side: &[Amount]| side.iter().any(|amount| amount.is_money());
-        if is_money(self.above) && !is_money(self.below) { i128::from(MICROS_PER_UNIT) } else { 1 }
+        let is_money = |side: &[AmountMetric]| side.iter().any(|amount| amount.is_money());
+        if is_money(self.numerator) && !is_money(self.denominator) { i128::from(MICROS_PER_UNIT) } else { 1 }
     }
 }
 
-impl fmt::Display for Metric {
+impl fmt::Display for BenchmarkMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

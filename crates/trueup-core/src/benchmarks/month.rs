@@ -29,7 +29,7 @@ pub struct Month {
 
 /// The days of one calendar month that benchmarks cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Period {
+pub struct BenchmarkPeriod {
     /// The month.
     pub month: Month,
     /// The days: from the first of the month.
@@ -60,7 +60,7 @@ impl Month {
     }
 }
 
-impl Period {
+impl BenchmarkPeriod {
     /// The days that `text` asks for: those of a month `YYYY-MM`; of `previous-mtd`, the month before, up to the same day of the
     /// month or to its end, if it is shorter; of no text, the current month. The current month runs to `today`, today included.
     ///

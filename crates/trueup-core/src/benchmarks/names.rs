@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 /// Distinct texts in order, byte by byte; the code of a text is its place among them.
 #[derive(Debug)]
-pub(super) struct Names(Vec<Arc<str>>);
+pub(super) struct SortedTexts(Vec<Arc<str>>);
 
-impl Names {
+impl SortedTexts {
     /// Every text that the columns' dictionaries hold.
     pub(super) fn of(columns: &[&Texts]) -> Self {
         let texts: BTreeSet<&str> = columns.iter().flat_map(|texts| texts.dictionary().iter()).collect();

@@ -1,8 +1,8 @@
 //! The accounts of one segment to its figures, unless they tell of a single one.
 
-use super::cohort::Standing;
+use super::cohort::CohortAccount;
 use super::fraction::Fraction;
-use super::metric::{Amounts, Metric};
+use super::metric::{AccountAmounts, BenchmarkMetric};
 use super::privacy::Privacy;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,18 +63,18 @@ impl fmt::Display for Series {
 /// An account with customers in the segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    pub(super) standing: Standing,
-    pub(super) amounts: Amounts,
+    pub(super) account: CohortAccount,
+    pub(super) amounts: AccountAmounts,
 }
 
 /// The members in industries that have enough of those members of others that `counts` says count.
 pub(super) fn taking_part(members: &[Member], privacy: Privacy, counts: impl Fn(&Member) -> bool) -> Vec<&Member> {
     let mut others: BTreeMap<usize, usize> = BTreeMap::new();
-    for member in members.iter().filter(|member| member.standing.outside && counts(member)) {
-        *others.entry(member.standing.industry).or_default() += 1;
+    for member in members.iter().filter(|member| member.account.out_of_reach && counts(member)) {
+        *others.entry(member.account.industry).or_default() += 1;
     }
     let is_enough =
-        |member: &&Member| others.get(&member.standing.industry).is_some_and(|accounts| privacy.is_enough(*accounts));
+        |member: &&Member| others.get(&member.account.industry).is_some_and(|accounts| privacy.is_enough(*accounts));
     members.iter().filter(is_enough).collect()
 }
 
@@ -82,18 +82,18 @@ pub(super) fn taking_part(members: &[Member], privacy: Privacy, counts: impl Fn(
 ///
 /// The caller's own accounts protect nobody: the caller knows what they hold and can subtract it. An account without a value is
 /// pooled too, so that the rule holds twice: among the accounts with a value, and among all accounts of others.
-fn is_dominated(members: &[&Member], metric: Metric, privacy: Privacy) -> bool {
-    let sides = metric.sides();
-    let others = || members.iter().filter(|member| member.standing.outside).map(|member| &member.amounts);
-    let with_value = || others().filter(|amounts| sides.below(amounts) != 0);
+fn is_dominated(members: &[&Member], metric: BenchmarkMetric, privacy: Privacy) -> bool {
+    let ratio = metric.ratio();
+    let others = || members.iter().filter(|member| member.account.out_of_reach).map(|member| &member.amounts);
+    let with_value = || others().filter(|amounts| ratio.denominator(amounts) != 0);
     let is_held_by_one = |parts: Vec<i128>| {
         let together: i128 = parts.iter().sum();
         parts.into_iter().any(|part| privacy.dominates(part, together))
     };
     [
-        others().map(|amounts| sides.above(amounts)).collect(),
-        with_value().map(|amounts| sides.above(amounts)).collect(),
-        with_value().map(|amounts| sides.below(amounts)).collect(),
+        others().map(|amounts| ratio.numerator(amounts)).collect(),
+        with_value().map(|amounts| ratio.numerator(amounts)).collect(),
+        with_value().map(|amounts| ratio.denominator(amounts)).collect(),
     ]
     .into_iter()
     .any(is_held_by_one)
@@ -103,22 +103,27 @@ fn is_dominated(members: &[&Member], metric: Metric, privacy: Privacy) -> bool {
 ///
 /// An industry takes part if enough accounts of others in it have a value of this metric. So what two cohorts differ by is never
 /// less than that: an industry cannot be told from the difference if it could not be asked for alone.
-pub(super) fn figures(members: &[Member], metric: Metric, privacy: Privacy) -> Option<[f64; Series::ALL.len()]> {
-    let sides = metric.sides();
-    let members = taking_part(members, privacy, |member| sides.below(&member.amounts) != 0);
+pub(super) fn figures(
+    members: &[Member],
+    metric: BenchmarkMetric,
+    privacy: Privacy,
+) -> Option<[f64; Series::ALL.len()]> {
+    let ratio = metric.ratio();
+    let members = taking_part(members, privacy, |member| ratio.denominator(&member.amounts) != 0);
     if members.is_empty() || is_dominated(&members, metric, privacy) {
         return None;
     }
-    let above: i128 = members.iter().map(|member| sides.above(&member.amounts)).sum();
-    let below: i128 = members.iter().map(|member| sides.below(&member.amounts)).sum();
-    let value =
-        |member: &&Member| Fraction::new(sides.above(&member.amounts), sides.below(&member.amounts), sides.unit());
+    let numerator: i128 = members.iter().map(|member| ratio.numerator(&member.amounts)).sum();
+    let denominator: i128 = members.iter().map(|member| ratio.denominator(&member.amounts)).sum();
+    let value = |member: &&Member| {
+        Fraction::new(ratio.numerator(&member.amounts), ratio.denominator(&member.amounts), ratio.unit())
+    };
     let mut sorted: Vec<Fraction> = members.iter().filter_map(value).collect();
     sorted.sort_unstable();
     let mut figures = [0.0; Series::ALL.len()];
     for (figure, series) in figures.iter_mut().zip(Series::ALL) {
         *figure = match series.percent() {
-            None => Fraction::new(above, below, sides.unit())?,
+            None => Fraction::new(numerator, denominator, ratio.unit())?,
             Some(percent) => Fraction::percentile(&sorted, percent)?,
         }
         .rounded();

@@ -6,7 +6,7 @@ use super::Dataset;
 use super::checked::{CheckedFile, of_reader};
 use super::manifest::DataFile;
 use crate::error::{DatasetError, Error};
-use crate::query::{Accounts, DateRange};
+use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
 use index::{Index, InsightLocation};
 use serde::Deserialize;
@@ -71,7 +71,7 @@ impl Dataset {
     /// A file does not read, or the interrupt ends it.
     pub fn insights(
         &self,
-        accounts: &Accounts,
+        accounts: &AccountFilter,
         range: Option<DateRange>,
         limit: usize,
         interrupt: &Interrupt,

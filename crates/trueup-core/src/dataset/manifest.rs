@@ -17,7 +17,7 @@ pub struct Manifest {
     pub version: u64,
     /// The program that wrote it.
     pub created_by: String,
-    /// Event files. A row group holds whole customers, all of one [`Period`](crate::model::Period), sorted by account, start date of the
+    /// Event files. A row group holds whole customers, all of one [`QuarterSpan`](crate::model::QuarterSpan), sorted by account, start date of the
     /// customer, customer, and the customer's own order; a customer lies in one row group of one file.
     pub events: Vec<DataFile>,
     /// Spend files, sorted by calendar quarter, account and date.

@@ -74,7 +74,7 @@ impl Dataset {
     }
 }
 
-fn sorted_events(batches: &[RecordBatch], accounts: &Accounts) -> Result<model::Sorted, TableFault> {
+fn sorted_events(batches: &[RecordBatch], accounts: &Accounts) -> Result<model::SortedEvents, TableFault> {
     let mut normalized = Vec::new();
     for batch in batches {
         normalized.push(whole(EventNormalizer::new(&batch.schema(), accounts)?.normalize(batch)?)?);
@@ -99,7 +99,7 @@ fn whole(normalized: Normalized) -> Result<RecordBatch, TableFault> {
 }
 
 fn event_parts(
-    sorted: &model::Sorted,
+    sorted: &model::SortedEvents,
     columns: &BTreeSet<String>,
     part_rows: usize,
 ) -> Result<Vec<RowGroup<EventColumns>>, Error> {

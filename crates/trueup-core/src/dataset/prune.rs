@@ -1,7 +1,7 @@
 //! Which parts of a table a query can leave unread.
 
 use super::Bounds;
-use crate::query::{Accounts, DateRange};
+use crate::query::{AccountFilter, DateRange};
 
 /// What statistics decide of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Pruning {
 impl Bounds {
     /// Decides a part: its rows matter if they are of an account and a day of the query. A customer's events outside the range
     /// matter only beside one inside, and a part holds whole customers.
-    pub(crate) fn prune(&self, range: DateRange, accounts: &Accounts) -> Pruning {
+    pub(crate) fn prune(&self, range: DateRange, accounts: &AccountFilter) -> Pruning {
         let (start, end) = (i32::from(range.start.number()), i32::from(range.end.number()));
         let outside = |(first, last): (i32, i32)| last < start || first > end;
         if self.days.is_some_and(outside) || self.is_other_account(accounts) {
@@ -24,8 +24,8 @@ impl Bounds {
         Pruning::Keep
     }
 
-    fn is_other_account(&self, accounts: &Accounts) -> bool {
-        let (Accounts::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
+    fn is_other_account(&self, accounts: &AccountFilter) -> bool {
+        let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
         !keys.iter().any(|key| first.as_slice() <= key.as_bytes() && key.as_bytes() <= last.as_slice())
     }
 }

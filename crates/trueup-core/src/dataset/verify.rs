@@ -31,7 +31,7 @@ impl Verification {
     ///
     /// Of every file: its length, checksum, and number of rows. Of events: that every column decodes; that accounts, the start dates of
     /// an account's customers, and customers of one start date stand in order inside each row group, all of one
-    /// [`Period`](crate::model::Period); that the customers of a file are numbered from 0 and their days in order; that no customer occurs
+    /// [`QuarterSpan`](crate::model::QuarterSpan); that the customers of a file are numbered from 0 and their days in order; that no customer occurs
     /// twice in the dataset; and that the statistics of row groups, which let queries leave them unread, hold. The order of a customer's events of one day is not checked. Of spend: that every column decodes, and the order of
     /// calendar quarters, accounts and dates. Of accounts: that each row holds and none occurs twice. Of insights: that each line is a document, and their
     /// order.

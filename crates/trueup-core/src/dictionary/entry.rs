@@ -1,8 +1,8 @@
 //! How an entry of the dictionary is written: one of the constructors, then what differs from the usual.
 
 use super::{
-    Additivity, Computed, Dimension, Direction, Field, FieldGroup, Format, Formula, Kind, Measure, Metric, Source,
-    SpendColumn, Unit,
+    Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Measure,
+    Metric, SpendColumn, Unit, ValueFormat,
 };
 
 /// The stages, in the order in which a customer passes through them.
@@ -17,7 +17,7 @@ pub(super) const fn count(
     display_name: &'static str,
     measures: &'static [Measure],
 ) -> Field {
-    metric(group, name, display_name, Formula::Amount(measures), Unit::Count, Format::Number)
+    metric(group, name, display_name, Formula::Amount(measures), Unit::Count, ValueFormat::Number)
 }
 
 /// An amount of money.
@@ -27,7 +27,7 @@ pub(super) const fn money(
     display_name: &'static str,
     measures: &'static [Measure],
 ) -> Field {
-    metric(group, name, display_name, Formula::Amount(measures), Unit::Currency, Format::Currency)
+    metric(group, name, display_name, Formula::Amount(measures), Unit::Currency, ValueFormat::Currency)
 }
 
 /// The part of the denominator's things that are also the numerator's.
@@ -38,7 +38,7 @@ pub(super) const fn share(
     numerator: &'static [Measure],
     denominator: &'static [Measure],
 ) -> Field {
-    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, Format::Percent)
+    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, ValueFormat::Percent)
 }
 
 /// How many times the denominator goes into the numerator.
@@ -49,7 +49,7 @@ pub(super) const fn multiple(
     numerator: &'static [Measure],
     denominator: &'static [Measure],
 ) -> Field {
-    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, Format::Decimal)
+    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, ValueFormat::Decimal)
 }
 
 /// Money for one thing.
@@ -61,12 +61,12 @@ pub(super) const fn money_per(
     denominator: &'static [Measure],
 ) -> Field {
     let formula = Formula::Ratio { numerator, denominator };
-    metric(group, name, display_name, formula, Unit::CurrencyPerCount, Format::Currency)
+    metric(group, name, display_name, formula, Unit::CurrencyPerCount, ValueFormat::Currency)
 }
 
 /// A dimension that is a column of the event table.
 pub(super) const fn stored(group: FieldGroup, name: &'static str, display_name: &'static str) -> Field {
-    dimension(group, name, display_name, Source::Stored)
+    dimension(group, name, display_name, DimensionSource::Stored)
 }
 
 /// A dimension that is computed.
@@ -76,7 +76,7 @@ pub(super) const fn computed(
     display_name: &'static str,
     computed: Computed,
 ) -> Field {
-    dimension(group, name, display_name, Source::Computed(computed))
+    dimension(group, name, display_name, DimensionSource::Computed(computed))
 }
 
 const fn metric(
@@ -85,16 +85,21 @@ const fn metric(
     display_name: &'static str,
     formula: Formula,
     unit: Unit,
-    format: Format,
+    format: ValueFormat,
 ) -> Field {
     let additivity = Additivity::of(formula);
-    let kind = Kind::Metric(Metric { formula, unit, direction: Direction::Neutral, additivity });
+    let kind = FieldKind::Metric(Metric { formula, unit, direction: Direction::Neutral, additivity });
     Field { name, display_name, definition: "", format, group, values: &[], benchmark: false, kind }
 }
 
-const fn dimension(group: FieldGroup, name: &'static str, display_name: &'static str, source: Source) -> Field {
-    let kind = Kind::Dimension(Dimension { source, spend: None });
-    Field { name, display_name, definition: "", format: Format::Text, group, values: &[], benchmark: false, kind }
+const fn dimension(
+    group: FieldGroup,
+    name: &'static str,
+    display_name: &'static str,
+    source: DimensionSource,
+) -> Field {
+    let kind = FieldKind::Dimension(Dimension { source, spend: None });
+    Field { name, display_name, definition: "", format: ValueFormat::Text, group, values: &[], benchmark: false, kind }
 }
 
 impl Field {
@@ -115,7 +120,7 @@ impl Field {
     }
 
     const fn direction(mut self, direction: Direction) -> Self {
-        if let Kind::Metric(metric) = &mut self.kind {
+        if let FieldKind::Metric(metric) = &mut self.kind {
             metric.direction = direction;
         }
         self
@@ -135,25 +140,25 @@ impl Field {
 
     /// The values are days.
     pub(super) const fn day(mut self) -> Self {
-        self.format = Format::Date;
+        self.format = ValueFormat::Date;
         self
     }
 
     /// The values are points in time.
     pub(super) const fn timestamp(mut self) -> Self {
-        self.format = Format::Timestamp;
+        self.format = ValueFormat::Timestamp;
         self
     }
 
     /// The values are yes and no.
     pub(super) const fn boolean(mut self) -> Self {
-        self.format = Format::Boolean;
+        self.format = ValueFormat::Boolean;
         self.values(BOOLEANS)
     }
 
     /// The spend table carries the dimension.
     pub(super) const fn in_spend(mut self, column: SpendColumn) -> Self {
-        if let Kind::Dimension(dimension) = &mut self.kind {
+        if let FieldKind::Dimension(dimension) = &mut self.kind {
             dimension.spend = Some(column);
         }
         self

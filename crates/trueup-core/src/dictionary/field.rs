@@ -12,7 +12,7 @@ pub struct Field {
     /// What the field means and how it is computed.
     pub definition: &'static str,
     /// How a value is written for people.
-    pub format: Format,
+    pub format: ValueFormat,
     /// What the field belongs to.
     pub group: FieldGroup,
     /// The values, where they can be listed.
@@ -20,12 +20,12 @@ pub struct Field {
     /// For a metric: the benchmarks endpoint supports it. For a dimension: benchmarks can be grouped by it.
     pub benchmark: bool,
     /// Metric or dimension, and what goes with it.
-    pub kind: Kind,
+    pub kind: FieldKind,
 }
 
 /// Metric or dimension.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum FieldKind {
     /// Computed per group.
     Metric(Metric),
     /// Groups rows.
@@ -85,7 +85,7 @@ pub enum Unit {
 
 /// How a value is written for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum ValueFormat {
     /// A whole number.
     Number,
     /// A number with a fraction.
@@ -153,14 +153,14 @@ pub enum FieldGroup {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
     /// Stored or computed.
-    pub source: Source,
+    pub source: DimensionSource,
     /// The spend table's column with the same meaning, if spend carries the dimension.
     pub spend: Option<SpendColumn>,
 }
 
 /// Stored or computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum DimensionSource {
     /// A column of the event table with the field's name.
     Stored,
     /// Computed from the customer's events.

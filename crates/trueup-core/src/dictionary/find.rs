@@ -1,6 +1,6 @@
 //! Fields by name.
 
-use super::{Field, Kind, Metric, dimensions, metrics};
+use super::{Field, FieldKind, Metric, dimensions, metrics};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ pub fn field(name: &str) -> Option<&'static Field> {
 pub fn metric(name: &str) -> Option<(&'static Field, &'static Metric)> {
     let field = field(name)?;
     match &field.kind {
-        Kind::Metric(metric) => Some((field, metric)),
-        Kind::Dimension(_) => None,
+        FieldKind::Metric(metric) => Some((field, metric)),
+        FieldKind::Dimension(_) => None,
     }
 }

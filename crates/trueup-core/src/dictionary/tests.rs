@@ -90,8 +90,8 @@ fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric)> {
 
 fn dimensions() -> impl Iterator<Item = (&'static Field, &'static Dimension)> {
     fields().filter_map(|field| match &field.kind {
-        Kind::Dimension(dimension) => Some((field, dimension)),
-        Kind::Metric(_) => None,
+        FieldKind::Dimension(dimension) => Some((field, dimension)),
+        FieldKind::Metric(_) => None,
     })
 }
 
@@ -130,9 +130,9 @@ fn metrics_are_those_specified_with_their_formulas() {
 #[test]
 fn dimensions_are_those_specified() {
     let computed: BTreeSet<_> =
-        dimensions().filter(|(_, d)| d.source != Source::Stored).map(|(field, _)| field.name).collect();
+        dimensions().filter(|(_, d)| d.source != DimensionSource::Stored).map(|(field, _)| field.name).collect();
     let stored: BTreeSet<_> =
-        dimensions().filter(|(_, d)| d.source == Source::Stored).map(|(field, _)| field.name).collect();
+        dimensions().filter(|(_, d)| d.source == DimensionSource::Stored).map(|(field, _)| field.name).collect();
     assert_eq!(computed, names(COMPUTED));
     assert_eq!(stored, names(STORED).union(&names(LEAD_GRADING)).copied().collect());
 }
@@ -140,7 +140,7 @@ fn dimensions_are_those_specified() {
 #[test]
 fn each_computed_dimension_reads_its_own_source() {
     for (field, dimension) in dimensions() {
-        if let Source::Computed(computed) = dimension.source {
+        if let DimensionSource::Computed(computed) = dimension.source {
             let source = format!("{computed:?}");
             let expected = if field.name == "accountKey" { "account" } else { field.name };
             assert_eq!(source.to_lowercase(), expected.to_lowercase());
@@ -162,16 +162,16 @@ fn fields_that_the_service_documents_are_of_their_kind() {
     ) {
         assert!(field(name).is_some() && metric(name).is_none(), "{name}");
     }
-    assert_eq!(field("bookRate").unwrap().format, Format::Percent);
+    assert_eq!(field("bookRate").unwrap().format, ValueFormat::Percent);
 }
 
 #[test]
 fn lead_grading_is_exact() {
     let graded = |field: &Field| field.group == FieldGroup::LeadGrading;
-    assert_eq!(named(|field| graded(field) && matches!(field.kind, Kind::Dimension(_))), names(LEAD_GRADING));
+    assert_eq!(named(|field| graded(field) && matches!(field.kind, FieldKind::Dimension(_))), names(LEAD_GRADING));
     assert_eq!(names(LEAD_GRADING).len(), 21);
     assert_eq!(
-        named(|field| graded(field) && matches!(field.kind, Kind::Metric(_))),
+        named(|field| graded(field) && matches!(field.kind, FieldKind::Metric(_))),
         names(
             "gradedConversions bookableConversions bookedConversions bookableUnbookedConversions unbookableConversions \
              percentConversionsGraded conversionQuality"
@@ -182,14 +182,14 @@ fn lead_grading_is_exact() {
 #[test]
 fn benchmarks_are_exact() {
     assert_eq!(
-        named(|field| field.benchmark && matches!(field.kind, Kind::Metric(_))),
+        named(|field| field.benchmark && matches!(field.kind, FieldKind::Metric(_))),
         names(
             "bookRate matchRate payingCustomerRate customerCancelRate avgTicket avgCostPerLead avgCostPerPayingCustomer \
              avgCostPerBookedCustomer roasPotential roasClosed"
         )
     );
     assert_eq!(
-        named(|field| field.benchmark && matches!(field.kind, Kind::Dimension(_))),
+        named(|field| field.benchmark && matches!(field.kind, FieldKind::Dimension(_))),
         names("attributionCategory attributionChannel customerStatus normalizedBusinessUnit")
     );
 }
@@ -230,8 +230,8 @@ fn definitions_are_sentences_of_their_own() {
 fn definitions_say_what_a_missing_value_is() {
     for field in fields() {
         let said = match field.kind {
-            Kind::Metric(_) => field.definition.contains("0 ") || field.definition.contains(" 0."),
-            Kind::Dimension(_) => field.definition.contains("mpty"),
+            FieldKind::Metric(_) => field.definition.contains("0 ") || field.definition.contains(" 0."),
+            FieldKind::Dimension(_) => field.definition.contains("mpty"),
         };
         assert!(said, "{}", field.name);
     }
@@ -250,7 +250,7 @@ fn definitions_of_spend_warn_of_dimensions_that_do_not_split_it() {
 fn values_go_with_formats() {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     for field in fields() {
-        assert_eq!(field.format == Format::Boolean, field.values == ["true", "false"], "{}", field.name);
+        assert_eq!(field.format == ValueFormat::Boolean, field.values == ["true", "false"], "{}", field.name);
     }
     for name in ["type", "adjustedType"] {
         assert_eq!(field(name).unwrap().values, STAGES);
@@ -280,15 +280,15 @@ fn units_and_formats_fit_formulas() {
             },
         };
         assert_eq!(metric.unit, unit, "{}", field.name);
-        let fits: &[Format] = match unit {
-            Unit::Count => &[Format::Number],
-            Unit::Currency | Unit::CurrencyPerCount => &[Format::Currency],
-            Unit::Ratio => &[Format::Percent, Format::Decimal],
+        let fits: &[ValueFormat] = match unit {
+            Unit::Count => &[ValueFormat::Number],
+            Unit::Currency | Unit::CurrencyPerCount => &[ValueFormat::Currency],
+            Unit::Ratio => &[ValueFormat::Percent, ValueFormat::Decimal],
         };
         assert!(fits.contains(&field.format), "{}", field.name);
     }
     let multiples: BTreeSet<_> =
-        metrics().filter(|(field, _)| field.format == Format::Decimal).map(|(field, _)| field.name).collect();
+        metrics().filter(|(field, _)| field.format == ValueFormat::Decimal).map(|(field, _)| field.name).collect();
     assert_eq!(multiples, names("avgConversionsPerLead roasPotential roasClosed"));
 }
 

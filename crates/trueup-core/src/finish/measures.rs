@@ -7,7 +7,7 @@ use crate::dictionary::{Formula, Measure, MeasureKind};
 use crate::error::{Error, QueryError};
 use crate::money;
 use crate::plan::{Condition, MetricPredicate};
-use crate::query::NumberTest;
+use crate::query::NumberPredicate;
 use crate::{Interrupt, Interruption};
 
 /// GroupTable whose totals are found at once: few enough for all of them to be at hand.
@@ -136,7 +136,7 @@ impl<'a> GroupMeasures<'a> {
     }
 
     /// Adds to `truths` whether the value of each of `groups` passes a test.
-    fn test(&self, formula: &BoundFormula, test: &NumberTest, groups: &[u32], truths: &mut Vec<Ternary>) {
+    fn test(&self, formula: &BoundFormula, test: &NumberPredicate, groups: &[u32], truths: &mut Vec<Ternary>) {
         let truth = |value: f64| Ternary::from(test.holds(Some(value)));
         match formula {
             BoundFormula::Ratio(above, below) => {

@@ -1,9 +1,9 @@
 //! The accounts and what is known of them.
 
 use super::columns::{ACCOUNT, Meaning, check_columns, find, require};
-use super::fault::{Fault, Reason, RowFaults, TableFault};
+use super::fault::{CellFault, Reason, RowFaults, TableFault, too_many_rows};
 use super::keys::read_accounts;
-use super::render::Cells;
+use super::render::PlainColumn;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use chrono_tz::Tz;
@@ -51,7 +51,7 @@ pub struct AccountRows {
     /// The rows that were taken, in order.
     pub rows: Vec<u32>,
     /// One fault for each row that was not, by row.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<CellFault>,
 }
 
 impl Accounts {
@@ -129,7 +129,7 @@ impl Accounts {
         let schema = batch.schema_ref();
         check_columns(schema, &ACCOUNT_COLUMNS)?;
         let mut faults = RowFaults::default();
-        let cells = |at: usize| Cells::new(schema.field(at).name(), batch.column(at));
+        let cells = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
         let keys = read_accounts(&cells(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;
         let mut texts = |name, meaning| -> Result<Option<StringArray>, TableFault> {
             let at = find(schema, name, meaning)?;
@@ -142,7 +142,7 @@ impl Accounts {
         let mut rows = Vec::new();
         for (row, key) in keys.iter().enumerate() {
             let Some(key) = key.filter(|_| !faults.has(row)) else { continue };
-            let given = Given {
+            let given = AccountCells {
                 key,
                 name: text(names.as_ref(), row),
                 industry: text(industries.as_ref(), row),
@@ -151,7 +151,7 @@ impl Accounts {
             };
             match self.account(&given) {
                 Ok(account) => {
-                    rows.push(u32::try_from(row).map_err(|_| super::normalize::too_many_rows(batch.num_rows()))?);
+                    rows.push(u32::try_from(row).map_err(|_| too_many_rows(batch.num_rows()))?);
                     self.insert(account);
                 }
                 Err((column, value, reason)) => faults.add(row, column, value, reason),
@@ -160,7 +160,7 @@ impl Accounts {
         Ok(AccountRows { rows, faults: faults.into_faults() })
     }
 
-    fn account<'a>(&self, given: &Given<'a>) -> Result<Account, (&'static str, &'a str, Reason)> {
+    fn account<'a>(&self, given: &AccountCells<'a>) -> Result<Account, (&'static str, &'a str, Reason)> {
         if self.get(given.key).is_some() {
             return Err((ACCOUNT, given.key, Reason::DuplicateAccount));
         }
@@ -205,7 +205,7 @@ impl Accounts {
 }
 
 /// One row of an account table; what is absent is empty.
-struct Given<'a> {
+struct AccountCells<'a> {
     key: &'a str,
     name: &'a str,
     industry: &'a str,

@@ -1,7 +1,7 @@
 //! Amounts of money as they are written, in millionths.
 
 use super::fault::{Reason, RowFaults};
-use super::render::{Cells, plain_decimal};
+use super::render::{PlainColumn, plain_decimal};
 use crate::money::{MAX_MICROS, MICROS_PER_UNIT};
 use arrow_array::Decimal128Array;
 use arrow_array::cast::AsArray;
@@ -47,7 +47,7 @@ pub fn amount_from_text(text: &str) -> Result<i64, Reason> {
 }
 
 /// The stored form of a column of amounts; null and the empty text are null. Rows that are refused are null too, and in `faults`.
-pub(super) fn read_amounts(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<Decimal128Array, ArrowError> {
+pub(super) fn read_amounts(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Decimal128Array, ArrowError> {
     let values = cells.values.as_ref();
     let micros = match values.data_type() {
         DataType::Null => vec![None; values.len()],
@@ -89,7 +89,7 @@ pub(super) fn read_amounts(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<
 }
 
 fn each<T: ArrowPrimitiveType>(
-    cells: &Cells<'_>,
+    cells: &PlainColumn<'_>,
     faults: &mut RowFaults,
     read: impl Fn(T::Native) -> Result<i64, Reason>,
 ) -> Vec<Option<i64>> {

@@ -2,7 +2,7 @@
 
 use super::fault::{Reason, RowFaults};
 use super::instant::{micros_of_text, to_micros};
-use super::render::Cells;
+use super::render::PlainColumn;
 use crate::Day;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// The days of a column; null and the empty text are none. Rows that are refused are none too, and in `faults`.
-pub(super) fn read_days(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<Vec<Option<Day>>, ArrowError> {
+pub(super) fn read_days(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Vec<Option<Day>>, ArrowError> {
     let per_day = |per_second: i64| move |value: i64| whole_day(value, SECONDS_PER_DAY * per_second);
     Ok(match cells.values.data_type() {
         DataType::Utf8 => texts(cells, faults, |text| text.parse().map_err(|_| Reason::Date)),
@@ -37,7 +37,7 @@ pub(super) fn read_days(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<Vec
 
 /// The points in time of a column, in microseconds since 1970-01-01 UTC; a timestamp without a zone is in UTC. Null and the empty
 /// text are none. Rows that are refused are none too, and in `faults`.
-pub(super) fn read_instants(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<Vec<Option<i64>>, ArrowError> {
+pub(super) fn read_instants(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Vec<Option<i64>>, ArrowError> {
     let micros = |unit| move |value: i64| to_micros(value, unit).ok_or(Reason::DateTimeRange);
     Ok(match cells.values.data_type() {
         DataType::Utf8 => texts(cells, faults, micros_of_text),
@@ -65,7 +65,11 @@ fn whole_day(value: i64, per_day: i64) -> Result<Day, Reason> {
     if value % per_day == 0 { day(value / per_day) } else { Err(Reason::TimeOfDay) }
 }
 
-fn texts<R>(cells: &Cells<'_>, faults: &mut RowFaults, read: impl Fn(&str) -> Result<R, Reason>) -> Vec<Option<R>> {
+fn texts<R>(
+    cells: &PlainColumn<'_>,
+    faults: &mut RowFaults,
+    read: impl Fn(&str) -> Result<R, Reason>,
+) -> Vec<Option<R>> {
     let keep = |(row, text): (usize, Option<&str>)| {
         let text = text.filter(|text| !text.is_empty())?;
         read(text).map_err(|reason| faults.add(row, cells.column, text, reason)).ok()
@@ -74,7 +78,7 @@ fn texts<R>(cells: &Cells<'_>, faults: &mut RowFaults, read: impl Fn(&str) -> Re
 }
 
 fn numbers<T: ArrowPrimitiveType, R>(
-    cells: &Cells<'_>,
+    cells: &PlainColumn<'_>,
     faults: &mut RowFaults,
     read: impl Fn(T::Native) -> Result<R, Reason>,
 ) -> Vec<Option<R>> {

@@ -1,7 +1,7 @@
 //! Which columns the tables have.
 
 use super::fault::SchemaFault;
-use crate::dictionary::{self, Kind, Source};
+use crate::dictionary::{self, DimensionSource, FieldKind};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use std::collections::BTreeSet;
@@ -31,8 +31,8 @@ pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE
 #[must_use]
 pub fn is_ignored_event_column(name: &str) -> bool {
     let computed = |field: &dictionary::Field| match &field.kind {
-        Kind::Metric(_) => true,
-        Kind::Dimension(dimension) => matches!(dimension.source, Source::Computed(_)),
+        FieldKind::Metric(_) => true,
+        FieldKind::Dimension(dimension) => matches!(dimension.source, DimensionSource::Computed(_)),
     };
     let stored = LEADING.contains(&name);
     name == CUSTOMER_COLUMN || (!stored && dictionary::field(name).is_some_and(computed))

@@ -1,12 +1,12 @@
 //! Columns of whole numbers, such as clicks.
 
 use super::fault::{Reason, RowFaults};
-use super::render::Cells;
+use super::render::PlainColumn;
 use arrow_array::Int64Array;
 use arrow_schema::ArrowError;
 
 /// Whole numbers from 0 to the largest of 64 bits; null and the empty text are null. Rows that are refused are null too, and in `faults`.
-pub(super) fn read_counts(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<Int64Array, ArrowError> {
+pub(super) fn read_counts(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Int64Array, ArrowError> {
     // A float without a fraction, and a decimal too, has the text of an integer.
     let texts = cells.texts(faults)?;
     let read = |(row, text): (usize, Option<&str>)| {

@@ -1,7 +1,7 @@
 //! What decides the order of events, and which of them replace others.
 
+use super::fault::too_many_rows;
 use super::grouping::Grouping;
-use super::normalize::too_many_rows;
 use super::stage::Stage;
 use arrow_schema::ArrowError;
 use hashbrown::DefaultHashBuilder;

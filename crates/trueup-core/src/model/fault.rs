@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A row that breaks a rule, and the value that does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct CellFault {
     /// The row in the batch that was given, from 0.
     pub row: usize,
     /// The column of the value.
@@ -19,7 +19,7 @@ pub struct Fault {
     pub reason: Reason,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CellFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { column, value, reason, .. } = self;
         let column = Shown(column);
@@ -31,7 +31,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for CellFault {}
 
 /// The rule that a value breaks, as what was expected instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +97,7 @@ pub enum Reason {
 #[non_exhaustive]
 pub enum SchemaFault {
     /// A required column is absent.
-    #[error("expected a column `{column}`, but found {}", Listed(.found))]
+    #[error("expected a column `{column}`, but found {}", ColumnList(.found))]
     MissingColumn {
         /// The column.
         column: &'static str,
@@ -105,7 +105,7 @@ pub enum SchemaFault {
         found: Vec<String>,
     },
     /// Events have neither a `date` nor a `dateTime`.
-    #[error("expected a column `date` or `dateTime`, but found {}", Listed(.found))]
+    #[error("expected a column `date` or `dateTime`, but found {}", ColumnList(.found))]
     NoDate {
         /// The columns that there are.
         found: Vec<String>,
@@ -126,7 +126,7 @@ pub enum SchemaFault {
     },
     /// A table of spend has nothing that could be summed.
     #[error(
-        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", Listed(.found)
+        "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", ColumnList(.found)
     )]
     NoSpend {
         /// The columns that there are.
@@ -161,15 +161,20 @@ pub enum TableFault {
     Schema(#[from] SchemaFault),
     /// A row is wrong.
     #[error("row {}, {_0}", .0.row)]
-    Row(#[from] Fault),
+    Row(#[from] CellFault),
     /// It could not be held or computed with.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
 }
 
-struct Listed<'a>(&'a [String]);
+/// Returns the error of a batch with more rows than a `u32` can number.
+pub(super) fn too_many_rows(rows: usize) -> ArrowError {
+    ArrowError::InvalidArgumentError(format!("expected at most {} rows in a batch, but found {rows}", u32::MAX))
+}
 
-impl fmt::Display for Listed<'_> {
+struct ColumnList<'a>(&'a [String]);
+
+impl fmt::Display for ColumnList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// A table may have thousands.
         const LISTED: usize = 50;
@@ -188,11 +193,11 @@ impl fmt::Display for Listed<'_> {
 
 /// The faults of one batch: for each row the first that was met.
 #[derive(Debug, Default)]
-pub(super) struct RowFaults(BTreeMap<usize, Fault>);
+pub(super) struct RowFaults(BTreeMap<usize, CellFault>);
 
 impl RowFaults {
     pub(super) fn add(&mut self, row: usize, column: &str, value: &str, reason: Reason) {
-        self.0.entry(row).or_insert_with(|| Fault {
+        self.0.entry(row).or_insert_with(|| CellFault {
             row,
             column: column.to_owned(),
             value: Shown(value).to_string(),
@@ -209,7 +214,7 @@ impl RowFaults {
     }
 
     /// By row.
-    pub(super) fn into_faults(self) -> Vec<Fault> {
+    pub(super) fn into_faults(self) -> Vec<CellFault> {
         self.0.into_values().collect()
     }
 }

@@ -1,20 +1,20 @@
 //! Columns of account keys and ids.
 
 use super::fault::{Reason, RowFaults};
-use super::render::Cells;
+use super::render::PlainColumn;
 use arrow_array::iterator::ArrayIter;
 use arrow_array::{Array, ArrayAccessor, StringArray};
 use arrow_schema::ArrowError;
 
 /// Ids, which may not be empty. Rows that are refused are null, and in `faults`.
-pub(super) fn read_ids(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+pub(super) fn read_ids(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
     let ids = cells.texts(faults)?;
     refuse_empty(&ids, cells.column, faults);
     Ok(ids)
 }
 
 /// Account keys, which may not be empty nor hold the characters that separate keys in lists and paths.
-pub(super) fn read_accounts(cells: &Cells<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+pub(super) fn read_accounts(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
     let keys = read_ids(cells, faults)?;
     check_accounts(&keys, cells.column, faults);
     Ok(keys)

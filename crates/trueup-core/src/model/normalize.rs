@@ -8,9 +8,9 @@ use super::columns::{
     is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
 };
 use super::dates::{Dates, Zones};
-use super::fault::{Fault, Reason, RowFaults, SchemaFault};
+use super::fault::{CellFault, Reason, RowFaults, SchemaFault, too_many_rows};
 use super::keys::{check_accounts, is_sound, read_ids, refuse_empty};
-use super::render::Cells;
+use super::render::PlainColumn;
 use super::stage::Stage;
 use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
@@ -30,7 +30,7 @@ pub struct Normalized {
     /// For each of them, its row in the batch that was given.
     pub rows: Vec<u32>,
     /// One fault for each row that was left out, by row: the first rule that it breaks.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<CellFault>,
 }
 
 impl Normalized {
@@ -51,10 +51,6 @@ impl Normalized {
         let columns = columns.iter().map(|column| filter(column, &kept)).collect::<Result<_, _>>()?;
         Ok(Self { batch: RecordBatch::try_new(schema, columns)?, rows, faults: faults.into_faults() })
     }
-}
-
-pub(super) fn too_many_rows(rows: usize) -> ArrowError {
-    ArrowError::InvalidArgumentError(format!("expected at most {} rows in a batch, but found {rows}", u32::MAX))
 }
 
 /// Brings batches of one canonical schema into the stored form of events.
@@ -163,7 +159,7 @@ impl EventNormalizer {
     /// The batch has other columns than the normalizer was made for, or is too large.
     pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
         check_same(&self.given, batch)?;
-        let cells = |at: usize| Cells::new(self.given.field(at).name(), batch.column(at));
+        let cells = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
         let mut faults = RowFaults::default();
         let accounts = self.texts(batch, self.account, &mut faults)?;
         refuse_empty(&accounts, ACCOUNT, &mut faults);
@@ -209,11 +205,11 @@ impl EventNormalizer {
     /// The texts of a column: as keys into distinct ones, if it is given so and that is wanted.
     fn texts(&self, batch: &RecordBatch, at: usize, faults: &mut RowFaults) -> Result<ArrayRef, ArrowError> {
         if self.keeps_codes
-            && let Some(coded) = Cells::coded(batch.column(at))
+            && let Some(coded) = PlainColumn::coded(batch.column(at))
         {
             return Ok(Arc::new(coded));
         }
-        Ok(Arc::new(Cells::new(self.given.field(at).name(), batch.column(at))?.texts(faults)?))
+        Ok(Arc::new(PlainColumn::new(self.given.field(at).name(), batch.column(at))?.texts(faults)?))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The order of events: customers by account and start, and inside a customer its history.
 
 use super::events::EventKeys;
+use super::fault::too_many_rows;
 use super::grouping::Grouping;
-use super::normalize::too_many_rows;
 use super::stage::Stage;
 use super::stored::StoredEvents;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
@@ -15,7 +15,7 @@ use std::hash::BuildHasher;
 
 /// Stored events in order: by account, start date of the customer, customer, and the customer's own order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sorted {
+pub struct SortedEvents {
     /// The events.
     pub batch: RecordBatch,
     /// Customer `i` has the rows `customers[i]..customers[i + 1]`; one number more than there are customers.
@@ -24,7 +24,7 @@ pub struct Sorted {
 
 /// Which events come after which.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct EventOrder {
     /// The rows, as numbers among the keys.
     pub rows: Vec<u32>,
     /// Customer `i` has `rows[customers[i]..customers[i + 1]]`; one number more than there are customers.
@@ -38,7 +38,7 @@ pub struct Order {
 ///
 /// # Errors
 /// The batch is not in stored form, or is too large.
-pub fn sort_events(batch: &RecordBatch) -> Result<Sorted, ArrowError> {
+pub fn sort_events(batch: &RecordBatch) -> Result<SortedEvents, ArrowError> {
     let events = StoredEvents::of(batch)?;
     let keys = EventKeys {
         accounts: account_ranks(events.account)?,
@@ -56,12 +56,12 @@ pub fn sort_events(batch: &RecordBatch) -> Result<Sorted, ArrowError> {
             .then_with(|| events.extra.iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
     })?;
     if order.rows.iter().zip(0..).all(|(row, at)| *row == at) {
-        return Ok(Sorted { batch: batch.clone(), customers: order.customers });
+        return Ok(SortedEvents { batch: batch.clone(), customers: order.customers });
     }
     let rows = UInt32Array::from(order.rows);
     let columns: Result<Vec<ArrayRef>, _> =
         batch.columns().par_iter().map(|column| take(column, &rows, None)).collect();
-    Ok(Sorted { batch: RecordBatch::try_new(batch.schema(), columns?)?, customers: order.customers })
+    Ok(SortedEvents { batch: RecordBatch::try_new(batch.schema(), columns?)?, customers: order.customers })
 }
 
 /// Puts events in the order of a dataset, as [`sort_events`] does. `compare_rest` compares, of two rows, the totals and then the other
@@ -72,9 +72,9 @@ pub fn sort_events(batch: &RecordBatch) -> Result<Sorted, ArrowError> {
 pub fn order_events(
     keys: &EventKeys<'_>,
     compare_rest: &dyn Fn(usize, usize) -> Ordering,
-) -> Result<Order, ArrowError> {
+) -> Result<EventOrder, ArrowError> {
     let len = u32::try_from(keys.len()).map_err(|_| too_many_rows(keys.len()))?;
-    Ok(Histories { keys, compare_rest }.sorted(len))
+    Ok(HistorySorter { keys, compare_rest }.sorted(len))
 }
 
 fn stages(names: &StringArray) -> Result<Vec<Stage>, ArrowError> {
@@ -101,22 +101,22 @@ fn account_ranks(keys: &StringArray) -> Result<Vec<u32>, ArrowError> {
     Ok(groups.of_row.into_iter().map(|group| ranks[group as usize]).collect())
 }
 
-struct Histories<'a> {
+struct HistorySorter<'a> {
     keys: &'a EventKeys<'a>,
     compare_rest: &'a dyn Fn(usize, usize) -> Ordering,
 }
 
 /// What orders customers, and the number of their group.
-struct Customer<'a> {
+struct CustomerRows<'a> {
     account: u32,
     start: i32,
     opportunity_id: &'a str,
     group: u32,
 }
 
-impl Histories<'_> {
+impl HistorySorter<'_> {
     /// All rows in order, and where each customer begins.
-    fn sorted(&self, len: u32) -> Order {
+    fn sorted(&self, len: u32) -> EventOrder {
         let (accounts, opportunities) = (&self.keys.accounts, &self.keys.opportunity_ids);
         let hasher = DefaultHashBuilder::default();
         let groups = Grouping::of(
@@ -125,9 +125,9 @@ impl Histories<'_> {
             |one, other| accounts[one] == accounts[other] && opportunities[one] == opportunities[other],
         );
         let rows = groups.rows();
-        let mut customers: Vec<Customer<'_>> = (0_u32..)
+        let mut customers: Vec<CustomerRows<'_>> = (0_u32..)
             .zip(&groups.first_row)
-            .map(|(group, first)| Customer {
+            .map(|(group, first)| CustomerRows {
                 account: accounts[*first as usize],
                 start: self.start(rows.of_group(group)),
                 opportunity_id: opportunities[*first as usize],
@@ -135,11 +135,11 @@ impl Histories<'_> {
             })
             .collect();
         customers.sort_unstable_by(|one, other| {
-            let key = |customer: &Customer<'_>| (customer.account, customer.start);
+            let key = |customer: &CustomerRows<'_>| (customer.account, customer.start);
             key(one).cmp(&key(other)).then_with(|| one.opportunity_id.cmp(other.opportunity_id))
         });
         let mut order =
-            Order { rows: Vec::with_capacity(len as usize), customers: Vec::with_capacity(customers.len() + 1) };
+            EventOrder { rows: Vec::with_capacity(len as usize), customers: Vec::with_capacity(customers.len() + 1) };
         let mut start = 0;
         let mut history = Vec::new();
         for customer in &customers {
@@ -160,10 +160,10 @@ impl Histories<'_> {
     }
 
     /// The rows of one customer in its own order, into `history`.
-    fn sort_history(&self, rows: &[u32], history: &mut Vec<(Moment, u32)>) {
+    fn sort_history(&self, rows: &[u32], history: &mut Vec<(EventMoment, u32)>) {
         history.clear();
         history.extend(rows.iter().map(|row| (self.moment(*row as usize), *row)));
-        let compare = |one: &(Moment, u32), other: &(Moment, u32)| {
+        let compare = |one: &(EventMoment, u32), other: &(EventMoment, u32)| {
             one.0.cmp(&other.0).then_with(|| self.compare_rest(one.1 as usize, other.1 as usize))
         };
         if history.len() > 1 {
@@ -171,12 +171,12 @@ impl Histories<'_> {
         }
     }
 
-    fn moment(&self, row: usize) -> Moment {
+    fn moment(&self, row: usize) -> EventMoment {
         let stage = self.keys.stages[row];
         let time = match self.keys.date_times[row] {
-            Some(micros) => Time::At(micros),
-            None if stage == Stage::LeadOriginated => Time::BeforeAll,
-            None => Time::AfterAll,
+            Some(micros) => TimeOfDay::At(micros),
+            None if stage == Stage::LeadOriginated => TimeOfDay::BeforeAll,
+            None => TimeOfDay::AfterAll,
         };
         (self.keys.dates[row], time, stage)
     }
@@ -198,11 +198,11 @@ fn text(column: &StringArray, row: usize) -> &str {
 }
 
 /// When in a history an event stands; stored dates are days since 1970-01-01.
-type Moment = (i32, Time, Stage);
+type EventMoment = (i32, TimeOfDay, Stage);
 
 /// When on its date an event stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Time {
+enum TimeOfDay {
     BeforeAll,
     At(i64),
     AfterAll,

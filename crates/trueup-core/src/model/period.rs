@@ -6,7 +6,7 @@ use crate::Day;
 ///
 /// They are ordered by their first quarters, then by their last; [`Far`](Self::Far) is behind all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Period {
+pub enum QuarterSpan {
     /// Within one calendar quarter, or from one into the next; quarters are counted from that of 1970-01-01.
     Near {
         /// The quarter of the first event.
@@ -18,7 +18,7 @@ pub enum Period {
     Far,
 }
 
-impl Period {
+impl QuarterSpan {
     /// The period of a customer with events from `first` to `last`.
     #[must_use]
     pub fn of(first: Day, last: Day) -> Self {
@@ -35,14 +35,14 @@ mod tests {
 
     #[test]
     fn periods_are_of_one_quarter_or_two_that_follow_each_other() {
-        let period = |first: &str, last: &str| Period::of(first.parse().unwrap(), last.parse().unwrap());
-        let near = |first, last| Period::Near { first, last };
+        let period = |first: &str, last: &str| QuarterSpan::of(first.parse().unwrap(), last.parse().unwrap());
+        let near = |first, last| QuarterSpan::Near { first, last };
         assert_eq!(period("1970-01-01", "1970-03-31"), near(0, 0));
         assert_eq!(period("1970-03-31", "1970-04-01"), near(0, 1));
         assert_eq!(period("1970-01-01", "1970-06-30"), near(0, 1));
-        assert_eq!(period("1970-03-31", "1970-07-01"), Period::Far);
+        assert_eq!(period("1970-03-31", "1970-07-01"), QuarterSpan::Far);
         assert_eq!(period("2024-12-31", "2025-01-01"), near(219, 220));
-        assert_eq!(Period::of(Day::MAX, Day::MAX), near(717, 717));
-        assert!(near(0, 0) < near(0, 1) && near(0, 1) < near(1, 1) && near(717, 717) < Period::Far);
+        assert_eq!(QuarterSpan::of(Day::MAX, Day::MAX), near(717, 717));
+        assert!(near(0, 0) < near(0, 1) && near(0, 1) < near(1, 1) && near(717, 717) < QuarterSpan::Far);
     }
 }

@@ -20,12 +20,12 @@ const SECONDS_PER_DAY: i64 = 86_400;
 const MILLIS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000;
 
 /// A column under its name, each value spelled out: no dictionaries, one type of text.
-pub(super) struct Cells<'a> {
+pub(super) struct PlainColumn<'a> {
     pub(super) column: &'a str,
     pub(super) values: ArrayRef,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> PlainColumn<'a> {
     pub(super) fn new(column: &'a str, values: &ArrayRef) -> Result<Self, ArrowError> {
         let plain = plain_type(values.data_type());
         let values = if *values.data_type() == plain { values.clone() } else { arrow_cast::cast(values, &plain)? };
@@ -107,9 +107,9 @@ fn plain_type(data_type: &DataType) -> DataType {
 }
 
 /// Writes the text of a row that is not null; false (with the bare number written) if it is a date beyond the calendar.
-type Writer<'a> = Box<dyn Fn(usize, &mut String) -> bool + 'a>;
+type TextWriter<'a> = Box<dyn Fn(usize, &mut String) -> bool + 'a>;
 
-fn writer(values: &dyn Array) -> Result<Writer<'_>, ArrowError> {
+fn writer(values: &dyn Array) -> Result<TextWriter<'_>, ArrowError> {
     Ok(match values.data_type() {
         DataType::Utf8 => {
             let texts = values.as_string::<i32>();
@@ -168,16 +168,16 @@ fn writer(values: &dyn Array) -> Result<Writer<'_>, ArrowError> {
 fn with<'a, T: ArrowPrimitiveType>(
     values: &'a dyn Array,
     write: impl Fn(T::Native, &mut String) -> bool + 'a,
-) -> Writer<'a> {
+) -> TextWriter<'a> {
     let values = values.as_primitive::<T>();
     Box::new(move |row, out| write(values.value(row), out))
 }
 
-fn shown<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array) -> Writer<'_> {
+fn shown<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array) -> TextWriter<'_> {
     with::<T>(values, |value, out| write!(out, "{value}").is_ok())
 }
 
-fn decimals<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array, scale: i8) -> Writer<'_> {
+fn decimals<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array, scale: i8) -> TextWriter<'_> {
     with::<T>(values, move |value, out| {
         out.push_str(&plain_decimal(&value.to_string(), scale));
         true

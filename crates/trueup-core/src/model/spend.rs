@@ -4,10 +4,10 @@ use super::amount::read_amounts;
 use super::calendar::read_days;
 use super::columns::{ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same, find, names, require};
 use super::count::read_counts;
-use super::fault::{Reason, RowFaults, SchemaFault};
+use super::fault::{Reason, RowFaults, SchemaFault, too_many_rows};
 use super::keys::read_accounts;
-use super::normalize::{Normalized, too_many_rows};
-use super::render::Cells;
+use super::normalize::Normalized;
+use super::render::PlainColumn;
 use crate::Day;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Decimal128Type, Int64Type};
@@ -97,7 +97,7 @@ impl SpendNormalizer {
     /// The batch has other columns than the normalizer was made for, or is too large.
     pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
         check_same(&self.given, batch)?;
-        let cells = |at: usize| Cells::new(self.given.field(at).name(), batch.column(at));
+        let cells = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
         let mut faults = RowFaults::default();
         let accounts = read_accounts(&cells(self.account)?, &mut faults)?;
         let days = read_days(&cells(self.date)?, &mut faults)?;

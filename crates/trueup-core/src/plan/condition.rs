@@ -3,7 +3,9 @@
 use super::DimensionRef;
 use crate::dictionary::{self, Formula};
 use crate::error::QueryError;
-use crate::query::{Filter, FilterFault, NumberTest, Patterns, Test, TextTest, is_finished};
+use crate::query::{
+    CompiledPatterns, Filter, FilterFault, NumberPredicate, Predicate, TextPredicate, is_result_metric,
+};
 use std::collections::BTreeSet;
 
 /// Tests joined by and, or, not.
@@ -19,16 +21,16 @@ pub(crate) enum Condition<T> {
 #[derive(Clone, Debug)]
 pub(crate) enum RowPredicate {
     /// A dimension's text.
-    Dimension(DimensionRef, TextTest),
+    Dimension(DimensionRef, TextPredicate),
     /// The event's own amount, in currency units.
-    Total(NumberTest),
+    Total(NumberPredicate),
 }
 
 /// A test of one metric of a finished row.
 #[derive(Clone, Debug)]
 pub(crate) struct MetricPredicate {
     pub(crate) formula: Formula,
-    pub(crate) test: NumberTest,
+    pub(crate) test: NumberPredicate,
 }
 
 impl RowPredicate {
@@ -65,7 +67,11 @@ impl<T> Condition<T> {
 type Split = (Option<Condition<RowPredicate>>, Option<Condition<MetricPredicate>>);
 
 /// Splits a filter at its outermost ands; `patterns` are those that are compiled.
-pub(super) fn split(filter: &Filter, mut patterns: Patterns, columns: &BTreeSet<String>) -> Result<Split, QueryError> {
+pub(super) fn split(
+    filter: &Filter,
+    mut patterns: CompiledPatterns,
+    columns: &BTreeSet<String>,
+) -> Result<Split, QueryError> {
     filter.check_bounds().map_err(|(field, fault)| refused(field, fault))?;
     let mut rows = Vec::new();
     let mut finished = Vec::new();
@@ -91,7 +97,7 @@ fn conjuncts(filter: &Filter) -> Vec<&Filter> {
 /// The first field below that is decided on finished rows, or, with `finished` false, on events.
 fn decided(filter: &Filter, finished: bool) -> Option<&str> {
     match filter {
-        Filter::Field { name, .. } => (is_finished(name) == finished).then_some(name),
+        Filter::Field { name, .. } => (is_result_metric(name) == finished).then_some(name),
         Filter::Not(part) => decided(part, finished),
         Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(|part| decided(part, finished)),
     }
@@ -99,10 +105,12 @@ fn decided(filter: &Filter, finished: bool) -> Option<&str> {
 
 fn build<T>(
     filter: &Filter,
-    leaf: &mut impl FnMut(&str, &Test) -> Result<T, FilterFault>,
+    leaf: &mut impl FnMut(&str, &Predicate) -> Result<T, FilterFault>,
 ) -> Result<Condition<T>, QueryError> {
     Ok(match filter {
-        Filter::Field { name, test } => Condition::Test(leaf(name, test).map_err(|fault| refused(name, fault))?),
+        Filter::Field { name, predicate } => {
+            Condition::Test(leaf(name, predicate).map_err(|fault| refused(name, fault))?)
+        }
         Filter::Not(part) => Condition::Not(Box::new(build(part, leaf)?)),
         Filter::All(parts) => Condition::All(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
         Filter::Any(parts) => Condition::Any(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
@@ -111,18 +119,18 @@ fn build<T>(
 
 fn row_test(
     name: &str,
-    test: &Test,
-    patterns: &mut Patterns,
+    test: &Predicate,
+    patterns: &mut CompiledPatterns,
     columns: &BTreeSet<String>,
 ) -> Result<RowPredicate, FilterFault> {
     if name == "total" {
-        return Ok(RowPredicate::Total(NumberTest::new(test)?));
+        return Ok(RowPredicate::Total(NumberPredicate::new(test)?));
     }
-    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns), TextTest::new(test, patterns)?))
+    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns), TextPredicate::new(test, patterns)?))
 }
 
-fn metric_test(name: &str, test: &Test) -> Result<MetricPredicate, FilterFault> {
-    let test = NumberTest::new(test)?;
+fn metric_test(name: &str, test: &Predicate) -> Result<MetricPredicate, FilterFault> {
+    let test = NumberPredicate::new(test)?;
     let (_, metric) = dictionary::metric(name).ok_or(FilterFault::MixedKinds)?;
     Ok(MetricPredicate { formula: metric.formula, test })
 }

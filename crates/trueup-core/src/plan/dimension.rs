@@ -1,6 +1,6 @@
 //! A dimension's name resolved to where its values come from.
 
-use crate::dictionary::{self, Computed, FieldGroup, Kind, Source, SpendColumn};
+use crate::dictionary::{self, Computed, DimensionSource, FieldGroup, FieldKind, SpendColumn};
 use std::collections::BTreeSet;
 
 /// A dimension that a query groups by or filters on.
@@ -30,9 +30,9 @@ impl DimensionRef {
         let stored = if columns.contains(name) { Origin::Stored } else { Origin::Absent };
         let field = dictionary::field(name);
         let (origin, spend) = match field.map(|field| &field.kind) {
-            Some(Kind::Dimension(dimension)) => match dimension.source {
-                Source::Computed(computed) => (Origin::Computed(computed), dimension.spend),
-                Source::Stored => (stored, dimension.spend),
+            Some(FieldKind::Dimension(dimension)) => match dimension.source {
+                DimensionSource::Computed(computed) => (Origin::Computed(computed), dimension.spend),
+                DimensionSource::Stored => (stored, dimension.spend),
             },
             _ => (stored, None),
         };

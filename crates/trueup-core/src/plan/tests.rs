@@ -1,7 +1,7 @@
 use super::{ATTRIBUTION_WINDOW_DAYS, DimensionRef, Plan};
 use crate::Day;
 use crate::error::QueryError;
-use crate::query::{Bounds, EventsQuery, Filter, FilterFault, Interval, Patterns, Test};
+use crate::query::{CompiledPatterns, EventsQuery, Filter, FilterFault, FilterLimits, Interval, Predicate};
 use crate::{Interrupt, Interruption};
 use std::collections::BTreeSet;
 
@@ -77,9 +77,9 @@ fn blank_dimensions_are_dimensions_to_spend() {
 fn what_was_compiled_while_filters_were_read_is_not_compiled_again() {
     let day = Day::from_number(20_000);
     let interrupt = Interrupt::default();
-    let mut bounds = Bounds::with_patterns(Patterns::within(interrupt.clone()));
-    let matches = |pattern: &str| Test::Matches { pattern: pattern.to_owned(), flags: String::new() };
-    assert_eq!(bounds.check("zip", &matches("^1")), Ok(()));
+    let mut bounds = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
+    let matches = |pattern: &str| Predicate::Matches { pattern: pattern.to_owned(), flags: String::new() };
+    assert_eq!(bounds.check_predicate("zip", &matches("^1")), Ok(()));
     // From here on nothing compiles.
     interrupt.cancel();
     let query = EventsQuery::new(["leads"], day, day).patterns(bounds.into_patterns());

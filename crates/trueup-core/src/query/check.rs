@@ -1,8 +1,8 @@
 //! Which filters are accepted.
 
 use super::filter::decimal_number;
-use super::pattern::{Pattern, Patterns};
-use super::{Comparison, Operand, Test};
+use super::pattern::{CompiledPattern, CompiledPatterns};
+use super::{Comparison, Operand, Predicate};
 use crate::{Interruption, Shown, dictionary};
 
 /// What is wrong with a condition.
@@ -67,20 +67,20 @@ pub enum FilterFault {
 
 /// A test of a number that a field has: an event's `total` or a metric.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum NumberTest {
+pub(crate) enum NumberPredicate {
     Equals(f64),
     NotEquals(f64),
     Compare(Comparison, f64),
 }
 
-impl NumberTest {
+impl NumberPredicate {
     /// Reads a test as one of numbers.
-    pub(crate) fn new(test: &Test) -> Result<Self, FilterFault> {
+    pub(crate) fn new(test: &Predicate) -> Result<Self, FilterFault> {
         match test {
-            Test::Equals(operand) => Ok(Self::Equals(number(operand)?)),
-            Test::NotEquals(operand) => Ok(Self::NotEquals(number(operand)?)),
-            Test::Compare(comparison, operand) => Ok(Self::Compare(*comparison, number(operand)?)),
-            Test::Matches { .. } | Test::Empty | Test::NotEmpty => Err(FilterFault::NotAText),
+            Predicate::Equals(operand) => Ok(Self::Equals(number(operand)?)),
+            Predicate::NotEquals(operand) => Ok(Self::NotEquals(number(operand)?)),
+            Predicate::Compare(comparison, operand) => Ok(Self::Compare(*comparison, number(operand)?)),
+            Predicate::Matches { .. } | Predicate::Empty | Predicate::NotEmpty => Err(FilterFault::NotAText),
         }
     }
 
@@ -113,32 +113,32 @@ fn number(operand: &Operand) -> Result<f64, FilterFault> {
 
 /// A test of a dimension's text, compiled.
 #[derive(Clone, Debug)]
-pub(crate) enum TextTest {
+pub(crate) enum TextPredicate {
     Equals(Operand),
     NotEquals(Operand),
     Compare(Comparison, Operand),
-    Matches(Pattern),
+    Matches(CompiledPattern),
     Empty,
     NotEmpty,
 }
 
-impl TextTest {
+impl TextPredicate {
     /// Compiles a test of texts.
-    pub(crate) fn new(test: &Test, patterns: &mut Patterns) -> Result<Self, FilterFault> {
-        if let Test::Equals(Operand::Number(number))
-        | Test::NotEquals(Operand::Number(number))
-        | Test::Compare(_, Operand::Number(number)) = test
+    pub(crate) fn new(test: &Predicate, patterns: &mut CompiledPatterns) -> Result<Self, FilterFault> {
+        if let Predicate::Equals(Operand::Number(number))
+        | Predicate::NotEquals(Operand::Number(number))
+        | Predicate::Compare(_, Operand::Number(number)) = test
             && !number.is_finite()
         {
             return Err(FilterFault::NotANumber(number.to_string()));
         }
         Ok(match test {
-            Test::Equals(operand) => Self::Equals(operand.clone()),
-            Test::NotEquals(operand) => Self::NotEquals(operand.clone()),
-            Test::Compare(comparison, operand) => Self::Compare(*comparison, operand.clone()),
-            Test::Matches { pattern, flags } => Self::Matches(patterns.compile(pattern, flags)?),
-            Test::Empty => Self::Empty,
-            Test::NotEmpty => Self::NotEmpty,
+            Predicate::Equals(operand) => Self::Equals(operand.clone()),
+            Predicate::NotEquals(operand) => Self::NotEquals(operand.clone()),
+            Predicate::Compare(comparison, operand) => Self::Compare(*comparison, operand.clone()),
+            Predicate::Matches { pattern, flags } => Self::Matches(patterns.compile(pattern, flags)?),
+            Predicate::Empty => Self::Empty,
+            Predicate::NotEmpty => Self::NotEmpty,
         })
     }
 
@@ -173,6 +173,6 @@ pub(crate) fn is_number(name: &str) -> bool {
 
 /// Whether a condition on the field is decided on finished rows: a metric other than the event's own `total`.
 #[must_use]
-pub fn is_finished(name: &str) -> bool {
+pub fn is_result_metric(name: &str) -> bool {
     name != "total" && is_number(name)
 }

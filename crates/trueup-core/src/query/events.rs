@@ -1,13 +1,13 @@
 //! A request for aggregated metrics.
 
-use super::{DateRange, Filter, Interval, Patterns};
+use super::{CompiledPatterns, DateRange, Filter, Interval};
 use crate::error::QueryError;
 use crate::{Day, dictionary};
 use std::collections::{BTreeSet, HashSet};
 
 /// The accounts that a query reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Accounts {
+pub enum AccountFilter {
     /// Every account of the dataset.
     #[default]
     All,
@@ -15,7 +15,7 @@ pub enum Accounts {
     Only(BTreeSet<String>),
 }
 
-impl Accounts {
+impl AccountFilter {
     /// Whether the account `key` is read.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
@@ -41,9 +41,9 @@ pub struct EventsQuery {
     pub(crate) fields: Vec<String>,
     pub(crate) range: DateRange,
     pub(crate) interval: Interval,
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: AccountFilter,
     pub(crate) filter: Option<Filter>,
-    pub(crate) patterns: Patterns,
+    pub(crate) patterns: CompiledPatterns,
     pub(crate) long_total: bool,
 }
 
@@ -54,9 +54,9 @@ impl EventsQuery {
             fields: fields.into_iter().map(Into::into).collect(),
             range: DateRange { start, end },
             interval: Interval::Total,
-            accounts: Accounts::All,
+            accounts: AccountFilter::All,
             filter: None,
-            patterns: Patterns::default(),
+            patterns: CompiledPatterns::default(),
             long_total: false,
         }
     }
@@ -71,7 +71,7 @@ impl EventsQuery {
     /// Reads the named accounts only.
     #[must_use]
     pub fn accounts<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
-        self.accounts = Accounts::Only(keys.into_iter().map(Into::into).collect());
+        self.accounts = AccountFilter::Only(keys.into_iter().map(Into::into).collect());
         self
     }
 
@@ -88,7 +88,7 @@ impl EventsQuery {
     /// Takes over what was compiled while its filters were read; what is missing is compiled within the same bounds, and as long as the
     /// interrupt that they were made with allows.
     #[must_use]
-    pub fn patterns(mut self, patterns: Patterns) -> Self {
+    pub fn patterns(mut self, patterns: CompiledPatterns) -> Self {
         self.patterns = patterns;
         self
     }
@@ -103,7 +103,7 @@ impl EventsQuery {
     /// The sub-ranges that it is computed for, in order; none if the range ends before it starts.
     #[must_use]
     pub fn sub_ranges(&self) -> Vec<DateRange> {
-        self.range.split(self.interval)
+        self.range.sub_ranges(self.interval)
     }
 
     /// The columns of its answer: its fields, each counted once, and the days of the sub-range where rows carry them.

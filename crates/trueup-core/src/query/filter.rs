@@ -17,13 +17,13 @@ pub enum Filter {
         /// A dimension or metric; names that no table has read as the empty text.
         name: String,
         /// The test of its value.
-        test: Test,
+        predicate: Predicate,
     },
 }
 
 /// A test of one field's value `v`; a dimension's value is its text, null being the empty text.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
+pub enum Predicate {
     /// `v` equals the operand.
     Equals(Operand),
     /// `v` does not equal the operand.
@@ -81,14 +81,14 @@ pub enum Operand {
 impl Filter {
     /// The condition that `name` passes `test`.
     #[must_use]
-    pub fn field(name: impl Into<String>, test: Test) -> Self {
-        Self::Field { name: name.into(), test }
+    pub fn field(name: impl Into<String>, predicate: Predicate) -> Self {
+        Self::Field { name: name.into(), predicate }
     }
 
     /// The condition that `name` is the text `value`.
     #[must_use]
     pub fn equals(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self::field(name, Test::Equals(Operand::Text(value.into())))
+        Self::field(name, Predicate::Equals(Operand::Text(value.into())))
     }
 
     /// This condition and `other`.

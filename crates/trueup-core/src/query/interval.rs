@@ -22,7 +22,7 @@ impl DateRange {
 
     /// The sub-ranges of `interval`, in order; the first and the last are clipped to the range.
     #[must_use]
-    pub fn split(self, interval: Interval) -> Vec<Self> {
+    pub fn sub_ranges(self, interval: Interval) -> Vec<Self> {
         let mut parts: Vec<Self> = Vec::new();
         let mut next = Some(self.start);
         while let Some(day) = next.filter(|day| *day <= self.end) {
@@ -94,7 +94,7 @@ mod tests {
 
     fn split(start: &str, end: &str, interval: Interval) -> Vec<String> {
         let day = |text: &str| text.parse().unwrap_or(Day::MIN);
-        let parts = DateRange { start: day(start), end: day(end) }.split(interval);
+        let parts = DateRange { start: day(start), end: day(end) }.sub_ranges(interval);
         parts.iter().map(|part| format!("{}..{}", part.start, part.end)).collect()
     }
 

@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A regular expression may have so many characters.
-pub const MAX_PATTERN: usize = 1_000;
+pub const MAX_PATTERN_CHARS: usize = 1_000;
 /// A compiled regular expression may take so many bytes.
-pub const MAX_COMPILED_PATTERN: usize = 1 << 20;
+pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The regular expressions of one request may take so many bytes together, compiled.
-pub const MAX_COMPILED_PATTERNS: usize = 1 << 24;
+pub const MAX_PATTERNS_BYTES: usize = 1 << 24;
 
 /// A compiled regular expression.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern(Arc<Regex>);
+pub(crate) struct CompiledPattern(Arc<Regex>);
 
-impl Pattern {
+impl CompiledPattern {
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
@@ -30,9 +30,9 @@ impl Pattern {
 /// The regular expressions of one request: each distinct one is compiled once, for all who read the request's filters, as long as they
 /// do not take more than they may.
 #[derive(Clone, Debug, Default)]
-pub struct Patterns {
+pub struct CompiledPatterns {
     interrupt: Interrupt,
-    compiled: HashMap<(String, Flags), Pattern>,
+    compiled: HashMap<(String, Flags), CompiledPattern>,
     /// What all of them take.
     bytes: usize,
 }
@@ -43,7 +43,7 @@ type Flags = u8;
 /// `u` changes nothing: matching is always Unicode.
 const FLAGS: [char; 4] = ['i', 'm', 's', 'x'];
 
-impl Patterns {
+impl CompiledPatterns {
     /// None yet; none is compiled any more once the interrupt says so.
     #[must_use]
     pub fn within(interrupt: Interrupt) -> Self {
@@ -51,10 +51,10 @@ impl Patterns {
     }
 
     /// The expression, compiled now or before.
-    pub(crate) fn compile(&mut self, pattern: &str, flags: &str) -> Result<Pattern, FilterFault> {
+    pub(crate) fn compile(&mut self, pattern: &str, flags: &str) -> Result<CompiledPattern, FilterFault> {
         let found = pattern.chars().count();
-        if found > MAX_PATTERN {
-            return Err(FilterFault::PatternTooLong { found, limit: MAX_PATTERN });
+        if found > MAX_PATTERN_CHARS {
+            return Err(FilterFault::PatternTooLong { found, limit: MAX_PATTERN_CHARS });
         }
         let key = (pattern.to_owned(), read(flags)?);
         if let Some(known) = self.compiled.get(&key) {
@@ -63,17 +63,17 @@ impl Patterns {
         self.interrupt.check().map_err(FilterFault::Interrupted)?;
         let regex = build(pattern, key.1)?;
         let bytes = self.bytes.saturating_add(regex.memory_usage());
-        if bytes > MAX_COMPILED_PATTERNS {
-            return Err(FilterFault::PatternsTooLarge { limit: MAX_COMPILED_PATTERNS });
+        if bytes > MAX_PATTERNS_BYTES {
+            return Err(FilterFault::PatternsTooLarge { limit: MAX_PATTERNS_BYTES });
         }
         self.bytes = bytes;
-        let compiled = Pattern(Arc::new(regex));
+        let compiled = CompiledPattern(Arc::new(regex));
         self.compiled.insert(key, compiled.clone());
         Ok(compiled)
     }
 }
 
-impl PartialEq for Patterns {
+impl PartialEq for CompiledPatterns {
     /// What is compiled says nothing that the filters do not.
     fn eq(&self, _: &Self) -> bool {
         true
@@ -95,7 +95,7 @@ fn build(pattern: &str, flags: Flags) -> Result<Regex, FilterFault> {
         .multi_line(multi_line)
         .dot_matches_new_line(dot_is_all)
         .ignore_whitespace(spaced);
-    let config = Config::new().nfa_size_limit(Some(MAX_COMPILED_PATTERN));
+    let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES));
     let built = Regex::builder().configure(config).syntax(syntax).build(pattern);
     built.map_err(|error| bad_pattern(pattern, &error))
 }

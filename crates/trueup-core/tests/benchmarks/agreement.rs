@@ -6,14 +6,15 @@ use crate::questions::{Asked, asked};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use trueup_core::benchmarks::{Row, Series};
+use trueup_core::benchmarks::{BenchmarkRow, Series};
 
-pub(crate) fn lines(rows: &[Row]) -> Vec<String> {
-    let line = |row: &Row| format!("{} {} {:?} {:?}", row.series, row.cohort_accounts, row.dimensions, row.metrics);
+pub(crate) fn lines(rows: &[BenchmarkRow]) -> Vec<String> {
+    let line =
+        |row: &BenchmarkRow| format!("{} {} {:?} {:?}", row.series, row.cohort_accounts, row.dimensions, row.metrics);
     rows.iter().map(line).collect()
 }
 
-fn answer(platform: &Platform, asked: &Asked) -> Vec<Row> {
+fn answer(platform: &Platform, asked: &Asked) -> Vec<BenchmarkRow> {
     platform.figures().answer(&asked.question())
 }
 
@@ -36,7 +37,7 @@ fn random_questions_have_answers_and_gaps() {
         let (platform, asked) = (platform(), asked()).new_tree(&mut runner).unwrap().current();
         let rows = answer(&platform, &asked);
         nothing += usize::from(rows.is_empty());
-        let pooled: Vec<&Row> = rows.iter().filter(|row| row.series == Series::Benchmark).collect();
+        let pooled: Vec<&BenchmarkRow> = rows.iter().filter(|row| row.series == Series::Benchmark).collect();
         segments += usize::from(pooled.len() > 1);
         shown += pooled.iter().flat_map(|row| &row.metrics).filter(|metric| metric.is_some()).count();
         withheld += pooled.iter().flat_map(|row| &row.metrics).filter(|metric| metric.is_none()).count();

@@ -3,7 +3,9 @@
 use crate::agreement::lines;
 use crate::platform::{Account, Customer, Platform, Spend, key, month};
 use std::collections::BTreeSet;
-use trueup_core::benchmarks::{Dimension, Figures, Metric, Privacy, Question, Selection};
+use trueup_core::benchmarks::{
+    BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkQuery, BenchmarkSelection, Privacy,
+};
 use trueup_core::{Error, Execution, Interruption};
 
 /// `customers` customers, of whom the first `booked` are booked; every second has the status `Old`.
@@ -26,14 +28,14 @@ pub(crate) fn spending(mut account: Account, channel: &'static str, amount: usiz
 /// What is answered to a caller who reaches the accounts of those numbers, and asks about the accounts `scope`.
 pub(crate) fn ask(
     platform: &[Account],
-    selection: &Selection,
+    selection: &BenchmarkSelection,
     scope: &[usize],
     reach: &[usize],
     k: usize,
 ) -> Vec<String> {
     let keys = |numbers: &[usize]| -> BTreeSet<String> { numbers.iter().map(|number| key(*number)).collect() };
     let (scope, reach) = (keys(scope), keys(reach));
-    let question = Question { selection, scope: &scope, reach: &reach, privacy: Privacy::of_accounts(k) };
+    let question = BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: Privacy::of_accounts(k) };
     lines(&Platform(platform.to_vec()).figures().answer(&question))
 }
 
@@ -44,7 +46,7 @@ fn eleven() -> Vec<Account> {
 
 #[test]
 fn the_pooled_ratio_and_percentiles_of_book_rates() {
-    let selection = Selection::new([Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     assert_eq!(
         ask(&eleven(), &selection, &[5], &[5], 10),
         [
@@ -60,7 +62,7 @@ fn the_pooled_ratio_and_percentiles_of_book_rates() {
 
 #[test]
 fn ten_accounts_of_others_are_enough_and_nine_are_not() {
-    let selection = Selection::new([Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     assert_eq!(ask(&eleven(), &selection, &[5], &[5], 10).len(), 6);
     assert_eq!(ask(&eleven(), &selection, &[5], &[5, 7], 10), [""; 0]);
     assert_eq!(ask(&eleven(), &selection, &[5, 7], &[], 10), [""; 0]);
@@ -75,13 +77,15 @@ fn spend_is_not_split_by_what_it_does_not_carry() {
     let mut platform = eleven();
     // Spend on a channel that no customer came by is part of the whole, and of no channel that is shown.
     platform[0] = spending(platform[0].clone(), "Social", 110);
-    let selection = Selection::new([Metric::AvgCostPerLead], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     assert_eq!(ask(&platform, &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(16.0)]");
-    let by_channel = Selection::new([Metric::AvgCostPerLead], [Dimension::AttributionChannel]);
+    let by_channel =
+        BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], [BenchmarkDimension::AttributionChannel]);
     let of_search = ask(&platform, &by_channel, &[5], &[5], 10);
     assert_eq!((of_search.len(), &*of_search[0]), (6, "benchmark 11 [\"Search\"] [Some(15.0)]"));
-    let dimensions = [Dimension::CustomerStatus, Dimension::AttributionChannel];
-    let by_both = ask(&platform, &Selection::new([Metric::AvgCostPerLead], dimensions), &[5], &[5], 10);
+    let dimensions = [BenchmarkDimension::CustomerStatus, BenchmarkDimension::AttributionChannel];
+    let by_both =
+        ask(&platform, &BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], dimensions), &[5], &[5], 10);
     let figures = ["benchmark", "p10", "p25", "p50", "p75", "p90"].into_iter().zip([30, 22, 25, 30, 35, 38]);
     let expected = ["New", "Old"].into_iter().flat_map(|status| {
         figures.clone().map(move |(series, cost)| format!("{series} 11 [\"{status}\", \"Search\"] [Some({cost}.0)]"))
@@ -91,14 +95,14 @@ fn spend_is_not_split_by_what_it_does_not_carry() {
 
 #[test]
 fn a_filter_restricts_as_it_does_in_events() {
-    let all = Selection::new([Metric::AvgCostPerLead], []);
-    let cost = |selection: Selection| ask(&eleven(), &selection, &[5], &[5], 10).first().cloned();
+    let all = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
+    let cost = |selection: BenchmarkSelection| ask(&eleven(), &selection, &[5], &[5], 10).first().cloned();
     let pooled = |cost: &str| Some(format!("benchmark 11 [] [Some({cost})]"));
     assert_eq!(cost(all.clone()), pooled("15.0"));
-    assert_eq!(cost(all.clone().filter(Dimension::AttributionChannel, "Search")), pooled("15.0"));
-    assert_eq!(cost(all.clone().filter(Dimension::CustomerStatus, "New")), pooled("30.0"));
-    assert_eq!(cost(all.clone().filter(Dimension::AttributionChannel, "Social")), None);
-    assert_eq!(cost(all.filter(Dimension::NormalizedBusinessUnit, "")), None);
+    assert_eq!(cost(all.clone().filter(BenchmarkDimension::AttributionChannel, "Search")), pooled("15.0"));
+    assert_eq!(cost(all.clone().filter(BenchmarkDimension::CustomerStatus, "New")), pooled("30.0"));
+    assert_eq!(cost(all.clone().filter(BenchmarkDimension::AttributionChannel, "Social")), None);
+    assert_eq!(cost(all.filter(BenchmarkDimension::NormalizedBusinessUnit, "")), None);
 }
 
 #[test]
@@ -106,7 +110,7 @@ fn accounts_without_customers_in_the_segment_are_not_compared() {
     let mut platform = eleven();
     platform
         .extend([Account { industry: Some("plumbing"), ..Account::default() }, spending(plumber(0, 0), "Search", 9)]);
-    let selection = Selection::new([Metric::AvgCostPerLead], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     assert_eq!(ask(&platform, &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(15.0)]");
     // Asked about one without customers, the others are compared all the same.
     assert_eq!(ask(&platform, &selection, &[11], &[11], 10).len(), 6);
@@ -117,7 +121,7 @@ fn what_has_no_denominator_is_in_the_pool_and_has_no_percentile() {
     // One booking in each of ten accounts, and an eleventh account that spends and books nothing.
     let mut platform: Vec<Account> = (0..10).map(|_| spending(plumber(2, 1), "Search", 100)).collect();
     platform.push(spending(plumber(2, 0), "Search", 250));
-    let selection = Selection::new([Metric::AvgCostPerBookedCustomer], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer], []);
     let answer = ask(&platform, &selection, &[0], &[0], 9);
     assert_eq!(answer[0], "benchmark 11 [] [Some(125.0)]");
     assert!(answer[1..].iter().all(|line| line.ends_with("11 [] [Some(100.0)]")), "{answer:?}");
@@ -127,17 +131,20 @@ fn what_has_no_denominator_is_in_the_pool_and_has_no_percentile() {
 
 #[test]
 fn nobody_asks_about_nothing() {
-    assert_eq!(ask(&eleven(), &Selection::default(), &[], &[5], 10), [""; 0]);
-    assert_eq!(ask(&eleven(), &Selection::new([], [Dimension::CustomerStatus]), &[5], &[5], 10), [""; 0]);
-    assert_eq!(ask(&[], &Selection::default(), &[5], &[5], 10), [""; 0]);
+    assert_eq!(ask(&eleven(), &BenchmarkSelection::default(), &[], &[5], 10), [""; 0]);
+    assert_eq!(
+        ask(&eleven(), &BenchmarkSelection::new([], [BenchmarkDimension::CustomerStatus]), &[5], &[5], 10),
+        [""; 0]
+    );
+    assert_eq!(ask(&[], &BenchmarkSelection::default(), &[5], &[5], 10), [""; 0]);
 }
 
 #[test]
 fn gathering_can_be_interrupted_and_has_no_limit_on_rows() {
     let dataset = Platform(eleven()).dataset();
     let limited = Execution { max_rows: Some(1), ..Execution::default() };
-    assert_eq!(Figures::gather(&dataset, month(), &limited).unwrap().range(), month());
+    assert_eq!(BenchmarkData::gather(&dataset, month(), &limited).unwrap().range(), month());
     limited.interrupt.cancel();
-    let ended = Figures::gather(&dataset, month(), &limited);
+    let ended = BenchmarkData::gather(&dataset, month(), &limited);
     assert!(matches!(ended, Err(Error::Interrupted(Interruption::Canceled))));
 }

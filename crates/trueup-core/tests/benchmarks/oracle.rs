@@ -4,7 +4,7 @@ use crate::platform::month;
 use crate::questions::Asked;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::Value;
-use trueup_core::benchmarks::{Dimension, Metric};
+use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric};
 use trueup_core::dataset::Dataset;
 use trueup_core::query::{EventsQuery, Filter};
 
@@ -33,28 +33,28 @@ pub(crate) struct Member {
 }
 
 /// The numerator, and the denominator in the same unit (money per count: in millionths).
-fn sides(metric: Metric, amounts: &BTreeMap<String, i128>) -> (i128, i128) {
+fn sides(metric: BenchmarkMetric, amounts: &BTreeMap<String, i128>) -> (i128, i128) {
     let of = |name: &str| amounts[name];
     match metric {
-        Metric::BookRate => (of("bookedCustomers"), of("customers")),
-        Metric::MatchRate => (of("matchedCustomers"), of("customers")),
-        Metric::PayingCustomerRate => (of("payingCustomers"), of("customers")),
-        Metric::CustomerCancelRate => (of("canceledCustomers"), of("customers")),
-        Metric::AvgTicket => (of("soldRevenue") + of("closedRevenue"), of("payingCustomers") * 1_000_000),
-        Metric::AvgCostPerLead => (of("spend"), of("leads") * 1_000_000),
-        Metric::AvgCostPerPayingCustomer => (of("spend"), of("payingCustomers") * 1_000_000),
-        Metric::AvgCostPerBookedCustomer => (of("spend"), of("bookedCustomers") * 1_000_000),
-        Metric::RoasPotential => (of("revenuePotential"), of("spend")),
-        Metric::RoasClosed => (of("closedRevenue"), of("spend")),
+        BenchmarkMetric::BookRate => (of("bookedCustomers"), of("customers")),
+        BenchmarkMetric::MatchRate => (of("matchedCustomers"), of("customers")),
+        BenchmarkMetric::PayingCustomerRate => (of("payingCustomers"), of("customers")),
+        BenchmarkMetric::CustomerCancelRate => (of("canceledCustomers"), of("customers")),
+        BenchmarkMetric::AvgTicket => (of("soldRevenue") + of("closedRevenue"), of("payingCustomers") * 1_000_000),
+        BenchmarkMetric::AvgCostPerLead => (of("spend"), of("leads") * 1_000_000),
+        BenchmarkMetric::AvgCostPerPayingCustomer => (of("spend"), of("payingCustomers") * 1_000_000),
+        BenchmarkMetric::AvgCostPerBookedCustomer => (of("spend"), of("bookedCustomers") * 1_000_000),
+        BenchmarkMetric::RoasPotential => (of("revenuePotential"), of("spend")),
+        BenchmarkMetric::RoasClosed => (of("closedRevenue"), of("spend")),
     }
 }
 
 impl Member {
-    pub(crate) fn sides(&self, metric: Metric) -> (i128, i128) {
+    pub(crate) fn sides(&self, metric: BenchmarkMetric) -> (i128, i128) {
         sides(metric, &self.amounts)
     }
 
-    pub(crate) fn has_value(&self, metric: Metric) -> bool {
+    pub(crate) fn has_value(&self, metric: BenchmarkMetric) -> bool {
         self.sides(metric).1 != 0
     }
 }
@@ -70,7 +70,7 @@ fn segments(dataset: &Dataset, account: &str, asked: &Asked) -> Segments {
     let table = dataset.query(&query).unwrap();
     let mut segments = Segments::new();
     for row in table.rows() {
-        let text = |dimension: &Dimension| match row.get(dimension.name()) {
+        let text = |dimension: &BenchmarkDimension| match row.get(dimension.name()) {
             Some(Value::Text(text)) => text.to_owned(),
             other => unreachable!("{other:?}"),
         };
@@ -114,7 +114,7 @@ fn taking_part(members: &[Member], k: usize, has_value: impl Fn(&Member) -> bool
 }
 
 /// The six figures of one metric in one segment.
-fn figures(members: &[Member], metric: Metric, asked: &Asked) -> Option<Vec<f64>> {
+fn figures(members: &[Member], metric: BenchmarkMetric, asked: &Asked) -> Option<Vec<f64>> {
     let members = taking_part(members, asked.k, |member| member.has_value(metric));
     if members.iter().filter(|member| member.outside && member.has_value(metric)).count() < asked.k {
         return None;

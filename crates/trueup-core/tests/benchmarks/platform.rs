@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Arc;
-use trueup_core::benchmarks::Figures;
+use trueup_core::benchmarks::BenchmarkData;
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_core::query::DateRange;
 use trueup_core::{Day, Execution};
@@ -124,8 +124,8 @@ impl Platform {
         .unwrap()
     }
 
-    pub(crate) fn figures(&self) -> Figures {
-        Figures::gather(&self.dataset(), month(), &Execution::default()).unwrap()
+    pub(crate) fn figures(&self) -> BenchmarkData {
+        BenchmarkData::gather(&self.dataset(), month(), &Execution::default()).unwrap()
     }
 }
 
@@ -133,7 +133,7 @@ fn values() -> impl Strategy<Value = [&'static str; 4]> {
     VALUES.map(|values| prop_oneof![3 => Just(values[0]), 2 => proptest::sample::select(values)])
 }
 
-/// Amounts whose quotients fall between digits; few are below 0.
+/// AccountAmounts whose quotients fall between digits; few are below 0.
 fn amount() -> impl Strategy<Value = String> {
     prop_oneof![
         1 => Just("0"),

@@ -5,7 +5,7 @@ use crate::oracle;
 use crate::platform::{Account, Platform, account, platform};
 use crate::questions::asked;
 use proptest::prelude::*;
-use trueup_core::benchmarks::{Dimension, Metric, Selection};
+use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkSelection};
 
 fn of(industry: Option<&'static str>, account: Account) -> Account {
     Account { industry, ..account }
@@ -18,7 +18,7 @@ fn booked(first: usize) -> Vec<Account> {
 
 #[test]
 fn an_account_of_others_may_hold_a_quarter_of_their_numerator_and_no_more() {
-    let selection = Selection::new([Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     // Nine others hold three each.
     assert_eq!(ask(&booked(9), &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(0.295)]");
     assert_eq!(ask(&booked(10), &selection, &[5], &[5], 10), [""; 0]);
@@ -28,14 +28,14 @@ fn an_account_of_others_may_hold_a_quarter_of_their_numerator_and_no_more() {
 fn nor_of_their_denominator() {
     let platform =
         |first| -> Vec<Account> { (0..11).map(|number| plumber(if number == 0 { first } else { 12 }, 3)).collect() };
-    let selection = Selection::new([Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     assert_eq!(ask(&platform(36), &selection, &[5], &[5], 10).len(), 6);
     assert_eq!(ask(&platform(37), &selection, &[5], &[5], 10), [""; 0]);
 }
 
 #[test]
 fn what_the_caller_holds_hides_nobody_and_nothing() {
-    let selection = Selection::new([Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     // The caller's own share does not count: in scope, or in reach alone.
     assert_eq!(ask(&booked(12), &selection, &[0], &[0], 10)[0], "benchmark 11 [] [Some(0.318)]");
     assert_eq!(ask(&booked(12), &selection, &[5], &[0, 5], 9)[0], "benchmark 11 [] [Some(0.318)]");
@@ -55,7 +55,7 @@ fn an_account_without_a_value_may_hold_a_quarter_of_what_is_pooled_of_others() {
         platform.push(spending(plumber(2, 0), "Search", spent));
         platform
     };
-    let selection = Selection::new([Metric::AvgCostPerBookedCustomer], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer], []);
     assert_eq!(ask(&platform(300), &selection, &[0], &[0], 9).len(), 6);
     assert_eq!(ask(&platform(301), &selection, &[0], &[0], 9), [""; 0]);
     // Nor does it make the parts of the others smaller: one of them holds more than a quarter of what those with a value hold.
@@ -75,14 +75,17 @@ fn where_debits_and_credits_cancel_out_a_part_may_be_more_than_the_whole() {
             account
         })
         .collect();
-    assert_eq!(ask(&platform, &Selection::new([Metric::AvgCostPerLead], []), &[5], &[5], 10), [""; 0]);
+    assert_eq!(
+        ask(&platform, &BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []), &[5], &[5], 10),
+        [""; 0]
+    );
 }
 
 #[test]
 fn a_metric_is_withheld_in_every_series_and_others_are_shown() {
     let mut platform = booked(3);
     platform[0] = spending(platform[0].clone(), "Search", 100);
-    let selection = Selection::new([Metric::AvgCostPerLead, Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead, BenchmarkMetric::BookRate], []);
     let answer = ask(&platform, &selection, &[5], &[5], 10);
     assert_eq!(answer.len(), 6);
     assert!(answer.iter().all(|line| line.ends_with("11 [] [None, Some(0.25)]")), "{answer:?}");
@@ -93,7 +96,13 @@ fn a_segment_without_any_metric_is_withheld() {
     let mut platform = booked(3);
     platform[0].customers[0].values[2] = "Rare";
     platform[0].customers[0].last_values[2] = "Rare";
-    let answer = ask(&platform, &Selection::new([Metric::BookRate], [Dimension::CustomerStatus]), &[5], &[5], 10);
+    let answer = ask(
+        &platform,
+        &BenchmarkSelection::new([BenchmarkMetric::BookRate], [BenchmarkDimension::CustomerStatus]),
+        &[5],
+        &[5],
+        10,
+    );
     assert_eq!(answer.len(), 12);
     assert!(!answer.iter().any(|line| line.contains("Rare")), "{answer:?}");
 }
@@ -108,7 +117,7 @@ fn mixed() -> Vec<Account> {
 
 #[test]
 fn an_industry_that_is_too_small_takes_no_part() {
-    let selection = Selection::new([Metric::BookRate], []);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     let plumbing = ask(&mixed(), &selection, &[5], &[5], 10);
     assert_eq!(plumbing[0], "benchmark 11 [] [Some(0.25)]");
     // Otherwise the difference of two answers would tell of few accounts.
@@ -132,7 +141,7 @@ fn an_industry_that_is_too_small_in_one_segment_takes_no_part_there() {
         }
         account
     }));
-    let selection = Selection::new([Metric::BookRate], [Dimension::NormalizedBusinessUnit]);
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], [BenchmarkDimension::NormalizedBusinessUnit]);
     let answer = ask(&platform, &selection, &[5, 11], &[5, 11], 7);
     assert_eq!(answer[0], "benchmark 8 [\"Install\"] [Some(0.5)]");
     assert_eq!(answer[6], "benchmark 11 [\"Repair\"] [Some(0.25)]");
@@ -144,7 +153,8 @@ fn an_industry_with_too_few_values_takes_no_part_in_the_metric() {
     let mut platform: Vec<Account> = booked(3).into_iter().map(|account| spend(account, 12)).collect();
     // Twelve accounts of another industry, all with customers, of which only two have booked any.
     platform.extend((0..12).map(|number| of(Some("heating"), spend(plumber(12, if number < 2 { 3 } else { 0 }), 12))));
-    let selection = Selection::new([Metric::AvgCostPerBookedCustomer, Metric::AvgCostPerLead], []);
+    let selection =
+        BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer, BenchmarkMetric::AvgCostPerLead], []);
     let answer = ask(&platform, &selection, &[5, 22], &[5, 22], 10);
     assert_eq!(answer[0], "benchmark 23 [] [Some(4.0), Some(1.0)]");
 }
@@ -189,9 +199,9 @@ proptest! {
         own in proptest::collection::vec(account(), 5..=8),
     ) {
         // A pooled spend of 0 has no ratio, whoever holds it.
-        let metrics: Vec<Metric> = asked.selection.metrics().iter().copied()
-            .filter(|metric| !matches!(metric, Metric::RoasPotential | Metric::RoasClosed)).collect();
-        let selection = Selection::new(metrics, asked.selection.dimensions().iter().copied());
+        let metrics: Vec<BenchmarkMetric> = asked.selection.metrics().iter().copied()
+            .filter(|metric| !matches!(metric, BenchmarkMetric::RoasPotential | BenchmarkMetric::RoasClosed)).collect();
+        let selection = BenchmarkSelection::new(metrics, asked.selection.dimensions().iter().copied());
         let selection = asked.selection.filters().iter().fold(selection, |all, (dimension, value)| all.filter(*dimension, value.clone()));
         let asked = crate::questions::Asked { selection, ..asked };
         let changed = platform.0.iter().enumerate().map(|(number, account)| {

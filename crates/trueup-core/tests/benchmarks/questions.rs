@@ -5,12 +5,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use std::collections::BTreeSet;
-use trueup_core::benchmarks::{Dimension, Metric, Privacy, Question, Selection};
+use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkQuery, BenchmarkSelection, Privacy};
 
 /// A question that owns what it is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    pub(crate) selection: Selection,
+    pub(crate) selection: BenchmarkSelection,
     pub(crate) scope: BTreeSet<String>,
     pub(crate) reach: BTreeSet<String>,
     /// The `k` and the percentage that `privacy` is made of.
@@ -19,8 +19,8 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn question(&self) -> Question<'_> {
-        Question {
+    pub(crate) fn question(&self) -> BenchmarkQuery<'_> {
+        BenchmarkQuery {
             selection: &self.selection,
             scope: &self.scope,
             reach: &self.reach,
@@ -29,23 +29,23 @@ impl Asked {
     }
 }
 
-fn selection() -> impl Strategy<Value = Selection> {
+fn selection() -> impl Strategy<Value = BenchmarkSelection> {
     let metrics = prop_oneof![
-        2 => Just(Metric::ALL.to_vec()),
-        1 => subsequence(Metric::ALL.to_vec(), 1..=3).prop_shuffle(),
+        2 => Just(BenchmarkMetric::ALL.to_vec()),
+        1 => subsequence(BenchmarkMetric::ALL.to_vec(), 1..=3).prop_shuffle(),
     ];
     let dimensions = prop_oneof![
         2 => Just(Vec::new()),
-        5 => subsequence(Dimension::ALL.to_vec(), 1..=2).prop_shuffle(),
-        1 => Just(Dimension::ALL.to_vec()).prop_shuffle(),
+        5 => subsequence(BenchmarkDimension::ALL.to_vec(), 1..=2).prop_shuffle(),
+        1 => Just(BenchmarkDimension::ALL.to_vec()).prop_shuffle(),
     ];
     let filter = (0..4_usize).prop_flat_map(|place| {
         let value = prop_oneof![12 => select(VALUES[place]), 1 => Just("nowhere")];
-        (Just(Dimension::ALL[place]), value)
+        (Just(BenchmarkDimension::ALL[place]), value)
     });
     (metrics, dimensions, prop_oneof![3 => Just(Vec::new()), 1 => vec(filter, 1..=2)]).prop_map(
         |(metrics, dimensions, filters)| {
-            let all = Selection::new(metrics, dimensions);
+            let all = BenchmarkSelection::new(metrics, dimensions);
             filters.into_iter().fold(all, |selection, (dimension, value)| selection.filter(dimension, value))
         },
     )

@@ -3,7 +3,7 @@
 use crate::place::Place;
 use std::fs;
 use trueup_core::dataset::{Dataset, Insights};
-use trueup_core::query::{Accounts, DateRange};
+use trueup_core::query::{AccountFilter, DateRange};
 use trueup_core::{Day, Error, Interrupt};
 
 const ACCOUNTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -37,8 +37,8 @@ fn damage(place: &Place, account: usize, day: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-fn only(accounts: &[&str]) -> Accounts {
-    Accounts::Only(accounts.iter().map(|account| (*account).to_owned()).collect())
+fn only(accounts: &[&str]) -> AccountFilter {
+    AccountFilter::Only(accounts.iter().map(|account| (*account).to_owned()).collect())
 }
 
 fn january() -> Option<DateRange> {
@@ -46,7 +46,7 @@ fn january() -> Option<DateRange> {
     Some(DateRange { start, end: Day::from_number(end.number() - 1) })
 }
 
-fn ask(dataset: &Dataset, accounts: &Accounts, range: Option<DateRange>) -> Result<Insights, Error> {
+fn ask(dataset: &Dataset, accounts: &AccountFilter, range: Option<DateRange>) -> Result<Insights, Error> {
     dataset.insights(accounts, range, 12, &Interrupt::default())
 }
 
@@ -66,12 +66,15 @@ fn documents_are_those_of_the_file_byte_for_byte() {
     let place = place();
     let dataset = Dataset::open(place.folder()).unwrap();
     for _ in 0..2 {
-        assert_eq!(found(&ask(&dataset, &Accounts::All, None).unwrap()), "a3 b3 c3 d3 e3 f3");
-        assert_eq!(found(&ask(&dataset, &Accounts::All, january()).unwrap()), "a1 a2 b1 b2 c1 c2 d1 d2 e1 e2 f1 f2");
+        assert_eq!(found(&ask(&dataset, &AccountFilter::All, None).unwrap()), "a3 b3 c3 d3 e3 f3");
+        assert_eq!(
+            found(&ask(&dataset, &AccountFilter::All, january()).unwrap()),
+            "a1 a2 b1 b2 c1 c2 d1 d2 e1 e2 f1 f2"
+        );
         assert_eq!(found(&ask(&dataset, &only(&["f", "b", "nobody"]), january()).unwrap()), "b1 b2 f1 f2");
         assert_eq!(found(&ask(&dataset, &only(&["aa"]), None).unwrap()), "");
     }
-    let many = dataset.insights(&Accounts::All, january(), 11, &Interrupt::default()).unwrap();
+    let many = dataset.insights(&AccountFilter::All, january(), 11, &Interrupt::default()).unwrap();
     assert_eq!(many, Insights { matched: 12, documents: Vec::new() });
 }
 
@@ -85,7 +88,7 @@ fn a_damaged_document_concerns_those_alone_whose_documents_lie_there() {
         let expected: Vec<String> = accounts.iter().map(|account| format!("{account}3")).collect();
         assert_eq!(found(&ask(&dataset, &only(accounts), None).unwrap()), expected.join(" "));
     }
-    for accounts in [only(&["c"]), only(&["a", "c"]), only(&["c", "f"]), Accounts::All] {
+    for accounts in [only(&["c"]), only(&["a", "c"]), only(&["c", "f"]), AccountFilter::All] {
         let refused = ask(&dataset, &accounts, None).unwrap_err();
         assert!(refused.to_string().contains("are not those that were written"), "{refused}");
     }
@@ -99,7 +102,7 @@ fn a_damaged_document_concerns_those_alone_whose_documents_lie_there() {
     assert_eq!(place.faults().len(), 1);
     // Once the file is mended all is well.
     damage(&place, 2, 1);
-    assert_eq!(found(&ask(&dataset, &Accounts::All, None).unwrap()), "a3 b3 c3 d3 e3 f3");
+    assert_eq!(found(&ask(&dataset, &AccountFilter::All, None).unwrap()), "a3 b3 c3 d3 e3 f3");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::place::{FILES, Place};
 use std::fs;
-use trueup_core::query::{Accounts, DateRange, EventsQuery};
+use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Interrupt};
 
 /// Every column of every row, and all documents, as text.
@@ -10,7 +10,7 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
     let range = DateRange { start: Day::from_number(19_000), end: Day::from_number(21_000) };
     let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];
     let table = dataset.query(&EventsQuery::new(fields, range.start, range.end).allow_long_total())?;
-    let insights = dataset.insights(&Accounts::All, Some(range), 10, &Interrupt::default())?;
+    let insights = dataset.insights(&AccountFilter::All, Some(range), 10, &Interrupt::default())?;
     Ok(format!("{table:?} {insights:?}"))
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use trueup_core::Execution;
-use trueup_core::dictionary::{self, Kind};
+use trueup_core::dictionary::{self, FieldKind};
 use trueup_testkit::oracle::{Cell, EventRow, Request, SpendRow, Tables, answer};
 
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn every_customer_counts_for_what_it_is(customers in customers(), first in 0..DAYS / 2, last in DAYS / 2..DAYS) {
-        let metrics = dictionary::fields().filter(|field| matches!(field.kind, Kind::Metric(_)));
+        let metrics = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)));
         let all: Vec<&str> = metrics.map(|field| field.name).collect();
         let groups = [
             ("total", &[][..]),

@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use trueup_core::Day;
-use trueup_core::model::Period;
+use trueup_core::model::QuarterSpan;
 
 /// Sorted rows are let go, and those copied that row groups are still being filled with, once these are no more than one in so many.
 const FEW: usize = 2;
 
 /// Row groups by the period of their customers. Each takes its customers in the order of the dataset.
 #[derive(Debug, Default)]
-pub(super) struct OpenGroups(BTreeMap<Period, Open>);
+pub(super) struct OpenGroups(BTreeMap<QuarterSpan, Open>);
 
 #[derive(Debug, Default)]
 struct Open {
@@ -30,7 +30,7 @@ impl OpenGroups {
     /// ends before it, if one does.
     pub(super) fn push(&mut self, layout: Layout, rows: &Arc<Coded>, order: &[u32], bytes: usize) -> Option<RowGroup> {
         let (first, last) = (*order.first()? as usize, *order.last()? as usize);
-        let open = self.0.entry(Period::of(day(rows, first), day(rows, last))).or_default();
+        let open = self.0.entry(QuarterSpan::of(day(rows, first), day(rows, last))).or_default();
         let account = Some(rows.accounts.value(first));
         let new_account = open.account != account;
         open.account = account;

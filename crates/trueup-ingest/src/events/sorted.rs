@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
 use std::cmp::Ordering;
-use trueup_core::model::{ACCOUNT, EventKeys, Order, Stage, order_events};
+use trueup_core::model::{ACCOUNT, EventKeys, EventOrder, Stage, order_events};
 
 /// Whole customers in the order of the dataset.
 #[derive(Debug)]
@@ -72,18 +72,18 @@ pub(super) fn sort(rows: Coded, known: &Known) -> Result<SortedRows, ArrowError>
         let sorted = sort_latest(Coded::of_batch(&kept)?, known)?;
         return Ok(SortedRows { replaced: given - sorted.order.len(), ..sorted });
     }
-    let Order { rows: order, customers } = order(&rows, &keys, known)?;
+    let EventOrder { rows: order, customers } = order(&rows, &keys, known)?;
     drop(keys);
     Ok(SortedRows { rows, order, customers, replaced: 0 })
 }
 
 /// Sorts rows none of which replaces another.
 pub(super) fn sort_latest(rows: Coded, known: &Known) -> Result<SortedRows, ArrowError> {
-    let Order { rows: order, customers } = order(&rows, &keys(&rows, known), known)?;
+    let EventOrder { rows: order, customers } = order(&rows, &keys(&rows, known), known)?;
     Ok(SortedRows { rows, order, customers, replaced: 0 })
 }
 
-fn order(rows: &Coded, keys: &EventKeys<'_>, known: &Known) -> Result<Order, ArrowError> {
+fn order(rows: &Coded, keys: &EventKeys<'_>, known: &Known) -> Result<EventOrder, ArrowError> {
     let total = |row: usize| rows.totals.is_valid(row).then(|| rows.totals.value(row));
     order_events(keys, &|one, other| {
         let compare =

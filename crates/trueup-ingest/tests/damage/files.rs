@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::Manifest;
 use trueup_core::dataset::{Verification, store};
-use trueup_core::query::{Accounts, DateRange, EventsQuery};
+use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Error, Interrupt};
 use trueup_ingest::Ingest;
 
@@ -144,7 +144,7 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
         "clicks",
     ];
     let table = dataset.query(&EventsQuery::new(fields, range.start, range.end).allow_long_total())?;
-    let insights = dataset.insights(&Accounts::All, Some(range), 10, &Interrupt::default())?;
+    let insights = dataset.insights(&AccountFilter::All, Some(range), 10, &Interrupt::default())?;
     let accounts: Vec<_> = dataset.accounts().iter().collect();
     Ok(format!("{table:?} {insights:?} {accounts:?} {:?}", dataset.account_keys()?))
 }

@@ -1,7 +1,7 @@
 //! Insight documents are kept as published.
 
 use crate::dataset::Case;
-use trueup_core::query::{Accounts, DateRange};
+use trueup_core::query::{AccountFilter, DateRange};
 use trueup_core::{Dataset, Interrupt};
 
 fn stored(case: &Case) -> String {
@@ -57,20 +57,20 @@ fn documents_are_found_by_account_and_day_of_publication() {
     ];
     case.ingest().insights(case.file("1.ndjson", text.concat())).run(&()).unwrap();
     let dataset = Dataset::open(case.dataset()).unwrap();
-    let ask = |accounts: &Accounts, range: Option<(&str, &str)>, limit| {
+    let ask = |accounts: &AccountFilter, range: Option<(&str, &str)>, limit| {
         let range = range.map(|(start, end)| DateRange { start: start.parse().unwrap(), end: end.parse().unwrap() });
         let found = dataset.insights(accounts, range, limit, &Interrupt::default()).unwrap();
         let keys: Vec<String> = found.documents.iter().map(|i| format!("{} {}", i.account, i.date)).collect();
         (found.matched, keys)
     };
-    let only = |key: &str| Accounts::Only([key.to_owned()].into());
+    let only = |key: &str| AccountFilter::Only([key.to_owned()].into());
     let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
 
-    assert_eq!(ask(&Accounts::All, None, 9), (2, keys(&["a 2025-03-31", "b 2025-01-31"])));
+    assert_eq!(ask(&AccountFilter::All, None, 9), (2, keys(&["a 2025-03-31", "b 2025-01-31"])));
     assert_eq!(ask(&only("a"), None, 9), (1, keys(&["a 2025-03-31"])));
     let winter = Some(("2025-01-31", "2025-02-28"));
-    assert_eq!(ask(&Accounts::All, winter, 3), (3, keys(&["a 2025-01-31", "a 2025-02-28", "b 2025-01-31"])));
-    assert_eq!(ask(&Accounts::All, winter, 2), (3, keys(&[])));
+    assert_eq!(ask(&AccountFilter::All, winter, 3), (3, keys(&["a 2025-01-31", "a 2025-02-28", "b 2025-01-31"])));
+    assert_eq!(ask(&AccountFilter::All, winter, 2), (3, keys(&[])));
     assert_eq!(ask(&only("c"), None, 9), (0, keys(&[])));
     let published = dataset.insights(&only("b"), None, 1, &Interrupt::default()).unwrap();
     assert_eq!(published.documents[0].document, "{ \"v\": 1.0 }");

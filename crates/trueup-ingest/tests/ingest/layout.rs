@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::Path;
 use trueup_core::Day;
 use trueup_core::dataset::Verification;
-use trueup_core::model::Period;
+use trueup_core::model::QuarterSpan;
 
 /// A customer of a row group.
 #[derive(Debug)]
@@ -45,15 +45,15 @@ pub(crate) fn check(case: &Case, group_rows: usize) {
             }
         }
     }
-    let crosses = |period: &Period| matches!(period, Period::Near { first, last } if first != last);
-    let stays = |period: &Period| matches!(period, Period::Near { first, last } if first == last);
+    let crosses = |period: &QuarterSpan| matches!(period, QuarterSpan::Near { first, last } if first != last);
+    let stays = |period: &QuarterSpan| matches!(period, QuarterSpan::Near { first, last } if first == last);
     assert!(periods.keys().filter(|period| stays(period)).count() > 2);
-    assert!(periods.keys().any(crosses) && periods.contains_key(&Period::Far));
+    assert!(periods.keys().any(crosses) && periods.contains_key(&QuarterSpan::Far));
     assert_eq!(Verification::of(case.dataset(), None).unwrap().faults, Vec::<String>::new());
 }
 
-fn period(customer: &Customer) -> Period {
-    Period::of(Day::from_number(customer.days[0]), Day::from_number(*customer.days.last().unwrap()))
+fn period(customer: &Customer) -> QuarterSpan {
+    QuarterSpan::of(Day::from_number(customer.days[0]), Day::from_number(*customer.days.last().unwrap()))
 }
 
 /// The customers of each row group of a file.

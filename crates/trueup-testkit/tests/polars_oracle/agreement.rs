@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use polars::prelude::*;
 use std::collections::BTreeSet;
 use trueup_core::dataset::{Dataset, Tables};
-use trueup_core::dictionary::{Kind, fields};
+use trueup_core::dictionary::{FieldKind, fields};
 use trueup_core::query::{EventsQuery, Filter, Interval};
 use trueup_core::{Day, Execution};
 
@@ -97,7 +97,7 @@ impl Both {
 #[test]
 fn no_metric_of_the_dictionary_is_left_out() {
     let known: BTreeSet<&str> =
-        fields().filter(|field| matches!(field.kind, Kind::Metric(_))).map(|field| field.name).collect();
+        fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name).collect();
     let here = COUNTS.into_iter().chain(MONEY).chain(RATIOS.into_iter().map(|(name, ..)| name));
     assert_eq!(here.collect::<BTreeSet<_>>(), known);
 }

@@ -5,12 +5,17 @@ use super::error::{Fault, InvalidFilter};
 use super::expression;
 use super::path::Path;
 use super::tree::Tree;
-use trueup_core::query::Bounds;
+use trueup_core::query::FilterLimits;
 
 const OPERATORS: &str = "`or`, `and`, `not`";
 
 /// The condition that an expression across fields states, `depth` levels deep.
-pub(super) fn parse(bounds: &mut Bounds, tree: &Tree, path: &Path<'_>, depth: usize) -> Result<Parsed, InvalidFilter> {
+pub(super) fn parse(
+    bounds: &mut FilterLimits,
+    tree: &Tree,
+    path: &Path<'_>,
+    depth: usize,
+) -> Result<Parsed, InvalidFilter> {
     match tree {
         Tree::List(list) => joined(bounds, list, path, depth),
         Tree::Object(fields) => all_fields(bounds, fields, path, depth),
@@ -22,12 +27,12 @@ pub(super) fn parse(bounds: &mut Bounds, tree: &Tree, path: &Path<'_>, depth: us
     }
 }
 
-fn joined(bounds: &mut Bounds, list: &[Tree], path: &Path<'_>, depth: usize) -> Result<Parsed, InvalidFilter> {
+fn joined(bounds: &mut FilterLimits, list: &[Tree], path: &Path<'_>, depth: usize) -> Result<Parsed, InvalidFilter> {
     let (operator, operands) = expression::split(list, OPERATORS, path)?;
     if !matches!(operator, "or" | "and" | "not") {
         return Err(expression::unknown(OPERATORS, &Tree::Text(operator.to_owned()), path));
     }
-    bounds.join(depth).map_err(Fault::beyond(path))?;
+    bounds.count_join(depth).map_err(Fault::beyond(path))?;
     let mut parts = Vec::new();
     for (index, operand) in operands.iter().enumerate() {
         parts.push(parse(bounds, operand, &path.entry(index + 1), depth + 1)?);
@@ -37,7 +42,7 @@ fn joined(bounds: &mut Bounds, list: &[Tree], path: &Path<'_>, depth: usize) -> 
 
 /// Several fields are an `and` of their own, one is just its condition.
 fn all_fields(
-    bounds: &mut Bounds,
+    bounds: &mut FilterLimits,
     fields: &[(String, Tree)],
     path: &Path<'_>,
     depth: usize,
@@ -46,7 +51,7 @@ fn all_fields(
         0 => return Err(Fault::EmptyObject.at(path)),
         1 => depth,
         _ => {
-            bounds.join(depth).map_err(Fault::beyond(path))?;
+            bounds.count_join(depth).map_err(Fault::beyond(path))?;
             depth + 1
         }
     };

@@ -2,7 +2,7 @@
 
 use super::error::{Fault, InvalidFilter};
 use super::path::Path;
-use trueup_core::query::{Bounds, Filter, FilterFault, Test, is_finished};
+use trueup_core::query::{Filter, FilterFault, FilterLimits, Predicate, is_result_metric};
 
 /// A condition, alone or joined, and what it is decided on.
 #[derive(Clone, Debug)]
@@ -17,13 +17,13 @@ pub(super) struct Parsed {
 impl Parsed {
     /// The condition that `field` passes `test`; it stands at `path`, in a list if `listed`.
     pub(super) fn new(
-        bounds: &mut Bounds,
+        bounds: &mut FilterLimits,
         field: &str,
-        test: Test,
+        test: Predicate,
         path: &Path<'_>,
         listed: bool,
     ) -> Result<Self, InvalidFilter> {
-        if let Err(fault) = bounds.check(field, &test) {
+        if let Err(fault) = bounds.check_predicate(field, &test) {
             let fault_at = |entry| if listed { path.entry(entry) } else { *path };
             let at = match fault {
                 FilterFault::UnknownFlag(_) => fault_at(2),
@@ -33,7 +33,7 @@ impl Parsed {
             return Err(Fault::Test(fault).at(&at));
         }
         let name = Some(field.to_owned());
-        let (metric, dimension) = if is_finished(field) { (name, None) } else { (None, name) };
+        let (metric, dimension) = if is_result_metric(field) { (name, None) } else { (None, name) };
         Ok(Self { filter: Filter::field(field, test), metric, dimension })
     }
 

@@ -1,7 +1,7 @@
 //! Why a filter is refused.
 
 use super::path::Path;
-use trueup_core::query::{FilterFault, MAX_DEPTH};
+use trueup_core::query::{FilterFault, MAX_FILTER_DEPTH};
 use trueup_core::{Interruption, QueryError, Shown};
 
 /// A parameter is no filter: which one, where in it, and why.
@@ -70,7 +70,7 @@ pub(super) enum Fault {
 
 impl Fault {
     pub(super) fn too_deep(path: &Path<'_>) -> InvalidFilter {
-        Self::Test(FilterFault::TooDeep { limit: MAX_DEPTH }).at(path)
+        Self::Test(FilterFault::TooDeep { limit: MAX_FILTER_DEPTH }).at(path)
     }
 
     /// A bound is passed at `path`.

@@ -4,13 +4,13 @@ use super::condition::Parsed;
 use super::error::{Fault, InvalidFilter};
 use super::path::Path;
 use super::tree::Tree;
-use trueup_core::query::{Bounds, Comparison, Operand, Test};
+use trueup_core::query::{Comparison, FilterLimits, Operand, Predicate};
 
 const OPERATORS: &str = "`or`, `and`, `not`, `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `regex`, `empty`, `notEmpty`";
 
 /// The condition that an expression, `depth` levels deep, puts on a field.
 pub(super) fn parse(
-    bounds: &mut Bounds,
+    bounds: &mut FilterLimits,
     field: &str,
     tree: &Tree,
     path: &Path<'_>,
@@ -24,20 +24,20 @@ pub(super) fn parse(
             return Err(Fault::OperandKind { wanted, found: tree.shown() }.at(path));
         }
         scalar => {
-            bounds.test().map_err(Fault::beyond(path))?;
-            return Parsed::new(bounds, field, Test::Equals(operand(scalar, path)?), path, false);
+            bounds.count_condition().map_err(Fault::beyond(path))?;
+            return Parsed::new(bounds, field, Predicate::Equals(operand(scalar, path)?), path, false);
         }
     };
     let (operator, operands) = split(list, OPERATORS, path)?;
     if matches!(operator, "or" | "and" | "not") {
-        bounds.join(depth).map_err(Fault::beyond(path))?;
+        bounds.count_join(depth).map_err(Fault::beyond(path))?;
         let mut parts = Vec::new();
         for (index, operand) in operands.iter().enumerate() {
             parts.push(parse(bounds, field, operand, &path.entry(index + 1), depth + 1)?);
         }
         return join(operator, parts, path);
     }
-    bounds.test().map_err(Fault::beyond(path))?;
+    bounds.count_condition().map_err(Fault::beyond(path))?;
     Parsed::new(bounds, field, test(operator, operands, path)?, path, true)
 }
 
@@ -73,12 +73,12 @@ pub(super) fn join(operator: &str, mut parts: Vec<Parsed>, path: &Path<'_>) -> R
     }
 }
 
-fn test(operator: &str, operands: &[Tree], path: &Path<'_>) -> Result<Test, InvalidFilter> {
+fn test(operator: &str, operands: &[Tree], path: &Path<'_>) -> Result<Predicate, InvalidFilter> {
     let comparison = match operator {
-        "eq" => return equality(operator, operands, path).map(Test::Equals),
-        "ne" => return equality(operator, operands, path).map(Test::NotEquals),
-        "empty" => return none(operator, operands, path).map(|()| Test::Empty),
-        "notEmpty" => return none(operator, operands, path).map(|()| Test::NotEmpty),
+        "eq" => return equality(operator, operands, path).map(Predicate::Equals),
+        "ne" => return equality(operator, operands, path).map(Predicate::NotEquals),
+        "empty" => return none(operator, operands, path).map(|()| Predicate::Empty),
+        "notEmpty" => return none(operator, operands, path).map(|()| Predicate::NotEmpty),
         "regex" => return pattern(operands, path),
         "gt" => Comparison::Greater,
         "gte" => Comparison::GreaterOrEqual,
@@ -89,7 +89,7 @@ fn test(operator: &str, operands: &[Tree], path: &Path<'_>) -> Result<Test, Inva
     let tree = one(operator, operands, path)?;
     let at = path.entry(1);
     match tree {
-        Tree::Text(_) | Tree::Number(_) => Ok(Test::Compare(comparison, operand(tree, &at)?)),
+        Tree::Text(_) | Tree::Number(_) => Ok(Predicate::Compare(comparison, operand(tree, &at)?)),
         other => Err(Fault::OperandKind { wanted: "a text or a number", found: other.shown() }.at(&at)),
     }
 }
@@ -126,7 +126,7 @@ fn operand(tree: &Tree, path: &Path<'_>) -> Result<Operand, InvalidFilter> {
     }
 }
 
-fn pattern(operands: &[Tree], path: &Path<'_>) -> Result<Test, InvalidFilter> {
+fn pattern(operands: &[Tree], path: &Path<'_>) -> Result<Predicate, InvalidFilter> {
     let text = |index: usize, wanted| match operands.get(index) {
         Some(Tree::Text(text)) => Ok(text.clone()),
         Some(other) => Err(Fault::OperandKind { wanted, found: other.shown() }.at(&path.entry(index + 1))),
@@ -135,5 +135,5 @@ fn pattern(operands: &[Tree], path: &Path<'_>) -> Result<Test, InvalidFilter> {
     if !(1..=2).contains(&operands.len()) {
         return Err(count("regex", "a pattern, and flags at most,", operands, path));
     }
-    Ok(Test::Matches { pattern: text(0, "a pattern as text")?, flags: text(1, "flags as text")? })
+    Ok(Predicate::Matches { pattern: text(0, "a pattern as text")?, flags: text(1, "flags as text")? })
 }

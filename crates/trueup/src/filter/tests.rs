@@ -3,14 +3,14 @@
 use super::{from_json, from_parameter, from_parameters};
 use proptest::prelude::*;
 use trueup_core::query::Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};
-use trueup_core::query::{Comparison, Filter, Operand, Test};
+use trueup_core::query::{Comparison, Filter, Operand, Predicate};
 
 fn text(text: &str) -> Operand {
     Operand::Text(text.to_owned())
 }
 
 fn is(field: &str, operand: Operand) -> Filter {
-    Filter::field(field, Test::Equals(operand))
+    Filter::field(field, Predicate::Equals(operand))
 }
 
 /// The parsed condition on `campaign`.
@@ -19,7 +19,7 @@ fn campaign(value: &str) -> Filter {
 }
 
 fn compare(comparison: Comparison, operand: Operand) -> Filter {
-    Filter::field("campaign", Test::Compare(comparison, operand))
+    Filter::field("campaign", Predicate::Compare(comparison, operand))
 }
 
 /// Where a condition on `field` is refused, and the words that must be in the message.
@@ -107,7 +107,7 @@ fn equality() {
     assert_eq!(campaign(r#"["eq",null]"#), is("campaign", text("")));
     assert_eq!(campaign(r#"["eq",true]"#), is("campaign", text("true")));
     assert_eq!(campaign(r#"["eq",12]"#), is("campaign", Operand::Number(12.0)));
-    let not = |operand| Filter::field("campaign", Test::NotEquals(operand));
+    let not = |operand| Filter::field("campaign", Predicate::NotEquals(operand));
     assert_eq!(campaign(r#"["ne","x"]"#), not(text("x")));
     assert_eq!(campaign(r#"["ne",false]"#), not(text("false")));
     assert_eq!(campaign(r#"["ne",1e2]"#), not(Operand::Number(100.0)));
@@ -124,12 +124,12 @@ fn comparisons() {
 #[test]
 fn patterns() {
     let matches = |pattern: &str, flags: &str| {
-        Filter::field("campaign", Test::Matches { pattern: pattern.to_owned(), flags: flags.to_owned() })
+        Filter::field("campaign", Predicate::Matches { pattern: pattern.to_owned(), flags: flags.to_owned() })
     };
     assert_eq!(campaign(r#"["regex","^dr.in"]"#), matches("^dr.in", ""));
     assert_eq!(campaign(r#"["regex","a b","imsux"]"#), matches("a b", "imsux"));
-    assert_eq!(campaign(r#"["empty"]"#), Filter::field("campaign", Test::Empty));
-    assert_eq!(campaign(r#"["notEmpty"]"#), Filter::field("campaign", Test::NotEmpty));
+    assert_eq!(campaign(r#"["empty"]"#), Filter::field("campaign", Predicate::Empty));
+    assert_eq!(campaign(r#"["notEmpty"]"#), Filter::field("campaign", Predicate::NotEmpty));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn conditions_across_fields() {
         from_json(r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#).unwrap(),
         Filter::Any(vec![
             Filter::equals("attributionCategory", "Advertising"),
-            Filter::field("total", Test::Compare(GreaterOrEqual, Operand::Number(50_000.0))),
+            Filter::field("total", Predicate::Compare(GreaterOrEqual, Operand::Number(50_000.0))),
         ])
     );
     assert_eq!(

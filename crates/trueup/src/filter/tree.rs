@@ -5,10 +5,10 @@ use super::path::Path;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use trueup_core::Shown;
-use trueup_core::query::MAX_DEPTH;
+use trueup_core::query::MAX_FILTER_DEPTH;
 
 /// Levels that are read. The deepest filter has a level of lists for each of its own, and one of an object.
-const MAX_LEVELS: usize = MAX_DEPTH + 2;
+const MAX_LEVELS: usize = MAX_FILTER_DEPTH + 2;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]

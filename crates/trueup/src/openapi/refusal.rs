@@ -2,7 +2,7 @@
 
 use crate::access::OutOfReach;
 use crate::access::Refusal as Credentials;
-use crate::benchmarks::{BenchmarkFault, Dimension, Period};
+use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
 use crate::query::UnknownInterval;
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
@@ -172,10 +172,10 @@ fn benchmarks() -> Vec<Refusal> {
     ];
     let today = Day::from_number(20_119);
     let refused = months.into_iter().filter_map(|(name, text, when)| {
-        Period::read(Some(text), today).err().map(|error| refusal(name, fault(error), BENCHMARKS, when))
+        BenchmarkPeriod::read(Some(text), today).err().map(|error| refusal(name, fault(error), BENCHMARKS, when))
     });
     let expression = ServiceError::BenchmarkExpression {
-        dimension: Dimension::CustomerStatus,
+        dimension: BenchmarkDimension::CustomerStatus,
         expression: r#"["ne", "New Customer"]"#.to_owned(),
     };
     let others = [

@@ -8,7 +8,7 @@ mod filter;
 mod insights;
 
 use super::node::{Node, object, reference};
-use crate::dictionary::{self, Field, Kind};
+use crate::dictionary::{self, Field, FieldKind};
 use crate::service::endpoint::Endpoint;
 
 /// Every schema, by name.
@@ -31,7 +31,7 @@ pub(super) fn dimensions(endpoint: &Endpoint) -> impl Iterator<Item = &'static F
 }
 
 fn is_metric(field: &Field) -> bool {
-    matches!(field.kind, Kind::Metric(_))
+    matches!(field.kind, FieldKind::Metric(_))
 }
 
 /// What the dictionary says of a field, in a sentence or more.

@@ -2,7 +2,7 @@
 
 use super::GatheringError;
 use crate::access::{self, Hourly, OutOfReach, Refusal};
-use crate::benchmarks::{BenchmarkFault, Dimension};
+use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::filter::InvalidFilter;
 use crate::query::{FilterFault, UnknownInterval};
 use crate::{DatasetError, Day, Error, Interruption, QueryError};
@@ -98,7 +98,7 @@ pub enum ServiceError {
     /// Benchmarks are filtered by an expression, where they are by one value.
     BenchmarkExpression {
         /// The dimension that is filtered on.
-        dimension: Dimension,
+        dimension: BenchmarkDimension,
         /// The expression.
         expression: String,
     },

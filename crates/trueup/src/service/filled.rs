@@ -3,7 +3,7 @@
 use super::ServiceError;
 use super::snapshot::Snapshot;
 use crate::access::Scope;
-use crate::query::{EventsQuery, Filter, Test};
+use crate::query::{EventsQuery, Filter, Predicate};
 use crate::{Interrupt, Value, dictionary};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -60,7 +60,7 @@ impl Snapshot {
         let query = EventsQuery::new(["account", "eventCount"], range.start, range.end)
             .accounts(open.keys())
             .allow_long_total()
-            .filter(Filter::field(column, Test::NotEmpty));
+            .filter(Filter::field(column, Predicate::NotEmpty));
         let execution = self.execution(interrupt).map_err(ServiceError::no_room)?;
         let table = self.dataset.run(&query, execution).map_err(ServiceError::query)?;
         for row in 0..table.len() {

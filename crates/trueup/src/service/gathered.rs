@@ -14,7 +14,7 @@ use super::builder::FailureHook;
 use super::snapshot::Snapshot;
 use super::{ServiceError, Upstream};
 use crate::Interrupt;
-use crate::benchmarks::{Figures, Month, Period};
+use crate::benchmarks::{BenchmarkData, BenchmarkPeriod, Month};
 use crate::query::DateRange;
 use gathering::Gathering;
 use std::collections::{HashMap, VecDeque};
@@ -58,7 +58,7 @@ impl Gathered {
     }
 
     /// The gathering of these days, and whether the caller is the one to begin it.
-    fn find(&self, period: Period) -> (Arc<Gathering>, bool) {
+    fn find(&self, period: BenchmarkPeriod) -> (Arc<Gathering>, bool) {
         let mut kept = self.kept();
         let known = if period.is_whole() {
             kept.months.get(&period.month)
@@ -104,7 +104,7 @@ impl Snapshot {
     /// for all who ask, and go on being gathered when nobody waits.
     pub(super) fn figures(
         self: &Arc<Self>,
-        period: Period,
+        period: BenchmarkPeriod,
         worker: &Worker,
         log: &FailureHook,
         patience: &Patience<'_>,
@@ -112,7 +112,7 @@ impl Snapshot {
         let (gathering, is_new) = self.gathered.find(period);
         if is_new {
             self.begin(&gathering, worker, log, move |snapshot, interrupt| {
-                Figures::gather(&snapshot.dataset, period.range, &snapshot.execution(interrupt)?)
+                BenchmarkData::gather(&snapshot.dataset, period.range, &snapshot.execution(interrupt)?)
             });
             // Whoever may not wait is not answered by luck either.
             if patience.wait.is_zero() {
@@ -128,7 +128,7 @@ impl Snapshot {
         gathering: &Arc<Gathering>,
         worker: &Worker,
         log: &FailureHook,
-        gather: impl FnOnce(&Self, &Interrupt) -> Result<Figures, crate::Error> + Send + 'static,
+        gather: impl FnOnce(&Self, &Interrupt) -> Result<BenchmarkData, crate::Error> + Send + 'static,
     ) {
         // A dataset that was replaced is let go once no request sees it: then nobody waits either.
         let (snapshot, of, told) = (Arc::downgrade(self), Arc::clone(gathering), Arc::clone(log));

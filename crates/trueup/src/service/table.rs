@@ -1,8 +1,8 @@
 //! Every error of the service: its status, its code and its words, in one table.
 
 use super::error::{InvalidQuery, MissingRange, ServiceError};
-use crate::benchmarks::{BenchmarkFault, Dimension};
-use crate::dictionary::{Kind, fields};
+use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
+use crate::dictionary::{FieldKind, fields};
 use crate::query::Interval;
 use trueup_core::Shown;
 
@@ -231,12 +231,12 @@ const fn benchmarks_code(fault: &BenchmarkFault) -> &'static str {
     }
 }
 
-fn benchmark_dimensions() -> [String; Dimension::ALL.len()] {
-    Dimension::ALL.map(|dimension| format!("`{dimension}`"))
+fn benchmark_dimensions() -> [String; BenchmarkDimension::ALL.len()] {
+    BenchmarkDimension::ALL.map(|dimension| format!("`{dimension}`"))
 }
 
 fn metrics() -> impl Iterator<Item = &'static str> {
-    fields().filter(|field| matches!(field.kind, Kind::Metric(_))).map(|field| field.name)
+    fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name)
 }
 
 fn intervals() -> Vec<&'static str> {

@@ -40,10 +40,7 @@ fn the_limits_of_the_page_are_those_of_the_code() {
         ("accounts × intervals of an events request", thousands(account_intervals)),
         ("rows of an events answer, before filters on metrics", thousands(rows)),
         ("rows × columns of an events answer, before filters on metrics", thousands(cells)),
-        (
-            "all regular expressions of a request, compiled",
-            format!("{} MiB", trueup::query::MAX_COMPILED_PATTERNS >> 20),
-        ),
+        ("all regular expressions of a request, compiled", format!("{} MiB", trueup::query::MAX_PATTERNS_BYTES >> 20)),
         ("documents of an insights answer", thousands(documents)),
         ("time that a request may take", format!("{} seconds", deadline.as_secs())),
     ];

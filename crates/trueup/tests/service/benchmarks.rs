@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use trueup::Dataset;
 use trueup::access::{Grant, SecretKey};
-use trueup::benchmarks::{Metric, Period, Privacy, Selection, Series};
+use trueup::benchmarks::{BenchmarkMetric, BenchmarkPeriod, BenchmarkSelection, Privacy, Series};
 use trueup::service::{Request, ServiceError};
 
 const NOVEMBER: &str = "/api/north/benchmarks?fields=bookRate&month=2024-11";
@@ -231,8 +231,8 @@ fn services_that_link_it_have_the_same_figures() {
     let directory = platform.service.directory();
     let key = SecretKey::new(platform.secret("<anna>"));
     let reach = directory.reach(&directory.authenticate(Some(&key)).unwrap().unwrap()).unwrap();
-    let period = Period::read(Some("2024-11"), "2025-04-15".parse().unwrap()).unwrap();
-    let selection = Selection::new([Metric::BookRate], []);
+    let period = BenchmarkPeriod::read(Some("2024-11"), "2025-04-15".parse().unwrap()).unwrap();
+    let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     let scope = reach.resolve("north").unwrap();
     let rows = platform.service.benchmarks(&reach, &scope, &selection, period).unwrap();
     assert_eq!(rows.iter().map(|row| row.series).collect::<Vec<_>>(), Series::ALL);
@@ -243,7 +243,7 @@ fn services_that_link_it_have_the_same_figures() {
             end: trueup::Day::from_number(period.range.start.number() + days),
             ..period.range
         };
-        platform.service.benchmarks(&reach, &scope, &selection, Period { range, ..period }).unwrap();
+        platform.service.benchmarks(&reach, &scope, &selection, BenchmarkPeriod { range, ..period }).unwrap();
     }
     assert_eq!(platform.service.benchmark_gatherings(), 21);
 }

@@ -3,7 +3,7 @@
 use crate::platform::{Platform, Received, Rival};
 use std::fmt::Write as _;
 use trueup::access::Settings;
-use trueup::query::MAX_COMPILED_PATTERNS;
+use trueup::query::MAX_PATTERNS_BYTES;
 use trueup::service::{Limits, Request};
 
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
@@ -26,7 +26,7 @@ fn regular_expressions_have_a_bound_for_the_whole_request() {
     assert_eq!(response.status, 400);
     let body = text(&response);
     assert!(body.starts_with(r#"{"error":"`campaign["#) && body.ends_with(r#""code":"invalid-filter"}"#), "{body}");
-    assert!(body.contains(&format!("more than {MAX_COMPILED_PATTERNS} bytes")), "{body}");
+    assert!(body.contains(&format!("more than {MAX_PATTERNS_BYTES} bytes")), "{body}");
 }
 
 #[test]

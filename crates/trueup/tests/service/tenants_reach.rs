@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueup::access::{Directory, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
-use trueup::query::{DateRange, EventsQuery, Filter, Interval, Test};
+use trueup::query::{DateRange, EventsQuery, Filter, Interval, Predicate};
 use trueup::service::{Limits, Request, Service};
 
 const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
@@ -172,7 +172,7 @@ fn is_told_a_service_that_links_it(platform: &Platform, user: &str, segment: &st
     let [start, end] = ["2025-02-01", "2025-02-28"].map(|day| day.parse().unwrap());
     let own = ACCOUNTS.map(|account| format!("own_{account}"));
     let named = EventsQuery::new(own.iter().map(String::as_str).chain(["leads"]), start, end);
-    let tested = Filter::All(own.iter().map(|name| Filter::field(name, Test::Empty)).collect());
+    let tested = Filter::All(own.iter().map(|name| Filter::field(name, Predicate::Empty)).collect());
     // Accounts that the query names itself do not count.
     let tested = EventsQuery::new(["leads"], start, end).filter(tested).accounts(ACCOUNTS);
     for query in [named, tested] {

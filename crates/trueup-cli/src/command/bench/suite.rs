@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use serde::Serialize;
 use trueup::filter;
-use trueup_core::dictionary::{self, Kind};
+use trueup_core::dictionary::{self, FieldKind};
 use trueup_core::query::{EventsQuery, Interval};
 use trueup_core::{Dataset, Day};
 
@@ -52,7 +52,7 @@ pub(super) fn cases(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
         conditions: Vec::new(),
     };
     let five = |dimensions: &[&'static str]| [dimensions, &FIVE].concat();
-    let metrics = dictionary::fields().filter(|field| matches!(field.kind, Kind::Metric(_)));
+    let metrics = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)));
     let metrics: Vec<&'static str> = metrics.map(|field| field.name).collect();
     Ok(vec![
         over(QUARTER, "all-metrics", &metrics),

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
 use trueup::service::Clock;
-use trueup_core::benchmarks::{self, Figures, Month, Privacy, Question};
+use trueup_core::benchmarks::{self, BenchmarkData, BenchmarkQuery, Month, Privacy};
 use trueup_core::{Dataset, Day, Execution};
 
 /// The metrics that are compared.
@@ -25,10 +25,11 @@ pub(super) fn comparison(dataset: &Dataset, folder: &Path, end: Day) -> Result<O
     let today = now.today();
     let month = Month::of(end.min(today)).to_string();
     let (period, selection) = benchmarks::read(&METRICS, &[], Some(&month), today).map_err(Failure::fault)?;
-    let figures = Figures::gather(dataset, period.range, &Execution::default())?;
+    let figures = BenchmarkData::gather(dataset, period.range, &Execution::default())?;
     let has_figures = |account: &&String| {
         let scope = BTreeSet::from([account.to_string()]);
-        let question = Question { selection: &selection, scope: &scope, reach: &reach, privacy: Privacy::default() };
+        let question =
+            BenchmarkQuery { selection: &selection, scope: &scope, reach: &reach, privacy: Privacy::default() };
         !figures.answer(&question).is_empty()
     };
     Ok(reach.iter().find(has_figures).map(|account| BenchmarkExample { account: account.clone(), month }))

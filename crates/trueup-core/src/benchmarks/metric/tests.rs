@@ -1,11 +1,11 @@
 #![expect(clippy::panic, reason = "tests")]
 
 use super::*;
-use crate::benchmarks::Dimension;
-use crate::dictionary::{self, Formula, Kind, Measure, MeasureKind};
+use crate::benchmarks::BenchmarkDimension;
+use crate::dictionary::{self, FieldKind, Formula, Measure, MeasureKind};
 
-fn measures(amounts: &[Amount]) -> Vec<Measure> {
-    let formula = |amount: &Amount| dictionary::metric(amount.name()).map(|(_, metric)| metric.formula);
+fn measures(amounts: &[AmountMetric]) -> Vec<Measure> {
+    let formula = |amount: &AmountMetric| dictionary::metric(amount.name()).map(|(_, metric)| metric.formula);
     let mut measures = Vec::new();
     for amount in amounts {
         let Some(Formula::Amount(parts)) = formula(amount) else { panic!("{amount:?} is no amount") };
@@ -21,12 +21,12 @@ fn measures(amounts: &[Amount]) -> Vec<Measure> {
 
 #[test]
 fn sides_are_those_of_the_dictionary() {
-    for metric in Metric::ALL {
+    for metric in BenchmarkMetric::ALL {
         let Some((field, defined)) = dictionary::metric(metric.name()) else { panic!("{metric} is unknown") };
         let Formula::Ratio { numerator, denominator } = defined.formula else { panic!("{metric} is no ratio") };
         assert!(field.benchmark, "{metric}");
-        assert_eq!(measures(metric.sides().above), numerator, "{metric}");
-        assert_eq!(measures(metric.sides().below), denominator, "{metric}");
+        assert_eq!(measures(metric.ratio().numerator), numerator, "{metric}");
+        assert_eq!(measures(metric.ratio().denominator), denominator, "{metric}");
     }
 }
 
@@ -34,8 +34,8 @@ fn sides_are_those_of_the_dictionary() {
 fn metrics_and_dimensions_are_those_that_the_dictionary_flags() {
     for field in dictionary::fields() {
         let known = match &field.kind {
-            Kind::Metric(_) => Metric::from_name(field.name).is_some(),
-            Kind::Dimension(_) => Dimension::from_name(field.name).is_some(),
+            FieldKind::Metric(_) => BenchmarkMetric::from_name(field.name).is_some(),
+            FieldKind::Dimension(_) => BenchmarkDimension::from_name(field.name).is_some(),
         };
         assert_eq!(field.benchmark, known, "{}", field.name);
     }
@@ -43,16 +43,16 @@ fn metrics_and_dimensions_are_those_that_the_dictionary_flags() {
 
 #[test]
 fn spend_carries_the_dimensions_said_to_be_carried() {
-    for dimension in Dimension::ALL {
-        let Some(Kind::Dimension(defined)) = dictionary::field(dimension.name()).map(|field| &field.kind) else {
+    for dimension in BenchmarkDimension::ALL {
+        let Some(FieldKind::Dimension(defined)) = dictionary::field(dimension.name()).map(|field| &field.kind) else {
             panic!("{dimension} is unknown")
         };
-        assert_eq!(defined.spend.is_some(), Dimension::CARRIED.contains(&dimension), "{dimension}");
+        assert_eq!(defined.spend.is_some(), BenchmarkDimension::CARRIED.contains(&dimension), "{dimension}");
     }
 }
 
 #[test]
 fn places_are_those_in_the_list() {
-    assert!(Amount::ALL.iter().enumerate().all(|(place, amount)| *amount as usize == place));
-    assert!(Dimension::ALL.iter().enumerate().all(|(place, dimension)| dimension.place() == place));
+    assert!(AmountMetric::ALL.iter().enumerate().all(|(place, amount)| *amount as usize == place));
+    assert!(BenchmarkDimension::ALL.iter().enumerate().all(|(place, dimension)| dimension.place() == place));
 }

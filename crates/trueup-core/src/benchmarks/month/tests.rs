@@ -3,7 +3,7 @@
 use super::*;
 
 fn read(text: Option<&str>, today: &str) -> Result<String, BenchmarkFault> {
-    Period::read(text, today.parse().unwrap()).map(|period| {
+    BenchmarkPeriod::read(text, today.parse().unwrap()).map(|period| {
         let DateRange { start, end } = period.range;
         format!("{}: {start}..{end}{}", period.month, if period.is_whole() { " whole" } else { "" })
     })

@@ -10,7 +10,7 @@ fn fault(fields: &[&str], filters: &[(&str, &str)], month: Option<&str>) -> Benc
 fn no_field_is_every_metric() {
     let (period, selection) = read(&[], &[], None, "2025-03-15".parse().unwrap()).unwrap();
     assert_eq!(period.month.to_string(), "2025-03");
-    assert_eq!(selection, Selection::new(Metric::ALL, []));
+    assert_eq!(selection, BenchmarkSelection::new(BenchmarkMetric::ALL, []));
 }
 
 #[test]
@@ -18,9 +18,9 @@ fn order_is_kept_and_duplicates_are_dropped() {
     let fields = ["roasClosed", "customerStatus", "bookRate", "roasClosed", "attributionChannel", "customerStatus"];
     let filters = [("customerStatus", "New"), ("customerStatus", "New")];
     let (_, selection) = read(&fields, &filters, None, "2025-03-15".parse().unwrap()).unwrap();
-    assert_eq!(selection.metrics(), [Metric::RoasClosed, Metric::BookRate]);
-    assert_eq!(selection.dimensions(), [Dimension::CustomerStatus, Dimension::AttributionChannel]);
-    assert_eq!(selection.filters().get(&Dimension::CustomerStatus).unwrap(), "New");
+    assert_eq!(selection.metrics(), [BenchmarkMetric::RoasClosed, BenchmarkMetric::BookRate]);
+    assert_eq!(selection.dimensions(), [BenchmarkDimension::CustomerStatus, BenchmarkDimension::AttributionChannel]);
+    assert_eq!(selection.filters().get(&BenchmarkDimension::CustomerStatus).unwrap(), "New");
 }
 
 #[test]
@@ -50,7 +50,11 @@ fn a_dimension_has_one_value() {
 #[test]
 fn a_fault_lists_what_is_allowed() {
     let listed = fault(&["leads"], &[], None).to_string();
-    for name in Metric::ALL.map(Metric::name).into_iter().chain(Dimension::ALL.map(Dimension::name)) {
+    for name in BenchmarkMetric::ALL
+        .map(BenchmarkMetric::name)
+        .into_iter()
+        .chain(BenchmarkDimension::ALL.map(BenchmarkDimension::name))
+    {
         assert!(listed.contains(&format!("`{name}`")), "{name}");
     }
 }

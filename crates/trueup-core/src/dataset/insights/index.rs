@@ -6,7 +6,7 @@ use super::super::manifest::DataFile;
 use super::line;
 use crate::Day;
 use crate::error::{DatasetError, Error};
-use crate::query::{Accounts, DateRange};
+use crate::query::{AccountFilter, DateRange};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::path::Path;
@@ -78,7 +78,7 @@ impl Index {
     /// of the file.
     pub(super) fn find<'i>(
         &'i self,
-        accounts: &Accounts,
+        accounts: &AccountFilter,
         range: Option<DateRange>,
         path: &Path,
     ) -> Result<Vec<(&'i str, &'i InsightLocation)>, DatasetError> {
@@ -95,8 +95,8 @@ impl Index {
             None => found.extend(places.last().map(|place| (&**account, place))),
         };
         match accounts {
-            Accounts::All => self.accounts.iter().for_each(|(account, places)| add(account, places)),
-            Accounts::Only(keys) => keys
+            AccountFilter::All => self.accounts.iter().for_each(|(account, places)| add(account, places)),
+            AccountFilter::Only(keys) => keys
                 .iter()
                 .filter_map(|key| self.accounts.get_key_value(key))
                 .for_each(|(account, places)| add(account, places)),
@@ -108,8 +108,8 @@ impl Index {
 impl DamagedRange {
     /// Whether it may hold a document that is asked for. Lines come by account and day, so that what it holds lies between its
     /// neighbours: later documents of the account before it, earlier ones of the account after it, and any of those between.
-    fn concerns(&self, accounts: &Accounts, range: Option<DateRange>) -> bool {
-        let Accounts::Only(keys) = accounts else { return true };
+    fn concerns(&self, accounts: &AccountFilter, range: Option<DateRange>) -> bool {
+        let AccountFilter::Only(keys) = accounts else { return true };
         if self.after.is_some() && self.before.is_some() && self.after > self.before {
             // Lines in no order tell nothing of what lies between them.
             return true;

@@ -4,7 +4,7 @@ use super::Fault;
 use crate::Day;
 use crate::dataset::Bounds;
 use crate::dataset::file::TableFile;
-use crate::model::{OPPORTUNITY_ID, Period};
+use crate::model::{OPPORTUNITY_ID, QuarterSpan};
 use crate::scan::{ColumnFault, EventColumns, Projection, TableColumns, TextColumn, customer_numbers};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
@@ -93,7 +93,7 @@ impl Customers {
             }
             previous = Some(customer);
             let of_customer =
-                Period::of(Day::from_number(split.days[first]), Day::from_number(split.days[rows.end - 1]));
+                QuarterSpan::of(Day::from_number(split.days[first]), Day::from_number(split.days[rows.end - 1]));
             if *period.get_or_insert(of_customer) != of_customer {
                 return Err((
                     first,

@@ -13,7 +13,7 @@ const MAX: i64 = MAX_MICROS;
 
 fn read(values: ArrayRef) -> (Vec<Option<i128>>, Vec<Reason>) {
     let mut faults = RowFaults::default();
-    let stored = read_amounts(&Cells::new("total", &values).unwrap(), &mut faults).unwrap();
+    let stored = read_amounts(&PlainColumn::new("total", &values).unwrap(), &mut faults).unwrap();
     assert_eq!(stored.data_type(), &DataType::Decimal128(19, 6));
     (stored.iter().collect(), faults.into_faults().into_iter().map(|fault| fault.reason).collect())
 }
@@ -87,7 +87,7 @@ fn empty_texts_and_nulls_are_null() {
 fn a_refused_row_is_named_with_its_value() {
     let mut faults = RowFaults::default();
     let values: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN]));
-    read_amounts(&Cells::new("total", &values).unwrap(), &mut faults).unwrap();
+    read_amounts(&PlainColumn::new("total", &values).unwrap(), &mut faults).unwrap();
     let fault = faults.into_faults().remove(0);
     assert_eq!((fault.row, fault.value.as_str()), (1, "NaN"));
     assert_eq!(

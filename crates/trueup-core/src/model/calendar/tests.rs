@@ -10,7 +10,7 @@ use std::sync::Arc;
 fn days(values: impl Array + 'static) -> (Vec<Option<String>>, Vec<Reason>) {
     let values: ArrayRef = Arc::new(values);
     let mut faults = RowFaults::default();
-    let days = read_days(&Cells::new("date", &values).unwrap(), &mut faults).unwrap();
+    let days = read_days(&PlainColumn::new("date", &values).unwrap(), &mut faults).unwrap();
     let texts = days.into_iter().map(|day| day.map(|day| day.to_string())).collect();
     (texts, faults.into_faults().into_iter().map(|fault| fault.reason).collect())
 }
@@ -54,7 +54,7 @@ fn dates_outside_the_range_and_other_texts_are_refused() {
 fn points_in_time_are_microseconds_in_utc() {
     let instants = |values: ArrayRef| {
         let mut faults = RowFaults::default();
-        let instants = read_instants(&Cells::new("dateTime", &values).unwrap(), &mut faults).unwrap();
+        let instants = read_instants(&PlainColumn::new("dateTime", &values).unwrap(), &mut faults).unwrap();
         (instants, faults.into_faults().into_iter().map(|fault| fault.reason).collect::<Vec<_>>())
     };
     let text = StringArray::from(vec![Some("1970-01-01T00:00:01+00:00"), Some(""), None, Some("noon")]);

@@ -17,9 +17,9 @@ const COLUMNS: [&str; 8] = [
     "campaign",
 ];
 
-type Row = [&'static str; 8];
+type EventRow = [&'static str; 8];
 
-fn stored(rows: &[Row]) -> RecordBatch {
+fn stored(rows: &[EventRow]) -> RecordBatch {
     let column = |at: usize| Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row[at]))) as ArrayRef;
     let given =
         RecordBatch::try_from_iter(COLUMNS.into_iter().enumerate().map(|(at, name)| (name, column(at)))).unwrap();
@@ -29,14 +29,14 @@ fn stored(rows: &[Row]) -> RecordBatch {
 }
 
 /// The history of one customer, given in its order, must come out so whatever the order in which it is given.
-fn assert_history(rows: &[Row]) {
+fn assert_history(rows: &[EventRow]) {
     let expected = stored(rows);
     for turn in 0..rows.len() {
         let mut given = rows.to_vec();
         given.rotate_left(turn);
         assert_eq!(
             sort_events(&stored(&given)).unwrap(),
-            Sorted { batch: expected.clone(), customers: vec![0, u32::try_from(rows.len()).unwrap()] }
+            SortedEvents { batch: expected.clone(), customers: vec![0, u32::try_from(rows.len()).unwrap()] }
         );
         given.reverse();
         assert_eq!(sort_events(&stored(&given)).unwrap().batch, expected);
@@ -80,7 +80,7 @@ fn customers_are_ordered_by_account_start_and_id() {
     ];
     let given = [5, 2, 4, 0, 1, 3].map(|at| expected[at]);
     let sorted = sort_events(&stored(&given)).unwrap();
-    assert_eq!(sorted, Sorted { batch: stored(&expected), customers: vec![0, 1, 3, 4, 5, 6] });
+    assert_eq!(sorted, SortedEvents { batch: stored(&expected), customers: vec![0, 1, 3, 4, 5, 6] });
     assert_eq!(sort_events(&sorted.batch).unwrap(), sorted);
 }
 
@@ -96,7 +96,7 @@ fn a_batch_that_is_not_stored_is_refused() {
 }
 
 /// Few values, so that much ties.
-fn row() -> impl Strategy<Value = Row> {
+fn row() -> impl Strategy<Value = EventRow> {
     let of = |values: &'static [&'static str]| proptest::sample::select(values);
     (
         of(&["a", "b"]),
@@ -114,18 +114,18 @@ fn row() -> impl Strategy<Value = Row> {
 }
 
 /// The slow, obvious way: sorts rows by everything that section 2 lists.
-fn naive(rows: &[Row]) -> Vec<Row> {
-    let stage = |row: &Row| Stage::from_name(row[2]).map(Stage::code);
-    let time = |row: &Row| match (row[4], row[2]) {
+fn naive(rows: &[EventRow]) -> Vec<EventRow> {
+    let stage = |row: &EventRow| Stage::from_name(row[2]).map(Stage::code);
+    let time = |row: &EventRow| match (row[4], row[2]) {
         ("", "lead-originated") => (0, ""),
         ("", _) => (2, ""),
         (time, _) => (1, time),
     };
-    let total = |row: &Row| (!row[6].is_empty(), row[6].parse::<f64>().map_or(0.0, |total| total * 1e6));
-    let start = |row: &Row| rows.iter().filter(|other| other[..2] == row[..2]).map(|other| other[3]).min();
+    let total = |row: &EventRow| (!row[6].is_empty(), row[6].parse::<f64>().map_or(0.0, |total| total * 1e6));
+    let start = |row: &EventRow| rows.iter().filter(|other| other[..2] == row[..2]).map(|other| other[3]).min();
     let mut sorted = rows.to_vec();
     sorted.sort_by(|one, other| {
-        let key = |row: &Row| (row[0], start(row), row[1], row[3], time(row), stage(row), row[5]);
+        let key = |row: &EventRow| (row[0], start(row), row[1], row[3], time(row), stage(row), row[5]);
         let (one_total, other_total) = (total(one), total(other));
         key(one)
             .cmp(&key(other))

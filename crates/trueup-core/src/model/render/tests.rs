@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn texts(values: impl Array + 'static) -> Vec<Option<String>> {
     let values: ArrayRef = Arc::new(values);
     let mut faults = RowFaults::default();
-    let texts = Cells::new("x", &values).unwrap().texts(&mut faults).unwrap();
+    let texts = PlainColumn::new("x", &values).unwrap().texts(&mut faults).unwrap();
     assert!(faults.is_empty());
     texts.iter().map(|text| text.map(str::to_owned)).collect()
 }
@@ -97,7 +97,7 @@ fn what_lies_beyond_the_calendar_is_a_fault() {
         (Arc::new(TimestampSecondArray::from(vec![i64::MAX])), "9223372036854775807"),
     ] {
         let mut faults = RowFaults::default();
-        let texts = Cells::new("signed", &values).unwrap().texts(&mut faults).unwrap();
+        let texts = PlainColumn::new("signed", &values).unwrap().texts(&mut faults).unwrap();
         assert!(texts.is_null(0));
         let fault = faults.into_faults().remove(0);
         assert_eq!((fault.column.as_str(), fault.value.as_str(), fault.reason), ("signed", bare, Reason::Calendar));

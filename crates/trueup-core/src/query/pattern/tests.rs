@@ -5,7 +5,7 @@ use crate::Interruption;
 
 #[test]
 fn a_pattern_is_compiled_once() {
-    let mut patterns = Patterns::default();
+    let mut patterns = CompiledPatterns::default();
     for flags in ["", "u", "uu"] {
         assert!(patterns.compile(r"\w{20}", flags).unwrap().is_match("abcdefghijklmnopqrstuvwxyz"));
     }
@@ -22,7 +22,7 @@ fn a_pattern_is_compiled_once() {
 
 #[test]
 fn flags_mean_what_they_say() {
-    let mut patterns = Patterns::default();
+    let mut patterns = CompiledPatterns::default();
     let mut matches = |pattern: &str, flags: &str, text: &str| patterns.compile(pattern, flags).unwrap().is_match(text);
     assert!(matches("^b", "m", "a\nb") && !matches("^b", "", "a\nb"));
     assert!(matches("a.b", "s", "a\nb") && !matches("a.b", "", "a\nb"));
@@ -32,23 +32,23 @@ fn flags_mean_what_they_say() {
 
 #[test]
 fn all_patterns_of_a_request_have_one_bound() {
-    let mut patterns = Patterns::default();
+    let mut patterns = CompiledPatterns::default();
     // Each is within what one may take.
     let fault = (0..1_000).find_map(|number| patterns.compile(&format!(r"{number}\w{{20}}"), "").err()).unwrap();
-    assert_eq!(fault, FilterFault::PatternsTooLarge { limit: MAX_COMPILED_PATTERNS });
-    assert!(patterns.bytes <= MAX_COMPILED_PATTERNS);
+    assert_eq!(fault, FilterFault::PatternsTooLarge { limit: MAX_PATTERNS_BYTES });
+    assert!(patterns.bytes <= MAX_PATTERNS_BYTES);
     let work = patterns.compiled.len();
     assert!((10..200).contains(&work), "{work} were compiled");
     // Those that fit still stand, and a thousand plain ones fit easily.
     patterns.compile(r"0\w{20}", "").unwrap();
-    let mut plain = Patterns::default();
+    let mut plain = CompiledPatterns::default();
     (0..1_000).for_each(|number| drop(plain.compile(&format!("campaign {number}"), "i").unwrap()));
 }
 
 #[test]
 fn nothing_is_compiled_once_the_request_has_ended() {
     let interrupt = Interrupt::default();
-    let mut patterns = Patterns::within(interrupt.clone());
+    let mut patterns = CompiledPatterns::within(interrupt.clone());
     patterns.compile("a", "").unwrap();
     interrupt.cancel();
     assert_eq!(patterns.compile("b", "").unwrap_err(), FilterFault::Interrupted(Interruption::Canceled));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use trueup_core::dataset::Dataset;
-use trueup_core::dictionary::{self, Field, Formula, Kind, Measure, Metric};
+use trueup_core::dictionary::{self, Field, FieldKind, Formula, Measure, Metric};
 use trueup_core::query::{EventsQuery, Filter, Interval};
 use trueup_core::{Execution, ResultTable};
 use trueup_testkit::cases::case;
@@ -124,8 +124,8 @@ pub(super) fn names(filter: &Filter) -> Vec<&str> {
 
 pub(super) fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric)> {
     dictionary::fields().filter_map(|field| match &field.kind {
-        Kind::Metric(metric) => Some((field, metric)),
-        Kind::Dimension(_) => None,
+        FieldKind::Metric(metric) => Some((field, metric)),
+        FieldKind::Dimension(_) => None,
     })
 }
 
@@ -139,7 +139,7 @@ pub(super) fn amounts(of: impl Fn(Measure) -> bool) -> Vec<&'static str> {
 }
 
 fn dimensions() -> impl Iterator<Item = &'static Field> {
-    dictionary::fields().filter(|field| matches!(field.kind, Kind::Dimension(_)))
+    dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Dimension(_)))
 }
 
 /// The dimensions that spend carries.
@@ -149,5 +149,5 @@ pub(super) fn carried() -> Vec<&'static str> {
 
 pub(super) fn carries(name: &str) -> bool {
     let field = dictionary::field(name);
-    field.is_some_and(|field| matches!(&field.kind, Kind::Dimension(dimension) if dimension.spend.is_some()))
+    field.is_some_and(|field| matches!(&field.kind, FieldKind::Dimension(dimension) if dimension.spend.is_some()))
 }

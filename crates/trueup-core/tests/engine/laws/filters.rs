@@ -5,7 +5,7 @@ use super::figures::{Figures, key};
 use proptest::prelude::*;
 use trueup_core::Value;
 use trueup_core::dictionary::{Measure, MeasureKind};
-use trueup_core::query::{EventsQuery, Filter, Operand, Test};
+use trueup_core::query::{EventsQuery, Filter, Operand, Predicate};
 
 /// Counts of rows, of state rows, and of distinct values among them.
 fn is_count(measure: Measure) -> bool {
@@ -14,7 +14,7 @@ fn is_count(measure: Measure) -> bool {
 
 /// Nothing, or a filter that most rows pass.
 fn before() -> impl Strategy<Value = Option<Filter>> {
-    let not = |name: &str, value: &str| Filter::field(name, Test::NotEquals(Operand::Text(value.to_owned())));
+    let not = |name: &str, value: &str| Filter::field(name, Predicate::NotEquals(Operand::Text(value.to_owned())));
     prop_oneof![
         3 => Just(None),
         1 => Just(Some(not("type", "canceled"))),

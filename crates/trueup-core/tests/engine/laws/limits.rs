@@ -2,7 +2,7 @@
 
 use super::asked::{asked, metrics};
 use proptest::prelude::*;
-use trueup_core::dictionary::Format;
+use trueup_core::dictionary::ValueFormat;
 
 /// Counts that are parts of others.
 const PARTS: [(&str, &str); 18] = [
@@ -40,7 +40,7 @@ proptest! {
             }
             for (field, _) in metrics() {
                 prop_assert!(value(field.name).is_finite(), "{}", field.name);
-                if field.format == Format::Percent {
+                if field.format == ValueFormat::Percent {
                     prop_assert!((0.0..=1.0).contains(&value(field.name)), "{} {}", field.name, value(field.name));
                 }
             }

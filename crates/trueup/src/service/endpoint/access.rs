@@ -6,7 +6,7 @@ use super::super::error::ServiceError;
 use super::super::snapshot::Snapshot;
 use super::{ENDPOINTS, Endpoint};
 use crate::access::{Login, Reach};
-use crate::dictionary::{self, Field, FieldGroup, Format, Kind};
+use crate::dictionary::{self, Field, FieldGroup, FieldKind, ValueFormat};
 use serde::{Serialize, Serializer};
 
 pub(in crate::service) fn answer(
@@ -67,7 +67,7 @@ struct ListedEndpoint {
 fn listed_endpoint(endpoint: &Endpoint, shown: Fields) -> ListedEndpoint {
     let names = |metrics: bool| {
         let knows = endpoint.fields?;
-        let wanted = |field: &&Field| matches!(field.kind, Kind::Metric(_)) == metrics && knows(field);
+        let wanted = |field: &&Field| matches!(field.kind, FieldKind::Metric(_)) == metrics && knows(field);
         Some(shown.iter().filter(wanted).map(|field| field.name).collect())
     };
     ListedEndpoint {
@@ -116,7 +116,7 @@ struct Entry {
 
 impl Entry {
     fn new(field: &'static Field) -> Self {
-        let is_metric = matches!(field.kind, Kind::Metric(_));
+        let is_metric = matches!(field.kind, FieldKind::Metric(_));
         Self {
             display_name: field.display_name,
             definition: field.definition,
@@ -129,15 +129,15 @@ impl Entry {
     }
 }
 
-pub(crate) const fn format_name(format: Format) -> &'static str {
+pub(crate) const fn format_name(format: ValueFormat) -> &'static str {
     match format {
-        Format::Number => "number",
-        Format::Decimal => "decimal",
-        Format::Currency => "currency",
-        Format::Percent => "percent",
-        Format::Text => "text",
-        Format::Date => "date",
-        Format::Timestamp => "timestamp",
-        Format::Boolean => "boolean",
+        ValueFormat::Number => "number",
+        ValueFormat::Decimal => "decimal",
+        ValueFormat::Currency => "currency",
+        ValueFormat::Percent => "percent",
+        ValueFormat::Text => "text",
+        ValueFormat::Date => "date",
+        ValueFormat::Timestamp => "timestamp",
+        ValueFormat::Boolean => "boolean",
     }
 }

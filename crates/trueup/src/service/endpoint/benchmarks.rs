@@ -9,7 +9,9 @@ use super::super::{GatheringError, Service};
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
 use crate::access::{Reach, Scope};
-use crate::benchmarks::{self, BenchmarkFault, Dimension, Period, Question, Row, Selection};
+use crate::benchmarks::{
+    self, BenchmarkDimension, BenchmarkFault, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow, BenchmarkSelection,
+};
 use crate::query::Filter;
 use crate::{Day, Error, Interrupt, filter};
 use std::sync::Arc;
@@ -64,13 +66,13 @@ impl Service {
     /// ```
     /// use trueup::Day;
     /// use trueup::access::Reach;
-    /// use trueup::benchmarks::{Metric, Period, Row, Selection, Series};
+    /// use trueup::benchmarks::{BenchmarkMetric, BenchmarkPeriod, BenchmarkRow, BenchmarkSelection, Series};
     /// use trueup::service::Service;
     ///
     /// /// The book rate that half of the industry does not reach, if enough accounts stand behind it.
     /// fn median(service: &Service, reach: &Reach, today: Day) -> Result<Option<f64>, Box<dyn std::error::Error>> {
-    ///     let period = Period::read(Some("2025-01"), today)?;
-    ///     let selection = Selection::new([Metric::BookRate], []);
+    ///     let period = BenchmarkPeriod::read(Some("2025-01"), today)?;
+    ///     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     ///     let rows = service.benchmarks(reach, reach.accounts(), &selection, period)?;
     ///     Ok(rows.iter().find(|row| row.series == Series::P50).and_then(|row| row.metrics[0]))
     /// }
@@ -79,9 +81,9 @@ impl Service {
         &self,
         reach: &Reach,
         scope: &Scope,
-        selection: &Selection,
-        period: Period,
-    ) -> Result<Vec<Row>, ServiceError> {
+        selection: &BenchmarkSelection,
+        period: BenchmarkPeriod,
+    ) -> Result<Vec<BenchmarkRow>, ServiceError> {
         let interrupt = Interrupt::after(self.limits.deadline);
         self.benchmarks_within(&self.snapshot(), reach, scope, (period, selection), &interrupt)
     }
@@ -98,9 +100,9 @@ impl Service {
         snapshot: &Arc<Snapshot>,
         reach: &Reach,
         scope: &Scope,
-        (period, selection): (Period, &Selection),
+        (period, selection): (BenchmarkPeriod, &BenchmarkSelection),
         interrupt: &Interrupt,
-    ) -> Result<Vec<Row>, ServiceError> {
+    ) -> Result<Vec<BenchmarkRow>, ServiceError> {
         // Nobody has a customer in days that the dataset has no rows of.
         if !snapshot.meets(period.range) {
             return Ok(Vec::new());
@@ -114,7 +116,7 @@ impl Service {
                 _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
             })?;
         let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
-        Ok(figures.answer(&Question { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
+        Ok(figures.answer(&BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
     }
 }
 
@@ -127,7 +129,7 @@ fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError>
 }
 
 /// What the parameters ask, refused for the first fault in the order of the contract.
-fn question(parameters: &Parameters, today: Day) -> Result<(Period, Selection), ServiceError> {
+fn question(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, BenchmarkSelection), ServiceError> {
     let fields: Vec<&str> = parameters.list("fields").collect();
     let named: Vec<&str> = ENDPOINT.parameters.iter().map(|parameter| parameter.name).collect();
     let filters = parameters.others(&named);
@@ -138,7 +140,7 @@ fn question(parameters: &Parameters, today: Day) -> Result<(Period, Selection), 
     }
     let read = read.map_err(ServiceError::Benchmarks)?;
     for (name, value) in pairs {
-        if let Some(dimension) = Dimension::from_name(name).filter(|_| !is_literal(name, value)) {
+        if let Some(dimension) = BenchmarkDimension::from_name(name).filter(|_| !is_literal(name, value)) {
             return Err(ServiceError::BenchmarkExpression { dimension, expression: value.to_owned() });
         }
     }
@@ -151,7 +153,7 @@ fn is_literal(name: &str, value: &str) -> bool {
 }
 
 /// The rows as one JSON array.
-fn written(selection: &Selection, rows: &[Row]) -> Result<String, serde_json::Error> {
+fn written(selection: &BenchmarkSelection, rows: &[BenchmarkRow]) -> Result<String, serde_json::Error> {
     let mut text = String::from("[");
     for row in rows {
         if text.len() > 1 {

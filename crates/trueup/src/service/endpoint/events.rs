@@ -9,7 +9,7 @@ use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates};
 use crate::access::Scope;
 use crate::filter::{NO_FILTERS, filtered_within};
-use crate::query::{EventsQuery, Interval, Patterns};
+use crate::query::{CompiledPatterns, EventsQuery, Interval};
 use crate::{Execution, Interrupt, ResultTable, dictionary};
 use std::borrow::Cow;
 
@@ -81,7 +81,7 @@ impl Service {
     pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
         let interrupt = Interrupt::after(self.limits.deadline);
         // Of a query that was built by hand nothing is compiled yet.
-        let query = query.clone().patterns(Patterns::within(interrupt.clone()));
+        let query = query.clone().patterns(CompiledPatterns::within(interrupt.clone()));
         self.events_within(&self.snapshot(), scope, query, &interrupt)
     }
 

@@ -8,7 +8,7 @@ use super::super::snapshot::Snapshot;
 use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
 use super::{Asked, Endpoint, dates, sections};
 use crate::access::Scope;
-use crate::query::{Accounts, DateRange};
+use crate::query::{AccountFilter, DateRange};
 use crate::{Insight, Interrupt};
 use std::collections::HashSet;
 
@@ -61,7 +61,7 @@ impl Service {
         interrupt: &Interrupt,
     ) -> Result<Vec<Insight>, ServiceError> {
         let limit = self.limits.documents;
-        let accounts = Accounts::Only(scope.accounts().map(str::to_owned).collect());
+        let accounts = AccountFilter::Only(scope.accounts().map(str::to_owned).collect());
         let found = snapshot.dataset.insights(&accounts, range, limit, interrupt).map_err(ServiceError::query)?;
         if found.matched > limit {
             return Err(ServiceError::TooManyDocuments { matched: found.matched, limit });

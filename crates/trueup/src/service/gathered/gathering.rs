@@ -2,7 +2,7 @@
 
 use super::Patience;
 use crate::Error;
-use crate::benchmarks::Figures;
+use crate::benchmarks::BenchmarkData;
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const STEP: Duration = Duration::from_millis(5);
 
 /// What came of a gathering, for all who wait.
-pub(in crate::service) type Outcome = Result<Arc<Figures>, Arc<GatheringError>>;
+pub(in crate::service) type Outcome = Result<Arc<BenchmarkData>, Arc<GatheringError>>;
 
 /// Why the figures of benchmarks were not gathered.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ impl Gathering {
 }
 
 /// Gathers; a panic is a failure like others, or those who wait would never be told.
-pub(super) fn attempt(gather: impl FnOnce() -> Result<Figures, Error>) -> Result<Figures, GatheringError> {
+pub(super) fn attempt(gather: impl FnOnce() -> Result<BenchmarkData, Error>) -> Result<BenchmarkData, GatheringError> {
     match catch_unwind(AssertUnwindSafe(gather)) {
         Ok(gathered) => gathered.map_err(GatheringError::Query),
         Err(payload) => Err(GatheringError::Panicked(words(&*payload))),

@@ -13,8 +13,8 @@ fn snapshot() -> Arc<Snapshot> {
     Snapshot::new(Arc::new(Dataset::from_tables(&Tables::default()).unwrap()), None)
 }
 
-fn period(month: &str, today: &str) -> Period {
-    Period::read(Some(month), today.parse().unwrap()).unwrap()
+fn period(month: &str, today: &str) -> BenchmarkPeriod {
+    BenchmarkPeriod::read(Some(month), today.parse().unwrap()).unwrap()
 }
 
 /// Collects what is logged.
@@ -27,10 +27,10 @@ fn log() -> (FailureHook, Receiver<String>) {
 /// Begins a gathering that does `gather`; whether it was this that began it.
 fn begin(
     snapshot: &Arc<Snapshot>,
-    period: Period,
+    period: BenchmarkPeriod,
     worker: &Worker,
     log: &FailureHook,
-    gather: impl FnOnce(&Snapshot, &Interrupt) -> Result<Figures, crate::Error> + Send + 'static,
+    gather: impl FnOnce(&Snapshot, &Interrupt) -> Result<BenchmarkData, crate::Error> + Send + 'static,
 ) -> Arc<Gathering> {
     let (gathering, is_new) = snapshot.gathered.find(period);
     assert!(is_new);
@@ -42,12 +42,14 @@ fn wait(gathering: &Gathering, wait: Duration) -> Option<Outcome> {
     gathering.wait(&Patience { wait, interrupt: &Interrupt::default() })
 }
 
-fn gather(snapshot: &Snapshot, period: Period) -> Result<Figures, crate::Error> {
-    Figures::gather(&snapshot.dataset, period.range, &Execution::default())
+fn gather(snapshot: &Snapshot, period: BenchmarkPeriod) -> Result<BenchmarkData, crate::Error> {
+    BenchmarkData::gather(&snapshot.dataset, period.range, &Execution::default())
 }
 
 /// Something to gather that waits until it is told to go on.
-fn held(period: Period) -> (Sender<()>, impl FnOnce(&Snapshot, &Interrupt) -> Result<Figures, crate::Error> + Send) {
+fn held(
+    period: BenchmarkPeriod,
+) -> (Sender<()>, impl FnOnce(&Snapshot, &Interrupt) -> Result<BenchmarkData, crate::Error> + Send) {
     let (go_on, told) = channel::<()>();
     let gather = move |snapshot: &Snapshot, _: &Interrupt| {
         told.recv().unwrap();
@@ -174,7 +176,7 @@ fn one_thread_works_and_ends_with_its_owner() {
         while interrupt.check().is_ok() {
             thread::yield_now();
         }
-        Figures::gather(
+        BenchmarkData::gather(
             &snapshot.dataset,
             january.range,
             &Execution { interrupt: interrupt.clone(), ..Execution::default() },
