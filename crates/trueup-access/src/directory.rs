@@ -17,9 +17,9 @@ pub use users::Users;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trueup_access::{Directory, MemoryDirectory, Settings};
+/// use trueup_access::{Directory, MemoryDirectory, DirectorySettings};
 ///
-/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(Settings::default()));
+/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
 /// directory.add_user("anna@example.com")?;
 /// assert_eq!(directory.users()?.len(), 1);
 /// # Ok::<(), trueup_access::Error>(())

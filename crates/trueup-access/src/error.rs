@@ -35,9 +35,9 @@ impl std::fmt::Display for Entity {
 /// A key that does not let its bearer in is no error but a [`Refusal`](crate::Refusal).
 ///
 /// ```
-/// use trueup_access::{Entity, Error, MemoryDirectory, Organizations as _, Settings};
+/// use trueup_access::{Entity, Error, MemoryDirectory, Organizations as _, DirectorySettings};
 ///
-/// let error = MemoryDirectory::new(Settings::default()).set_umbrella("acme", true).unwrap_err();
+/// let error = MemoryDirectory::new(DirectorySettings::default()).set_umbrella("acme", true).unwrap_err();
 /// assert!(matches!(&error, Error::Unknown { entity: Entity::Organization, id } if id == "acme"));
 /// assert_eq!(error.to_string(), "there is no organization `acme`");
 /// ```
@@ -206,9 +206,9 @@ impl Error {
     /// Whether the directory itself failed: its file, or the machine beneath it. Everything else is what was asked of it.
     ///
     /// ```
-    /// use trueup_access::{MemoryDirectory, Settings, Users as _};
+    /// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
     ///
-    /// let error = MemoryDirectory::new(Settings::default()).add_user("").unwrap_err();
+    /// let error = MemoryDirectory::new(DirectorySettings::default()).add_user("").unwrap_err();
     /// assert!(!error.is_storage());
     /// ```
     #[must_use]
@@ -230,9 +230,9 @@ impl Error {
 /// The file of a directory cannot be read or written; the cause is the source of this error.
 ///
 /// ```
-/// use trueup_access::{Error, Settings, SqliteDirectory};
+/// use trueup_access::{Error, DirectorySettings, SqliteDirectory};
 ///
-/// let error = SqliteDirectory::open("no/such/folder/directory.sqlite", Settings::default()).unwrap_err();
+/// let error = SqliteDirectory::open("no/such/folder/directory.sqlite", DirectorySettings::default()).unwrap_err();
 /// assert!(matches!(error, Error::Storage(_)));
 /// ```
 #[derive(Clone, Debug, thiserror::Error)]
@@ -251,8 +251,8 @@ impl StorageError {
     /// The file.
     ///
     /// ```
-    /// # use trueup_access::{Error, Settings, SqliteDirectory};
-    /// let Err(Error::Storage(error)) = SqliteDirectory::open("no/such/folder/d.sqlite", Settings::default()) else { panic!() };
+    /// # use trueup_access::{Error, DirectorySettings, SqliteDirectory};
+    /// let Err(Error::Storage(error)) = SqliteDirectory::open("no/such/folder/d.sqlite", DirectorySettings::default()) else { panic!() };
     /// assert!(error.path().ends_with("no/such/folder/d.sqlite"));
     /// ```
     #[must_use]

@@ -7,16 +7,16 @@
 //! |---|---|---|
 //! | [`Requests::authenticate`], [`Requests::session`] | a [`SecretKey`] | a [`Login`], or a [`Refusal`] |
 //! | [`Requests::count`] | the login | whether its hour allows the request |
-//! | [`Requests::reach`] | the login | its [`Reach`]: organizations and accounts |
-//! | [`Reach::resolve`], [`Scope::narrow`] | a name | a [`Scope`]: the accounts that a query may read |
+//! | [`Requests::reach`] | the login | its [`LoginScope`]: organizations and accounts |
+//! | [`LoginScope::resolve`], [`Scope::narrow`] | a name | a [`Scope`]: the accounts that a query may read |
 //!
 //! Nothing here knows HTTP, JSON, or what an account's data are.
 //!
 //! ```
-//! use trueup_access::{Grant, Hourly, MemoryDirectory, Organization, Settings, UnixTime};
+//! use trueup_access::{Grant, Hourly, MemoryDirectory, Organization, DirectorySettings, UnixTime};
 //! use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
 //!
-//! let directory = MemoryDirectory::new(Settings::default());
+//! let directory = MemoryDirectory::new(DirectorySettings::default());
 //! directory.add_organization(&Organization::new("acme"))?;
 //! directory.add_account("acme-north")?;
 //! directory.add_account("acme-south")?;
@@ -52,9 +52,9 @@ pub use error::{Entity, Error, StorageError};
 pub use login::{Hourly, Login, Refusal};
 pub use memory::MemoryDirectory;
 pub use model::{Grant, IssuedKey, KeyEntry, KeyId, Organization, User};
-pub use reach::{Listed, OutOfReach, Reach, Scope};
+pub use reach::{ListedOrganization, LoginScope, OutOfReach, Scope};
 pub use secret::SecretKey;
-pub use settings::Settings;
+pub use settings::DirectorySettings;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteDirectory;
 pub use time::UnixTime;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 /// A user who has proved who they are. Only a directory makes one.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Requests as _, Settings, Users as _};
+/// use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna@example.com")?;
 /// let login = directory.login("anna@example.com")?.unwrap();
 /// assert_eq!(login.user(), "anna@example.com");
@@ -26,8 +26,8 @@ impl Login {
     /// The user's login, as it was added to the directory.
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Requests as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
     /// # Ok::<(), trueup_access::Error>(())
@@ -41,9 +41,9 @@ impl Login {
 /// Why credentials do not let their bearer in. A caller must not learn which; a log may. It never holds a key.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Refusal, Requests as _, Settings};
+/// use trueup_access::{MemoryDirectory, Refusal, Requests as _, DirectorySettings};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// assert_eq!(directory.authenticate(None)?.unwrap_err(), Refusal::Missing);
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
@@ -85,9 +85,9 @@ pub enum Refusal {
 /// Whether a user's hour allows one more request.
 ///
 /// ```
-/// use trueup_access::{Hourly, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
+/// use trueup_access::{Hourly, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default().hourly_limit(1));
+/// let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(1));
 /// directory.add_user("anna")?;
 /// let login = directory.login("anna")?.unwrap();
 /// let quarter_past = UnixTime::from_seconds(900);

@@ -7,8 +7,8 @@ mod shelf;
 mod state;
 mod users;
 
-use crate::settings::Settings;
-use state::State;
+use crate::settings::DirectorySettings;
+use state::DirectoryState;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -18,15 +18,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 /// between threads, not between processes.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Settings, Users as _};
+/// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub struct MemoryDirectory {
-    settings: Settings,
-    state: RwLock<State>,
+    settings: DirectorySettings,
+    state: RwLock<DirectoryState>,
     /// Requests per clock hour, per user. Locked after `state`, never before.
     counts: Mutex<BTreeMap<String, BTreeMap<i64, u32>>>,
 }
@@ -35,20 +35,20 @@ impl MemoryDirectory {
     /// An empty directory.
     ///
     /// ```
-    /// let directory = trueup_access::MemoryDirectory::new(trueup_access::Settings::default());
+    /// let directory = trueup_access::MemoryDirectory::new(trueup_access::DirectorySettings::default());
     /// ```
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: DirectorySettings) -> Self {
         Self { settings, state: RwLock::default(), counts: Mutex::default() }
     }
 
     // Every change checks first and then only inserts or removes, so that a lock is never poisoned halfway through one.
 
-    fn read(&self) -> RwLockReadGuard<'_, State> {
+    fn read(&self) -> RwLockReadGuard<'_, DirectoryState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
+    fn write(&self) -> RwLockWriteGuard<'_, DirectoryState> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 

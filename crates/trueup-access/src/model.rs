@@ -61,9 +61,9 @@ impl Organization {
 /// A user as listed.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Settings, User, Users as _};
+/// use trueup_access::{MemoryDirectory, DirectorySettings, User, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
 /// assert_eq!(directory.users()?, [User { login: "anna".into(), active: true }]);
 /// # Ok::<(), trueup_access::Error>(())
@@ -125,9 +125,9 @@ impl FromStr for KeyId {
 /// A live key as listed; the key itself is not kept.
 ///
 /// ```
-/// use trueup_access::{KeyEntry, Keys as _, MemoryDirectory, Settings, UnixTime, Users as _};
+/// use trueup_access::{KeyEntry, Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
 /// let created = UnixTime::from_seconds(0);
 /// let key = directory.create_key("anna", created)?;
@@ -145,9 +145,9 @@ pub struct KeyEntry {
 /// A key that was just made: the only time that it can be read.
 ///
 /// ```
-/// use trueup_access::{Keys as _, MemoryDirectory, Settings, UnixTime, Users as _};
+/// use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
 /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
 /// assert!(key.secret.reveal().starts_with("tu_"));

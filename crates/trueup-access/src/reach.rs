@@ -7,15 +7,15 @@ pub use scope::{OutOfReach, Scope};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) use assemble::Below;
+pub(crate) use assemble::GrantedRows;
 
 /// The organizations and accounts that a login may ask for, as they were when the directory was asked.
 ///
 /// ```
-/// use trueup_access::{Grant, MemoryDirectory, Organization, Settings};
+/// use trueup_access::{Grant, MemoryDirectory, Organization, DirectorySettings};
 /// use trueup_access::{Organizations as _, Requests as _, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_organization(&Organization::new("platform").as_umbrella())?;
 /// directory.add_organization(&Organization::new("acme").under("platform"))?;
 /// for (account, organization) in [("a-1", "acme"), ("a-2", "acme"), ("solo", "platform")] {
@@ -33,28 +33,28 @@ pub(crate) use assemble::Below;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct LoginScope {
     /// Granted nodes and those below them, umbrellas too, by id.
-    nodes: Vec<Node>,
+    nodes: Vec<ScopeNode>,
     /// Every account in reach; nodes hold indexes into it.
     accounts: Scope,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct ScopeNode {
     id: Arc<str>,
     umbrella: bool,
-    /// Indexes into `Reach::nodes`.
+    /// Indexes into `LoginScope::nodes`.
     children: Vec<usize>,
-    /// Indexes into `Reach::accounts` of those directly under the node.
+    /// Indexes into `LoginScope::accounts` of those directly under the node.
     accounts: Vec<usize>,
 }
 
 /// An organization as it is listed, or an account that is listed as an organization of its own.
 ///
 /// ```
-/// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, Settings, Users as _};
-/// # let directory = MemoryDirectory::new(Settings::default());
+/// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
+/// # let directory = MemoryDirectory::new(DirectorySettings::default());
 /// # directory.add_account("solo")?;
 /// # directory.add_user("anna")?;
 /// # directory.grant("anna", &Grant::Account("solo".into()))?;
@@ -65,16 +65,16 @@ struct Node {
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedOrganization {
     id: Arc<str>,
     accounts: Scope,
 }
 
-impl Listed {
+impl ListedOrganization {
     /// The organization's id, or the account's key.
     ///
     /// ```
-    /// fn ids(reach: &trueup_access::Reach) -> Vec<String> {
+    /// fn ids(reach: &trueup_access::LoginScope) -> Vec<String> {
     ///     reach.organizations().iter().map(|listed| listed.id().to_owned()).collect()
     /// }
     /// ```
@@ -86,7 +86,7 @@ impl Listed {
     /// The accounts at and below it; there may be none.
     ///
     /// ```
-    /// fn size(listed: &trueup_access::Listed) -> usize {
+    /// fn size(listed: &trueup_access::ListedOrganization) -> usize {
     ///     listed.accounts().len()
     /// }
     /// ```
@@ -96,7 +96,7 @@ impl Listed {
     }
 }
 
-impl Reach {
+impl LoginScope {
     /// What an account discovery lists, by id (an organization before an account of the same name):
     ///
     /// - each granted organization and each below it that is no umbrella, with the accounts at and below it;
@@ -105,8 +105,8 @@ impl Reach {
     /// For a login that reaches one account, just that account as an organization of its own id.
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organization, Organizations as _, Requests as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Grant, MemoryDirectory, Organization, Organizations as _, Requests as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_organization(&Organization::new("acme"))?;
     /// directory.add_account("a-1")?;
     /// directory.place_account("a-1", "acme")?;
@@ -117,9 +117,9 @@ impl Reach {
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     #[must_use]
-    pub fn organizations(&self) -> Vec<Listed> {
+    pub fn organizations(&self) -> Vec<ListedOrganization> {
         if let Some(only) = self.only_account() {
-            return vec![Listed { id: only.clone(), accounts: self.accounts.clone() }];
+            return vec![ListedOrganization { id: only.clone(), accounts: self.accounts.clone() }];
         }
         let mut held = vec![false; self.accounts.len()];
         let mut listed = Vec::new();
@@ -128,10 +128,10 @@ impl Reach {
             for &account in &accounts {
                 held[account] = true;
             }
-            listed.push(Listed { id: node.id.clone(), accounts: self.accounts.pick(accounts) });
+            listed.push(ListedOrganization { id: node.id.clone(), accounts: self.accounts.pick(accounts) });
         }
         let alone = self.accounts.keys().iter().zip(held).filter(|(_, held)| !held);
-        listed.extend(alone.map(|(key, _)| Listed { id: key.clone(), accounts: Scope::of(key.clone()) }));
+        listed.extend(alone.map(|(key, _)| ListedOrganization { id: key.clone(), accounts: Scope::of(key.clone()) }));
         // Stable: an organization stays before the account of its name.
         listed.sort_by(|a, b| a.id.cmp(&b.id));
         listed
@@ -140,7 +140,7 @@ impl Reach {
     /// Every account in reach.
     ///
     /// ```
-    /// fn reaches_nothing(reach: &trueup_access::Reach) -> bool {
+    /// fn reaches_nothing(reach: &trueup_access::LoginScope) -> bool {
     ///     reach.accounts().is_empty()
     /// }
     /// ```
@@ -150,12 +150,12 @@ impl Reach {
     }
 
     /// The accounts that the path segment of a request asks for: those of an organization in reach, or the account in reach of that
-    /// key. A name of both means the organization, save where [`Reach::organizations`] lists the one account alone. Nothing for an
+    /// key. A name of both means the organization, save where [`LoginScope::organizations`] lists the one account alone. Nothing for an
     /// umbrella, for what is out of reach, and for what is unknown.
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_account("solo")?;
     /// # directory.add_account("other")?;
     /// # directory.add_user("anna")?;

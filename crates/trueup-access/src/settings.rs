@@ -6,20 +6,20 @@ use std::time::Duration;
 /// How a directory makes keys and counts requests. Not stored: every process hands in its own.
 ///
 /// ```
-/// use trueup_access::Settings;
+/// use trueup_access::DirectorySettings;
 ///
-/// let settings = Settings::default().hourly_limit(50).key_prefix("acme_live")?;
+/// let settings = DirectorySettings::default().hourly_limit(50).key_prefix("acme_live")?;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct DirectorySettings {
     pub(crate) key_prefix: String,
     pub(crate) hourly_limit: u32,
     pub(crate) wait: Duration,
     pub(crate) change_wait: Duration,
 }
 
-impl Default for Settings {
+impl Default for DirectorySettings {
     /// Keys begin with `tu_`; a user has 1,000 requests per clock hour. A request waits a quarter of a second for a file that another
     /// process holds, a change a second.
     fn default() -> Self {
@@ -32,17 +32,17 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl DirectorySettings {
     /// What new keys begin with; an underscore follows it. Keys made with another prefix go on working.
     ///
     /// # Errors
     /// [`Error::InvalidPrefix`] unless it is 1 to 32 letters, digits, `-` or `_`, all of them ASCII.
     ///
     /// ```
-    /// use trueup_access::{Error, Settings};
+    /// use trueup_access::{Error, DirectorySettings};
     ///
-    /// assert!(Settings::default().key_prefix("acme").is_ok());
-    /// assert!(matches!(Settings::default().key_prefix("a b"), Err(Error::InvalidPrefix { .. })));
+    /// assert!(DirectorySettings::default().key_prefix("acme").is_ok());
+    /// assert!(matches!(DirectorySettings::default().key_prefix("a b"), Err(Error::InvalidPrefix { .. })));
     /// ```
     pub fn key_prefix(mut self, prefix: &str) -> Result<Self, Error> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
@@ -56,7 +56,7 @@ impl Settings {
     /// How many requests a user has per clock hour; 0 allows none.
     ///
     /// ```
-    /// let settings = trueup_access::Settings::default().hourly_limit(10);
+    /// let settings = trueup_access::DirectorySettings::default().hourly_limit(10);
     /// ```
     #[must_use]
     pub const fn hourly_limit(mut self, requests: u32) -> Self {
@@ -67,7 +67,7 @@ impl Settings {
     /// How long one request waits at most for a file that another process holds, in total and whoever else waits.
     ///
     /// ```
-    /// let settings = trueup_access::Settings::default().wait(std::time::Duration::from_millis(100));
+    /// let settings = trueup_access::DirectorySettings::default().wait(std::time::Duration::from_millis(100));
     /// ```
     #[must_use]
     pub const fn wait(mut self, longest: Duration) -> Self {
@@ -78,7 +78,7 @@ impl Settings {
     /// How long opening the file and each change of it waits at most for another process.
     ///
     /// ```
-    /// let settings = trueup_access::Settings::default().change_wait(std::time::Duration::from_secs(5));
+    /// let settings = trueup_access::DirectorySettings::default().change_wait(std::time::Duration::from_secs(5));
     /// ```
     #[must_use]
     pub const fn change_wait(mut self, longest: Duration) -> Self {

@@ -15,11 +15,11 @@ mod rows;
 mod users;
 
 use crate::error::{Error, StorageError};
-use crate::settings::Settings;
+use crate::settings::DirectorySettings;
 use connect::Purpose;
-use fault::Fault;
-use file::OpenFile;
-use identity::Identity;
+use fault::SqliteFault;
+use file::OpenDatabase;
+use identity::FileIdentity;
 use rusqlite::Transaction;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -37,27 +37,27 @@ const REFUSED_FOR: Duration = Duration::from_millis(250);
 /// it. It has to pass the checks that it would have to pass when it is opened. A file that was removed is an error.
 ///
 /// ```
-/// use trueup_access::{Settings, SqliteDirectory, Users as _};
+/// use trueup_access::{DirectorySettings, SqliteDirectory, Users as _};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("directory.sqlite");
-/// let directory = SqliteDirectory::open(&path, Settings::default())?;
+/// let directory = SqliteDirectory::open(&path, DirectorySettings::default())?;
 /// directory.add_user("anna")?;
 /// drop(directory);
-/// assert_eq!(SqliteDirectory::open(&path, Settings::default())?.users()?.len(), 1);
+/// assert_eq!(SqliteDirectory::open(&path, DirectorySettings::default())?.users()?.len(), 1);
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub struct SqliteDirectory {
-    settings: Settings,
+    settings: DirectorySettings,
     path: PathBuf,
-    file: RwLock<Arc<OpenFile>>,
+    file: RwLock<Arc<OpenDatabase>>,
     /// Held while another file is being opened, by one thread for all.
-    refused: Mutex<Option<Refused>>,
+    refused: Mutex<Option<RefusedFile>>,
 }
 
 /// A file that has taken the place of another, and cannot be used.
-struct Refused {
-    identity: Identity,
+struct RefusedFile {
+    identity: FileIdentity,
     when: Instant,
     why: Error,
 }
@@ -69,13 +69,13 @@ impl SqliteDirectory {
     /// Those of [`SqliteDirectory::open_existing`].
     ///
     /// ```
-    /// use trueup_access::{Settings, SqliteDirectory};
+    /// use trueup_access::{DirectorySettings, SqliteDirectory};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
-    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default())?;
+    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default())?;
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
-    pub fn open(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+    pub fn open(path: impl AsRef<Path>, settings: DirectorySettings) -> Result<Self, Error> {
         let path = absolute(path.as_ref())?;
         create::create(&path, Instant::now() + settings.change_wait)?;
         Self::open_existing(path, settings)
@@ -89,13 +89,13 @@ impl SqliteDirectory {
     /// [`Error::TooNew`].
     ///
     /// ```
-    /// use trueup_access::{Settings, SqliteDirectory};
+    /// use trueup_access::{DirectorySettings, SqliteDirectory};
     ///
-    /// assert!(SqliteDirectory::open_existing("no-such-directory.sqlite", Settings::default()).is_err());
+    /// assert!(SqliteDirectory::open_existing("no-such-directory.sqlite", DirectorySettings::default()).is_err());
     /// ```
-    pub fn open_existing(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+    pub fn open_existing(path: impl AsRef<Path>, settings: DirectorySettings) -> Result<Self, Error> {
         let path = absolute(path.as_ref())?;
-        let file = OpenFile::open(&path, Instant::now() + settings.change_wait)?;
+        let file = OpenDatabase::open(&path, Instant::now() + settings.change_wait)?;
         Ok(Self { settings, path, file: RwLock::new(Arc::new(file)), refused: Mutex::default() })
     }
 
@@ -106,9 +106,9 @@ impl SqliteDirectory {
     /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself ends at a page that does not read.
     ///
     /// ```
-    /// # use trueup_access::{Settings, SqliteDirectory};
+    /// # use trueup_access::{DirectorySettings, SqliteDirectory};
     /// # let folder = tempfile::tempdir().unwrap();
-    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default())?;
+    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default())?;
     /// assert!(directory.verify()?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -121,9 +121,9 @@ impl SqliteDirectory {
     /// The file.
     ///
     /// ```
-    /// # use trueup_access::{Settings, SqliteDirectory};
+    /// # use trueup_access::{DirectorySettings, SqliteDirectory};
     /// # let folder = tempfile::tempdir().unwrap();
-    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default())?;
+    /// let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default())?;
     /// assert!(directory.path().ends_with("directory.sqlite"));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -133,18 +133,18 @@ impl SqliteDirectory {
     }
 
     /// Reads from one state of the file: the last that was committed when it begins.
-    fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
+    fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         self.on_current(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
     }
 
     /// Changes the file, whole or not at all.
-    fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
+    fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         let deadline = Instant::now() + self.settings.change_wait;
         self.on_current(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
     }
 
     /// As `change`, for counts.
-    fn tally<T>(&self, tally: impl Fn(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, Error> {
+    fn tally<T>(&self, tally: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         let deadline = Instant::now() + self.settings.wait;
         self.on_current(deadline, |file, deadline| file.write(Purpose::Count, deadline, &tally))
     }
@@ -154,12 +154,12 @@ impl SqliteDirectory {
     fn on_current<T>(
         &self,
         deadline: Instant,
-        act: impl Fn(&OpenFile, Instant) -> Result<T, Fault>,
+        act: impl Fn(&OpenDatabase, Instant) -> Result<T, SqliteFault>,
     ) -> Result<T, Error> {
         loop {
             let file = self.current(deadline)?;
             let result = act(&file, deadline).map_err(|fault| fault.at(&self.path));
-            if Identity::of(&self.path)? == file.identity() {
+            if FileIdentity::of(&self.path)? == file.identity() {
                 return result;
             }
             if Instant::now() >= deadline {
@@ -169,9 +169,9 @@ impl SqliteDirectory {
     }
 
     /// The file that the path names now, opened if it is another than before.
-    fn current(&self, deadline: Instant) -> Result<Arc<OpenFile>, Error> {
+    fn current(&self, deadline: Instant) -> Result<Arc<OpenDatabase>, Error> {
         // Each time: it takes a microsecond, and a key that was revoked in the file must not work once more.
-        let identity = Identity::of(&self.path)?;
+        let identity = FileIdentity::of(&self.path)?;
         let file = self.file();
         if file.identity() == identity {
             return Ok(file);
@@ -181,10 +181,10 @@ impl SqliteDirectory {
         if file.identity() == identity {
             return Ok(file);
         }
-        if let Some(Refused { why, .. }) = refused.as_ref().filter(|refused| refused.holds(identity)) {
+        if let Some(RefusedFile { why, .. }) = refused.as_ref().filter(|refused| refused.holds(identity)) {
             return Err(why.clone());
         }
-        match OpenFile::open(&self.path, deadline) {
+        match OpenDatabase::open(&self.path, deadline) {
             Ok(file) => {
                 let file = Arc::new(file);
                 *self.file.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&file);
@@ -192,19 +192,19 @@ impl SqliteDirectory {
                 Ok(file)
             }
             Err(why) => {
-                *refused = Some(Refused { identity, when: Instant::now(), why: why.clone() });
+                *refused = Some(RefusedFile { identity, when: Instant::now(), why: why.clone() });
                 Err(why)
             }
         }
     }
 
-    fn file(&self) -> Arc<OpenFile> {
+    fn file(&self) -> Arc<OpenDatabase> {
         Arc::clone(&self.file.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Refused {
-    fn holds(&self, identity: Identity) -> bool {
+impl RefusedFile {
+    fn holds(&self, identity: FileIdentity) -> bool {
         self.identity == identity && self.when.elapsed() < REFUSED_FOR
     }
 }

@@ -26,18 +26,18 @@ mod tests;
 
 pub use error::{InvalidFilter, InvalidRequest};
 
-use condition::Parsed;
-use error::Fault;
-use path::Path;
+use condition::ParsedCondition;
+use error::ParseFault;
+use path::FilterPath;
 use std::collections::HashMap;
 use trueup_core::Interrupt;
 use trueup_core::query::{CompiledPatterns, EventsQuery, Filter, FilterLimits, Operand, Predicate};
 
 /// The parameter that takes conditions across fields.
-pub const ACROSS: &str = "filter";
+pub const FILTER_PARAMETER: &str = "filter";
 
 /// The parameters of an events request that are no filters; a service keeps them from [`from_parameters`].
-pub const NO_FILTERS: [&str; 6] = ["fields", "start", "end", "account", "accounts", "interval"];
+pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account", "accounts", "interval"];
 
 /// The condition that a parameter `field=value` puts on the field.
 ///
@@ -49,7 +49,7 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 
 /// The condition that all filters of a request state: a repeated parameter means either value, different ones are joined by AND.
 ///
-/// [`ACROSS`] is read as by [`from_json`], every other name is a field. `None` if there is no parameter. Each value may be nested as
+/// [`FILTER_PARAMETER`] is read as by [`from_json`], every other name is a field. `None` if there is no parameter. Each value may be nested as
 /// deep as if it stood alone; operands are counted over all of them.
 ///
 /// # Errors
@@ -71,36 +71,36 @@ fn read(bounds: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Op
     let mut conditions = Vec::new();
     for (name, values) in fields {
         let either = values.iter().map(|value| parameter(bounds, name, value)).collect::<Result<Vec<_>, _>>()?;
-        conditions.push(match <[Parsed; 1]>::try_from(either) {
+        conditions.push(match <[ParsedCondition; 1]>::try_from(either) {
             Ok([only]) => only,
-            Err(several) => Parsed::any(several, &Path::parameter(name))?,
+            Err(several) => ParsedCondition::any(several, &FilterPath::parameter(name))?,
         });
     }
-    Ok((!conditions.is_empty()).then(|| Parsed::all(conditions).filter))
+    Ok((!conditions.is_empty()).then(|| ParsedCondition::all(conditions).filter))
 }
 
 /// The query with the filters of a request, read as by [`from_parameters`].
 ///
 /// ```
-/// use trueup::filter::{InvalidRequest, filtered};
+/// use trueup::filter::{InvalidRequest, apply};
 /// use trueup::query::EventsQuery;
 ///
 /// let query = EventsQuery::new(["campaign"], "2025-01-01".parse()?, "2025-01-31".parse()?);
 /// // Two faults: no metric, and a condition that is none.
-/// let refused = filtered(query, &[("zip".to_owned(), "[]".to_owned())]);
+/// let refused = apply(query, &[("zip".to_owned(), "[]".to_owned())]);
 /// assert!(matches!(refused, Err(InvalidRequest::Query(trueup::QueryError::MissingMetric))));
 /// # Ok::<(), trueup::day::NotADay>(())
 /// ```
 ///
 /// # Errors
 /// The first fault in the order of the contract: fields, range, then filters.
-pub fn filtered(query: EventsQuery, parameters: &[(String, String)]) -> Result<EventsQuery, InvalidRequest> {
+pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<EventsQuery, InvalidRequest> {
     query.check()?;
-    Ok(filtered_within(&Interrupt::default(), query, parameters)?)
+    Ok(apply_within(&Interrupt::default(), query, parameters)?)
 }
 
 /// The query with the filters of a request, read as by [`from_parameters`] as long as the interrupt allows.
-pub(crate) fn filtered_within(
+pub(crate) fn apply_within(
     interrupt: &Interrupt,
     query: EventsQuery,
     parameters: &[(String, String)],
@@ -119,17 +119,17 @@ pub(crate) fn filtered_within(
 /// # Errors
 /// The text is no JSON, or no expression across fields; a metric and a dimension stand under one `or` or `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut FilterLimits::default(), ACROSS, text).map(|parsed| parsed.filter)
+    parameter(&mut FilterLimits::default(), FILTER_PARAMETER, text).map(|parsed| parsed.filter)
 }
 
-fn parameter(bounds: &mut FilterLimits, name: &str, value: &str) -> Result<Parsed, InvalidFilter> {
-    let path = Path::parameter(name);
-    if name == ACROSS {
+fn parameter(bounds: &mut FilterLimits, name: &str, value: &str) -> Result<ParsedCondition, InvalidFilter> {
+    let path = FilterPath::parameter(name);
+    if name == FILTER_PARAMETER {
         return across::parse(bounds, &tree::parse(value, &path)?, &path, 1);
     }
     if tree::is_list(value) {
         return expression::parse(bounds, name, &tree::parse(value, &path)?, &path, 1);
     }
-    bounds.count_condition().map_err(Fault::beyond(&path))?;
-    Parsed::new(bounds, name, Predicate::Equals(Operand::Text(value.to_owned())), &path, false)
+    bounds.count_condition().map_err(ParseFault::beyond(&path))?;
+    ParsedCondition::new(bounds, name, Predicate::Equals(Operand::Text(value.to_owned())), &path, false)
 }

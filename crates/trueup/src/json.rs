@@ -7,7 +7,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use rows::Rows;
+pub(crate) use rows::JsonRows;
 
 use rows::Frame;
 use std::io;
@@ -31,7 +31,7 @@ use trueup_core::ResultTable;
 /// # Errors
 /// Those of `out`.
 pub fn write_rows(table: &ResultTable, out: &mut impl io::Write) -> io::Result<()> {
-    write(Rows::array(table), out)
+    write(JsonRows::array(table), out)
 }
 
 /// Writes the rows as newline-delimited JSON, one object a line.
@@ -40,10 +40,10 @@ pub fn write_rows(table: &ResultTable, out: &mut impl io::Write) -> io::Result<(
 /// Those of `out`.
 pub fn write_ndjson(table: &ResultTable, out: &mut impl io::Write) -> io::Result<()> {
     let after: &[u8] = if table.is_empty() { b"" } else { b"\n" };
-    write(Rows::new(table, Frame { before: b"", between: b"\n", after }), out)
+    write(JsonRows::new(table, Frame { before: b"", between: b"\n", after }), out)
 }
 
-fn write(mut rows: Rows<&ResultTable>, out: &mut impl io::Write) -> io::Result<()> {
+fn write(mut rows: JsonRows<&ResultTable>, out: &mut impl io::Write) -> io::Result<()> {
     let mut chunk = Vec::new();
     while rows.next_chunk(&mut chunk) {
         out.write_all(&chunk)?;

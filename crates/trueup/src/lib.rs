@@ -24,7 +24,7 @@
 //! let query = EventsQuery::new(["attributionChannel", "leads"], "2025-01-01".parse()?, "2025-06-30".parse()?)
 //!     .interval(Interval::Month);
 //! let parameters = [("campaign".to_owned(), r#"["regex", "drain", "i"]"#.to_owned())];
-//! let answer = dataset.query(&filter::filtered(query, &parameters)?)?;
+//! let answer = dataset.query(&filter::apply(query, &parameters)?)?;
 //! assert_eq!(answer.value(0, "leads"), Some(Value::Count(1)));
 //!
 //! let mut body = Vec::new();

@@ -19,7 +19,7 @@ mod schema;
 mod security;
 
 use crate::service::endpoint::ENDPOINTS;
-use node::{Node, object, texts};
+use node::{JsonValue, object, texts};
 use std::sync::LazyLock;
 
 /// The version of OpenAPI that the document follows.
@@ -33,7 +33,7 @@ pub fn document() -> &'static str {
     &DOCUMENT
 }
 
-fn described() -> Node {
+fn described() -> JsonValue {
     object([
         ("openapi", VERSION.into()),
         ("info", info()),
@@ -51,7 +51,7 @@ fn described() -> Node {
     ])
 }
 
-fn info() -> Node {
+fn info() -> JsonValue {
     object([
         ("title", "trueup".into()),
         ("summary", "Revenue-reconciled marketing and lead-funnel figures.".into()),
@@ -68,7 +68,7 @@ fn info() -> Node {
     ])
 }
 
-fn paths() -> Node {
+fn paths() -> JsonValue {
     let access = ("/api".to_owned(), object([("get", operation::access())]));
     let endpoints = ENDPOINTS.iter().map(|endpoint| {
         let path = format!("/api/{{{}}}/{}", parameter::ORGANIZATION, endpoint.name);
@@ -79,6 +79,6 @@ fn paths() -> Node {
 }
 
 /// A list of distinct names that a value is one of.
-fn one_of(names: impl IntoIterator<Item = impl Into<Node>>) -> Node {
+fn one_of(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
     object([("type", "string".into()), ("enum", texts(names))])
 }

@@ -6,14 +6,14 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use trueup::access::{Directory, Grant, MemoryDirectory, Settings, UnixTime};
+//! use trueup::access::{Directory, Grant, MemoryDirectory, DirectorySettings, UnixTime};
 //! use trueup::service::{Request, Service};
 //! # let folder = tempfile::tempdir()?;
 //! # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
 //! # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
 //! # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
 //!
-//! let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(Settings::default()));
+//! let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
 //! directory.add_account("acme")?;
 //! directory.add_user("anna@example.com")?;
 //! directory.grant("anna@example.com", &Grant::Account("acme".into()))?;
@@ -55,7 +55,7 @@ pub use body::Body;
 pub use builder::ServiceBuilder;
 pub use clock::{Clock, SystemClock};
 pub use error::{InvalidQuery, MissingRange, ServiceError, Upstream};
-pub use gathered::GatheringError;
+pub use gathered::BenchmarkJobError;
 pub use limits::Limits;
 pub use request::Request;
 pub use response::Response;
@@ -65,7 +65,7 @@ use crate::benchmarks::Privacy;
 use crate::{Dataset, MemoryBudget};
 use builder::FailureHook;
 use gathered::Worker;
-use memory::Queue;
+use memory::MemoryQueue;
 use snapshot::Snapshot;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -81,7 +81,7 @@ pub struct Service {
     worker: Worker,
     /// `None` counts nothing.
     memory: Option<MemoryBudget>,
-    queue: Queue,
+    queue: MemoryQueue,
 }
 
 impl Service {

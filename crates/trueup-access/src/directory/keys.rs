@@ -8,9 +8,9 @@ use crate::time::UnixTime;
 /// Makes and revokes keys and sessions. Only their SHA-256 is kept: what is returned here cannot be read again.
 ///
 /// ```
-/// use trueup_access::{Keys as _, MemoryDirectory, Settings, UnixTime, Users as _};
+/// use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
 /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
 /// println!("send `Authorization: {}`", key.secret.reveal());
@@ -23,8 +23,8 @@ pub trait Keys {
     /// [`Error::Unknown`], [`Error::NoRandomness`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Settings, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default().key_prefix("acme")?);
+    /// # use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default().key_prefix("acme")?);
     /// # directory.add_user("anna")?;
     /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
     /// assert_eq!(key.secret.reveal().len(), "acme_".len() + 43);
@@ -38,8 +38,8 @@ pub trait Keys {
     /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked; [`Error::NoRandomness`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
     /// let old = directory.create_key("anna", now)?;
@@ -56,8 +56,8 @@ pub trait Keys {
     /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked already.
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Refusal, Requests as _, Settings, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Keys as _, MemoryDirectory, Refusal, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
     /// let key = directory.create_key("anna", now)?;
@@ -73,8 +73,8 @@ pub trait Keys {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert!(directory.keys("anna")?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
@@ -87,8 +87,8 @@ pub trait Keys {
     /// [`Error::Unknown`] for the organization; [`Error::KeyTaken`] if the key is empty or known already.
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Organization, Organizations as _, Refusal, Requests as _, SecretKey, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Keys as _, MemoryDirectory, Organization, Organizations as _, Refusal, Requests as _, SecretKey, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// let key = SecretKey::new("org_0123");
     /// directory.retire_organization_key("acme", &key)?;
@@ -103,8 +103,8 @@ pub trait Keys {
     /// [`Error::Unknown`], [`Error::NoRandomness`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// let now = UnixTime::from_seconds(0);
     /// let token = directory.open_session("anna", now, now.plus_seconds(60))?;
@@ -120,8 +120,8 @@ pub trait Keys {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
     /// let token = directory.open_session("anna", now, now.plus_seconds(60))?;

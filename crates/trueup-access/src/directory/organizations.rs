@@ -6,9 +6,9 @@ use crate::model::Organization;
 /// Keeps the tree of organizations and the accounts under its nodes. An account may be under several.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
+/// use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_organization(&Organization::new("acme"))?;
 /// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
 /// # Ok::<(), trueup_access::Error>(())
@@ -21,8 +21,8 @@ pub trait Organizations {
     /// [`Error::Cycle`] if it is its own parent.
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_organization(&Organization::new("acme"))?;
     /// assert!(directory.add_organization(&Organization::new("acme")).is_err());
     /// # Ok::<(), trueup_access::Error>(())
@@ -35,8 +35,8 @@ pub trait Organizations {
     /// [`Error::Unknown`] for either; [`Error::Cycle`] if the parent is the node or stands below it.
     ///
     /// ```
-    /// # use trueup_access::{Error, MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Error, MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_organization(&Organization::new("acme"))?;
     /// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
     /// assert!(matches!(directory.move_organization("acme", Some("acme-west")), Err(Error::Cycle { .. })));
@@ -51,8 +51,8 @@ pub trait Organizations {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("platform"))?;
     /// directory.set_umbrella("platform", true)?;
     /// assert!(directory.organizations()?[0].umbrella);
@@ -66,8 +66,8 @@ pub trait Organizations {
     /// [`Error::Unknown`]; [`Error::HasChildren`] while others stand under it.
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// directory.remove_organization("acme")?;
     /// assert!(directory.organizations()?.is_empty());
@@ -81,8 +81,8 @@ pub trait Organizations {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// assert_eq!(directory.organizations()?, [Organization::new("acme")]);
     /// # Ok::<(), trueup_access::Error>(())
@@ -95,8 +95,8 @@ pub trait Organizations {
     /// [`Error::EmptyId`], [`Error::ForbiddenCharacter`] (`,` and `/`), [`Error::Duplicate`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_account("a-1")?;
     /// assert!(directory.add_account("a-1,a-2").is_err());
     /// # Ok::<(), trueup_access::Error>(())
@@ -109,8 +109,8 @@ pub trait Organizations {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_account("a-1")?;
     /// directory.remove_account("a-1")?;
     /// assert!(directory.accounts()?.is_empty());
@@ -124,8 +124,8 @@ pub trait Organizations {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_account("a-1")?;
     /// assert_eq!(directory.accounts()?, ["a-1"]);
     /// # Ok::<(), trueup_access::Error>(())
@@ -138,8 +138,8 @@ pub trait Organizations {
     /// [`Error::Unknown`] for either; [`Error::AlreadyPlaced`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
     /// directory.place_account("a-1", "acme")?;
@@ -154,8 +154,8 @@ pub trait Organizations {
     /// [`Error::Unknown`] for either; [`Error::NotPlaced`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
     /// # directory.place_account("a-1", "acme")?;
@@ -171,8 +171,8 @@ pub trait Organizations {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert!(directory.accounts_under("nowhere").is_err());
     /// ```
     fn accounts_under(&self, organization: &str) -> Result<Vec<String>, Error>;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::login::{Hourly, Login, Refusal};
-use crate::reach::Reach;
+use crate::reach::LoginScope;
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 
@@ -10,9 +10,9 @@ use crate::time::UnixTime;
 /// [`Refusal`], the caller's.
 ///
 /// ```
-/// use trueup_access::{Keys as _, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
+/// use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
 /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
 /// match directory.authenticate(Some(&key.secret))? {
@@ -28,8 +28,8 @@ pub trait Requests {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, SecretKey, Settings};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, SecretKey, DirectorySettings};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert_eq!(directory.authenticate(Some(&SecretKey::new("tu_guess")))?, Err(Refusal::Unknown));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -41,8 +41,8 @@ pub trait Requests {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, SecretKey, Settings, UnixTime};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, SecretKey, DirectorySettings, UnixTime};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert_eq!(directory.session(None, UnixTime::from_seconds(0))?, Err(Refusal::Missing));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -54,8 +54,8 @@ pub trait Requests {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
     /// assert_eq!(directory.login("bert")?, Err(Refusal::Unknown));
@@ -70,14 +70,14 @@ pub trait Requests {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Requests as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// let login = directory.login("anna")?.unwrap();
     /// assert!(directory.reach(&login)?.organizations().is_empty());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
-    fn reach(&self, login: &Login) -> Result<Reach, Error>;
+    fn reach(&self, login: &Login) -> Result<LoginScope, Error>;
 
     /// Counts one request of a user in the clock hour (UTC) of `now`, unless the hour is used up. Exact over all threads and processes.
     ///
@@ -85,8 +85,8 @@ pub trait Requests {
     /// [`Error::Unknown`] if the user was removed since.
     ///
     /// ```
-    /// # use trueup_access::{Hourly, MemoryDirectory, Requests as _, Settings, UnixTime, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Hourly, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// let login = directory.login("anna")?.unwrap();
     /// assert_eq!(directory.count(&login, UnixTime::from_seconds(0))?, Hourly::Allowed);

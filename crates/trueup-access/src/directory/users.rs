@@ -6,9 +6,9 @@ use crate::model::{Grant, User};
 /// Keeps users and their grants.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Settings, Users as _};
+/// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
 ///
-/// let directory = MemoryDirectory::new(Settings::default());
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna@example.com")?;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
@@ -19,8 +19,8 @@ pub trait Users {
     /// [`Error::EmptyId`], [`Error::Duplicate`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_user("anna")?;
     /// assert!(directory.add_user("anna").is_err());
     /// # Ok::<(), trueup_access::Error>(())
@@ -33,8 +33,8 @@ pub trait Users {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// directory.set_active("anna", false)?;
     /// assert!(!directory.users()?[0].active);
@@ -48,8 +48,8 @@ pub trait Users {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// directory.remove_user("anna")?;
     /// assert!(directory.users()?.is_empty());
@@ -63,8 +63,8 @@ pub trait Users {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert!(directory.users()?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
@@ -76,8 +76,8 @@ pub trait Users {
     /// [`Error::Unknown`] for the user or what is granted; [`Error::AlreadyGranted`].
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # directory.add_account("a-1")?;
     /// directory.grant("anna", &Grant::Account("a-1".into()))?;
@@ -91,8 +91,8 @@ pub trait Users {
     /// [`Error::Unknown`] for the user; [`Error::NotGranted`].
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # directory.add_account("a-1")?;
     /// # directory.grant("anna", &Grant::Account("a-1".into()))?;
@@ -108,8 +108,8 @@ pub trait Users {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert!(directory.grants("anna")?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())

@@ -1,7 +1,7 @@
 //! Keys and sessions in memory.
 
 use super::MemoryDirectory;
-use super::state::{Session, State, UserKey};
+use super::state::{DirectoryState, Session, UserKey};
 use crate::directory::Keys;
 use crate::error::Error;
 use crate::model::{IssuedKey, KeyEntry, KeyId};
@@ -61,7 +61,7 @@ impl Keys for MemoryDirectory {
     }
 }
 
-fn put(state: &mut State, user: &str, secret: SecretKey, now: UnixTime) -> IssuedKey {
+fn put(state: &mut DirectoryState, user: &str, secret: SecretKey, now: UnixTime) -> IssuedKey {
     state.last_key += 1;
     let id = KeyId(state.last_key);
     state.keys.insert(id, UserKey { user: user.to_owned(), created: now, revoked: false });
@@ -69,7 +69,7 @@ fn put(state: &mut State, user: &str, secret: SecretKey, now: UnixTime) -> Issue
     IssuedKey { id, secret }
 }
 
-fn revoke(state: &mut State, user: &str, id: KeyId) -> Result<(), Error> {
+fn revoke(state: &mut DirectoryState, user: &str, id: KeyId) -> Result<(), Error> {
     state.user(user)?;
     let live = state.keys.get_mut(&id).filter(|key| key.user == user && !key.revoked);
     live.ok_or_else(|| Error::UnknownKey { user: user.to_owned(), key: id })?.revoked = true;

@@ -1,7 +1,7 @@
 //! The tree in memory.
 
 use super::MemoryDirectory;
-use super::state::{Node, State};
+use super::state::{DirectoryState, OrganizationNode};
 use crate::directory::Organizations;
 use crate::error::{Entity, Error};
 use crate::id;
@@ -21,7 +21,7 @@ impl Organizations for MemoryDirectory {
             }
             state.organization(parent)?;
         }
-        let node = Node { parent: parent.clone(), umbrella: *umbrella, ..Node::default() };
+        let node = OrganizationNode { parent: parent.clone(), umbrella: *umbrella, ..OrganizationNode::default() };
         state.organizations.insert(id.clone(), node);
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Organizations for MemoryDirectory {
     }
 
     fn organizations(&self) -> Result<Vec<Organization>, Error> {
-        let organization = |(id, node): (&String, &Node)| Organization {
+        let organization = |(id, node): (&String, &OrganizationNode)| Organization {
             id: id.clone(),
             parent: node.parent.clone(),
             umbrella: node.umbrella,
@@ -111,7 +111,7 @@ impl Organizations for MemoryDirectory {
 }
 
 /// Whether `id` is `top` or stands below it. Parents are never a cycle: every change is checked by this.
-fn stands_at_or_below(state: &State, id: &str, top: &str) -> bool {
+fn stands_at_or_below(state: &DirectoryState, id: &str, top: &str) -> bool {
     let parent = |id: &&str| state.organizations.get(*id).and_then(|node| node.parent.as_deref());
     std::iter::successors(Some(id), parent).any(|ancestor| ancestor == top)
 }

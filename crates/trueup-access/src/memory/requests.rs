@@ -1,12 +1,12 @@
 //! Requests put to a directory in memory.
 
 use super::MemoryDirectory;
-use super::state::State;
+use super::state::DirectoryState;
 use crate::directory::Requests;
 use crate::error::Error;
 use crate::login::{Hourly, Login, Refusal};
 use crate::model::{Grant, Organization};
-use crate::reach::{Below, Reach};
+use crate::reach::{GrantedRows, LoginScope};
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ impl Requests for MemoryDirectory {
         Ok(admit(&self.read(), user))
     }
 
-    fn reach(&self, login: &Login) -> Result<Reach, Error> {
-        Ok(Reach::assemble(&below(&self.read(), login.user())))
+    fn reach(&self, login: &Login) -> Result<LoginScope, Error> {
+        Ok(LoginScope::assemble(&below(&self.read(), login.user())))
     }
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
@@ -60,7 +60,7 @@ impl Requests for MemoryDirectory {
     }
 }
 
-fn admit(state: &State, user: &str) -> Result<Login, Refusal> {
+fn admit(state: &DirectoryState, user: &str) -> Result<Login, Refusal> {
     match state.users.get(user) {
         None => Err(Refusal::Unknown),
         Some(person) if !person.active => Err(Refusal::Inactive { user: user.to_owned() }),
@@ -68,8 +68,8 @@ fn admit(state: &State, user: &str) -> Result<Login, Refusal> {
     }
 }
 
-fn below(state: &State, user: &str) -> Below {
-    let mut found = Below::default();
+fn below(state: &DirectoryState, user: &str) -> GrantedRows {
+    let mut found = GrantedRows::default();
     let Some(person) = state.users.get(user) else { return found };
     let mut children: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (id, node) in &state.organizations {

@@ -4,15 +4,15 @@ use crate::secret::{KeyHash, Locator};
 use std::collections::HashMap;
 
 /// Entries by the hash of a key. The locator leads to candidates; which of them it is, is told in constant time.
-pub(super) struct Shelf<T>(HashMap<Locator, Vec<(KeyHash, T)>>);
+pub(super) struct KeyIndex<T>(HashMap<Locator, Vec<(KeyHash, T)>>);
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for KeyIndex<T> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<T> Shelf<T> {
+impl<T> KeyIndex<T> {
     pub(super) fn find(&self, hash: &KeyHash) -> Option<&T> {
         let candidates = self.0.get(&hash.locator())?;
         candidates.iter().find(|(stored, _)| stored.matches(hash)).map(|(_, entry)| entry)

@@ -1,32 +1,32 @@
 //! What a directory in memory holds.
 
-use super::shelf::Shelf;
+use super::shelf::KeyIndex;
 use crate::error::{Entity, Error};
 use crate::model::{Grant, KeyId};
 use crate::time::UnixTime;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) organizations: BTreeMap<String, Node>,
+pub(super) struct DirectoryState {
+    pub(super) organizations: BTreeMap<String, OrganizationNode>,
     pub(super) accounts: BTreeSet<String>,
-    pub(super) users: BTreeMap<String, Person>,
+    pub(super) users: BTreeMap<String, UserEntry>,
     pub(super) keys: BTreeMap<KeyId, UserKey>,
-    pub(super) user_keys: Shelf<KeyId>,
-    pub(super) organization_keys: Shelf<String>,
-    pub(super) sessions: Shelf<Session>,
+    pub(super) user_keys: KeyIndex<KeyId>,
+    pub(super) organization_keys: KeyIndex<String>,
+    pub(super) sessions: KeyIndex<Session>,
     /// The number of the last key that was made.
     pub(super) last_key: i64,
 }
 
 #[derive(Default)]
-pub(super) struct Node {
+pub(super) struct OrganizationNode {
     pub(super) parent: Option<String>,
     pub(super) umbrella: bool,
     pub(super) accounts: BTreeSet<String>,
 }
 
-pub(super) struct Person {
+pub(super) struct UserEntry {
     pub(super) active: bool,
     pub(super) grants: BTreeSet<Grant>,
 }
@@ -42,12 +42,12 @@ pub(super) struct Session {
     pub(super) expires: UnixTime,
 }
 
-impl State {
-    pub(super) fn organization(&self, id: &str) -> Result<&Node, Error> {
+impl DirectoryState {
+    pub(super) fn organization(&self, id: &str) -> Result<&OrganizationNode, Error> {
         self.organizations.get(id).ok_or_else(|| Error::unknown(Entity::Organization, id))
     }
 
-    pub(super) fn organization_mut(&mut self, id: &str) -> Result<&mut Node, Error> {
+    pub(super) fn organization_mut(&mut self, id: &str) -> Result<&mut OrganizationNode, Error> {
         self.organizations.get_mut(id).ok_or_else(|| Error::unknown(Entity::Organization, id))
     }
 
@@ -55,11 +55,11 @@ impl State {
         self.accounts.contains(key).then_some(()).ok_or_else(|| Error::unknown(Entity::Account, key))
     }
 
-    pub(super) fn user(&self, login: &str) -> Result<&Person, Error> {
+    pub(super) fn user(&self, login: &str) -> Result<&UserEntry, Error> {
         self.users.get(login).ok_or_else(|| Error::unknown(Entity::User, login))
     }
 
-    pub(super) fn user_mut(&mut self, login: &str) -> Result<&mut Person, Error> {
+    pub(super) fn user_mut(&mut self, login: &str) -> Result<&mut UserEntry, Error> {
         self.users.get_mut(login).ok_or_else(|| Error::unknown(Entity::User, login))
     }
 

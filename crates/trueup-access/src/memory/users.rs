@@ -1,7 +1,7 @@
 //! Users in memory.
 
 use super::MemoryDirectory;
-use super::state::Person;
+use super::state::UserEntry;
 use crate::directory::Users;
 use crate::error::{Entity, Error};
 use crate::id;
@@ -15,7 +15,7 @@ impl Users for MemoryDirectory {
         if state.users.contains_key(login) {
             return Err(Error::duplicate(Entity::User, login));
         }
-        state.users.insert(login.to_owned(), Person { active: true, grants: BTreeSet::new() });
+        state.users.insert(login.to_owned(), UserEntry { active: true, grants: BTreeSet::new() });
         Ok(())
     }
 
@@ -37,7 +37,7 @@ impl Users for MemoryDirectory {
     }
 
     fn users(&self) -> Result<Vec<User>, Error> {
-        let user = |(login, person): (&String, &Person)| User { login: login.clone(), active: person.active };
+        let user = |(login, person): (&String, &UserEntry)| User { login: login.clone(), active: person.active };
         Ok(self.read().users.iter().map(user).collect())
     }
 

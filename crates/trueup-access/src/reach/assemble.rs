@@ -1,13 +1,13 @@
 //! From the rows of a directory to a reach.
 
-use super::{Node, Reach, Scope};
+use super::{LoginScope, Scope, ScopeNode};
 use crate::model::Organization;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a directory found at and below a login's grants.
 #[derive(Debug, Default)]
-pub(crate) struct Below {
+pub(crate) struct GrantedRows {
     /// Each granted organization and each below it, once. The parent of a granted one may be missing here.
     pub(crate) organizations: Vec<Organization>,
     /// (organization, account) for each of them that holds accounts directly.
@@ -16,8 +16,8 @@ pub(crate) struct Below {
     pub(crate) accounts: Vec<String>,
 }
 
-impl Reach {
-    pub(crate) fn assemble(below: &Below) -> Self {
+impl LoginScope {
+    pub(crate) fn assemble(below: &GrantedRows) -> Self {
         let placed = below.placements.iter().map(|(_, account)| account);
         let keys: BTreeSet<&str> = placed.chain(&below.accounts).map(String::as_str).collect();
         let ordinals: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(ordinal, key)| (*key, ordinal)).collect();
@@ -25,13 +25,13 @@ impl Reach {
         let rows: BTreeMap<&str, &Organization> =
             below.organizations.iter().map(|row| (row.id.as_str(), row)).collect();
         let index: BTreeMap<&str, usize> = rows.keys().enumerate().map(|(index, id)| (*id, index)).collect();
-        let node = |row: &&Organization| Node {
+        let node = |row: &&Organization| ScopeNode {
             id: row.id.as_str().into(),
             umbrella: row.umbrella,
             children: Vec::new(),
             accounts: Vec::new(),
         };
-        let mut nodes: Vec<Node> = rows.values().map(node).collect();
+        let mut nodes: Vec<ScopeNode> = rows.values().map(node).collect();
         for (child, row) in rows.values().enumerate() {
             if let Some(parent) = row.parent.as_deref().and_then(|parent| index.get(parent)) {
                 nodes[*parent].children.push(child);

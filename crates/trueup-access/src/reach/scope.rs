@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A set of accounts that a login may read. Only [`Reach::resolve`](crate::Reach::resolve), [`Reach::accounts`](crate::Reach::accounts)
+/// A set of accounts that a login may read. Only [`LoginScope::resolve`](crate::LoginScope::resolve), [`LoginScope::accounts`](crate::LoginScope::accounts)
 /// and [`Scope::narrow`] make one, so that holding one is the proof of authorization. Equal scopes hold equal accounts: a scope can
 /// be part of a cache key.
 ///
@@ -101,8 +101,8 @@ impl Scope {
     /// [`OutOfReach`] with the first name that is no account of this scope.
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, Settings, Users as _};
-    /// # let directory = MemoryDirectory::new(Settings::default());
+    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # for account in ["a-1", "a-2"] {
     /// #     directory.add_account(account)?;

@@ -1,9 +1,9 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use super::{Below, Reach};
+use super::{GrantedRows, LoginScope};
 use crate::model::Organization;
 
-fn names(reach: &Reach) -> Vec<(String, Vec<String>)> {
+fn names(reach: &LoginScope) -> Vec<(String, Vec<String>)> {
     let listed = reach.organizations();
     listed.iter().map(|one| (one.id().into(), one.accounts().accounts().map(Into::into).collect())).collect()
 }
@@ -15,12 +15,12 @@ fn a_deep_chain_is_walked_without_recursion() {
         0 => Organization::new("n0"),
         _ => Organization::new(format!("n{index}")).under(format!("n{}", index - 1)),
     };
-    let below = Below {
+    let below = GrantedRows {
         organizations: (0..depth).map(node).collect(),
         placements: vec![(format!("n{}", depth - 1), "deep".into()), ("n0".into(), "top".into())],
         accounts: Vec::new(),
     };
-    let reach = Reach::assemble(&below);
+    let reach = LoginScope::assemble(&below);
     assert_eq!(reach.resolve("n0").unwrap().accounts().collect::<Vec<_>>(), ["deep", "top"]);
     assert_eq!(reach.resolve("n1").unwrap().accounts().collect::<Vec<_>>(), ["deep"]);
     assert_eq!(reach.organizations().len(), depth);
@@ -28,11 +28,11 @@ fn a_deep_chain_is_walked_without_recursion() {
 
 #[test]
 fn a_cycle_in_an_edited_file_ends() {
-    let below = Below {
+    let below = GrantedRows {
         organizations: vec![Organization::new("a").under("b"), Organization::new("b").under("a")],
         placements: vec![("a".into(), "x".into()), ("b".into(), "y".into())],
         accounts: Vec::new(),
     };
     let both = vec!["x".to_owned(), "y".to_owned()];
-    assert_eq!(names(&Reach::assemble(&below)), [("a".into(), both.clone()), ("b".into(), both)]);
+    assert_eq!(names(&LoginScope::assemble(&below)), [("a".into(), both.clone()), ("b".into(), both)]);
 }

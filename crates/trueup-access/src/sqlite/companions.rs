@@ -4,7 +4,7 @@
 //! runs or was killed, SQLite would apply the changes of the old file to the new one. So each opening records which log belongs to
 //! which file, and the next one sets aside a log that was recorded for another file. A log that was never recorded came with the file.
 
-use super::identity::Identity;
+use super::identity::FileIdentity;
 use crate::error::{Error, StorageError};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -18,13 +18,13 @@ const PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_RECORD: u64 = 1024;
 
 /// The companions of one directory, locked: nobody else opens it meanwhile.
-pub(super) struct Companions<'a> {
+pub(super) struct CompanionFiles<'a> {
     path: &'a Path,
     /// Holds the lock, and the record.
     record: File,
 }
 
-impl<'a> Companions<'a> {
+impl<'a> CompanionFiles<'a> {
     /// Waits until nobody else opens the directory at `path`.
     pub(super) fn lock(path: &'a Path, deadline: Instant) -> Result<Self, Error> {
         let name = named(path, "-lock");
@@ -40,7 +40,7 @@ impl<'a> Companions<'a> {
     }
 
     /// Sets aside a log that belongs to another file than `file`. It is kept, since it may hold the last changes of that one.
-    pub(super) fn separate(&mut self, file: &Identity) -> Result<(), Error> {
+    pub(super) fn separate(&mut self, file: &FileIdentity) -> Result<(), Error> {
         let recorded = self.read().map_err(|error| StorageError::new(self.path, error))?;
         let mut lines = recorded.lines();
         let (Some(of_file), Some(of_log)) = (lines.next(), lines.next()) else { return Ok(()) };
@@ -56,7 +56,7 @@ impl<'a> Companions<'a> {
     }
 
     /// Records that the log that is there belongs to `file`.
-    pub(super) fn record(&mut self, file: &Identity) -> Result<(), Error> {
+    pub(super) fn record(&mut self, file: &FileIdentity) -> Result<(), Error> {
         let text = format!("{}\n{}\n", file.record(), self.log()?.unwrap_or_default());
         let mut write = || {
             if self.read()? == text {
@@ -81,7 +81,7 @@ impl<'a> Companions<'a> {
     fn log(&self) -> Result<Option<String>, Error> {
         let name = named(self.path, "-wal");
         match name.symlink_metadata() {
-            Ok(metadata) => Ok(Some(Identity::from(&metadata).record())),
+            Ok(metadata) => Ok(Some(FileIdentity::from(&metadata).record())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(StorageError::new(self.path, error).into()),
         }

@@ -1,7 +1,7 @@
 //! Connections to the file.
 
-use super::fault::Fault;
-use super::identity::Identity;
+use super::fault::SqliteFault;
+use super::identity::FileIdentity;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
@@ -26,14 +26,14 @@ pub(super) enum Purpose {
 
 /// A connection to `file`, which `path` names. It does not wait for others, and leaves the write-ahead log alone when it is closed.
 ///
-/// [`Companions`](super::companions::Companions) must be locked until the first transaction has ended: it opens the log by its name.
-pub(super) fn connect(path: &Path, file: Identity, purpose: Purpose) -> Result<Connection, Fault> {
+/// [`CompanionFiles`](super::companions::CompanionFiles) must be locked until the first transaction has ended: it opens the log by its name.
+pub(super) fn connect(path: &Path, file: FileIdentity, purpose: Purpose) -> Result<Connection, SqliteFault> {
     // No `URI` flag: a path is a path, whatever it begins with.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     // The file is open by now, the log is not: if the name has got another file, nothing of the two has been mixed.
-    if Identity::of(path)? != file {
-        return Err(Fault::Replaced);
+    if FileIdentity::of(path)? != file {
+        return Err(SqliteFault::Replaced);
     }
     connection.busy_timeout(Duration::ZERO)?;
     // Whoever closes last writes the log into the file: that the two belong together must be known before.
@@ -51,19 +51,22 @@ pub(super) fn connect(path: &Path, file: Identity, purpose: Purpose) -> Result<C
 }
 
 /// Lets the connection write the log into the file when it is the last to be closed.
-pub(super) fn allow_checkpoint_on_close(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn allow_checkpoint_on_close(connection: &Connection) -> Result<(), SqliteFault> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     Ok(())
 }
 
 /// Readers see the last commit while a change is being written.
-pub(super) fn write_ahead(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn write_ahead(connection: &Connection) -> Result<(), SqliteFault> {
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     if mode == "wal" { Ok(()) } else { Err(rusqlite::Error::InvalidQuery.into()) }
 }
 
 /// Does it again while another process holds what it needs, until the deadline.
-pub(super) fn patiently<T>(deadline: Instant, mut act: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
+pub(super) fn patiently<T>(
+    deadline: Instant,
+    mut act: impl FnMut() -> Result<T, SqliteFault>,
+) -> Result<T, SqliteFault> {
     loop {
         match act() {
             Err(fault) if fault.is_busy() && Instant::now() < deadline => std::thread::sleep(PAUSE),

@@ -1,9 +1,9 @@
 //! A new directory: made under another name, and whole when it gets its own.
 
-use super::companions::{Companions, absent_is_fine, named, private};
+use super::companions::{CompanionFiles, absent_is_fine, named, private};
 use super::connect::{self, Purpose};
-use super::fault::Fault;
-use super::identity::Identity;
+use super::fault::SqliteFault;
+use super::identity::FileIdentity;
 use super::migrate;
 use crate::error::{Error, StorageError};
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
-    let _companions = Companions::lock(path, deadline)?;
+    let _companions = CompanionFiles::lock(path, deadline)?;
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -32,8 +32,8 @@ pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
     made.and(removed)
 }
 
-fn make(draft: &Path) -> Result<(), Fault> {
-    let mut connection = connect::connect(draft, Identity::of(draft)?, Purpose::Change)?;
+fn make(draft: &Path) -> Result<(), SqliteFault> {
+    let mut connection = connect::connect(draft, FileIdentity::of(draft)?, Purpose::Change)?;
     // Without a log until the tables are there: writing it into the file when the connection closes could fail without a word.
     migrate::create(&mut connection, draft)?;
     connect::write_ahead(&connection)?;

@@ -5,7 +5,7 @@ use rusqlite::ErrorCode;
 use std::path::Path;
 
 /// Either SQLite failed, or what was asked is at fault.
-pub(super) enum Fault {
+pub(super) enum SqliteFault {
     Sqlite(rusqlite::Error),
     /// The path names another file by now.
     Replaced,
@@ -14,7 +14,7 @@ pub(super) enum Fault {
     Error(Error),
 }
 
-impl Fault {
+impl SqliteFault {
     /// Names the file.
     pub(super) fn at(self, path: &Path) -> Error {
         let path = path.to_owned();
@@ -41,13 +41,13 @@ impl Fault {
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for SqliteFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for SqliteFault {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }

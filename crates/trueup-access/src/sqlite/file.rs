@@ -1,10 +1,10 @@
 //! One file that is open: its connections, for as long as it is the one that its path names.
 
-use super::check::{Depth, check_length, findings};
-use super::companions::Companions;
+use super::check::{CheckDepth, check_length, findings};
+use super::companions::CompanionFiles;
 use super::connect::{Purpose, allow_checkpoint_on_close, connect, patiently, write_ahead};
-use super::fault::Fault;
-use super::identity::Identity;
+use super::fault::SqliteFault;
+use super::identity::FileIdentity;
 use super::migrate;
 use crate::error::{Error, StorageError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -18,11 +18,11 @@ const IDLE_READERS: usize = 64;
 const ATTEMPTS: usize = 5;
 
 /// The open file.
-pub(super) struct OpenFile {
+pub(super) struct OpenDatabase {
     /// Without symbolic links: SQLite names its log so.
     path: PathBuf,
     /// Nobody else gets the file's number while connections are open.
-    identity: Identity,
+    identity: FileIdentity,
     // Dropped before the writers, so that one of these closes last.
     readers: Mutex<Vec<Connection>>,
     /// Held while one more is opened: threads of one process need not poll for what they give each other.
@@ -36,11 +36,11 @@ struct Writers {
     count: Connection,
 }
 
-impl OpenFile {
+impl OpenDatabase {
     /// Opens the file that `path` names, if it is a directory and undamaged. An earlier version's tables are brought to the current one.
     pub(super) fn open(path: &Path, deadline: Instant) -> Result<Self, Error> {
         // Not opened yet: a pipe would block.
-        Identity::of(path)?;
+        FileIdentity::of(path)?;
         let failed = |error| StorageError::new(path, error);
         let path = path.canonicalize().map_err(failed)?;
         let bytes = path.metadata().map_err(failed)?.len();
@@ -50,9 +50,9 @@ impl OpenFile {
         let (identity, writers) = Self::connect(&path, deadline)?;
         let checked = patiently(deadline, || {
             check_length(&writers.change, bytes)?;
-            match findings(&writers.change, Depth::to_open(bytes))? {
+            match findings(&writers.change, CheckDepth::to_open(bytes))? {
                 none if none.is_empty() => Ok(()),
-                findings => Err(Fault::Findings(findings)),
+                findings => Err(SqliteFault::Findings(findings)),
             }
         });
         checked.map_err(|fault| fault.at(&path))?;
@@ -66,13 +66,13 @@ impl OpenFile {
     }
 
     /// The connections that write, and the file to which they belong.
-    fn connect(path: &Path, deadline: Instant) -> Result<(Identity, Writers), Error> {
-        let mut companions = Companions::lock(path, deadline)?;
+    fn connect(path: &Path, deadline: Instant) -> Result<(FileIdentity, Writers), Error> {
+        let mut companions = CompanionFiles::lock(path, deadline)?;
         for _ in 0..ATTEMPTS {
-            let identity = Identity::of(path)?;
+            let identity = FileIdentity::of(path)?;
             companions.separate(&identity)?;
             let opened = patiently(deadline, || Writers::open(path, identity));
-            if Identity::of(path)? != identity {
+            if FileIdentity::of(path)? != identity {
                 continue;
             }
             companions.record(&identity)?;
@@ -82,7 +82,7 @@ impl OpenFile {
         Err(Error::Locked { path: path.to_owned() })
     }
 
-    pub(super) const fn identity(&self) -> Identity {
+    pub(super) const fn identity(&self) -> FileIdentity {
         self.identity
     }
 
@@ -90,8 +90,8 @@ impl OpenFile {
     pub(super) fn read<T>(
         &self,
         deadline: Instant,
-        read: impl Fn(&Transaction<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>,
+    ) -> Result<T, SqliteFault> {
         patiently(deadline, || {
             // A statement of its own, so that the lock is not held while connecting.
             let idle = self.idle_readers().pop();
@@ -115,8 +115,8 @@ impl OpenFile {
         &self,
         purpose: Purpose,
         deadline: Instant,
-        change: impl Fn(&Transaction<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>,
+    ) -> Result<T, SqliteFault> {
         // Whoever waits for the lock has waited: the deadline is that of the call, so that one more attempt is all that follows.
         let writers = self.writers();
         let connection = if purpose == Purpose::Count { &writers.count } else { &writers.change };
@@ -129,13 +129,13 @@ impl OpenFile {
     }
 
     /// What is wrong with the file; nothing if it is whole.
-    pub(super) fn findings(&self, deadline: Instant) -> Result<Vec<String>, Fault> {
-        findings(&self.connect_to_read(deadline)?, Depth::Full)
+    pub(super) fn findings(&self, deadline: Instant) -> Result<Vec<String>, SqliteFault> {
+        findings(&self.connect_to_read(deadline)?, CheckDepth::Full)
     }
 
-    fn connect_to_read(&self, deadline: Instant) -> Result<Connection, Fault> {
+    fn connect_to_read(&self, deadline: Instant) -> Result<Connection, SqliteFault> {
         let _connecting = self.connecting.lock().unwrap_or_else(PoisonError::into_inner);
-        let _companions = Companions::lock(&self.path, deadline)?;
+        let _companions = CompanionFiles::lock(&self.path, deadline)?;
         let mut connection = connect(&self.path, self.identity, Purpose::Read)?;
         // Opens the log.
         migrate::check(&mut connection, &self.path)?;
@@ -154,7 +154,7 @@ impl OpenFile {
 }
 
 impl Writers {
-    fn open(path: &Path, file: Identity) -> Result<Self, Fault> {
+    fn open(path: &Path, file: FileIdentity) -> Result<Self, SqliteFault> {
         let mut change = connect(path, file, Purpose::Change)?;
         // Before anything is written: the file may be somebody else's.
         migrate::check(&mut change, path)?;
@@ -167,7 +167,7 @@ impl Writers {
         Ok(Self { change, count })
     }
 
-    fn allow_checkpoint_on_close(self) -> Result<Self, Fault> {
+    fn allow_checkpoint_on_close(self) -> Result<Self, SqliteFault> {
         for connection in [&self.change, &self.count] {
             allow_checkpoint_on_close(connection)?;
         }

@@ -8,13 +8,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A regular file, whatever its name and its contents are. The number alone would not do: it is given to another file once the first
 /// is removed and nobody has it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct FileIdentity {
     device: u64,
     number: u64,
     created: Option<SystemTime>,
 }
 
-impl Identity {
+impl FileIdentity {
     /// The file at `path`, if it is one. Nothing is opened, so that a pipe does not block.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let metadata = path.metadata().map_err(|source| StorageError::new(path, source))?;
@@ -31,7 +31,7 @@ impl Identity {
     }
 }
 
-impl From<&Metadata> for Identity {
+impl From<&Metadata> for FileIdentity {
     fn from(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         let (device, number) = {

@@ -1,7 +1,7 @@
 //! Keys and sessions in the file.
 
 use super::SqliteDirectory;
-use super::fault::Fault;
+use super::fault::SqliteFault;
 use super::rows::{all, by_hash, changed, execute, known};
 use crate::directory::Keys;
 use crate::error::{Entity, Error};
@@ -77,14 +77,14 @@ impl Keys for SqliteDirectory {
     }
 }
 
-fn put(transaction: &Transaction<'_>, user: &str, secret: &SecretKey, now: UnixTime) -> Result<IssuedKey, Fault> {
+fn put(transaction: &Transaction<'_>, user: &str, secret: &SecretKey, now: UnixTime) -> Result<IssuedKey, SqliteFault> {
     let hash = secret.hash();
     let sql = "INSERT INTO user_keys (user, locator, hash, created) VALUES (?1, ?2, ?3, ?4)";
     execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), now.seconds()))?;
     Ok(IssuedKey { id: KeyId(transaction.last_insert_rowid()), secret: secret.clone() })
 }
 
-fn revoke(transaction: &Transaction<'_>, user: &str, key: KeyId, now: UnixTime) -> Result<(), Fault> {
+fn revoke(transaction: &Transaction<'_>, user: &str, key: KeyId, now: UnixTime) -> Result<(), SqliteFault> {
     known(transaction, Entity::User, user)?;
     let sql = "UPDATE user_keys SET revoked = ?3 WHERE id = ?2 AND user = ?1 AND revoked IS NULL";
     let rows = execute(transaction, sql, (user, key.0, now.seconds()))?;

@@ -1,6 +1,6 @@
 //! The tables of the file, brought to the version that this trueup writes.
 
-use super::fault::Fault;
+use super::fault::SqliteFault;
 use crate::error::Error;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
@@ -12,25 +12,25 @@ const APPLICATION_ID: i64 = 0x7472_7570;
 const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// Brings the file to the last version.
-pub(super) fn update(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
+pub(super) fn update(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     migrate(connection, path, STEPS)
 }
 
 /// Makes an empty file a directory.
-pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
+pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     advance(&transaction, STEPS, STEPS)?;
-    transaction.commit().map_err(Fault::from)?;
+    transaction.commit().map_err(SqliteFault::from)?;
     check(connection, path)
 }
 
 /// Refuses a file that is something else, or later than this trueup. Changes nothing.
-pub(super) fn check(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
+pub(super) fn check(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     outdated(&connection.transaction()?, path, STEPS).map(drop)
 }
 
 /// Brings the file to the last version that `steps` lead to, all or nothing.
-fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Fault> {
+fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), SqliteFault> {
     if outdated(&connection.transaction()?, path, steps)?.is_empty() {
         return Ok(());
     }
@@ -42,7 +42,7 @@ fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(
 }
 
 /// Takes the steps that are missing out of all of them.
-fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> Result<(), Fault> {
+fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> Result<(), SqliteFault> {
     for step in missing {
         transaction.execute_batch(step)?;
     }
@@ -52,7 +52,11 @@ fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> R
 }
 
 /// The steps that the file still lacks. In one transaction: between two questions another process may be through with all of them.
-fn outdated<'s>(transaction: &Transaction<'_>, path: &Path, steps: &'s [&'s str]) -> Result<&'s [&'s str], Fault> {
+fn outdated<'s>(
+    transaction: &Transaction<'_>,
+    path: &Path,
+    steps: &'s [&'s str],
+) -> Result<&'s [&'s str], SqliteFault> {
     let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;

@@ -1,13 +1,13 @@
 //! Requests put to the file.
 
 use super::SqliteDirectory;
-use super::fault::Fault;
+use super::fault::SqliteFault;
 use super::rows::{all, by_hash, execute, known};
 use crate::directory::Requests;
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
 use crate::model::Organization;
-use crate::reach::{Below, Reach};
+use crate::reach::{GrantedRows, LoginScope};
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use rusqlite::{OptionalExtension as _, Transaction};
@@ -67,9 +67,9 @@ impl Requests for SqliteDirectory {
         })
     }
 
-    fn reach(&self, login: &Login) -> Result<Reach, Error> {
+    fn reach(&self, login: &Login) -> Result<LoginScope, Error> {
         let below = self.read(|transaction| below(transaction, login.user()))?;
-        Ok(Reach::assemble(&below))
+        Ok(LoginScope::assemble(&below))
     }
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
@@ -92,10 +92,10 @@ fn admit(user: String, active: bool) -> Result<Login, Refusal> {
     if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive { user }) }
 }
 
-fn below(transaction: &Transaction<'_>, user: &str) -> Result<Below, Fault> {
+fn below(transaction: &Transaction<'_>, user: &str) -> Result<GrantedRows, SqliteFault> {
     let organizations = below!("SELECT id, parent, umbrella FROM below CROSS JOIN organizations USING (id)");
     let placements = below!("SELECT organization, account FROM below CROSS JOIN placements ON organization = id");
-    Ok(Below {
+    Ok(GrantedRows {
         organizations: all(transaction, organizations, [user], |row| {
             Ok(Organization { id: row.get(0)?, parent: row.get(1)?, umbrella: row.get(2)? })
         })?,

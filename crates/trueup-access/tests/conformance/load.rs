@@ -3,7 +3,7 @@
 use super::{NOW, both};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
-use trueup_access::{Directory, Hourly, Login, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
+use trueup_access::{Directory, DirectorySettings, Hourly, Login, MemoryDirectory, SqliteDirectory, UnixTime};
 
 const HOUR: UnixTime = UnixTime::from_seconds(1_760_000_400);
 
@@ -50,7 +50,7 @@ fn eight_threads_get_exactly_the_limit_and_again_the_next_hour() {
 fn the_limit_is_configured() {
     let folder = tempfile::tempdir().unwrap();
     for limit in [0, 1, 3] {
-        let settings = Settings::default().hourly_limit(limit);
+        let settings = DirectorySettings::default().hourly_limit(limit);
         let sqlite = SqliteDirectory::open(folder.path().join(limit.to_string()), settings.clone()).unwrap();
         let memory = MemoryDirectory::new(settings);
         for directory in [&sqlite as &dyn Directory, &memory] {

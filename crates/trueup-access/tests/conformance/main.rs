@@ -12,7 +12,8 @@ mod tree;
 mod users;
 
 use trueup_access::{
-    Directory, Grant, Listed, MemoryDirectory, Organization, Reach, Settings, SqliteDirectory, UnixTime,
+    Directory, DirectorySettings, Grant, ListedOrganization, LoginScope, MemoryDirectory, Organization,
+    SqliteDirectory, UnixTime,
 };
 
 /// Some instant in the middle of a clock hour.
@@ -20,9 +21,9 @@ const NOW: UnixTime = UnixTime::from_seconds(1_760_001_800);
 
 /// Runs a test against both directories, each new and empty.
 fn both(test: impl Fn(&dyn Directory)) {
-    test(&MemoryDirectory::new(Settings::default()));
+    test(&MemoryDirectory::new(DirectorySettings::default()));
     let folder = tempfile::tempdir().unwrap();
-    test(&SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default()).unwrap());
+    test(&SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap());
 }
 
 /// Adds organizations as (id, parent) and places accounts as (account, organization), each of them added when first named.
@@ -47,13 +48,13 @@ fn account(key: &str) -> Grant {
     Grant::Account(key.into())
 }
 
-fn reach_of(directory: &dyn Directory, user: &str) -> Reach {
+fn reach_of(directory: &dyn Directory, user: &str) -> LoginScope {
     directory.reach(&directory.login(user).unwrap().unwrap()).unwrap()
 }
 
 /// The listing as `id: account account`.
-fn listing(reach: &Reach) -> Vec<String> {
-    let line = |listed: &Listed| {
+fn listing(reach: &LoginScope) -> Vec<String> {
+    let line = |listed: &ListedOrganization| {
         let accounts: Vec<&str> = listed.accounts().accounts().collect();
         format!("{}: {}", listed.id(), accounts.join(" "))
     };
@@ -61,6 +62,6 @@ fn listing(reach: &Reach) -> Vec<String> {
 }
 
 /// The accounts that a segment resolves to.
-fn resolved(reach: &Reach, segment: &str) -> Option<Vec<String>> {
+fn resolved(reach: &LoginScope, segment: &str) -> Option<Vec<String>> {
     reach.resolve(segment).map(|scope| scope.accounts().map(Into::into).collect())
 }

@@ -1,4 +1,4 @@
-//! Reach by its definition, one question at a time.
+//! LoginScope by its definition, one question at a time.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use super::naive::World;
 use super::{account, both, listing, organization, plant, reach_of, resolved};
 use proptest::prelude::*;
-use trueup_access::{Directory, MemoryDirectory, Organization, OutOfReach, Settings, SqliteDirectory};
+use trueup_access::{Directory, DirectorySettings, MemoryDirectory, Organization, OutOfReach, SqliteDirectory};
 
 #[test]
 fn a_grant_covers_what_is_below_it_and_nothing_beside_it() {
@@ -152,7 +152,7 @@ proptest! {
 
     #[test]
     fn in_memory_reach_is_what_the_definition_says(world: World) {
-        let directory = MemoryDirectory::new(Settings::default());
+        let directory = MemoryDirectory::new(DirectorySettings::default());
         is_as_defined(&directory, &world);
         ignores_what_is_out_of_reach(&directory, &world);
     }
@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn in_a_file_reach_is_what_the_definition_says(world: World) {
         let folder = tempfile::tempdir().unwrap();
-        let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), Settings::default()).unwrap();
+        let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap();
         is_as_defined(&directory, &world);
         ignores_what_is_out_of_reach(&directory, &world);
     }

@@ -3,7 +3,7 @@
 use super::{NOW, open};
 use std::fs;
 use std::path::Path;
-use trueup_access::{Error, Keys as _, Settings, SqliteDirectory, Users as _};
+use trueup_access::{DirectorySettings, Error, Keys as _, SqliteDirectory, Users as _};
 
 const PAGE: usize = 4096;
 
@@ -30,7 +30,7 @@ fn a_page_that_is_overwritten_is_found_when_the_file_is_opened() {
         let at = if page == 0 { 100 } else { page * PAGE };
         bytes[at..at + 64].fill(0x5a);
         fs::write(&path, bytes).unwrap();
-        let error = SqliteDirectory::open_existing(&path, Settings::default()).unwrap_err();
+        let error = SqliteDirectory::open_existing(&path, DirectorySettings::default()).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "page {page}: {error}");
         let text = error.to_string();
         assert!(text.contains("d.sqlite` is damaged: ") && !text.contains('\n'), "page {page}: {text}");
@@ -38,10 +38,13 @@ fn a_page_that_is_overwritten_is_found_when_the_file_is_opened() {
     let lengths = (1..pages).flat_map(|page| [page * PAGE - 1, page * PAGE, page * PAGE + 1]);
     for length in lengths.chain([1, 99, 100, 512, whole.len() - 1]) {
         fs::write(&path, &whole[..length]).unwrap();
-        assert!(SqliteDirectory::open_existing(&path, Settings::default()).unwrap_err().is_storage(), "{length}");
+        assert!(
+            SqliteDirectory::open_existing(&path, DirectorySettings::default()).unwrap_err().is_storage(),
+            "{length}"
+        );
     }
     fs::write(&path, &whole).unwrap();
-    assert!(SqliteDirectory::open_existing(&path, Settings::default()).unwrap().verify().unwrap().is_empty());
+    assert!(SqliteDirectory::open_existing(&path, DirectorySettings::default()).unwrap().verify().unwrap().is_empty());
 }
 
 #[test]
@@ -63,9 +66,10 @@ fn an_empty_file_is_no_directory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     fs::write(&path, "").unwrap();
-    for opened in
-        [SqliteDirectory::open(&path, Settings::default()), SqliteDirectory::open_existing(&path, Settings::default())]
-    {
+    for opened in [
+        SqliteDirectory::open(&path, DirectorySettings::default()),
+        SqliteDirectory::open_existing(&path, DirectorySettings::default()),
+    ] {
         assert!(matches!(opened, Err(Error::EmptyFile { .. })));
     }
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
@@ -81,8 +85,8 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
     std::os::unix::fs::symlink("/dev/null", &device).unwrap();
     for path in [&pipe, &link, &device, folder.path()] {
         let opened = [
-            SqliteDirectory::open(path, Settings::default()),
-            SqliteDirectory::open_existing(path, Settings::default()),
+            SqliteDirectory::open(path, DirectorySettings::default()),
+            SqliteDirectory::open_existing(path, DirectorySettings::default()),
         ];
         assert!(opened.iter().all(|opened| matches!(opened, Err(Error::NotAFile { .. }))), "{}", path.display());
     }

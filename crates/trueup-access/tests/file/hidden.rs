@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::fs;
-use trueup_access::{Directory, Error, MemoryDirectory, Organization, SecretKey, Settings, SqliteDirectory};
+use trueup_access::{Directory, DirectorySettings, Error, MemoryDirectory, Organization, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Requests as _};
 
 /// All that can be printed of an error: both forms of it, and of each of its sources.
@@ -73,7 +73,7 @@ fn broken(folder: &std::path::Path, secrets: &[SecretKey], text: &mut String) {
     };
     let overwrite = |path: &std::path::Path| fs::write(path, vec![0xA5; 8192]).unwrap();
     for damage in [&drop_tables as &dyn Fn(&std::path::Path), &overwrite] {
-        let directory = SqliteDirectory::open_existing(&path, Settings::default()).unwrap();
+        let directory = SqliteDirectory::open_existing(&path, DirectorySettings::default()).unwrap();
         damage(&path);
         let mut failed = 0;
         for key in secrets {
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn no_secret_is_in_anything_that_can_be_printed(given in "[A-Za-z0-9]{24,60}|[ -~]{24,40}")
  {
-        let memory = MemoryDirectory::new(Settings::default());
+        let memory = MemoryDirectory::new(DirectorySettings::default());
         let (mut text, mut secrets) = used(&memory, &given);
         write!(text, "{memory:?}").unwrap();
         let folder = tempfile::tempdir().unwrap();

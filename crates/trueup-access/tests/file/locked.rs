@@ -4,7 +4,7 @@ use super::{NOW, open};
 use rusqlite::Connection;
 use std::thread;
 use std::time::{Duration, Instant};
-use trueup_access::{Error, Hourly, Keys as _, Requests as _, Settings, SqliteDirectory, Users as _};
+use trueup_access::{DirectorySettings, Error, Hourly, Keys as _, Requests as _, SqliteDirectory, Users as _};
 
 /// Far more than one wait, and far less than the waits of all who ask one after the other.
 const SOON: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ fn a_file_that_is_held_as_a_whole_is_not_opened() {
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
     let begun = Instant::now();
-    let settings = || Settings::default().change_wait(Duration::from_millis(50));
+    let settings = || DirectorySettings::default().change_wait(Duration::from_millis(50));
     assert!(matches!(SqliteDirectory::open(&path, settings()), Err(Error::Locked { .. })));
     assert!(matches!(SqliteDirectory::open_existing(&path, settings()), Err(Error::Locked { .. })));
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
@@ -58,7 +58,7 @@ fn a_file_that_is_held_as_a_whole_is_not_opened() {
 fn a_change_waits_for_one_that_ends_soon() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
-    let settings = Settings::default().change_wait(Duration::from_secs(60));
+    let settings = DirectorySettings::default().change_wait(Duration::from_secs(60));
     let directory = SqliteDirectory::open(&path, settings).unwrap();
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();

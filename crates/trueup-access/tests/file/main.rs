@@ -12,10 +12,10 @@ mod replaced;
 mod rotation;
 
 use std::path::Path;
-use trueup_access::{Settings, SqliteDirectory, UnixTime};
+use trueup_access::{DirectorySettings, SqliteDirectory, UnixTime};
 
 const NOW: UnixTime = UnixTime::from_seconds(1_760_001_800);
 
 fn open(path: &Path) -> SqliteDirectory {
-    SqliteDirectory::open(path, Settings::default()).unwrap()
+    SqliteDirectory::open(path, DirectorySettings::default()).unwrap()
 }

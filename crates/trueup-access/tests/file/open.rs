@@ -2,14 +2,14 @@
 
 use super::{NOW, open};
 use std::fs;
-use trueup_access::{Error, Grant, Hourly, Organization, Refusal, SecretKey, Settings, SqliteDirectory};
+use trueup_access::{DirectorySettings, Error, Grant, Hourly, Organization, Refusal, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
 
 #[test]
 fn reopening_keeps_everything() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
-    let directory = SqliteDirectory::open(&path, Settings::default().hourly_limit(1)).unwrap();
+    let directory = SqliteDirectory::open(&path, DirectorySettings::default().hourly_limit(1)).unwrap();
     directory.add_organization(&Organization::new("platform").as_umbrella()).unwrap();
     directory.add_organization(&Organization::new("acme").under("platform")).unwrap();
     for account in ["a", "b"] {
@@ -31,7 +31,7 @@ fn reopening_keeps_everything() {
     let listed = directory.reach(&login).unwrap().organizations();
     drop(directory);
 
-    let directory = SqliteDirectory::open_existing(&path, Settings::default().hourly_limit(1)).unwrap();
+    let directory = SqliteDirectory::open_existing(&path, DirectorySettings::default().hourly_limit(1)).unwrap();
     let after = (directory.organizations().unwrap(), directory.users().unwrap(), directory.keys("u").unwrap());
     assert_eq!(before, after);
     assert_eq!(directory.authenticate(Some(&key.secret)).unwrap(), Ok(login.clone()));
@@ -70,11 +70,15 @@ fn a_key_of_another_prefix_goes_on_working() {
     let directory = open(&path);
     directory.add_user("u").unwrap();
     let key = directory.create_key("u", NOW).unwrap();
-    let directory = SqliteDirectory::open(&path, Settings::default().key_prefix("acme_live").unwrap()).unwrap();
+    let directory =
+        SqliteDirectory::open(&path, DirectorySettings::default().key_prefix("acme_live").unwrap()).unwrap();
     assert!(directory.create_key("u", NOW).unwrap().secret.reveal().starts_with("acme_live_"));
     assert!(directory.authenticate(Some(&key.secret)).unwrap().is_ok());
     for prefix in ["", "a b", "ü", "a/b", &"x".repeat(33)] {
-        assert!(matches!(Settings::default().key_prefix(prefix), Err(Error::InvalidPrefix { .. })), "{prefix}");
+        assert!(
+            matches!(DirectorySettings::default().key_prefix(prefix), Err(Error::InvalidPrefix { .. })),
+            "{prefix}"
+        );
     }
 }
 
@@ -83,20 +87,22 @@ fn a_file_that_is_something_else_is_refused_and_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     fs::write(&text, "not a database, but long enough to be looked at as one: ".repeat(20)).unwrap();
-    assert!(matches!(SqliteDirectory::open(&text, Settings::default()), Err(Error::Storage(_))));
+    assert!(matches!(SqliteDirectory::open(&text, DirectorySettings::default()), Err(Error::Storage(_))));
 
     let foreign = folder.path().join("foreign.sqlite");
     let connection = rusqlite::Connection::open(&foreign).unwrap();
     connection.execute_batch("CREATE TABLE theirs (id INTEGER)").unwrap();
     drop(connection);
     let before = fs::read(&foreign).unwrap();
-    assert!(matches!(SqliteDirectory::open(&foreign, Settings::default()), Err(Error::NotADirectory { .. })));
+    assert!(matches!(SqliteDirectory::open(&foreign, DirectorySettings::default()), Err(Error::NotADirectory { .. })));
     assert_eq!(fs::read(&foreign).unwrap(), before);
 
     let later = folder.path().join("later.sqlite");
     drop(open(&later));
     rusqlite::Connection::open(&later).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let Err(Error::TooNew { found, .. }) = SqliteDirectory::open(&later, Settings::default()) else { panic!() };
+    let Err(Error::TooNew { found, .. }) = SqliteDirectory::open(&later, DirectorySettings::default()) else {
+        panic!()
+    };
     assert_eq!(found, 99);
 }
 
@@ -104,10 +110,10 @@ fn a_file_that_is_something_else_is_refused_and_left_as_it_was() {
 fn a_file_that_is_not_there_is_made_only_when_asked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
-    assert!(matches!(SqliteDirectory::open_existing(&path, Settings::default()), Err(Error::Storage(_))));
+    assert!(matches!(SqliteDirectory::open_existing(&path, DirectorySettings::default()), Err(Error::Storage(_))));
     assert!(!path.exists());
     drop(open(&path));
-    assert!(SqliteDirectory::open_existing(&path, Settings::default()).is_ok());
+    assert!(SqliteDirectory::open_existing(&path, DirectorySettings::default()).is_ok());
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -4,7 +4,7 @@ use super::{NOW, open};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use trueup_access::{Hourly, Refusal, SecretKey, Settings, SqliteDirectory};
+use trueup_access::{DirectorySettings, Hourly, Refusal, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Requests as _, Users as _};
 
 /// Tells the second process which file to open; without it, there is nothing to do.
@@ -15,7 +15,7 @@ const FILE: &str = "TRUEUP_ACCESS_TEST_FILE";
 #[ignore = "started by the other tests of this file, as a second process"]
 fn second_process() {
     let Some(path) = std::env::var_os(FILE) else { return };
-    let directory = SqliteDirectory::open_existing(PathBuf::from(path), Settings::default()).unwrap();
+    let directory = SqliteDirectory::open_existing(PathBuf::from(path), DirectorySettings::default()).unwrap();
     println!();
     println!("> ready");
     for line in std::io::stdin().lines() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use trueup_access::{
-    Error, Hourly, Keys as _, Refusal, Requests as _, SecretKey, Settings, SqliteDirectory, Users as _,
+    DirectorySettings, Error, Hourly, Keys as _, Refusal, Requests as _, SecretKey, SqliteDirectory, Users as _,
 };
 
 /// A file at `path` with the users, and a key of each.
@@ -224,7 +224,7 @@ fn threads_never_see_an_old_file() {
     let files: Vec<PathBuf> = (0..12).map(|number| folder.path().join(format!("{number}.sqlite"))).collect();
     let keys: Vec<SecretKey> = files.iter().map(|file| made(file, &["u"]).remove(0)).collect();
     fs::rename(&files[0], &path).unwrap();
-    let directory = SqliteDirectory::open(&path, Settings::default().wait(Duration::from_secs(10))).unwrap();
+    let directory = SqliteDirectory::open(&path, DirectorySettings::default().wait(Duration::from_secs(10))).unwrap();
     let (placed, done, asked) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         let ask = || {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueup::access::{Directory, Settings, SqliteDirectory, UnixTime};
+use trueup::access::{Directory, DirectorySettings, SqliteDirectory, UnixTime};
 use trueup_core::Dataset;
 use trueup_core::dataset::store;
 
@@ -33,7 +33,7 @@ impl DirectoryPaths {
     }
 
     /// Opens the directory, which must be there.
-    pub(super) fn open(&self, settings: Settings) -> Result<Arc<dyn Directory>, Failure> {
+    pub(super) fn open(&self, settings: DirectorySettings) -> Result<Arc<dyn Directory>, Failure> {
         let path = self.path();
         if !path.exists() {
             self.check_dataset()?;
@@ -52,7 +52,7 @@ impl DirectoryPaths {
         if is_new {
             self.check_dataset()?;
         }
-        let directory = SqliteDirectory::open(&path, Settings::default())?;
+        let directory = SqliteDirectory::open(&path, DirectorySettings::default())?;
         if is_new {
             notice::note(format_args!("made the directory `{}`", path.display()));
         }
@@ -66,7 +66,7 @@ impl DirectoryPaths {
         if self.directory.is_none() && path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return Ok(None);
         }
-        let findings = SqliteDirectory::open_existing(&path, Settings::default())?.verify()?;
+        let findings = SqliteDirectory::open_existing(&path, DirectorySettings::default())?.verify()?;
         if findings.is_empty() {
             return Ok(Some(path));
         }

@@ -8,7 +8,7 @@ use crate::output::{Format, OutputWriter, TableBuilder};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
-use trueup::access::{Directory, IssuedKey, KeyEntry, KeyId, Settings, UnixTime};
+use trueup::access::{Directory, DirectorySettings, IssuedKey, KeyEntry, KeyId, UnixTime};
 use trueup_core::Day;
 
 const EXAMPLES: &str = "\
@@ -101,9 +101,9 @@ pub(crate) struct KeyPrefixArgs {
 }
 
 impl KeyPrefixArgs {
-    fn settings(&self) -> Result<Settings, Failure> {
-        let Some(prefix) = &self.prefix else { return Ok(Settings::default()) };
-        Settings::default().key_prefix(prefix).map_err(Failure::usage)
+    fn settings(&self) -> Result<DirectorySettings, Failure> {
+        let Some(prefix) = &self.prefix else { return Ok(DirectorySettings::default()) };
+        DirectorySettings::default().key_prefix(prefix).map_err(Failure::usage)
     }
 }
 
@@ -125,7 +125,7 @@ impl KeysCommand {
                 show(&user, &issued)
             }
             Self::Delete { owner: KeyOwnerArgs { place, user }, mut keys, all } => {
-                let directory = place.open(Settings::default())?;
+                let directory = place.open(DirectorySettings::default())?;
                 let live: Vec<KeyId> = directory.keys(&user)?.iter().map(|entry| entry.id).collect();
                 if all {
                     keys.clone_from(&live);
@@ -142,7 +142,7 @@ impl KeysCommand {
                 Ok(())
             }
             Self::List { owner: KeyOwnerArgs { place, user }, format } => {
-                let keys = place.open(Settings::default())?.keys(&user)?;
+                let keys = place.open(DirectorySettings::default())?.keys(&user)?;
                 TableBuilder::default()
                     .texts("key", keys.iter().map(|entry| entry.id.to_string()))
                     .texts("created", keys.iter().map(|KeyEntry { created, .. }| timestamp(*created)))
@@ -150,7 +150,7 @@ impl KeysCommand {
             }
             Self::Retire { place, org, key_file } => {
                 let key = secret::read(&key_file)?;
-                place.open(Settings::default())?.retire_organization_key(&org, &key)?;
+                place.open(DirectorySettings::default())?.retire_organization_key(&org, &key)?;
                 notice::note(format_args!("a retired key of organization `{org}` is known"));
                 Ok(())
             }

@@ -7,7 +7,7 @@ use crate::output::number::counted;
 use crate::output::{Format, TableBuilder};
 use clap::{Args, Subcommand};
 use std::collections::{BTreeMap, BTreeSet};
-use trueup::access::{Directory, Organization, Settings};
+use trueup::access::{Directory, DirectorySettings, Organization};
 use trueup_core::Dataset;
 
 const EXAMPLES: &str = "\
@@ -143,28 +143,28 @@ impl OrgsCommand {
                 notice::note(format_args!("added organization `{id}`"));
             }
             Self::Remove { org: OrgArgs { place, id } } => {
-                place.open(Settings::default())?.remove_organization(&id)?;
+                place.open(DirectorySettings::default())?.remove_organization(&id)?;
                 notice::note(format_args!("removed organization `{id}`, with the grants of it"));
             }
-            Self::List { place, format } => return list(&*place.open(Settings::default())?, format),
-            Self::Accounts { place, format } => return accounts(&*place.open(Settings::default())?, format),
+            Self::List { place, format } => return list(&*place.open(DirectorySettings::default())?, format),
+            Self::Accounts { place, format } => return accounts(&*place.open(DirectorySettings::default())?, format),
             Self::Move { org: OrgArgs { place, id }, to: MoveTarget { under, root: _ } } => {
-                place.open(Settings::default())?.move_organization(&id, under.as_deref())?;
+                place.open(DirectorySettings::default())?.move_organization(&id, under.as_deref())?;
                 match under {
                     Some(parent) => notice::note(format_args!("organization `{id}` stands under `{parent}`")),
                     None => notice::note(format_args!("organization `{id}` stands under none")),
                 }
             }
             Self::Umbrella { org: OrgArgs { place, id }, off } => {
-                place.open(Settings::default())?.set_umbrella(&id, !off)?;
+                place.open(DirectorySettings::default())?.set_umbrella(&id, !off)?;
                 notice::note(format_args!("organization `{id}` is {} umbrella", if off { "no" } else { "an" }));
             }
             Self::Hold { org: OrgArgs { place, id }, accounts, all } => {
-                let directory = place.open(Settings::default())?;
+                let directory = place.open(DirectorySettings::default())?;
                 hold(&place, &*directory, &id, (!all).then_some(accounts))?;
             }
             Self::Release { org: OrgArgs { place, id }, accounts } => {
-                let directory = place.open(Settings::default())?;
+                let directory = place.open(DirectorySettings::default())?;
                 let held = directory.accounts_under(&id)?;
                 if let Some(key) = accounts.iter().find(|key| !held.contains(key)) {
                     return Err(Failure::request(format!(
@@ -177,7 +177,7 @@ impl OrgsCommand {
                 }
             }
             Self::Forget { place, accounts } => {
-                let directory = place.open(Settings::default())?;
+                let directory = place.open(DirectorySettings::default())?;
                 let known = directory.accounts()?;
                 if let Some(key) = accounts.iter().find(|key| !known.contains(key)) {
                     return Err(Failure::request(format!("there is no account `{key}`; nothing was changed")));

@@ -4,7 +4,7 @@ use super::{accounts, suggestion};
 use crate::exit::Failure;
 use crate::notice;
 use clap::Args;
-use trueup::filter::{self, ACROSS};
+use trueup::filter::{self, FILTER_PARAMETER};
 use trueup_core::dictionary::{self, FieldKind};
 use trueup_core::query::{EventsQuery, Interval};
 use trueup_core::{Dataset, Day, QueryError, ResultTable, Shown};
@@ -62,9 +62,9 @@ impl QuerySpec {
                 None => Failure::request(format!("{fault}, such as `leads`; `trueup query --help` lists all")),
             });
         }
-        let across = self.filter.iter().map(|text| (ACROSS.to_owned(), text.clone()));
+        let across = self.filter.iter().map(|text| (FILTER_PARAMETER.to_owned(), text.clone()));
         let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
-        let query = filter::filtered(query, &parameters)?;
+        let query = filter::apply(query, &parameters)?;
         Ok(if self.allow_long_total { query.allow_long_total() } else { query })
     }
 

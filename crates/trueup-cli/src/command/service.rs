@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 use trueup::service::{Limits, Service, ServiceBuilder};
 use trueup_core::Dataset;
 use trueup_core::benchmarks::Privacy;
@@ -52,7 +52,7 @@ impl ServiceArgs {
 
     /// The service, to be completed; what no option here says about requests is as in `limits`.
     pub(super) fn service(&self, dataset: Arc<Dataset>, limits: Limits) -> Result<ServiceBuilder, Failure> {
-        let mut settings = Settings::default();
+        let mut settings = DirectorySettings::default();
         if let Some(requests) = self.hourly_limit {
             settings = settings.hourly_limit(requests);
         }

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::notice;
 use crate::output::{Format, TableBuilder};
 use clap::{Args, Subcommand};
-use trueup::access::{Directory, Grant, Settings};
+use trueup::access::{Directory, DirectorySettings, Grant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,16 +111,16 @@ impl UsersCommand {
                 notice::note(format_args!("added user `{name}`"));
             }
             Self::Remove { user: UserArgs { place, name } } => {
-                place.open(Settings::default())?.remove_user(&name)?;
+                place.open(DirectorySettings::default())?.remove_user(&name)?;
                 notice::note(format_args!("removed user `{name}`, with all grants and keys"));
             }
-            Self::List { place, format } => return list(&*place.open(Settings::default())?, format),
+            Self::List { place, format } => return list(&*place.open(DirectorySettings::default())?, format),
             Self::Grant { user: UserArgs { place, name }, grants } => {
-                let directory = place.open(Settings::default())?;
+                let directory = place.open(DirectorySettings::default())?;
                 grant(&place, &*directory, &name, &grants)?;
             }
             Self::Revoke { user: UserArgs { place, name }, grants } => {
-                let directory = place.open(Settings::default())?;
+                let directory = place.open(DirectorySettings::default())?;
                 let held = directory.grants(&name)?;
                 let grants = grants.distinct();
                 if let Some(grant) = grants.iter().find(|grant| !held.contains(grant)) {
@@ -134,11 +134,11 @@ impl UsersCommand {
                 }
             }
             Self::Enable { user: UserArgs { place, name } } => {
-                place.open(Settings::default())?.set_active(&name, true)?;
+                place.open(DirectorySettings::default())?.set_active(&name, true)?;
                 notice::note(format_args!("the keys of user `{name}` work"));
             }
             Self::Disable { user: UserArgs { place, name } } => {
-                place.open(Settings::default())?.set_active(&name, false)?;
+                place.open(DirectorySettings::default())?.set_active(&name, false)?;
                 notice::note(format_args!("the keys of user `{name}` no longer work"));
             }
         }

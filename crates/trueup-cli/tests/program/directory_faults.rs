@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
-use trueup::access::{Keys as _, Requests as _, SecretKey, Settings, SqliteDirectory, Users as _};
+use trueup::access::{DirectorySettings, Keys as _, Requests as _, SecretKey, SqliteDirectory, Users as _};
 
 /// The calls that can fail half-way through a change.
 const FAILING: [&str; 12] = [
@@ -78,7 +78,7 @@ impl<'a> Run<'a> {
     }
 
     fn open(&self) -> SqliteDirectory {
-        SqliteDirectory::open_existing(self.path(), Settings::default()).unwrap()
+        SqliteDirectory::open_existing(self.path(), DirectorySettings::default()).unwrap()
     }
 }
 
@@ -132,7 +132,7 @@ fn lets_in(directory: &SqliteDirectory, key: &SecretKey) -> bool {
 
 /// A directory of `anna`, who has a revoked key, and the keys 2 and 3.
 fn directory_of_anna(path: &Path) -> [SecretKey; 3] {
-    let directory = SqliteDirectory::open(path, Settings::default()).unwrap();
+    let directory = SqliteDirectory::open(path, DirectorySettings::default()).unwrap();
     directory.add_user("anna").unwrap();
     let keys = [(); 3].map(|()| directory.create_key("anna", now()).unwrap());
     directory.delete_key("anna", keys[0].id, now()).unwrap();
@@ -193,7 +193,7 @@ fn a_new_directory_is_whole_or_not_there_whatever_fails() {
             assert!(users == 1 || users == 0 && !output.status.success(), "{fault:?}: {users}");
         }
         // Whatever is left over is in nobody's way.
-        let directory = SqliteDirectory::open(run.path(), Settings::default()).unwrap();
+        let directory = SqliteDirectory::open(run.path(), DirectorySettings::default()).unwrap();
         directory.add_user("bert").unwrap();
     });
 }

@@ -3,7 +3,7 @@
 use crate::workspace::{Run, Workspace};
 use std::sync::Arc;
 use trueup::Dataset;
-use trueup::access::{Directory, Settings, SqliteDirectory};
+use trueup::access::{Directory, DirectorySettings, SqliteDirectory};
 use trueup::service::{Request, Service};
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
@@ -21,7 +21,8 @@ fn get(workspace: &Workspace, key: Option<&str>, arguments: &[&str]) -> Run {
 #[test]
 fn it_answers_as_the_service_does() {
     let (workspace, key) = Workspace::with_directory();
-    let directory = SqliteDirectory::open_existing(workspace.path("ds/directory.sqlite"), Settings::default()).unwrap();
+    let directory =
+        SqliteDirectory::open_existing(workspace.path("ds/directory.sqlite"), DirectorySettings::default()).unwrap();
     let directory: Arc<dyn Directory> = Arc::new(directory);
     let service = Service::builder(Arc::new(Dataset::open(workspace.path("ds")).unwrap()), directory).build();
     let events = |organization: &str, query: &str| format!("/api/{organization}/events?{query}");

@@ -50,13 +50,13 @@ pub(crate) fn filter(request: &Request) -> Result<Option<Filter>, Refused> {
 }
 
 fn parameters(request: &Request) -> Vec<(String, String)> {
-    let across = request.filter.iter().map(|text| (filter::ACROSS.to_owned(), text.clone()));
+    let across = request.filter.iter().map(|text| (filter::FILTER_PARAMETER.to_owned(), text.clone()));
     request.filters.iter().cloned().chain(across).collect()
 }
 
 /// Asks the engine, through the facade's reading of filters.
 pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) -> Result<ResultTable, Refused> {
-    match filter::filtered(unfiltered(request)?, &parameters(request)) {
+    match filter::apply(unfiltered(request)?, &parameters(request)) {
         Ok(query) => ask(dataset, &query, execution),
         Err(InvalidRequest::Query(error)) => Err(refused(&error)),
         Err(error) => Err(Refused::Filter(error.to_string())),

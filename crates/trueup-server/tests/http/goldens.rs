@@ -7,7 +7,7 @@ use crate::running::Running;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueup::access::Settings as Keys;
+use trueup::access::DirectorySettings as Keys;
 use trueup::service::{Request, Response, Service};
 use trueup_server::Settings;
 

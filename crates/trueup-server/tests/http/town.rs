@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
-use trueup::access::{Directory, Grant, MemoryDirectory, Organization, Settings, UnixTime};
+use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
 use trueup::service::{Clock, Request, Response, Service, ServiceBuilder};
 use trueup::{Dataset, Tables};
 
@@ -92,7 +92,7 @@ impl Town {
     }
 
     pub(crate) fn with(dataset: Arc<Dataset>, build: impl FnOnce(ServiceBuilder) -> ServiceBuilder) -> Self {
-        let settings = Settings::default().hourly_limit(1_000_000);
+        let settings = DirectorySettings::default().hourly_limit(1_000_000);
         let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(settings));
         directory.add_organization(&Organization::new(ORGANIZATION)).unwrap();
         for account in ["east", "west"] {

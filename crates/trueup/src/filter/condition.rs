@@ -1,12 +1,12 @@
 //! One condition, held against what its field is.
 
-use super::error::{Fault, InvalidFilter};
-use super::path::Path;
+use super::error::{InvalidFilter, ParseFault};
+use super::path::FilterPath;
 use trueup_core::query::{Filter, FilterFault, FilterLimits, Predicate, is_result_metric};
 
 /// A condition, alone or joined, and what it is decided on.
 #[derive(Clone, Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedCondition {
     pub(super) filter: Filter,
     /// A field that is decided on finished rows: a metric other than `total`.
     metric: Option<String>,
@@ -14,13 +14,13 @@ pub(super) struct Parsed {
     dimension: Option<String>,
 }
 
-impl Parsed {
+impl ParsedCondition {
     /// The condition that `field` passes `test`; it stands at `path`, in a list if `listed`.
     pub(super) fn new(
         bounds: &mut FilterLimits,
         field: &str,
         test: Predicate,
-        path: &Path<'_>,
+        path: &FilterPath<'_>,
         listed: bool,
     ) -> Result<Self, InvalidFilter> {
         if let Err(fault) = bounds.check_predicate(field, &test) {
@@ -30,7 +30,7 @@ impl Parsed {
                 FilterFault::NotAText => fault_at(0),
                 _ => fault_at(1),
             };
-            return Err(Fault::Test(fault).at(&at));
+            return Err(ParseFault::Test(fault).at(&at));
         }
         let name = Some(field.to_owned());
         let (metric, dimension) = if is_result_metric(field) { (name, None) } else { (None, name) };
@@ -49,12 +49,12 @@ impl Parsed {
     }
 
     /// At least one holds.
-    pub(super) fn any(parts: Vec<Self>, path: &Path<'_>) -> Result<Self, InvalidFilter> {
+    pub(super) fn any(parts: Vec<Self>, path: &FilterPath<'_>) -> Result<Self, InvalidFilter> {
         Self::joined(parts, Filter::Any).decided_together(path)
     }
 
     /// It does not hold.
-    pub(super) fn not(self, path: &Path<'_>) -> Result<Self, InvalidFilter> {
+    pub(super) fn not(self, path: &FilterPath<'_>) -> Result<Self, InvalidFilter> {
         Self { filter: Filter::Not(Box::new(self.filter)), ..self }.decided_together(path)
     }
 
@@ -69,10 +69,10 @@ impl Parsed {
         Self { filter: join(filters), metric, dimension }
     }
 
-    fn decided_together(self, path: &Path<'_>) -> Result<Self, InvalidFilter> {
+    fn decided_together(self, path: &FilterPath<'_>) -> Result<Self, InvalidFilter> {
         match (&self.metric, &self.dimension) {
             (Some(metric), Some(dimension)) => {
-                Err(Fault::Mixed { metric: metric.clone(), dimension: dimension.clone() }.at(path))
+                Err(ParseFault::Mixed { metric: metric.clone(), dimension: dimension.clone() }.at(path))
             }
             _ => Ok(self),
         }

@@ -1,6 +1,6 @@
 //! Why a filter is refused.
 
-use super::path::Path;
+use super::path::FilterPath;
 use trueup_core::query::{FilterFault, MAX_FILTER_DEPTH};
 use trueup_core::{Interruption, QueryError, Shown};
 
@@ -9,7 +9,7 @@ use trueup_core::{Interruption, QueryError, Shown};
 #[error("`{}`: {fault}", Shown(.at))]
 pub struct InvalidFilter {
     at: String,
-    fault: Fault,
+    fault: ParseFault,
 }
 
 impl InvalidFilter {
@@ -23,7 +23,7 @@ impl InvalidFilter {
     #[must_use]
     pub const fn interruption(&self) -> Option<Interruption> {
         match self.fault {
-            Fault::Test(FilterFault::Interrupted(interruption)) => Some(interruption),
+            ParseFault::Test(FilterFault::Interrupted(interruption)) => Some(interruption),
             _ => None,
         }
     }
@@ -43,7 +43,7 @@ pub enum InvalidRequest {
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum ParseFault {
     #[error("expected JSON, but found `{}` ({reason})", Shown(.text))]
     NotJson { text: String, reason: String },
     #[error("expected an operator, but found nothing; an expression is a list such as `[\"eq\", \"x\"]`")]
@@ -68,17 +68,17 @@ pub(super) enum Fault {
     Test(FilterFault),
 }
 
-impl Fault {
-    pub(super) fn too_deep(path: &Path<'_>) -> InvalidFilter {
+impl ParseFault {
+    pub(super) fn too_deep(path: &FilterPath<'_>) -> InvalidFilter {
         Self::Test(FilterFault::TooDeep { limit: MAX_FILTER_DEPTH }).at(path)
     }
 
     /// A bound is passed at `path`.
-    pub(super) fn beyond(path: &Path<'_>) -> impl FnOnce(FilterFault) -> InvalidFilter {
+    pub(super) fn beyond(path: &FilterPath<'_>) -> impl FnOnce(FilterFault) -> InvalidFilter {
         move |fault| Self::Test(fault).at(path)
     }
 
-    pub(super) fn at(self, path: &Path<'_>) -> InvalidFilter {
+    pub(super) fn at(self, path: &FilterPath<'_>) -> InvalidFilter {
         InvalidFilter { at: path.to_string(), fault: self }
     }
 }

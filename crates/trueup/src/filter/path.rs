@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A place in a parameter's expression, such as `filter[1].total[2]`; it lives as long as the parser stands there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
+pub(super) struct FilterPath<'a> {
+    parent: Option<&'a FilterPath<'a>>,
     step: Step<'a>,
 }
 
@@ -15,7 +15,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-impl<'a> Path<'a> {
+impl<'a> FilterPath<'a> {
     pub(super) fn parameter(name: &'a str) -> Self {
         Self { parent: None, step: Step::Name(name) }
     }
@@ -31,7 +31,7 @@ impl<'a> Path<'a> {
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for FilterPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.parent, self.step) {
             (None, Step::Name(name)) => f.write_str(name),

@@ -1,7 +1,7 @@
 //! JSON as the filter language needs it: numbers as doubles, keys in order, a repeated key noticed.
 
-use super::error::{Fault, InvalidFilter};
-use super::path::Path;
+use super::error::{InvalidFilter, ParseFault};
+use super::path::FilterPath;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use trueup_core::Shown;
@@ -12,14 +12,14 @@ const MAX_LEVELS: usize = MAX_FILTER_DEPTH + 2;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Tree {
+pub(super) enum JsonTree {
     Null,
     Bool(bool),
     Number(f64),
     Text(String),
-    List(Vec<Tree>),
+    List(Vec<JsonTree>),
     /// Keys in the order in which they are written, repeated ones too.
-    Object(Vec<(String, Tree)>),
+    Object(Vec<(String, JsonTree)>),
     /// A list or object below more levels than any filter has; its content is not kept.
     TooDeep,
 }
@@ -61,13 +61,13 @@ fn code_unit(escape: &str) -> Option<u32> {
 }
 
 /// The JSON value that the text of a parameter states.
-pub(super) fn parse(text: &str, path: &Path<'_>) -> Result<Tree, InvalidFilter> {
+pub(super) fn parse(text: &str, path: &FilterPath<'_>) -> Result<JsonTree, InvalidFilter> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let tree = Level(MAX_LEVELS).deserialize(&mut reader).and_then(|tree| reader.end().map(|()| tree));
-    tree.map_err(|error| Fault::NotJson { text: text.to_owned(), reason: error.to_string() }.at(path))
+    tree.map_err(|error| ParseFault::NotJson { text: text.to_owned(), reason: error.to_string() }.at(path))
 }
 
-impl Tree {
+impl JsonTree {
     /// The value as a message shows it, in backticks or in words.
     pub(super) fn shown(&self) -> String {
         match self {
@@ -93,67 +93,67 @@ impl Level {
 }
 
 impl<'de> DeserializeSeed<'de> for Level {
-    type Value = Tree;
+    type Value = JsonTree;
 
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Tree, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<JsonTree, D::Error> {
         reader.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Level {
-    type Value = Tree;
+    type Value = JsonTree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Tree, E> {
-        Ok(Tree::Null)
+    fn visit_unit<E>(self) -> Result<JsonTree, E> {
+        Ok(JsonTree::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
-        Ok(Tree::Bool(value))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a number of the filter language is a double")]
-    fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
-        Ok(Tree::Number(value as f64))
+    fn visit_bool<E>(self, value: bool) -> Result<JsonTree, E> {
+        Ok(JsonTree::Bool(value))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a number of the filter language is a double")]
-    fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
-        Ok(Tree::Number(value as f64))
+    fn visit_i64<E>(self, value: i64) -> Result<JsonTree, E> {
+        Ok(JsonTree::Number(value as f64))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
-        Ok(Tree::Number(value))
+    #[expect(clippy::cast_precision_loss, reason = "a number of the filter language is a double")]
+    fn visit_u64<E>(self, value: u64) -> Result<JsonTree, E> {
+        Ok(JsonTree::Number(value as f64))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
-        Ok(Tree::Text(text.to_owned()))
+    fn visit_f64<E>(self, value: f64) -> Result<JsonTree, E> {
+        Ok(JsonTree::Number(value))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Tree, A::Error> {
+    fn visit_str<E>(self, text: &str) -> Result<JsonTree, E> {
+        Ok(JsonTree::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<JsonTree, A::Error> {
         let Some(below) = self.below() else {
             while entries.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(Tree::TooDeep);
+            return Ok(JsonTree::TooDeep);
         };
         let mut list = Vec::new();
         while let Some(entry) = entries.next_element_seed(below)? {
             list.push(entry);
         }
-        Ok(Tree::List(list))
+        Ok(JsonTree::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<JsonTree, A::Error> {
         let Some(below) = self.below() else {
             while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(Tree::TooDeep);
+            return Ok(JsonTree::TooDeep);
         };
         let mut object = Vec::new();
         while let Some(key) = entries.next_key()? {
             object.push((key, entries.next_value_seed(below)?));
         }
-        Ok(Tree::Object(object))
+        Ok(JsonTree::Object(object))
     }
 }

@@ -4,7 +4,7 @@ use super::text::{Escaped, escape};
 use trueup_core::{Column, Day, Values, money};
 
 /// Writes a column's key and value, row by row.
-pub(super) struct Writer {
+pub(super) struct ColumnWriter {
     /// The key, escaped, with the comma before it and the colon after it.
     key: Vec<u8>,
     /// The day that was written last, and how it is spelled.
@@ -12,7 +12,7 @@ pub(super) struct Writer {
     texts: Escaped,
 }
 
-impl Writer {
+impl ColumnWriter {
     /// The writer of the column at this place of the row.
     pub(super) fn new((place, column): (usize, &Column)) -> Self {
         let mut key = Vec::new();
@@ -45,7 +45,7 @@ impl Writer {
         }
     }
 
-    /// Rows are ordered by their sub-range, so that a day repeats.
+    /// JsonRows are ordered by their sub-range, so that a day repeats.
     fn day(&mut self, day: Day, chunk: &mut Vec<u8>) {
         match &self.day {
             Some((last, spelled)) if *last == day => chunk.extend_from_slice(spelled),

@@ -1,6 +1,6 @@
-//! Rows as JSON, a chunk at a time.
+//! JsonRows as JSON, a chunk at a time.
 
-use super::column::Writer;
+use super::column::ColumnWriter;
 use std::borrow::Borrow;
 use trueup_core::ResultTable;
 
@@ -16,22 +16,22 @@ pub(super) struct Frame {
 }
 
 /// The rows of a table that are still to be written.
-pub(crate) struct Rows<T> {
+pub(crate) struct JsonRows<T> {
     table: T,
-    writers: Vec<Writer>,
+    writers: Vec<ColumnWriter>,
     frame: Frame,
     /// The next row; `None` once all is written.
     next: Option<usize>,
 }
 
-impl<T: Borrow<ResultTable>> Rows<T> {
+impl<T: Borrow<ResultTable>> JsonRows<T> {
     /// The rows as one array.
     pub(crate) fn array(table: T) -> Self {
         Self::new(table, Frame { before: b"[", between: b",", after: b"]" })
     }
 
     pub(super) fn new(table: T, frame: Frame) -> Self {
-        let writers = table.borrow().columns().iter().enumerate().map(Writer::new).collect();
+        let writers = table.borrow().columns().iter().enumerate().map(ColumnWriter::new).collect();
         Self { table, writers, frame, next: Some(0) }
     }
 
@@ -42,7 +42,7 @@ impl<T: Borrow<ResultTable>> Rows<T> {
 
     /// Bytes held besides the table.
     pub(crate) fn bytes(&self) -> usize {
-        self.writers.iter().map(Writer::bytes).sum()
+        self.writers.iter().map(ColumnWriter::bytes).sum()
     }
 
     /// Puts the next bytes into `chunk`, in place of what it holds; false if there are none left.

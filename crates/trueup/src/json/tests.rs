@@ -112,7 +112,7 @@ fn table_text(value: trueup_core::Value<'_>) -> &str {
 fn chunks_are_the_whole() {
     let counts: Vec<u64> = (0..40_000).collect();
     let table = ResultTable::from_columns(vec![column("count", Values::Counts(counts))]);
-    let (mut rows, mut chunk, mut chunks) = (super::Rows::array(&table), Vec::new(), Vec::new());
+    let (mut rows, mut chunk, mut chunks) = (super::JsonRows::array(&table), Vec::new(), Vec::new());
     while rows.next_chunk(&mut chunk) {
         chunks.push(chunk.clone());
     }

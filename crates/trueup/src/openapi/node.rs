@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A value of JSON.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum JsonValue {
     Bool(bool),
     Count(usize),
     Text(Cow<'static, str>),
@@ -15,21 +15,21 @@ pub(super) enum Node {
 }
 
 /// An object of those members.
-pub(super) fn object<N: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (N, Node)>) -> Node {
-    Node::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+pub(super) fn object<N: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (N, JsonValue)>) -> JsonValue {
+    JsonValue::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
 }
 
 /// A list of those texts.
-pub(super) fn texts(names: impl IntoIterator<Item = impl Into<Node>>) -> Node {
-    Node::List(names.into_iter().map(Into::into).collect())
+pub(super) fn texts(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
+    JsonValue::List(names.into_iter().map(Into::into).collect())
 }
 
 /// A reference to a component.
-pub(super) fn reference(kind: &str, name: &str) -> Node {
+pub(super) fn reference(kind: &str, name: &str) -> JsonValue {
     object([("$ref", format!("#/components/{kind}/{name}").into())])
 }
 
-impl Node {
+impl JsonValue {
     /// The object with one more member; anything else as it is.
     #[must_use]
     pub(super) fn with(mut self, name: &'static str, value: impl Into<Self>) -> Self {
@@ -40,37 +40,37 @@ impl Node {
     }
 }
 
-impl From<&'static str> for Node {
+impl From<&'static str> for JsonValue {
     fn from(text: &'static str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 }
 
-impl From<String> for Node {
+impl From<String> for JsonValue {
     fn from(text: String) -> Self {
         Self::Text(Cow::Owned(text))
     }
 }
 
-impl From<bool> for Node {
+impl From<bool> for JsonValue {
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
 }
 
-impl From<usize> for Node {
+impl From<usize> for JsonValue {
     fn from(value: usize) -> Self {
         Self::Count(value)
     }
 }
 
-impl From<Vec<Self>> for Node {
+impl From<Vec<Self>> for JsonValue {
     fn from(list: Vec<Self>) -> Self {
         Self::List(list)
     }
 }
 
-impl Serialize for Node {
+impl Serialize for JsonValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
@@ -82,7 +82,7 @@ impl Serialize for Node {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for JsonValue {
     /// Indented, and ended with a line break.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?;

@@ -1,6 +1,6 @@
 //! What is done at a path.
 
-use super::node::{Node, object};
+use super::node::{JsonValue, object};
 use super::{parameter, response, security};
 use crate::ATTRIBUTION_WINDOW_DAYS;
 use crate::service::Limits;
@@ -10,7 +10,7 @@ use crate::service::endpoint::Endpoint;
 pub(super) const ACCESS: &str = "access";
 
 /// What the credentials reach.
-pub(super) fn access() -> Node {
+pub(super) fn access() -> JsonValue {
     object([
         ("operationId", ACCESS.into()),
         ("summary", "What the credentials reach".into()),
@@ -26,7 +26,7 @@ pub(super) fn access() -> Node {
 }
 
 /// An endpoint of an organization.
-pub(super) fn of(endpoint: &Endpoint) -> Node {
+pub(super) fn of(endpoint: &Endpoint) -> JsonValue {
     object([
         ("operationId", endpoint.name.into()),
         ("summary", endpoint.summary.into()),

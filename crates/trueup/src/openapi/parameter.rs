@@ -1,16 +1,16 @@
 //! The parameters of endpoints.
 
-use super::node::{Node, object, reference, texts};
+use super::node::{JsonValue, object, reference, texts};
 use super::one_of;
 use crate::query::Interval;
 use crate::service::endpoint::Endpoint;
-use crate::service::endpoint::parameter::{Filters, Parameter, Takes};
+use crate::service::endpoint::parameter::{OtherParameters, Parameter, ValueType};
 
 /// The name that paths give the segment of the organization.
 pub(super) const ORGANIZATION: &str = "organization";
 
 /// The segment of the organization.
-pub(super) fn organization() -> Node {
+pub(super) fn organization() -> JsonValue {
     object([
         ("name", ORGANIZATION.into()),
         ("in", "path".into()),
@@ -26,23 +26,23 @@ pub(super) fn organization() -> Node {
 }
 
 /// The parameters of a query to an endpoint.
-pub(super) fn of(endpoint: &Endpoint) -> Node {
+pub(super) fn of(endpoint: &Endpoint) -> JsonValue {
     let listed = endpoint.parameters.iter().map(one);
     let filters = match endpoint.filters {
-        Filters::Ignored => None,
-        Filters::AnyField(means) => {
+        OtherParameters::Ignored => None,
+        OtherParameters::AnyField(means) => {
             Some(filters(means, object([("type", "object".into()), ("additionalProperties", text())])))
         }
-        Filters::Dimensions(means) => {
+        OtherParameters::Dimensions(means) => {
             let dimensions = super::schema::dimensions(endpoint).map(|field| (field.name, text()));
             let schema = object([("type", "object".into()), ("properties", object(dimensions))]);
             Some(filters(means, schema.with("additionalProperties", false)))
         }
     };
-    Node::List(listed.chain(filters).collect())
+    JsonValue::List(listed.chain(filters).collect())
 }
 
-fn one(parameter: &Parameter) -> Node {
+fn one(parameter: &Parameter) -> JsonValue {
     let head = object([
         ("name", parameter.name.into()),
         ("in", "query".into()),
@@ -51,25 +51,25 @@ fn one(parameter: &Parameter) -> Node {
     ]);
     let example = parameter.example;
     match parameter.takes {
-        Takes::Name => head.with("schema", text()).with("example", example),
-        Takes::Names => {
+        ValueType::Name => head.with("schema", text()).with("example", example),
+        ValueType::Names => {
             let names = object([("type", "array".into()), ("items", text())]);
             let head = head.with("style", "form").with("explode", false).with("schema", names);
             head.with("example", texts(example.split(',')))
         }
-        Takes::Date => head.with("schema", text().with("format", "date")).with("example", example),
-        Takes::Month => {
+        ValueType::Date => head.with("schema", text().with("format", "date")).with("example", example),
+        ValueType::Month => {
             let schema = text().with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)$");
             head.with("schema", schema).with("example", example)
         }
-        Takes::Interval => {
+        ValueType::Interval => {
             let all = Interval::ALL.iter();
             let usual = all.clone().filter(|(_, interval)| *interval == Interval::default()).map(|(name, _)| *name);
             let schema = one_of(all.map(|(name, _)| *name));
             let schema = usual.fold(schema, |schema, name| schema.with("default", name));
             head.with("schema", schema).with("example", example)
         }
-        Takes::Filter => {
+        ValueType::Filter => {
             let media = object([("schema", reference("schemas", "Filter"))]);
             head.with("content", object([("application/json", media)]))
         }
@@ -77,7 +77,7 @@ fn one(parameter: &Parameter) -> Node {
 }
 
 /// Parameters that are named by what they filter on.
-fn filters(means: &'static str, schema: Node) -> Node {
+fn filters(means: &'static str, schema: JsonValue) -> JsonValue {
     object([
         // Exploded, each member of the object is a parameter; this name is sent nowhere.
         ("name", "filters".into()),
@@ -90,6 +90,6 @@ fn filters(means: &'static str, schema: Node) -> Node {
     ])
 }
 
-fn text() -> Node {
+fn text() -> JsonValue {
     object([("type", "string".into())])
 }

@@ -8,7 +8,7 @@ use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream}
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
 
 /// One reason.
-pub(super) struct Refusal {
+pub(super) struct ErrorExample {
     /// What the example is called.
     pub(super) name: &'static str,
     /// An example of it.
@@ -31,7 +31,7 @@ const ALL: &[&str] = &["access", "events", "benchmarks", "insights"];
 const NOWHERE: &[&str] = &[];
 
 /// Every reason, in the order in which a request is looked at.
-pub(super) fn refusals() -> Vec<Refusal> {
+pub(super) fn refusals() -> Vec<ErrorExample> {
     let mut refusals = path_and_credentials();
     refusals.extend(parameters());
     refusals.extend(filters());
@@ -41,17 +41,22 @@ pub(super) fn refusals() -> Vec<Refusal> {
     refusals
 }
 
-const fn refusal(name: &'static str, error: ServiceError, at: &'static [&'static str], when: &'static str) -> Refusal {
-    Refusal { name, error, at, when, header: None }
+const fn refusal(
+    name: &'static str,
+    error: ServiceError,
+    at: &'static [&'static str],
+    when: &'static str,
+) -> ErrorExample {
+    ErrorExample { name, error, at, when, header: None }
 }
 
-fn path_and_credentials() -> Vec<Refusal> {
+fn path_and_credentials() -> Vec<ErrorExample> {
     let text = str::to_owned;
     let method = ServiceError::MethodNotAllowed { method: text("POST") };
     let limited = ServiceError::RateLimited { retry_after_seconds: 2_700 };
     let out_of_reach = OutOfReach { account: text("elsewhere") };
     vec![
-        Refusal {
+        ErrorExample {
             header: Some(("Allow", "string", "`GET`.")),
             ..refusal("method-not-allowed", method, NOWHERE, "The method is not GET.")
         },
@@ -73,7 +78,7 @@ fn path_and_credentials() -> Vec<Refusal> {
             ACCESS,
             "Neither a key nor a session is valid.",
         ),
-        Refusal {
+        ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds until the hour has passed.")),
             ..refusal("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
         },
@@ -92,7 +97,7 @@ fn path_and_credentials() -> Vec<Refusal> {
     ]
 }
 
-fn parameters() -> Vec<Refusal> {
+fn parameters() -> Vec<ErrorExample> {
     let text = str::to_owned;
     let repeated = InvalidQuery::Repeated { parameter: "start", first: text("2025-01-01"), second: text("2025-02-01") };
     let not_utf8 = InvalidQuery::NotUtf8 { parameter: text("campaign=%FF") };
@@ -151,7 +156,7 @@ fn parameters() -> Vec<Refusal> {
     ]
 }
 
-fn filters() -> Vec<Refusal> {
+fn filters() -> Vec<ErrorExample> {
     let fault = filter::from_parameter("campaign", r#"["or", ["near", "drain"]]"#).err();
     let refused = fault.map(|fault| {
         refusal(
@@ -164,7 +169,7 @@ fn filters() -> Vec<Refusal> {
     refused.into_iter().collect()
 }
 
-fn benchmarks() -> Vec<Refusal> {
+fn benchmarks() -> Vec<ErrorExample> {
     let fault = ServiceError::Benchmarks;
     let months = [
         ("invalid-month", "January", "The month is none, or none that data can have."),
@@ -196,7 +201,7 @@ fn benchmarks() -> Vec<Refusal> {
     refused.chain(others).collect()
 }
 
-fn sizes() -> Vec<Refusal> {
+fn sizes() -> Vec<ErrorExample> {
     let Limits { account_intervals, rows, documents, .. } = Limits::default();
     let year = 365;
     vec![
@@ -233,7 +238,7 @@ fn sizes() -> Vec<Refusal> {
     ]
 }
 
-fn execution() -> Vec<Refusal> {
+fn execution() -> Vec<ErrorExample> {
     let failed = Upstream::Write(std::io::ErrorKind::Other.into());
     let gathering = ServiceError::BenchmarksGathering { retry_after_seconds: 2 };
     vec![
@@ -243,7 +248,7 @@ fn execution() -> Vec<Refusal> {
             ALL,
             "The data are unreadable or damaged; the cause is told to the operator.",
         ),
-        Refusal {
+        ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
             ..refusal(
                 "overloaded",
@@ -252,7 +257,7 @@ fn execution() -> Vec<Refusal> {
                 "Other queries and answers hold the memory that this one needs; retry shortly.",
             )
         },
-        Refusal {
+        ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
             ..refusal(
                 "benchmarks-gathering",

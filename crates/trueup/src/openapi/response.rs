@@ -1,13 +1,13 @@
 //! What is answered.
 
-use super::node::{Node, object, reference};
+use super::node::{JsonValue, object, reference};
 use super::operation::ACCESS;
-use super::refusal::{self, Refusal};
+use super::refusal::{self, ErrorExample};
 use std::collections::BTreeMap;
 
 /// The answers of an operation, by status.
-pub(super) fn of(operation: &'static str) -> Node {
-    let mut by_status: BTreeMap<u16, Vec<Refusal>> = BTreeMap::new();
+pub(super) fn of(operation: &'static str) -> JsonValue {
+    let mut by_status: BTreeMap<u16, Vec<ErrorExample>> = BTreeMap::new();
     for refusal in refusal::refusals().into_iter().filter(|refusal| refusal.at.contains(&operation)) {
         by_status.entry(refusal.error.status()).or_default().push(refusal);
     }
@@ -16,7 +16,7 @@ pub(super) fn of(operation: &'static str) -> Node {
 }
 
 /// The answers that no operation gives: to other paths, and to other methods.
-pub(super) fn components() -> Node {
+pub(super) fn components() -> JsonValue {
     let elsewhere = refusal::refusals().into_iter().filter(|refusal| refusal.at.is_empty());
     object(elsewhere.map(|refusal| {
         let name = refusal.error.code().unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn components() -> Node {
     }))
 }
 
-fn answered(operation: &'static str) -> Node {
+fn answered(operation: &'static str) -> JsonValue {
     let (schema, means) = match operation {
         ACCESS => ("AccessAnswer", "What the credentials reach."),
         "events" => ("EventsAnswer", "One row for each combination of values of the dimensions, in each sub-range."),
@@ -50,7 +50,7 @@ fn answered(operation: &'static str) -> Node {
     ])
 }
 
-fn refused(refusals: &[Refusal]) -> Node {
+fn refused(refusals: &[ErrorExample]) -> JsonValue {
     let means = refusals.iter().map(|refusal| match refusal.error.code() {
         Some(code) => format!("`{code}`: {}", refusal.when),
         None => format!("Without a code: {}", refusal.when),
@@ -69,7 +69,7 @@ fn refused(refusals: &[Refusal]) -> Node {
     )
 }
 
-fn example(refusal: &Refusal) -> Node {
+fn example(refusal: &ErrorExample) -> JsonValue {
     let body = object([("error", refusal.error.to_string().into())]);
     let body = match refusal.error.code() {
         Some(code) => body.with("code", code),
@@ -78,14 +78,14 @@ fn example(refusal: &Refusal) -> Node {
     object([("summary", refusal.when.into()), ("value", body)])
 }
 
-fn header(kind: &'static str, means: &'static str) -> Node {
+fn header(kind: &'static str, means: &'static str) -> JsonValue {
     object([("description", means.into()), ("schema", object([("type", kind.into())]))])
 }
 
-fn media(schema: Node) -> Node {
+fn media(schema: JsonValue) -> JsonValue {
     object([("schema", schema)])
 }
 
-fn json(schema: Node) -> Node {
+fn json(schema: JsonValue) -> JsonValue {
     object([("application/json", media(schema))])
 }

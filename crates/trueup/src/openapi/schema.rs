@@ -7,12 +7,12 @@ mod events;
 mod filter;
 mod insights;
 
-use super::node::{Node, object, reference};
+use super::node::{JsonValue, object, reference};
 use crate::dictionary::{self, Field, FieldKind};
 use crate::service::endpoint::Endpoint;
 
 /// Every schema, by name.
-pub(super) fn components() -> Node {
+pub(super) fn components() -> JsonValue {
     let schemas = [
         access::schemas(),
         events::schemas(),
@@ -40,28 +40,28 @@ fn definition(field: &Field) -> String {
 }
 
 /// Values of one type.
-fn typed(name: &'static str) -> Node {
+fn typed(name: &'static str) -> JsonValue {
     object([("type", name.into())])
 }
 
 /// Values of one type, and what they mean.
-fn meant(name: &'static str, means: impl Into<Node>) -> Node {
+fn meant(name: &'static str, means: impl Into<JsonValue>) -> JsonValue {
     typed(name).with("description", means)
 }
 
 /// A day as text.
-fn day(means: &'static str) -> Node {
+fn day(means: &'static str) -> JsonValue {
     typed("string").with("format", "date").with("description", means)
 }
 
 /// A list of what a schema describes.
-fn list_of(name: &str) -> Node {
+fn list_of(name: &str) -> JsonValue {
     typed("array").with("items", reference("schemas", name))
 }
 
 /// An object: the names that it always has, and its members.
-fn members(required: &[&'static str], properties: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
-    let required: Vec<Node> = required.iter().map(|name| (*name).into()).collect();
+fn members(required: &[&'static str], properties: impl IntoIterator<Item = (&'static str, JsonValue)>) -> JsonValue {
+    let required: Vec<JsonValue> = required.iter().map(|name| (*name).into()).collect();
     let object_type = typed("object");
     let schema = if required.is_empty() { object_type } else { object_type.with("required", required) };
     schema.with("properties", object(properties))

@@ -1,6 +1,6 @@
 //! What credentials there are.
 
-use super::node::{Node, object};
+use super::node::{JsonValue, object};
 
 /// The name of the scheme of keys.
 const KEY: &str = "apiKey";
@@ -8,20 +8,20 @@ const KEY: &str = "apiKey";
 const SESSION: &str = "session";
 
 /// A user key is needed.
-pub(super) fn by_key() -> Node {
+pub(super) fn by_key() -> JsonValue {
     needed(KEY)
 }
 
 /// A session is enough.
-pub(super) fn by_session() -> Node {
+pub(super) fn by_session() -> JsonValue {
     needed(SESSION)
 }
 
-fn needed(scheme: &'static str) -> Node {
+fn needed(scheme: &'static str) -> JsonValue {
     object([(scheme, Vec::new().into())])
 }
 
-pub(super) fn schemes() -> Node {
+pub(super) fn schemes() -> JsonValue {
     object([
         (
             KEY,
@@ -36,6 +36,6 @@ pub(super) fn schemes() -> Node {
     ])
 }
 
-fn scheme(place: &'static str, name: &'static str) -> Node {
+fn scheme(place: &'static str, name: &'static str) -> JsonValue {
     object([("type", "apiKey".into()), ("in", place.into()), ("name", name.into())])
 }

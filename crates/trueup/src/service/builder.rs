@@ -1,7 +1,7 @@
 //! How a service is put together.
 
 use super::gathered::Worker;
-use super::memory::Queue;
+use super::memory::MemoryQueue;
 use super::snapshot::Snapshot;
 use super::{Clock, Limits, Service, ServiceError, SystemClock};
 use crate::access::Directory;
@@ -29,7 +29,7 @@ impl ServiceBuilder {
                 on_failure: Arc::new(|_| ()),
                 worker: Worker::default(),
                 memory: None,
-                queue: Queue::default(),
+                queue: MemoryQueue::default(),
             },
         }
     }

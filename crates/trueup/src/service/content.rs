@@ -2,7 +2,7 @@
 
 use super::Service;
 use super::error::ServiceError;
-use crate::json::Rows;
+use crate::json::JsonRows;
 use crate::{ExtraMemory, Reservation, ResultTable};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub(super) struct Content {
 /// What is answered, spelled only when it is sent.
 pub(super) enum Answer {
     /// With what is held to write them.
-    Rows(Box<Rows<ResultTable>>, ExtraMemory),
+    Rows(Box<JsonRows<ResultTable>>, ExtraMemory),
     /// With what counts it, if anything does.
     Text { text: String, _memory: Option<Reservation> },
 }
@@ -30,7 +30,7 @@ impl Answer {
     pub(super) fn rows(table: ResultTable) -> Result<Self, ServiceError> {
         // What is written at once is held by nobody.
         let writing = table.bytes().min(WRITING);
-        let rows = Rows::array(table);
+        let rows = JsonRows::array(table);
         let extra = rows.table().reserve_more(rows.bytes() + writing).map_err(ServiceError::no_room)?;
         Ok(Self::Rows(Box::new(rows), extra))
     }
@@ -50,15 +50,15 @@ impl Content {
     /// The answer that a caller is given instead.
     pub(super) fn of_error(error: &ServiceError) -> Self {
         #[derive(Serialize)]
-        struct Told<'a> {
+        struct ErrorBody<'a> {
             error: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             code: Option<&'a str>,
         }
-        let told = error.told();
+        let row = error.row();
         // Texts always serialize; the empty object is no answer that is ever given.
         let text =
-            serde_json::to_string(&Told { error: &told.words, code: told.code }).unwrap_or_else(|_| "{}".to_owned());
+            serde_json::to_string(&ErrorBody { error: &row.words, code: row.code }).unwrap_or_else(|_| "{}".to_owned());
         let headers = match error {
             ServiceError::MethodNotAllowed { .. } => vec![("Allow", Cow::Borrowed("GET"))],
             ServiceError::RateLimited { retry_after_seconds }
@@ -68,6 +68,6 @@ impl Content {
             }
             _ => Vec::new(),
         };
-        Self { status: told.status, headers, answer: Answer::Text { text, _memory: None } }
+        Self { status: row.status, headers, answer: Answer::Text { text, _memory: None } }
     }
 }

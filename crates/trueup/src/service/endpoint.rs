@@ -14,17 +14,17 @@ use super::error::ServiceError;
 use super::parameters::Parameters;
 use super::snapshot::Snapshot;
 use crate::Interrupt;
-use crate::access::{Reach, Scope};
+use crate::access::{LoginScope, Scope};
 use crate::dictionary::Field;
-use parameter::{Filters, Parameter};
+use parameter::{OtherParameters, Parameter};
 use std::sync::Arc;
 
-/// What an endpoint is asked.
-pub(super) struct Asked<'a> {
+/// What an endpoint is context.
+pub(super) struct RequestContext<'a> {
     /// The dataset that it is about.
     pub(super) snapshot: Arc<Snapshot>,
     /// All that the caller reaches.
-    pub(super) reach: &'a Reach,
+    pub(super) reach: &'a LoginScope,
     /// The accounts that it may read.
     pub(super) scope: Scope,
     pub(super) parameters: &'a Parameters,
@@ -41,12 +41,12 @@ pub(crate) struct Endpoint {
     /// Its parameters, in the order in which they are listed.
     pub(crate) parameters: &'static [Parameter],
     /// What parameters of other names do.
-    pub(crate) filters: Filters,
+    pub(crate) filters: OtherParameters,
     /// Which fields it knows; `None` if it is not asked for fields of the dictionary.
     pub(crate) fields: Option<fn(&Field) -> bool>,
     /// What a caller should know besides.
     pub(crate) notes: &'static str,
-    pub(super) answer: fn(&Service, &Asked<'_>) -> Result<Content, ServiceError>,
+    pub(super) answer: fn(&Service, &RequestContext<'_>) -> Result<Content, ServiceError>,
 }
 
 /// All of them, in the order in which they are listed.

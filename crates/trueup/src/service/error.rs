@@ -1,6 +1,6 @@
 //! Why a request is not answered.
 
-use super::GatheringError;
+use super::BenchmarkJobError;
 use crate::access::{self, Hourly, OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::filter::InvalidFilter;
@@ -183,8 +183,8 @@ pub enum Upstream {
     #[error(transparent)]
     Query(Error),
     /// The gathering of the figures of benchmarks, for all requests that waited for it.
-    #[error("the figures of benchmarks were not gathered: {0}")]
-    Benchmarks(Arc<GatheringError>),
+    #[error("the figures of benchmarks were not benchmarks: {0}")]
+    Benchmarks(Arc<BenchmarkJobError>),
     /// The directory.
     #[error(transparent)]
     Directory(access::Error),
@@ -264,7 +264,7 @@ impl ServiceError {
 
 impl std::fmt::Display for ServiceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.told().words)
+        f.write_str(&self.row().words)
     }
 }
 

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was found before: for a column of the dataset, whether an account fills it. A dataset never changes, so neither does what is
-/// found; and it holds no more than its columns times the accounts, whatever is asked.
+/// found; and it holds no more than its columns times the accounts, whatever is context.
 #[derive(Debug, Default)]
-pub(super) struct Filled(Mutex<HashMap<String, BTreeMap<String, bool>>>);
+pub(super) struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 
-impl Filled {
+impl NonEmptyFields {
     fn found(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<String, bool>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -21,7 +21,7 @@ impl Filled {
 
 impl Snapshot {
     /// Those of the names that neither the dictionary nor any event in scope knows, in order, each once.
-    pub(super) fn unknown(
+    pub(super) fn unknown_fields(
         &self,
         scope: &Scope,
         names: &[&str],
@@ -30,7 +30,7 @@ impl Snapshot {
         let mut unknown: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
-            if dictionary::field(name).is_none() && seen.insert(*name) && !self.fills(scope, name, interrupt)? {
+            if dictionary::field(name).is_none() && seen.insert(*name) && !self.has_values(scope, name, interrupt)? {
                 unknown.push((*name).to_owned());
             }
         }
@@ -38,13 +38,13 @@ impl Snapshot {
     }
 
     /// Whether an event in scope, of any day, has a value in the column.
-    fn fills(&self, scope: &Scope, column: &str, interrupt: &Interrupt) -> Result<bool, ServiceError> {
+    fn has_values(&self, scope: &Scope, column: &str, interrupt: &Interrupt) -> Result<bool, ServiceError> {
         let Some(range) = self.days.filter(|_| self.dataset.columns().contains(column)) else {
             return Ok(false);
         };
         let mut open: BTreeMap<String, bool> = BTreeMap::new();
         {
-            let found = self.filled.found();
+            let found = self.non_empty_fields.found();
             let known = found.get(column);
             for account in scope.accounts() {
                 match known.and_then(|known| known.get(account)) {
@@ -71,7 +71,7 @@ impl Snapshot {
             }
         }
         let is_filled = open.values().any(|is_filled| *is_filled);
-        self.filled.found().entry(column.to_owned()).or_default().append(&mut open);
+        self.non_empty_fields.found().entry(column.to_owned()).or_default().append(&mut open);
         Ok(is_filled)
     }
 }

@@ -6,7 +6,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use gathering::GatheringError;
+pub use gathering::BenchmarkJobError;
 pub(super) use gathering::Outcome;
 pub(super) use worker::Worker;
 
@@ -16,7 +16,7 @@ use super::{ServiceError, Upstream};
 use crate::Interrupt;
 use crate::benchmarks::{BenchmarkData, BenchmarkPeriod, Month};
 use crate::query::DateRange;
-use gathering::Gathering;
+use gathering::BenchmarkJob;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ const PARTS: usize = 4;
 
 /// The figures of one dataset, gathered or being gathered.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct BenchmarkCache {
     kept: Mutex<Kept>,
     begun: AtomicU64,
 }
@@ -36,18 +36,18 @@ pub(super) struct Gathered {
 #[derive(Default)]
 struct Kept {
     /// Of whole months, for good: no more than the dataset has months, for others are not gathered.
-    months: HashMap<Month, Arc<Gathering>>,
+    months: HashMap<Month, Arc<BenchmarkJob>>,
     /// Of parts of months, the newest last: never more than [`PARTS`].
-    parts: VecDeque<(DateRange, Arc<Gathering>)>,
+    parts: VecDeque<(DateRange, Arc<BenchmarkJob>)>,
 }
 
 /// How a request waits.
-pub(super) struct Patience<'a> {
+pub(super) struct WaitLimit<'a> {
     pub(super) wait: Duration,
     pub(super) interrupt: &'a Interrupt,
 }
 
-impl Gathered {
+impl BenchmarkCache {
     /// How many times figures were gathered, or began to be.
     pub(super) fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
@@ -58,7 +58,7 @@ impl Gathered {
     }
 
     /// The gathering of these days, and whether the caller is the one to begin it.
-    fn find(&self, period: BenchmarkPeriod) -> (Arc<Gathering>, bool) {
+    fn find(&self, period: BenchmarkPeriod) -> (Arc<BenchmarkJob>, bool) {
         let mut kept = self.kept();
         let known = if period.is_whole() {
             kept.months.get(&period.month)
@@ -68,7 +68,7 @@ impl Gathered {
         if let Some(known) = known {
             return (Arc::clone(known), false);
         }
-        let gathering = Arc::<Gathering>::default();
+        let gathering = Arc::<BenchmarkJob>::default();
         if period.is_whole() {
             kept.months.insert(period.month, Arc::clone(&gathering));
         } else {
@@ -82,13 +82,13 @@ impl Gathered {
     }
 
     /// A gathering that failed is not kept: whoever asks from now on begins another.
-    fn forget(&self, failed: &Arc<Gathering>) {
+    fn forget(&self, failed: &Arc<BenchmarkJob>) {
         let mut kept = self.kept();
         kept.months.retain(|_, gathering| !Arc::ptr_eq(gathering, failed));
         kept.parts.retain(|(_, gathering)| !Arc::ptr_eq(gathering, failed));
     }
 
-    fn fail(&self, gathering: &Arc<Gathering>, error: GatheringError, log: &FailureHook) {
+    fn fail(&self, gathering: &Arc<BenchmarkJob>, error: BenchmarkJobError, log: &FailureHook) {
         let error = Arc::new(error);
         self.forget(gathering);
         let is_told = gathering.finish(Err(Arc::clone(&error)));
@@ -107,9 +107,9 @@ impl Snapshot {
         period: BenchmarkPeriod,
         worker: &Worker,
         log: &FailureHook,
-        patience: &Patience<'_>,
+        patience: &WaitLimit<'_>,
     ) -> Option<Outcome> {
-        let (gathering, is_new) = self.gathered.find(period);
+        let (gathering, is_new) = self.benchmarks.find(period);
         if is_new {
             self.begin(&gathering, worker, log, move |snapshot, interrupt| {
                 BenchmarkData::gather(&snapshot.dataset, period.range, &snapshot.execution(interrupt)?)
@@ -125,7 +125,7 @@ impl Snapshot {
     /// Has the figures gathered in the background.
     fn begin(
         self: &Arc<Self>,
-        gathering: &Arc<Gathering>,
+        gathering: &Arc<BenchmarkJob>,
         worker: &Worker,
         log: &FailureHook,
         gather: impl FnOnce(&Self, &Interrupt) -> Result<BenchmarkData, crate::Error> + Send + 'static,
@@ -138,11 +138,11 @@ impl Snapshot {
                 Ok(figures) => {
                     of.finish(Ok(Arc::new(figures)));
                 }
-                Err(error) => snapshot.gathered.fail(&of, error, &told),
+                Err(error) => snapshot.benchmarks.fail(&of, error, &told),
             }
         };
         if let Err(error) = worker.begin(Box::new(task)) {
-            self.gathered.fail(gathering, GatheringError::NoThread(error), log);
+            self.benchmarks.fail(gathering, BenchmarkJobError::NoThread(error), log);
         }
     }
 }

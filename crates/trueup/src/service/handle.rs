@@ -1,7 +1,7 @@
 //! One request, from its line to its response.
 
 use super::content::Content;
-use super::endpoint::{Asked, access};
+use super::endpoint::{RequestContext, access};
 use super::error::ServiceError;
 use super::parameters::Parameters;
 use super::route::Route;
@@ -62,7 +62,7 @@ impl Service {
                     whole.narrow(accounts).map_err(ServiceError::InaccessibleAccounts)?
                 };
                 let (parameters, interrupt) = (&parameters, &interrupt);
-                (endpoint.answer)(self, &Asked { snapshot, reach: &reach, scope, parameters, interrupt })
+                (endpoint.answer)(self, &RequestContext { snapshot, reach: &reach, scope, parameters, interrupt })
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// How much one request may ask for. How many requests a user may send in an hour, and what keys begin with, is the directory's:
-/// see [`Settings`](crate::access::Settings).
+/// see [`DirectorySettings`](crate::access::DirectorySettings).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Accounts times sub-ranges of one events request.

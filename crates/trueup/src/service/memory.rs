@@ -12,19 +12,19 @@ const RETRY_AFTER_SECONDS: u32 = 5;
 
 /// How many requests wait for room.
 #[derive(Debug, Default)]
-pub(super) struct Queue(AtomicUsize);
+pub(super) struct MemoryQueue(AtomicUsize);
 
-impl Queue {
+impl MemoryQueue {
     /// A place in the queue, given back when it is dropped; `None` if all `places` are taken.
     fn enter(&self, places: usize) -> Option<impl Drop> {
-        struct Place<'a>(&'a AtomicUsize);
-        impl Drop for Place<'_> {
+        struct QueueSlot<'a>(&'a AtomicUsize);
+        impl Drop for QueueSlot<'_> {
             fn drop(&mut self) {
                 self.0.fetch_sub(1, Ordering::Relaxed);
             }
         }
         let waiting = self.0.fetch_add(1, Ordering::Relaxed);
-        let place = Place(&self.0);
+        let place = QueueSlot(&self.0);
         (waiting < places).then_some(place)
     }
 }
@@ -86,11 +86,11 @@ impl ServiceError {
 
 #[cfg(test)]
 mod tests {
-    use super::Queue;
+    use super::MemoryQueue;
 
     #[test]
     fn a_queue_has_so_many_places() {
-        let queue = Queue::default();
+        let queue = MemoryQueue::default();
         let places = [(); 3].map(|()| queue.enter(2));
         assert_eq!(places.each_ref().map(Option::is_some), [true, true, false]);
         drop(places);

@@ -1,7 +1,7 @@
 //! A dataset, and all that is kept about it.
 
-use super::filled::Filled;
-use super::gathered::Gathered;
+use super::filled::NonEmptyFields;
+use super::gathered::BenchmarkCache;
 use crate::query::DateRange;
 use crate::{Dataset, Execution, Interrupt, MemoryBudget, NoRoom};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ pub(super) struct Snapshot {
     pub(super) dataset: Arc<Dataset>,
     /// The days that the dataset has rows of.
     pub(super) days: Option<DateRange>,
-    pub(super) filled: Filled,
-    pub(super) gathered: Gathered,
+    pub(super) non_empty_fields: NonEmptyFields,
+    pub(super) benchmarks: BenchmarkCache,
     memory: Option<MemoryBudget>,
 }
 
@@ -25,8 +25,8 @@ impl Snapshot {
         Arc::new(Self {
             dataset,
             days,
-            filled: Filled::default(),
-            gathered: Gathered::default(),
+            non_empty_fields: NonEmptyFields::default(),
+            benchmarks: BenchmarkCache::default(),
             memory: memory.cloned(),
         })
     }

@@ -7,7 +7,7 @@ use crate::query::Interval;
 use trueup_core::Shown;
 
 /// What a caller is told.
-pub(super) struct Told {
+pub(super) struct ErrorRow {
     pub(super) status: u16,
     /// `None` where the body has words only.
     pub(super) code: Option<&'static str>,
@@ -18,17 +18,17 @@ impl ServiceError {
     /// The status of HTTP that the error is answered with.
     #[must_use]
     pub fn status(&self) -> u16 {
-        self.told().status
+        self.row().status
     }
 
     /// The name that programs know the error by; `None` for the three that have words only.
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
-        self.told().code
+        self.row().code
     }
 
     /// The row of the table.
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn row(&self) -> ErrorRow {
         let (status, code, words) = match self {
             Self::MissingFields => (
                 400,
@@ -88,7 +88,7 @@ impl ServiceError {
             Self::InvalidFilter(error) => (400, "invalid-filter", error.to_string()),
             Self::Filter { field, fault } => (400, "invalid-filter", format!("`{}`: {fault}", Shown(field))),
             Self::SpanTooLong { days, limit } => {
-                return Told {
+                return ErrorRow {
                     status: 400,
                     code: None,
                     words: format!(
@@ -131,7 +131,7 @@ impl ServiceError {
                 ),
             ),
             Self::TooManyDocuments { matched, limit } => {
-                return Told {
+                return ErrorRow {
                     status: 400,
                     code: None,
                     words: format!(
@@ -158,7 +158,7 @@ impl ServiceError {
                     .to_owned(),
             ),
             Self::SignedOut(_) => {
-                return Told {
+                return ErrorRow {
                     status: 401,
                     code: None,
                     words: "Sign in or use an API key: send it, alone, in the header Authorization.".to_owned(),
@@ -217,7 +217,7 @@ impl ServiceError {
                 "the request took too long; use a shorter date range, fewer dimensions or fewer metrics".to_owned(),
             ),
         };
-        Told { status, code: Some(code), words }
+        ErrorRow { status, code: Some(code), words }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::at;
 use std::fs;
 use std::sync::Arc;
 use trueup::Dataset;
-use trueup::access::{Directory, Grant, MemoryDirectory, Settings};
+use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory};
 use trueup::query::{EventsQuery, Filter, Interval};
 use trueup::service::{Clock, Request, Service, SystemClock};
 
@@ -55,7 +55,7 @@ fn the_rust_of_the_page_runs() {
     let path = folder.path().join("dataset");
     let ingest = trueup_ingest::Ingest::into(&path).events(file("events.csv", EVENTS));
     ingest.spend(file("spend.csv", SPEND)).run(&()).unwrap();
-    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(Settings::default()));
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
     directory.add_account("acme").unwrap();
     directory.add_account("other").unwrap();
     directory.add_user("anna@example.com").unwrap();

@@ -47,16 +47,16 @@ fn a_closed_month_is_gathered_once_for_all_who_ask_at_once_and_later() {
     });
     assert_eq!(bodies.len(), 40);
     assert!(bodies.iter().all(|body| *body == bodies[0] && body.contains("\"bookRate\":0.325}")), "{}", bodies[0]);
-    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.service.benchmark_jobs(), 1);
     // Another segment, another scope: the same figures. Another month: others. A month without data: none.
     platform.get("carl", "/api/solo/benchmarks?fields=matchRate,customerStatus&month=2024-11");
-    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.service.benchmark_jobs(), 1);
     platform.get("anna", "/api/north/benchmarks?month=2024-10");
-    assert_eq!(platform.service.benchmark_gatherings(), 2);
+    assert_eq!(platform.service.benchmark_jobs(), 2);
     for year in 1970..2023 {
         assert_eq!(body(&platform.get("anna", &format!("/api/north/benchmarks?month={year}-06"))), "[]");
     }
-    assert_eq!(platform.service.benchmark_gatherings(), 2);
+    assert_eq!(platform.service.benchmark_jobs(), 2);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn the_current_month_is_gathered_once_a_day() {
         for path in ["/api/north/benchmarks", "/api/north/benchmarks?month=previous-mtd"] {
             assert_eq!(platform.get("anna", path).status, 200);
         }
-        platform.service.benchmark_gatherings()
+        platform.service.benchmark_jobs()
     };
     assert_eq!((ask(), ask()), (2, 2));
     *now.lock().unwrap() = NOW.plus_seconds(86_400);
@@ -85,7 +85,7 @@ fn whoever_does_not_wait_is_told_when_to_come_back() {
     let received = gathered(&platform, "anna", NOVEMBER);
     assert_eq!(received.status, 200);
     assert_eq!(received.body, crowded().get("anna", NOVEMBER).body);
-    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.service.benchmark_jobs(), 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_caller_that_is_gone_waits_no_longer_and_the_gathering_goes_on() {
     request.interrupt.cancel();
     assert_eq!(platform.ask(&request).status, 503);
     assert_eq!(platform.get("anna", NOVEMBER).status, 200);
-    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.service.benchmark_jobs(), 1);
 }
 
 fn parquet(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -135,7 +135,7 @@ fn a_gathering_that_fails_is_told_to_those_who_wait_and_the_next_tries_again() {
         fs::write(file, bytes).unwrap();
     }
     assert_eq!(platform.get("anna", NOVEMBER).status, 200);
-    assert_eq!(platform.service.benchmark_gatherings(), 2);
+    assert_eq!(platform.service.benchmark_jobs(), 2);
 }
 
 #[test]
@@ -150,14 +150,14 @@ fn requests_that_begin_after_a_dataset_was_replaced_see_the_new_one() {
     let dataset = Arc::new(Dataset::open(other.dataset()).unwrap());
     platform.service.replace_dataset(Arc::clone(&dataset));
     assert!(Arc::ptr_eq(&platform.service.dataset(), &dataset));
-    assert_eq!(platform.service.benchmark_gatherings(), 0);
+    assert_eq!(platform.service.benchmark_jobs(), 0);
     let shown = |platform: &Platform| body(&gathered(platform, "anna", NOVEMBER));
     assert_eq!(shown(&platform), shown(&other));
-    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.service.benchmark_jobs(), 1);
     // The same dataset once more is no other one: what is kept about it stays.
     platform.service.replace_dataset(dataset);
     assert_eq!(shown(&platform), shown(&other));
-    assert_eq!(platform.service.benchmark_gatherings(), 1);
+    assert_eq!(platform.service.benchmark_jobs(), 1);
     assert_eq!(platform.get("anna", events).body, before.body);
 }
 
@@ -245,13 +245,13 @@ fn services_that_link_it_have_the_same_figures() {
         };
         platform.service.benchmarks(&reach, &scope, &selection, BenchmarkPeriod { range, ..period }).unwrap();
     }
-    assert_eq!(platform.service.benchmark_gatherings(), 21);
+    assert_eq!(platform.service.benchmark_jobs(), 21);
 }
 
 #[test]
 fn a_crowd_of_others_changes_nothing_but_benchmarks() {
     let path = "/api/acme/events?fields=account,leads,spend&start=2024-11-01&end=2025-04-30&interval=month";
-    let alone = Platform::with(&Rival::default(), trueup::access::Settings::default(), |builder| builder);
+    let alone = Platform::with(&Rival::default(), trueup::access::DirectorySettings::default(), |builder| builder);
     assert_eq!(crowded().get("anna", path).body, alone.get("anna", path).body);
 }
 

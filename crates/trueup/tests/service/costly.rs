@@ -2,14 +2,14 @@
 
 use crate::platform::{Platform, Received, Rival};
 use std::fmt::Write as _;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 use trueup::query::MAX_PATTERNS_BYTES;
 use trueup::service::{Limits, Request};
 
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
 fn with(limits: Limits) -> Platform {
-    Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits))
+    Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits))
 }
 
 fn text(response: &Received) -> &str {

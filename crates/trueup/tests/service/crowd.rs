@@ -12,7 +12,7 @@
 use crate::platform::{Platform, Rival};
 use std::fmt::Write as _;
 use std::time::Duration;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 use trueup::service::{Limits, ServiceBuilder};
 
 /// How many plumbers there are, besides the two of the small platform.
@@ -84,5 +84,5 @@ pub(crate) fn crowded_with(
     build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
 ) -> Platform {
     let limits = Limits { benchmarks_wait, ..Limits::default() };
-    Platform::with(crowd, Settings::default(), |builder| build(builder.limits(limits)))
+    Platform::with(crowd, DirectorySettings::default(), |builder| build(builder.limits(limits)))
 }

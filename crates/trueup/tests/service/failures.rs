@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trueup::Dataset;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 use trueup::service::{Limits, Request, Service, ServiceError};
 
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
@@ -28,7 +28,7 @@ fn gzip_holds_the_same_json() {
 #[test]
 fn a_deadline_that_passed_is_a_timeout() {
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
-    let platform = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
+    let platform = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
     let response = platform.get("anna", EVENTS);
     assert_eq!(response.status, 504);
     let body = String::from_utf8(response.body).unwrap();
@@ -63,7 +63,7 @@ fn a_damaged_dataset_is_told_to_the_log_alone() {
             logged.lock().unwrap().push(cause.unwrap_or_default());
         }
     };
-    let platform = Platform::with(&Rival::default(), Settings::default(), |builder| builder.on_failure(hook));
+    let platform = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.on_failure(hook));
     damage(&platform.dataset(), ".parquet");
     let response = platform.get("anna", EVENTS);
     assert_eq!(response.status, 502);

@@ -15,7 +15,7 @@ use crate::platform::{Platform, Received, Rival, small};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 use trueup::service::{Limits, Request};
 
 pub(crate) fn cases() -> Vec<(String, String)> {
@@ -86,16 +86,18 @@ fn differences(expected: &str, response: &Received) -> Vec<String> {
 #[test]
 fn responses_are_those_of_the_documents() {
     let platform = Platform::new();
-    let limited = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(small()));
+    let limited = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(small()));
     let (crowded, hurried) = (crowded(), crowded_with(&crowd(), Duration::ZERO, |builder| builder));
     let damaged = Platform::new();
     for end in [".parquet", ".ndjson"] {
         damage(&damaged.dataset(), end);
     }
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
-    let overdue = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
+    let overdue = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
     let within = |memory: &trueup::MemoryBudget| {
-        Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(hasty()).memory(memory.clone()))
+        Platform::with(&Rival::default(), DirectorySettings::default(), |builder| {
+            builder.limits(hasty()).memory(memory.clone())
+        })
     };
     let (taken, _held) = taken(1 << 20);
     let (overloaded, narrow) = (within(&taken), within(&trueup::MemoryBudget::new(40)));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
-use trueup::access::{Directory, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
+use trueup::access::{Directory, DirectorySettings, MemoryDirectory, SqliteDirectory, UnixTime};
 use trueup::service::Request;
 
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
@@ -77,7 +77,7 @@ fn rotated_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds:
 }
 
 fn in_file(folder: &Path) -> Arc<SqliteDirectory> {
-    let settings = Settings::default().hourly_limit(u32::MAX);
+    let settings = DirectorySettings::default().hourly_limit(u32::MAX);
     Arc::new(SqliteDirectory::open(folder.join("directory.sqlite"), settings).unwrap())
 }
 
@@ -100,7 +100,7 @@ fn nor_if_the_key_is_rotated_by_other_connections_to_the_file() {
 
 #[test]
 fn nor_with_a_directory_in_memory() {
-    let directory = Arc::new(MemoryDirectory::new(Settings::default().hourly_limit(u32::MAX)));
+    let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)));
     let platform = Platform::over(directory.clone(), &Rival::default(), |builder| builder);
     rotated_under_load(&[&platform], &*directory, 40);
 }
@@ -150,7 +150,7 @@ fn the_hour_is_exact(directory: Arc<dyn Directory>) {
 #[test]
 fn the_hourly_limit_is_exact_under_eight_threads_and_resets_on_the_hour() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings::default().hourly_limit(LIMIT);
+    let settings = DirectorySettings::default().hourly_limit(LIMIT);
     the_hour_is_exact(Arc::new(MemoryDirectory::new(settings.clone())));
     the_hour_is_exact(Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap()));
 }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use trueup::access::{Directory, MemoryDirectory, SecretKey, Settings, SqliteDirectory};
+use trueup::access::{Directory, DirectorySettings, MemoryDirectory, SecretKey, SqliteDirectory};
 use trueup::service::{Limits, Request, Service, ServiceError};
 
 const PATHS: [&str; 9] = [
@@ -134,10 +134,10 @@ proptest! {
     #[test]
     fn no_secret_is_logged_answered_or_printed(given in "[A-Za-z0-9]{24,60}") {
         let mut secrets = vec![given];
-        let settings = Settings::default().hourly_limit(1_000);
+        let settings = DirectorySettings::default().hourly_limit(1_000);
         let (text, statuses) = used(Arc::new(MemoryDirectory::new(settings)), Limits::default(), &mut secrets);
         let overdue = Limits { deadline: Duration::ZERO, ..Limits::default() };
-        let (other, others) = used(Arc::new(MemoryDirectory::new(Settings::default())), overdue, &mut secrets);
+        let (other, others) = used(Arc::new(MemoryDirectory::new(DirectorySettings::default())), overdue, &mut secrets);
         for secret in &secrets {
             prop_assert!(!tells(&text, secret) && !tells(&other, secret), "{secret}");
         }
@@ -153,7 +153,7 @@ proptest! {
 fn no_secret_is_logged_when_the_directory_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
-    let directory = Arc::new(SqliteDirectory::open(&path, Settings::default()).unwrap());
+    let directory = Arc::new(SqliteDirectory::open(&path, DirectorySettings::default()).unwrap());
     let (platform, log) = watched(directory.clone(), Limits::default());
     let secrets = ["<anna>", "<retired>", "<bert session>"].map(|name| platform.secret(name));
     fs::write(&path, vec![0xA5; 65_536]).unwrap();

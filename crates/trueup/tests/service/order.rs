@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
-use trueup::access::{Grant, Settings};
+use trueup::access::{DirectorySettings, Grant};
 use trueup::service::{Limits, Request};
 
 /// Services by what is at [`Place::Execution`] and [`Place::Size`].
@@ -50,7 +50,8 @@ impl Draft {
                 account_intervals: if size == "small" { 2 } else { usual.account_intervals },
                 ..usual
             };
-            let platform = Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits));
+            let platform =
+                Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
             if execution == "damaged" {
                 damage(&platform.dataset(), ".parquet");
                 damage(&platform.dataset(), ".ndjson");

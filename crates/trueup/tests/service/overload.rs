@@ -4,7 +4,7 @@ use crate::platform::{Platform, Received, Rival};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 use trueup::service::{Limits, Request};
 use trueup::{MemoryBudget, Reservation};
 
@@ -23,7 +23,9 @@ pub(crate) fn taken(bytes: usize) -> (MemoryBudget, Vec<Reservation>) {
 }
 
 fn platform(budget: &MemoryBudget, limits: Limits) -> Platform {
-    Platform::with(&Rival::default(), Settings::default(), |builder| builder.limits(limits).memory(budget.clone()))
+    Platform::with(&Rival::default(), DirectorySettings::default(), |builder| {
+        builder.limits(limits).memory(budget.clone())
+    })
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup::Dataset;
-use trueup::access::{Directory, Grant, MemoryDirectory, Organization, Settings, UnixTime};
+use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
 use trueup::service::{Limits, Request, Service, ServiceBuilder};
 
 /// 2025-04-15 12:15:00 UTC.
@@ -53,12 +53,12 @@ impl Platform {
         let events = "rival-1,r1,lead-originated,2025-01-05,,,,New Customer,,Advertising,Search Ads,Secret Plan,,\n";
         let insights = "{\"account\":\"rival-1\",\"date\":\"2025-03-01\",\"insight\":{\"secret\":true}}\n";
         let rival = Rival { events: events.into(), insights: insights.into(), ..Rival::default() };
-        Self::with(&rival, Settings::default(), |builder| builder)
+        Self::with(&rival, DirectorySettings::default(), |builder| builder)
     }
 
     pub(crate) fn with(
         rival: &Rival,
-        settings: Settings,
+        settings: DirectorySettings,
         build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
     ) -> Self {
         Self::over(Arc::new(MemoryDirectory::new(settings)), rival, build)

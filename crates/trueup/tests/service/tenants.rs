@@ -2,7 +2,7 @@
 
 use crate::platform::{Platform, Rival};
 use proptest::prelude::*;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 
 /// What a tenant asks; every endpoint, and names that only a rival's data hold.
 const ASKED: [&str; 11] = [
@@ -20,7 +20,7 @@ const ASKED: [&str; 11] = [
 ];
 
 fn answers(rival: &Rival) -> Vec<(u16, String)> {
-    let platform = Platform::with(rival, Settings::default(), |builder| builder);
+    let platform = Platform::with(rival, DirectorySettings::default(), |builder| builder);
     let answer = |path: &&str| {
         let response = platform.get("anna", path);
         (response.status, format!("{:?} {}", response.headers, String::from_utf8_lossy(&response.body)))

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use trueup::access::{Directory, MemoryDirectory, Settings, SqliteDirectory, UnixTime};
+use trueup::access::{Directory, DirectorySettings, MemoryDirectory, SqliteDirectory, UnixTime};
 use trueup::query::{DateRange, EventsQuery, Filter, Interval, Predicate};
 use trueup::service::{Limits, Request, Service};
 
@@ -24,7 +24,7 @@ struct Platform {
 impl Platform {
     fn new(data: &Data, changes: &[Change], in_file: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings::default().hourly_limit(u32::MAX);
+        let settings = DirectorySettings::default().hourly_limit(u32::MAX);
         let directory: Arc<dyn Directory> = if in_file {
             Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap())
         } else {

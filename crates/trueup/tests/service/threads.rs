@@ -2,11 +2,11 @@
 
 use crate::platform::{Platform, Rival};
 use std::thread;
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 
 #[test]
 fn the_hour_is_counted_exactly_and_answers_are_alike() {
-    let settings = Settings::default().hourly_limit(1_100);
+    let settings = DirectorySettings::default().hourly_limit(1_100);
     let platform = Platform::with(&Rival::default(), settings, |builder| builder);
     let statuses = thread::scope(|scope| {
         let ask = |_| {

@@ -1,7 +1,7 @@
 //! Names that the accounts asked for do not know, however often and by whomever they were asked for before.
 
 use crate::platform::{Platform, Rival};
-use trueup::access::Settings;
+use trueup::access::DirectorySettings;
 
 const ASKED: [(&str, &str, bool); 6] = [
     ("anna", "west", false),
@@ -13,7 +13,7 @@ const ASKED: [(&str, &str, bool); 6] = [
 ];
 
 fn platform() -> Platform {
-    Platform::with(&Rival { column: true, ..Rival::default() }, Settings::default(), |builder| builder)
+    Platform::with(&Rival { column: true, ..Rival::default() }, DirectorySettings::default(), |builder| builder)
 }
 
 /// Whether `column` is known to the accounts that are asked for.

@@ -1,12 +1,12 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use super::{Fault, STEPS, create, migrate};
+use super::{STEPS, SqliteFault, create, migrate};
 use crate::error::Error;
 use rusqlite::Connection;
 use std::path::Path;
 
 fn run(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
-    migrate(connection, Path::new("d"), steps).map_err(|fault: Fault| fault.at(Path::new("d")))
+    migrate(connection, Path::new("d"), steps).map_err(|fault: SqliteFault| fault.at(Path::new("d")))
 }
 
 /// A directory in memory.

@@ -97,6 +97,6 @@ impl BenchQuery {
         let query = if self.accounts.is_empty() { query } else { query.accounts(&self.accounts) };
         let conditions =
             self.conditions.iter().map(|(field, expression)| ((*field).to_owned(), (*expression).to_owned()));
-        Ok(filter::filtered(query, &conditions.collect::<Vec<_>>())?)
+        Ok(filter::apply(query, &conditions.collect::<Vec<_>>())?)
     }
 }

@@ -4,7 +4,7 @@ use crate::command::directory::{self, now};
 use crate::exit::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
-use trueup::access::{Directory, Grant, Organization, SecretKey, Settings, SqliteDirectory};
+use trueup::access::{Directory, DirectorySettings, Grant, Organization, SecretKey, SqliteDirectory};
 use trueup_core::Dataset;
 
 /// Who asks.
@@ -21,7 +21,7 @@ const SEEN: usize = 6;
 /// Makes the directory of a demo: the first accounts under one organization in two parts, which the user is granted; the others under
 /// another.
 pub(super) fn make(folder: &Path, dataset: &Dataset) -> Result<(), Failure> {
-    let directory = SqliteDirectory::open(folder.join(directory::FILE), Settings::default())?;
+    let directory = SqliteDirectory::open(folder.join(directory::FILE), DirectorySettings::default())?;
     let directory: &dyn Directory = &directory;
     directory.add_organization(&Organization::new(GROUP))?;
     for part in PARTS {
@@ -43,7 +43,7 @@ pub(super) fn key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretKey>,
     if !folder.join(directory::FILE).exists() {
         make(folder, dataset)?;
     }
-    let directory = SqliteDirectory::open_existing(folder.join(directory::FILE), Settings::default())?;
+    let directory = SqliteDirectory::open_existing(folder.join(directory::FILE), DirectorySettings::default())?;
     let directory: &dyn Directory = &directory;
     if !directory.users()?.iter().any(|user| user.login == USER) {
         return Ok(None);
@@ -57,7 +57,7 @@ pub(super) fn key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretKey>,
 
 /// The accounts that the user sees.
 pub(super) fn seen(folder: &Path) -> Result<BTreeSet<String>, Failure> {
-    let directory = SqliteDirectory::open_existing(folder.join(directory::FILE), Settings::default())?;
+    let directory = SqliteDirectory::open_existing(folder.join(directory::FILE), DirectorySettings::default())?;
     let directory: &dyn Directory = &directory;
     match directory.login(USER)? {
         Ok(login) => Ok(directory.reach(&login)?.accounts().accounts().map(str::to_owned).collect()),

@@ -1,13 +1,13 @@
 //! What credentials reach, and the dictionary.
 
-use super::super::node::{Node, reference};
+use super::super::node::{JsonValue, reference};
 use super::super::one_of;
 use super::{list_of, meant, members, typed};
 use crate::dictionary;
 use crate::service::endpoint::access::format_name;
 use std::collections::BTreeSet;
 
-pub(super) fn schemas() -> Vec<(&'static str, Node)> {
+pub(super) fn schemas() -> Vec<(&'static str, JsonValue)> {
     let answer = members(
         &["user", "organizations", "endpoints", "dictionary"],
         [
@@ -38,11 +38,11 @@ pub(super) fn schemas() -> Vec<(&'static str, Node)> {
     vec![("AccessAnswer", answer), ("Organization", organization), ("Endpoint", endpoint), ("DictionaryEntry", entry())]
 }
 
-fn names(means: &'static str) -> Node {
+fn names(means: &'static str) -> JsonValue {
     meant("array", means).with("items", typed("string"))
 }
 
-fn entry() -> Node {
+fn entry() -> JsonValue {
     let formats: BTreeSet<&'static str> = dictionary::fields().map(|field| format_name(field.format)).collect();
     members(
         &["displayName", "definition", "type", "format"],

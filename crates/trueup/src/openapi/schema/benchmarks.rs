@@ -1,12 +1,12 @@
 //! Rows of benchmarks.
 
-use super::super::node::{Node, object, texts};
+use super::super::node::{JsonValue, object, texts};
 use super::super::one_of;
 use super::{definition, is_metric, list_of, meant, members};
 use crate::benchmarks::Series;
 use crate::dictionary;
 
-pub(super) fn schemas() -> Vec<(&'static str, Node)> {
+pub(super) fn schemas() -> Vec<(&'static str, JsonValue)> {
     let series = one_of(Series::ALL.map(Series::name)).with(
         "description",
         "Which figure: the pooled ratio of all accounts compared, or a percentile of their own ratios.",

@@ -1,10 +1,10 @@
 //! Rows of metrics.
 
-use super::super::node::{Node, object};
+use super::super::node::{JsonValue, object};
 use super::{day, definition, is_metric, list_of, meant, members, typed};
 use crate::dictionary;
 
-pub(super) fn schemas() -> Vec<(&'static str, Node)> {
+pub(super) fn schemas() -> Vec<(&'static str, JsonValue)> {
     let interval = [
         ("start", day("The first day of the sub-range; absent with the interval `total`.")),
         ("end", day("The last day of the sub-range; absent with the interval `total`.")),
@@ -21,7 +21,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Node)> {
     vec![("EventsAnswer", list_of("EventsRow")), ("EventsRow", row), ("Dictionary", dictionary_schema())]
 }
 
-fn dictionary_schema() -> Node {
+fn dictionary_schema() -> JsonValue {
     typed("object")
         .with(
             "description",

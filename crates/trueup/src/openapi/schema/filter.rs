@@ -1,9 +1,9 @@
-//! Filters across fields.
+//! OtherParameters across fields.
 
-use super::super::node::{Node, object, reference, texts};
+use super::super::node::{JsonValue, object, reference, texts};
 use super::{meant, typed};
 
-pub(super) fn schemas() -> Vec<(&'static str, Node)> {
+pub(super) fn schemas() -> Vec<(&'static str, JsonValue)> {
     let conditions =
         typed("object").with("minProperties", 1_usize).with("additionalProperties", reference("schemas", "Expression"));
     let joined = meant("array", "`or`, `and` or `not`, and what it joins: objects, or such lists again.");

@@ -1,9 +1,9 @@
 //! Insight documents.
 
-use super::super::node::{Node, object, reference};
+use super::super::node::{JsonValue, object, reference};
 use super::{day, list_of, meant, members, typed};
 
-pub(super) fn schemas() -> Vec<(&'static str, Node)> {
+pub(super) fn schemas() -> Vec<(&'static str, JsonValue)> {
     let insight = members(
         &["account", "date", "insight"],
         [
@@ -21,7 +21,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Node)> {
 }
 
 /// The sections that are documented; documents grow, so none is required and others may be there.
-fn document() -> Node {
+fn document() -> JsonValue {
     let some_objects = |means| meant("array", means).with("items", typed("object"));
     members(
         &[],
@@ -45,7 +45,7 @@ fn document() -> Node {
     )
 }
 
-fn action_item() -> Node {
+fn action_item() -> JsonValue {
     let text = || typed("string");
     let impact = members(&[], [("value", typed("number")), ("unit", text()), ("display", text())]);
     let texts = ["title", "summary", "action", "category", "priority"].map(|name| (name, text()));

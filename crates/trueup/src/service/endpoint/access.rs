@@ -5,7 +5,7 @@ use super::super::content::{Answer, Content};
 use super::super::error::ServiceError;
 use super::super::snapshot::Snapshot;
 use super::{ENDPOINTS, Endpoint};
-use crate::access::{Login, Reach};
+use crate::access::{Login, LoginScope};
 use crate::dictionary::{self, Field, FieldGroup, FieldKind, ValueFormat};
 use serde::{Serialize, Serializer};
 
@@ -15,15 +15,18 @@ pub(in crate::service) fn answer(
     login: &Login,
 ) -> Result<Content, ServiceError> {
     let reach = service.directory.reach(login)?;
-    let fields = Fields { grading: is_graded(snapshot, &reach) };
+    let fields = VisibleFields { grading: is_graded(snapshot, &reach) };
     let listed = reach.organizations();
-    let access = Access {
+    let access = AccessBody {
         user: login.user(),
         organizations: listed
             .iter()
-            .map(|listed| Organization { organization: listed.id(), accounts: listed.accounts().accounts().collect() })
+            .map(|listed| OrganizationEntry {
+                organization: listed.id(),
+                accounts: listed.accounts().accounts().collect(),
+            })
             .collect(),
-        endpoints: ENDPOINTS.iter().map(|endpoint| listed_endpoint(endpoint, fields)).collect(),
+        endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
         dictionary: fields,
     };
     let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
@@ -31,7 +34,7 @@ pub(in crate::service) fn answer(
 }
 
 /// Whether an account in reach subscribes to lead grading.
-fn is_graded(snapshot: &Snapshot, reach: &Reach) -> bool {
+fn is_graded(snapshot: &Snapshot, reach: &LoginScope) -> bool {
     let accounts = snapshot.dataset.accounts();
     reach.accounts().accounts().any(|key| accounts.lead_grading(key))
 }
@@ -39,21 +42,21 @@ fn is_graded(snapshot: &Snapshot, reach: &Reach) -> bool {
 // The order of the members is the order of the keys.
 
 #[derive(Serialize)]
-struct Access<'a> {
+struct AccessBody<'a> {
     user: &'a str,
-    organizations: Vec<Organization<'a>>,
-    endpoints: Vec<ListedEndpoint>,
-    dictionary: Fields,
+    organizations: Vec<OrganizationEntry<'a>>,
+    endpoints: Vec<EndpointEntry>,
+    dictionary: VisibleFields,
 }
 
 #[derive(Serialize)]
-struct Organization<'a> {
+struct OrganizationEntry<'a> {
     organization: &'a str,
     accounts: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-struct ListedEndpoint {
+struct EndpointEntry {
     endpoint: &'static str,
     path: String,
     parameters: Vec<&'static str>,
@@ -64,13 +67,13 @@ struct ListedEndpoint {
     notes: &'static str,
 }
 
-fn listed_endpoint(endpoint: &Endpoint, shown: Fields) -> ListedEndpoint {
+fn endpoint_entry(endpoint: &Endpoint, shown: VisibleFields) -> EndpointEntry {
     let names = |metrics: bool| {
         let knows = endpoint.fields?;
         let wanted = |field: &&Field| matches!(field.kind, FieldKind::Metric(_)) == metrics && knows(field);
         Some(shown.iter().filter(wanted).map(|field| field.name).collect())
     };
-    ListedEndpoint {
+    EndpointEntry {
         endpoint: endpoint.name,
         path: format!("/api/{{organization}}/{}", endpoint.name),
         parameters: endpoint.parameters.iter().map(|parameter| parameter.name).collect(),
@@ -82,26 +85,26 @@ fn listed_endpoint(endpoint: &Endpoint, shown: Fields) -> ListedEndpoint {
 
 /// The fields that a caller is shown.
 #[derive(Clone, Copy)]
-struct Fields {
+struct VisibleFields {
     /// Whether those of lead grading are among them.
     grading: bool,
 }
 
-impl Fields {
+impl VisibleFields {
     fn iter(self) -> impl Iterator<Item = &'static Field> {
         dictionary::fields().filter(move |field| self.grading || field.group != FieldGroup::LeadGrading)
     }
 }
 
-impl Serialize for Fields {
+impl Serialize for VisibleFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter().map(|field| (field.name, Entry::new(field))))
+        serializer.collect_map(self.iter().map(|field| (field.name, DictionaryEntry::new(field))))
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct DictionaryEntry {
     display_name: &'static str,
     definition: &'static str,
     r#type: &'static str,
@@ -114,7 +117,7 @@ struct Entry {
     possible_values: &'static [&'static str],
 }
 
-impl Entry {
+impl DictionaryEntry {
     fn new(field: &'static Field) -> Self {
         let is_metric = matches!(field.kind, FieldKind::Metric(_));
         Self {

@@ -2,13 +2,13 @@
 
 use super::super::content::{Answer, Content};
 use super::super::error::{ServiceError, Upstream};
-use super::super::gathered::Patience;
+use super::super::gathered::WaitLimit;
 use super::super::parameters::Parameters;
 use super::super::snapshot::Snapshot;
-use super::super::{GatheringError, Service};
-use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
-use super::{Asked, Endpoint, dates};
-use crate::access::{Reach, Scope};
+use super::super::{BenchmarkJobError, Service};
+use super::parameter::{ACCOUNT, ACCOUNTS, OtherParameters, Parameter, ValueType};
+use super::{Endpoint, RequestContext, dates};
+use crate::access::{LoginScope, Scope};
 use crate::benchmarks::{
     self, BenchmarkDimension, BenchmarkFault, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow, BenchmarkSelection,
 };
@@ -22,13 +22,13 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     parameters: &[
         Parameter::new(
             "fields",
-            Takes::Names,
+            ValueType::Names,
             "Metrics with benchmarks, and dimensions to group by. Without it, every such metric.",
             "bookRate,roasClosed,attributionChannel",
         ),
         Parameter::new(
             "month",
-            Takes::Month,
+            ValueType::Month,
             "The month, as `YYYY-MM`, or `previous-mtd` for the month before up to the same day. Without it, the current month, \
              which runs to today.",
             "2025-01",
@@ -36,7 +36,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         ACCOUNT,
         ACCOUNTS,
     ],
-    filters: Filters::Dimensions(
+    filters: OtherParameters::Dimensions(
         "A filter on the dimension of its name, by equality with the one value given, which is taken as it is; an expression is \
          refused.",
     ),
@@ -65,12 +65,12 @@ impl Service {
     ///
     /// ```
     /// use trueup::Day;
-    /// use trueup::access::Reach;
+    /// use trueup::access::LoginScope;
     /// use trueup::benchmarks::{BenchmarkMetric, BenchmarkPeriod, BenchmarkRow, BenchmarkSelection, Series};
     /// use trueup::service::Service;
     ///
     /// /// The book rate that half of the industry does not reach, if enough accounts stand behind it.
-    /// fn median(service: &Service, reach: &Reach, today: Day) -> Result<Option<f64>, Box<dyn std::error::Error>> {
+    /// fn median(service: &Service, reach: &LoginScope, today: Day) -> Result<Option<f64>, Box<dyn std::error::Error>> {
     ///     let period = BenchmarkPeriod::read(Some("2025-01"), today)?;
     ///     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     ///     let rows = service.benchmarks(reach, reach.accounts(), &selection, period)?;
@@ -79,7 +79,7 @@ impl Service {
     /// ```
     pub fn benchmarks(
         &self,
-        reach: &Reach,
+        reach: &LoginScope,
         scope: &Scope,
         selection: &BenchmarkSelection,
         period: BenchmarkPeriod,
@@ -91,14 +91,14 @@ impl Service {
     /// How many times the figures of a month, or of a part of one, began to be gathered for benchmarks, of the dataset that the service
     /// answers from now: once for each whole month that was asked for, unless a gathering failed.
     #[must_use]
-    pub fn benchmark_gatherings(&self) -> u64 {
-        self.snapshot().gathered.begun()
+    pub fn benchmark_jobs(&self) -> u64 {
+        self.snapshot().benchmarks.begun()
     }
 
     fn benchmarks_within(
         &self,
         snapshot: &Arc<Snapshot>,
-        reach: &Reach,
+        reach: &LoginScope,
         scope: &Scope,
         (period, selection): (BenchmarkPeriod, &BenchmarkSelection),
         interrupt: &Interrupt,
@@ -107,12 +107,12 @@ impl Service {
         if !snapshot.meets(period.range) {
             return Ok(Vec::new());
         }
-        let patience = Patience { wait: self.limits.benchmarks_wait, interrupt };
+        let patience = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
         let figures = snapshot
             .figures(period, &self.worker, &self.on_failure, &patience)
             .ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?
             .map_err(|error| match *error {
-                GatheringError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
+                BenchmarkJobError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
                 _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
             })?;
         let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
@@ -120,10 +120,10 @@ impl Service {
     }
 }
 
-fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let (period, selection) = question(asked.parameters, service.clock.today())?;
+fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Content, ServiceError> {
+    let (period, selection) = question(context.parameters, service.clock.today())?;
     let about = (period, &selection);
-    let rows = service.benchmarks_within(&asked.snapshot, asked.reach, &asked.scope, about, asked.interrupt)?;
+    let rows = service.benchmarks_within(&context.snapshot, context.reach, &context.scope, about, context.interrupt)?;
     let text = written(&selection, &rows).map_err(std::io::Error::from)?;
     Ok(Content::new(Answer::text(text, service)?))
 }

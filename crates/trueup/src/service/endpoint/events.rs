@@ -5,10 +5,10 @@ use super::super::error::{MissingRange, ServiceError};
 use super::super::form::header_list;
 use super::super::snapshot::Snapshot;
 use super::super::{Service, parameters::Parameters};
-use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
-use super::{Asked, Endpoint, dates};
+use super::parameter::{ACCOUNT, ACCOUNTS, OtherParameters, Parameter, ValueType};
+use super::{Endpoint, RequestContext, dates};
 use crate::access::Scope;
-use crate::filter::{NO_FILTERS, filtered_within};
+use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::query::{CompiledPatterns, EventsQuery, Interval};
 use crate::{Execution, Interrupt, ResultTable, dictionary};
 use std::borrow::Cow;
@@ -19,32 +19,32 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     parameters: &[
         Parameter::new(
             "fields",
-            Takes::Names,
+            ValueType::Names,
             "Dimensions and metrics, at least one of them a metric. Rows are grouped by the dimensions; any name that is no \
              metric is one.",
             "attributionChannel,leads,spend,avgCostPerLead",
         )
         .needed(),
-        Parameter::new("start", Takes::Date, "The first day.", "2025-01-01").needed(),
-        Parameter::new("end", Takes::Date, "The last day, which is included.", "2025-03-31").needed(),
+        Parameter::new("start", ValueType::Date, "The first day.", "2025-01-01").needed(),
+        Parameter::new("end", ValueType::Date, "The last day, which is included.", "2025-03-31").needed(),
         ACCOUNT,
         ACCOUNTS,
         Parameter::new(
             "interval",
-            Takes::Interval,
-            "How the range is cut into sub-ranges, each of which is computed as if it alone had been asked: not at all, or \
+            ValueType::Interval,
+            "How the range is cut into sub-ranges, each of which is computed as if it alone had been context: not at all, or \
              into calendar months, weeks from Monday, or days.",
             "month",
         ),
         Parameter::new(
             "filter",
-            Takes::Filter,
+            ValueType::Filter,
             "A filter across fields: an object of fields and expressions that all have to hold, or `or`, `and`, `not` over \
              such objects.",
             r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#,
         ),
     ],
-    filters: Filters::AnyField(
+    filters: OtherParameters::AnyField(
         "A filter on the field of its name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
          given twice means either value; different ones all have to hold.",
@@ -112,14 +112,14 @@ impl Service {
             }
             other => other,
         })?;
-        let unknown = snapshot.unknown(scope, &query.names(), interrupt)?;
+        let unknown = snapshot.unknown_fields(scope, &query.names(), interrupt)?;
         Ok(table.with_unknown_fields(unknown))
     }
 }
 
-fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let query = query(asked.parameters, asked.interrupt)?;
-    let table = service.events_within(&asked.snapshot, &asked.scope, query, asked.interrupt)?;
+fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Content, ServiceError> {
+    let query = query(context.parameters, context.interrupt)?;
+    let table = service.events_within(&context.snapshot, &context.scope, query, context.interrupt)?;
     let unknown = header_list(table.unknown_fields());
     let mut content = Content::new(Answer::rows(table)?);
     if !unknown.is_empty() {
@@ -150,5 +150,5 @@ fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, 
     };
     let range = dates::range(start, end)?;
     let query = EventsQuery::new(fields, range.start, range.end).interval(interval);
-    filtered_within(interrupt, query, &parameters.others(&NO_FILTERS)).map_err(ServiceError::filter)
+    apply_within(interrupt, query, &parameters.others(&NON_FILTER_PARAMETERS)).map_err(ServiceError::filter)
 }

@@ -5,8 +5,8 @@ use super::super::content::{Answer, Content};
 use super::super::error::{MissingRange, ServiceError, Upstream};
 use super::super::parameters::Parameters;
 use super::super::snapshot::Snapshot;
-use super::parameter::{ACCOUNT, ACCOUNTS, Filters, Parameter, Takes};
-use super::{Asked, Endpoint, dates, sections};
+use super::parameter::{ACCOUNT, ACCOUNTS, OtherParameters, Parameter, ValueType};
+use super::{Endpoint, RequestContext, dates, sections};
 use crate::access::Scope;
 use crate::query::{AccountFilter, DateRange};
 use crate::{Insight, Interrupt};
@@ -18,22 +18,22 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     parameters: &[
         ACCOUNT,
         ACCOUNTS,
-        Parameter::new("start", Takes::Date, "The first day of publication; goes with `end`.", "2025-01-01"),
+        Parameter::new("start", ValueType::Date, "The first day of publication; goes with `end`.", "2025-01-01"),
         Parameter::new(
             "end",
-            Takes::Date,
+            ValueType::Date,
             "The last day of publication, which is included; goes with `start`.",
             "2025-03-31",
         ),
         Parameter::new(
             "fields",
-            Takes::Names,
+            ValueType::Names,
             "Sections of the document. Without it the whole document is returned; a section that a document does not carry is \
              passed over.",
             "period,action_items",
         ),
     ],
-    filters: Filters::Ignored,
+    filters: OtherParameters::Ignored,
     fields: None,
     notes: "Without start and end: the most recent insight of each account; with both: every insight published in that range. \
             fields names sections of the document; without it the whole document is returned. At most 200 documents.",
@@ -70,11 +70,11 @@ impl Service {
     }
 }
 
-fn answer(service: &Service, asked: &Asked<'_>) -> Result<Content, ServiceError> {
-    let range = range(asked.parameters)?;
-    let wanted: HashSet<&str> = asked.parameters.list("fields").collect();
+fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Content, ServiceError> {
+    let range = range(context.parameters)?;
+    let wanted: HashSet<&str> = context.parameters.list("fields").collect();
     let mut text = String::from("[");
-    for insight in service.insights_of(&asked.snapshot, &asked.scope, range, asked.interrupt)? {
+    for insight in service.insights_of(&context.snapshot, &context.scope, range, context.interrupt)? {
         if text.len() > 1 {
             text.push(',');
         }

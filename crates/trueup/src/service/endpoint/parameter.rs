@@ -5,7 +5,7 @@ pub(crate) struct Parameter {
     /// Its name.
     pub(crate) name: &'static str,
     /// What its value is.
-    pub(crate) takes: Takes,
+    pub(crate) takes: ValueType,
     /// Whether a request without it is refused.
     pub(crate) required: bool,
     /// What it does, in whole sentences.
@@ -16,7 +16,7 @@ pub(crate) struct Parameter {
 
 /// What the value of a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum ValueType {
     /// One name.
     Name,
     /// Names, separated by commas.
@@ -32,7 +32,7 @@ pub(crate) enum Takes {
 }
 
 /// What parameters of other names do.
-pub(crate) enum Filters {
+pub(crate) enum OtherParameters {
     /// Nothing.
     Ignored,
     /// Each is a filter on the field of its name; the text says which values it takes.
@@ -43,7 +43,7 @@ pub(crate) enum Filters {
 
 impl Parameter {
     /// One that may be left out.
-    pub(super) const fn new(name: &'static str, takes: Takes, means: &'static str, example: &'static str) -> Self {
+    pub(super) const fn new(name: &'static str, takes: ValueType, means: &'static str, example: &'static str) -> Self {
         Self { name, takes, required: false, means, example }
     }
 
@@ -56,7 +56,7 @@ impl Parameter {
 /// One account, on every endpoint.
 pub(super) const ACCOUNT: Parameter = Parameter::new(
     "account",
-    Takes::Name,
+    ValueType::Name,
     "One account key, to which the answer is restricted. It has to be an account of the organization. It unites with `accounts`.",
     "north",
 );
@@ -64,7 +64,7 @@ pub(super) const ACCOUNT: Parameter = Parameter::new(
 /// Several accounts, on every endpoint.
 pub(super) const ACCOUNTS: Parameter = Parameter::new(
     "accounts",
-    Takes::Names,
+    ValueType::Names,
     "Account keys, to which the answer is restricted. Each has to be an account of the organization.",
     "north,south",
 );

@@ -1,6 +1,6 @@
 //! Figures that are being gathered, and those who wait for them.
 
-use super::Patience;
+use super::WaitLimit;
 use crate::Error;
 use crate::benchmarks::BenchmarkData;
 use std::any::Any;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 const STEP: Duration = Duration::from_millis(5);
 
 /// What came of a gathering, for all who wait.
-pub(in crate::service) type Outcome = Result<Arc<BenchmarkData>, Arc<GatheringError>>;
+pub(in crate::service) type Outcome = Result<Arc<BenchmarkData>, Arc<BenchmarkJobError>>;
 
 /// Why the figures of benchmarks were not gathered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum GatheringError {
+pub enum BenchmarkJobError {
     /// The dataset did not give them.
     #[error(transparent)]
     Query(Error),
@@ -32,25 +32,25 @@ pub enum GatheringError {
 
 /// One gathering.
 #[derive(Default)]
-pub(super) struct Gathering {
-    state: Mutex<State>,
+pub(super) struct BenchmarkJob {
+    state: Mutex<JobState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct JobState {
     outcome: Option<Outcome>,
     /// Requests that wait.
     pub(super) waiting: usize,
 }
 
-impl Gathering {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+impl BenchmarkJob {
+    pub(super) fn state(&self) -> MutexGuard<'_, JobState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What came of it; `None` if nothing has when the patience ends.
-    pub(super) fn wait(&self, patience: &Patience<'_>) -> Option<Outcome> {
+    pub(super) fn wait(&self, patience: &WaitLimit<'_>) -> Option<Outcome> {
         let until = Instant::now().checked_add(patience.wait);
         let mut state = self.state();
         state.waiting += 1;
@@ -75,10 +75,12 @@ impl Gathering {
 }
 
 /// Gathers; a panic is a failure like others, or those who wait would never be told.
-pub(super) fn attempt(gather: impl FnOnce() -> Result<BenchmarkData, Error>) -> Result<BenchmarkData, GatheringError> {
+pub(super) fn attempt(
+    gather: impl FnOnce() -> Result<BenchmarkData, Error>,
+) -> Result<BenchmarkData, BenchmarkJobError> {
     match catch_unwind(AssertUnwindSafe(gather)) {
-        Ok(gathered) => gathered.map_err(GatheringError::Query),
-        Err(payload) => Err(GatheringError::Panicked(words(&*payload))),
+        Ok(gathered) => gathered.map_err(BenchmarkJobError::Query),
+        Err(payload) => Err(BenchmarkJobError::Panicked(words(&*payload))),
     }
 }
 

@@ -31,15 +31,15 @@ fn begin(
     worker: &Worker,
     log: &FailureHook,
     gather: impl FnOnce(&Snapshot, &Interrupt) -> Result<BenchmarkData, crate::Error> + Send + 'static,
-) -> Arc<Gathering> {
-    let (gathering, is_new) = snapshot.gathered.find(period);
+) -> Arc<BenchmarkJob> {
+    let (gathering, is_new) = snapshot.benchmarks.find(period);
     assert!(is_new);
     snapshot.begin(&gathering, worker, log, gather);
     gathering
 }
 
-fn wait(gathering: &Gathering, wait: Duration) -> Option<Outcome> {
-    gathering.wait(&Patience { wait, interrupt: &Interrupt::default() })
+fn wait(gathering: &BenchmarkJob, wait: Duration) -> Option<Outcome> {
+    gathering.wait(&WaitLimit { wait, interrupt: &Interrupt::default() })
 }
 
 fn gather(snapshot: &Snapshot, period: BenchmarkPeriod) -> Result<BenchmarkData, crate::Error> {
@@ -68,7 +68,7 @@ fn all_who_wait_have_the_same_figures() {
     let found = thread::scope(|scope| {
         let ask = |_| {
             scope.spawn(|| {
-                let patience = Patience { wait: LONG, interrupt: &Interrupt::default() };
+                let patience = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
                 snapshot.figures(january, &worker, &log, &patience).unwrap().unwrap()
             })
         };
@@ -77,9 +77,9 @@ fn all_who_wait_have_the_same_figures() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(found.iter().all(|figures| Arc::ptr_eq(figures, &found[0])));
-    assert_eq!(snapshot.gathered.begun(), 1);
+    assert_eq!(snapshot.benchmarks.begun(), 1);
     // What is there is given to those too who may not wait.
-    let patience = Patience { wait: Duration::ZERO, interrupt: &Interrupt::after(Duration::ZERO) };
+    let patience = WaitLimit { wait: Duration::ZERO, interrupt: &Interrupt::after(Duration::ZERO) };
     assert!(snapshot.figures(january, &worker, &log, &patience).unwrap().is_ok());
 }
 
@@ -101,9 +101,9 @@ fn a_panic_is_told_to_those_who_wait_and_the_next_tries_again() {
         waits.join().unwrap().unwrap().unwrap_err()
     });
     assert_eq!(failed.to_string(), "the gathering panicked: of gathering");
-    let patience = Patience { wait: LONG, interrupt: &Interrupt::default() };
+    let patience = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
     assert!(snapshot.figures(january, &worker, &log, &patience).unwrap().is_ok());
-    assert_eq!(snapshot.gathered.begun(), 2);
+    assert_eq!(snapshot.benchmarks.begun(), 2);
     // The request that waited is refused, and logged, by the service.
     assert!(logged.try_recv().is_err());
 }
@@ -113,12 +113,12 @@ fn a_failure_that_nobody_waits_for_is_logged() {
     let (snapshot, worker, (log, logged)) = (snapshot(), Worker::default(), log());
     begin(&snapshot, period("2025-01", "2025-03-10"), &worker, &log, |_, _| panic!("alone"));
     let words = logged.recv_timeout(LONG).unwrap();
-    assert_eq!(words, "the figures of benchmarks were not gathered: the gathering panicked: alone");
+    assert_eq!(words, "the figures of benchmarks were not benchmarks: the gathering panicked: alone");
 }
 
 #[test]
 fn whole_months_are_kept_for_good_and_parts_for_a_while() {
-    let gathered = Gathered::default();
+    let gathered = BenchmarkCache::default();
     let is_new = |month: &str, today: &str| gathered.find(period(month, today)).1;
     assert!(is_new("2025-02", "2025-03-10") && !is_new("2025-02", "2025-03-11"));
     for today in 10..31 {
@@ -136,10 +136,10 @@ fn whole_months_are_kept_for_good_and_parts_for_a_while() {
 
 #[test]
 fn a_request_that_is_ended_waits_no_longer() {
-    let (gathering, begun) = (Gathering::default(), Instant::now());
+    let (gathering, begun) = (BenchmarkJob::default(), Instant::now());
     let interrupt = Interrupt::default();
     thread::scope(|scope| {
-        let waits = scope.spawn(|| gathering.wait(&Patience { wait: LONG, interrupt: &interrupt }));
+        let waits = scope.spawn(|| gathering.wait(&WaitLimit { wait: LONG, interrupt: &interrupt }));
         interrupt.cancel();
         assert!(waits.join().unwrap().is_none());
     });

@@ -8,22 +8,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Something to do, until it is done or interrupted.
-pub(super) type Task = Box<dyn FnOnce(&Interrupt) + Send>;
+pub(super) type BackgroundTask = Box<dyn FnOnce(&Interrupt) + Send>;
 
 /// One thread at most, which is there while there is something to do. When this is dropped, what is being done is interrupted and
 /// what is still to be done is not.
 #[derive(Default)]
-pub(in crate::service) struct Worker(Arc<Shared>);
+pub(in crate::service) struct Worker(Arc<WorkerState>);
 
 #[derive(Default)]
-struct Shared {
-    queue: Mutex<Queue>,
+struct WorkerState {
+    queue: Mutex<PendingTasks>,
     stop: Interrupt,
 }
 
 #[derive(Default)]
-struct Queue {
-    tasks: VecDeque<Task>,
+struct PendingTasks {
+    tasks: VecDeque<BackgroundTask>,
     /// Whether there is a thread, which looks here again before it ends.
     is_working: bool,
 }
@@ -33,7 +33,7 @@ impl Worker {
     ///
     /// # Errors
     /// There is no thread for it; the task is dropped.
-    pub(super) fn begin(&self, task: Task) -> io::Result<()> {
+    pub(super) fn begin(&self, task: BackgroundTask) -> io::Result<()> {
         let mut queue = self.0.queue();
         if !queue.is_working {
             let shared = Arc::clone(&self.0);
@@ -52,12 +52,12 @@ impl Drop for Worker {
     }
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl WorkerState {
+    fn queue(&self) -> MutexGuard<'_, PendingTasks> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self) -> Option<Task> {
+    fn next(&self) -> Option<BackgroundTask> {
         let mut queue = self.queue();
         let task = queue.tasks.pop_front();
         queue.is_working = task.is_some();
