@@ -27,7 +27,7 @@ const DIMENSIONS: [(&str, Text); 21] = [
     ("conversionType", |row, _| Some(row.event.conversion?.kind)),
     ("source", |row, account| Some(credited(row, account).source)),
     ("customerStatus", |row, _| {
-        Some(if row.event.returning { "Existing CustomerProfile" } else { row.customer.status })
+        Some(if row.event.returning { "Existing Customer" } else { row.customer.status })
     }),
     ("businessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].0)),
     ("normalizedBusinessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].1)),

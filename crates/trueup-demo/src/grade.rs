@@ -13,7 +13,7 @@ const REASONS: [(u32, &str); 6] = [
     (280, "Service Not Offered"),
     (220, "Out of Service Area"),
     (190, "Price Shopping"),
-    (140, "Existing ServiceJob"),
+    (140, "Existing Job"),
     (100, "Wrong Number"),
     (70, "Solicitor"),
 ];

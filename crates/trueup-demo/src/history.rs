@@ -121,12 +121,12 @@ const UNMATCHED: &str = "Unmatched";
 /// Whether the job software knows the customer. Who only called is mostly not in it; a few bookings never get there either.
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
-        (_, true) => dice.table(&[(650, "Existing CustomerProfile"), (350, "New CustomerProfile")]),
+        (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
         (true, false) => {
-            dice.table(&[(560, "New CustomerProfile"), (340, "Existing CustomerProfile"), (100, UNMATCHED)])
+            dice.table(&[(560, "New Customer"), (340, "Existing Customer"), (100, UNMATCHED)])
         }
         (false, false) => {
-            dice.table(&[(845, UNMATCHED), (100, "Existing CustomerProfile"), (55, "New CustomerProfile")])
+            dice.table(&[(845, UNMATCHED), (100, "Existing Customer"), (55, "New Customer")])
         }
     }
 }
