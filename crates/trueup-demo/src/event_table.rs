@@ -26,9 +26,7 @@ const DIMENSIONS: [(&str, Text); 21] = [
     ("conversionCampaign", |row, account| Some(&account.campaigns[row.event.conversion?.campaign].name)),
     ("conversionType", |row, _| Some(row.event.conversion?.kind)),
     ("source", |row, account| Some(credited(row, account).source)),
-    ("customerStatus", |row, _| {
-        Some(if row.event.returning { "Existing Customer" } else { row.customer.status })
-    }),
+    ("customerStatus", |row, _| Some(if row.event.returning { "Existing Customer" } else { row.customer.status })),
     ("businessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].0)),
     ("normalizedBusinessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].1)),
     ("opportunityAgent", |row, account| Some(&account.agents[row.customer.agent])),

@@ -122,12 +122,8 @@ const UNMATCHED: &str = "Unmatched";
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
         (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
-        (true, false) => {
-            dice.table(&[(560, "New Customer"), (340, "Existing Customer"), (100, UNMATCHED)])
-        }
-        (false, false) => {
-            dice.table(&[(845, UNMATCHED), (100, "Existing Customer"), (55, "New Customer")])
-        }
+        (true, false) => dice.table(&[(560, "New Customer"), (340, "Existing Customer"), (100, UNMATCHED)]),
+        (false, false) => dice.table(&[(845, UNMATCHED), (100, "Existing Customer"), (55, "New Customer")]),
     }
 }
 
