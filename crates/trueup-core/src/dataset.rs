@@ -83,7 +83,7 @@ impl Dataset {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
         for part in &self.events {
             let split = part.read(&Projection::default())?;
-            keys.extend(split.customers.accounts_met().map(|key| key.to_string()));
+            keys.extend(split.customers.present_accounts().map(|key| key.to_string()));
         }
         for part in &self.spend {
             let split = part.read(&SpendProjection::default())?;

@@ -9,7 +9,7 @@ use super::pages::{Pages, check_footer};
 use super::reader::{check_ranges, reading};
 use crate::error::DatasetError;
 use crate::model::CUSTOMER_COLUMN;
-use crate::scan::{ColumnChunk, ColumnFault, StoredRows};
+use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
 use arrow_schema::Schema;
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::column::page::Page;
@@ -96,7 +96,7 @@ impl TableFile {
     }
 
     /// The named columns of a row group; names that the file does not have are left out.
-    pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<StoredRows<'_>, DatasetError> {
+    pub(super) fn read(&self, row_group: usize, columns: &[&str]) -> Result<ColumnSource<'_>, DatasetError> {
         let file = CheckedFile::open(&self.folder, &self.promised)?;
         let mut chunks: Vec<_> = self.chunks(row_group, columns).collect();
         chunks.sort_unstable_by_key(|(_, chunk)| range(chunk).start);
@@ -119,7 +119,7 @@ impl TableFile {
                 });
             }
         }
-        Ok(StoredRows(stored))
+        Ok(ColumnSource::Chunks(stored))
     }
 
     /// The column chunks of that name in a row group, with their places.

@@ -5,7 +5,7 @@ use super::open::read_plain;
 use super::{Bounds, Dataset, RowGroup};
 use crate::error::{DatasetError, Error};
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
-use crate::scan::{ColumnFault, EventColumns, Projection, SpendColumns, SpendProjection, TableColumns};
+use crate::scan::{ColumnFault, ColumnSource, EventColumns, Projection, SpendColumns, SpendProjection, TableColumns};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::BTreeSet;
@@ -111,7 +111,7 @@ fn event_parts(
         if to - from >= part_rows || to == batch.num_rows() {
             // Each part has its own dictionaries, of its own texts: one of all texts would be held once for every part.
             let rows = batch.slice(from, to - from);
-            let split = EventColumns::decode(&rows, &projection).map_err(unexpected)?;
+            let split = EventColumns::decode(&ColumnSource::Batch(&rows), &projection).map_err(unexpected)?;
             let bounds = bounds(&split.days);
             parts.push(RowGroup::in_memory(rows.num_rows(), bounds, split));
             from = to;
@@ -121,7 +121,7 @@ fn event_parts(
 }
 
 fn spend_parts(batch: &RecordBatch) -> Result<Vec<RowGroup<SpendColumns>>, Error> {
-    let split = SpendColumns::decode(batch, &SpendProjection::all()).map_err(unexpected)?;
+    let split = SpendColumns::decode(&ColumnSource::Batch(batch), &SpendProjection::all()).map_err(unexpected)?;
     let bounds = bounds(&split.days);
     Ok(vec![RowGroup::in_memory(batch.num_rows(), bounds, split)])
 }

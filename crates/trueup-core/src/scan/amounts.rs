@@ -1,28 +1,29 @@
-//! Amounts of money, as narrow as they allow.
+//! Amounts of money in as few bytes as they allow.
 
-use super::{NO_VALUE, StoredColumn};
+use super::NO_VALUE;
+use super::stored_column::StoredColumn;
 use std::ops::Range;
 
-/// An amount per event, or none.
+/// An amount or none for each row.
 #[derive(Clone, Debug)]
 pub(crate) enum Amounts {
-    /// Multiples of a unit, in millionths; [`NO_MULTIPLE`] is none.
+    /// Multiples of a unit, which is given in millionths; [`NO_MULTIPLE`] represents none.
     Narrow { unit: i64, multiples: Vec<i32> },
-    /// Millionths; [`NO_VALUE`] is none.
+    /// Millionths; [`NO_VALUE`] represents none.
     Wide(Vec<i64>),
 }
 
-/// Stands for null among multiples.
+/// Represents no amount among multiples.
 const NO_MULTIPLE: i32 = i32::MIN;
 
-/// Amounts are multiples of these, in millionths, where they allow: whole units, hundredths.
+/// The units that are tried, in millionths: whole units, then hundredths.
 const UNITS: [i64; 2] = [1_000_000, 10_000];
 
 impl Amounts {
-    /// All amounts in millionths that can be held.
+    /// The amounts that can be held, in millionths.
     pub(crate) const ALL: Range<i128> = NO_VALUE as i128 + 1..i64::MAX as i128 + 1;
 
-    /// Holds amounts in millionths.
+    /// Holds the amounts of a column, given in millionths.
     ///
     /// # Errors
     /// The rows do not decode.
@@ -35,67 +36,68 @@ impl Amounts {
         }
     }
 
-    /// The amount of an event in millionths.
+    /// Returns the amount of a row in millionths.
     #[inline]
-    pub(crate) fn get(&self, event: usize) -> Option<i64> {
+    pub(crate) fn get(&self, row: usize) -> Option<i64> {
         match self {
-            Self::Narrow { unit, multiples } => Some(multiples[event])
+            Self::Narrow { unit, multiples } => Some(multiples[row])
                 .filter(|multiple| *multiple != NO_MULTIPLE)
                 .map(|multiple| i64::from(multiple) * unit),
-            Self::Wide(micros) => Some(micros[event]).filter(|micros| *micros != NO_VALUE),
+            Self::Wide(micros) => Some(micros[row]).filter(|micros| *micros != NO_VALUE),
         }
     }
 
-    /// The amounts at `places` in millionths, 0 where there is none.
-    pub(crate) fn gather(&self, places: &[u32]) -> Vec<i64> {
-        let places = places.iter().map(|at| *at as usize);
+    /// Returns the amounts of `rows` in millionths, 0 for a row without an amount.
+    pub(crate) fn gather(&self, rows: &[u32]) -> Vec<i64> {
+        let rows = rows.iter().map(|row| *row as usize);
         match self {
             Self::Narrow { unit, multiples } => {
-                let multiples = places.map(|at| multiples[at]);
+                let multiples = rows.map(|row| multiples[row]);
                 multiples.map(|multiple| if multiple == NO_MULTIPLE { 0 } else { i64::from(multiple) * unit }).collect()
             }
             Self::Wide(micros) => {
-                places.map(|at| micros[at]).map(|micros| if micros == NO_VALUE { 0 } else { micros }).collect()
+                rows.map(|row| micros[row]).map(|micros| if micros == NO_VALUE { 0 } else { micros }).collect()
             }
         }
     }
 
-    /// Appends what `told` makes of whether each of the amounts at `places` is one in the range, given in millionths.
-    pub(crate) fn within<T>(&self, range: &Range<i128>, places: &[u32], told: impl Fn(bool) -> T, into: &mut Vec<T>) {
-        let places = places.iter().map(|at| *at as usize);
+    /// Appends for each of `rows` whether it has an amount within `range`, which is given in millionths, through
+    /// `convert`.
+    pub(crate) fn within<T>(&self, range: &Range<i128>, rows: &[u32], convert: impl Fn(bool) -> T, into: &mut Vec<T>) {
+        let rows = rows.iter().map(|row| *row as usize);
         match self {
             Self::Narrow { unit, multiples } => {
-                // The least multiple that is not below.
+                // The smallest multiple that is not below the amount.
                 let multiple = |micros: i128| -(-micros).div_euclid(i128::from(*unit));
                 let range = multiple(range.start)..multiple(range.end);
                 let (first, last) = ends(&range, NO_MULTIPLE + 1, i32::MAX);
-                into.extend(places.map(|at| told((first <= multiples[at]) & (multiples[at] <= last))));
+                into.extend(rows.map(|row| convert((first <= multiples[row]) & (multiples[row] <= last))));
             }
             Self::Wide(micros) => {
                 let (first, last) = ends(range, NO_VALUE + 1, i64::MAX);
-                into.extend(places.map(|at| told((first <= micros[at]) & (micros[at] <= last))));
+                into.extend(rows.map(|row| convert((first <= micros[row]) & (micros[row] <= last))));
             }
         }
     }
 
-    /// The sum of some events' amounts in millionths.
+    /// Returns the sum of the amounts of consecutive rows in millionths.
     #[inline]
-    pub(crate) fn sum(&self, events: Range<usize>) -> i128 {
+    pub(crate) fn sum(&self, rows: Range<usize>) -> i128 {
         match self {
-            // A multiple has 32 bits, and a split has fewer than 2^32 rows: the sum has 64.
+            // A multiple has 32 bits and a row group fewer than 2^32 rows, so that 64 bits hold the sum.
             Self::Narrow { unit, multiples } => {
-                let multiples = multiples[events]
+                let multiples = multiples[rows]
                     .iter()
                     .map(|multiple| if *multiple == NO_MULTIPLE { 0 } else { i64::from(*multiple) });
                 i128::from(multiples.sum::<i64>()) * i128::from(*unit)
             }
             Self::Wide(micros) => {
-                micros[events].iter().map(|micros| if *micros == NO_VALUE { 0 } else { i128::from(*micros) }).sum()
+                micros[rows].iter().map(|micros| if *micros == NO_VALUE { 0 } else { i128::from(*micros) }).sum()
             }
         }
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Narrow { multiples, .. } => size_of_val(&**multiples),
@@ -110,13 +112,14 @@ impl Default for Amounts {
     }
 }
 
-/// The first and the last number of a range that lie between two others; the first is behind the last if none does.
-fn ends<T: Copy + Into<i128> + TryFrom<i128>>(range: &Range<i128>, least: T, most: T) -> (T, T) {
-    let (first, last) = (range.start.max(least.into()), (range.end - 1).min(most.into()));
-    T::try_from(first).ok().zip(T::try_from(last).ok()).unwrap_or((most, least))
+/// Returns the first and the last number of `range` between `min` and `max`. If there is none, the first is greater
+/// than the last.
+fn ends<T: Copy + Into<i128> + TryFrom<i128>>(range: &Range<i128>, min: T, max: T) -> (T, T) {
+    let (first, last) = (range.start.max(min.into()), (range.end - 1).min(max.into()));
+    T::try_from(first).ok().zip(T::try_from(last).ok()).unwrap_or((max, min))
 }
 
-/// The amounts in units, if they all are multiples that are small enough.
+/// Returns the amounts as multiples of a unit, if each is a multiple that fits into 32 bits.
 fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
     let multiple = |micros: &i64| match *micros {
         NO_VALUE => Some(NO_MULTIPLE),
@@ -130,24 +133,22 @@ fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use super::super::values::{RowSpan, RowValues, Validity, ValueIndexes};
+    use super::super::stored_column::Validity;
     use super::*;
     use proptest::prelude::*;
 
     impl Amounts {
-        /// Holds amounts of which [`NO_VALUE`] is none.
+        /// Holds amounts; [`NO_VALUE`] represents none.
         pub(crate) fn of(amounts: &[i64]) -> Self {
-            let filled = Validity::Some(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
-            let mut rows = RowValues::default();
-            rows.push(RowSpan { filled, places: ValueIndexes::InTurn(0) });
+            let validity = Validity::new(amounts.iter().map(|amount| *amount != NO_VALUE).collect());
             let values = amounts.iter().copied().filter(|amount| *amount != NO_VALUE).collect();
-            Self::new(StoredColumn { values, rows }).unwrap()
+            Self::new(StoredColumn::in_row_order(values, validity)).unwrap()
         }
     }
 
     proptest! {
         #[test]
-        fn what_goes_in_comes_out(
+        fn an_amount_is_held_exactly(
             amounts in prop::collection::vec(
                 prop_oneof![
                     Just(NO_VALUE),
@@ -159,8 +160,8 @@ mod tests {
             ),
         ) {
             let held = Amounts::of(&amounts);
-            for (event, amount) in amounts.into_iter().enumerate() {
-                prop_assert_eq!(held.get(event).unwrap_or(NO_VALUE), amount);
+            for (row, amount) in amounts.into_iter().enumerate() {
+                prop_assert_eq!(held.get(row).unwrap_or(NO_VALUE), amount);
             }
         }
     }

@@ -1,14 +1,17 @@
-//! How Parquet encodes the values of a page.
+//! The encodings of Parquet's pages. The encoder of the hybrid is in the crate `trueup-ingest`.
+//!
+//! - `plain`: `PLAIN`, one value after the other
+//! - `delta`: `DELTA_BINARY_PACKED`, the differences of numbers
+//! - `hybrid`: runs and bit-packed numbers, for dictionary codes and definition levels
+//! - `bits`: bit-packed numbers and variable-length integers
 
 mod bits;
-mod chunk;
 mod delta;
 mod hybrid;
 mod plain;
 
-pub(crate) use chunk::{ColumnChunk, StoredRows};
-pub(crate) use delta::{count as delta_count, decode as delta_decode};
-pub(super) use hybrid::{NOT_IN_DICTIONARY, decode as decode_codes};
-
-#[cfg(test)]
-mod tests;
+pub(super) use bits::ENDS_EARLY;
+pub(crate) use delta::{delta_count, delta_decode};
+pub(super) use hybrid::{NOT_IN_DICTIONARY, decode_hybrid, repeated};
+pub(crate) use plain::take_counted;
+pub(super) use plain::{plain_numbers, plain_texts};

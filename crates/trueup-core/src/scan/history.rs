@@ -1,6 +1,5 @@
 //! The stages that events and customers reach.
 
-use super::CustomerIndex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -66,8 +65,8 @@ impl EventFlags {
         self.0 & Self::FIRST != 0
     }
 
-    /// Returns whether the customer has an event of `stage`, earlier or later. Only the stages that a metric needs of such an event are known;
-    /// for all others the result is `false`.
+    /// Returns whether the customer has an event of `stage`, earlier or later. Only the stages that a metric needs of
+    /// such an event are known; for all others the result is `false`.
     pub(crate) const fn reaches(self, stage: u8) -> bool {
         let (stages, mut at) = (self.tracked_stages(), 0);
         while at < stages.len() {
@@ -79,8 +78,8 @@ impl EventFlags {
         false
     }
 
-    /// Returns the stages of which the event says whether its customer reaches them. They depend on the event's own stage and on whether it is
-    /// the customer's first event: three bits hold all that metrics need.
+    /// Returns the stages that [`reaches`](Self::reaches) knows of the event, by its own stage and by whether it is the
+    /// customer's first event. Three bits are enough for all that metrics need.
     const fn tracked_stages(self) -> &'static [u8] {
         match self.stage() {
             stage::LEAD_ORIGINATED if self.is_first() => &[stage::BOOKED, stage::SOLD, stage::CLOSED],
@@ -109,8 +108,9 @@ impl EventFlags {
     }
 }
 
-/// The stages of a short history in order, as the digits (1 to 6) of a base-6 number, the first stage most significant. A history of more
-/// than [`MAX_EVENTS`](Self::MAX_EVENTS) events has no pattern, because its number would not fit into 16 bits; such histories are rare.
+/// The stages of a short history in order, as the digits (1 to 6) of a base-6 number, the first stage most significant.
+/// A history of more than [`MAX_EVENTS`](Self::MAX_EVENTS) events has no pattern, because its number would not fit into
+/// 16 bits; such histories are rare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StagePattern(u16);
 
@@ -157,11 +157,12 @@ impl StagePattern {
         count
     };
 
-    /// Returns the pattern of a history of `events` events, at most [`MAX_EVENTS`](Self::MAX_EVENTS). `stages` holds one stage per byte, from
-    /// the lowest byte on.
+    /// Returns the pattern of a history of `events` events, at most [`MAX_EVENTS`](Self::MAX_EVENTS). `stages` holds
+    /// one stage per byte, from the lowest byte on.
     #[expect(clippy::cast_possible_truncation, reason = "a number of at most `MAX_EVENTS` digits fits into 16 bits")]
     const fn new(stages: u64, events: usize) -> Self {
-        // A digit is a byte. The digits of the history become the last ones, and the shift drops the bytes after the history.
+        // A digit is a byte. The digits of the history become the last ones, and the shift drops the bytes after the
+        // history.
         let digits = stages.wrapping_add(ONE_EACH) << (8 * (PACKED - events)) >> (8 * (PACKED - Self::MAX_EVENTS));
         // The first, third and fifth byte now hold two digits each.
         let pairs = digits * BASE + (digits >> 8);
@@ -216,13 +217,9 @@ pub(crate) struct StageHistories {
 }
 
 impl StageHistories {
-    /// Finds the histories of customers; `stages` holds the code of each event's stage.
-    pub(crate) fn new(stages: Vec<u8>, customers: &CustomerIndex) -> Self {
-        Self::from_offsets(stages, customers.offsets())
-    }
-
-    /// Does the same; customer `i` has the events from `offsets[i]` to `offsets[i + 1]`, at least one.
-    fn from_offsets(mut stages: Vec<u8>, offsets: &[u32]) -> Self {
+    /// Finds the histories of customers. `stages` holds the code of each event's stage; customer `i` has the events
+    /// from `offsets[i]` to `offsets[i + 1]`, at least one.
+    pub(super) fn new(mut stages: Vec<u8>, offsets: &[u32]) -> Self {
         let len = stages.len();
         // Each customer reads and writes `PACKED` events. The next customer overwrites what is too much.
         stages.resize(len + PACKED, 0);
@@ -299,7 +296,7 @@ mod tests {
         for stages in customers {
             offsets.push(offsets.last().unwrap() + u32::try_from(stages.len()).unwrap());
         }
-        StageHistories::from_offsets(customers.concat(), &offsets)
+        StageHistories::new(customers.concat(), &offsets)
     }
 
     #[test]

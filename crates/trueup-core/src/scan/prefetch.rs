@@ -1,40 +1,41 @@
-//! Columns are asked of the memory some time before they are read. Those of a dataset do not fit into the caches of a processor, and the
-//! loops over them read too many at once, and go on too soon to the next customers, for it to foresee where.
+//! Software prefetch. A query reads some eight columns in short bursts, one customer block after the other. The
+//! hardware prefetcher does not predict this, so each block is prefetched some blocks before it is read. docs/design.md
+//! has the measurements.
 
 use super::{Amounts, Codes, EventColumns, Projection, TextColumn};
-
 use std::ops::Range;
 
-/// The columns of a split that a query reads.
+/// The columns of a row group that a query reads.
 #[derive(Debug)]
 pub(crate) struct Prefetch<'a> {
-    split: &'a EventColumns,
-    /// Whether events are read one by one.
+    columns: &'a EventColumns,
+    /// Whether the query reads single events.
     events: bool,
     texts: Vec<&'a TextColumn>,
     totals: Option<&'a Amounts>,
 }
 
 impl<'a> Prefetch<'a> {
-    pub(crate) fn new(split: &'a EventColumns, projection: &Projection, events: bool) -> Self {
+    /// Selects the columns of `projection`, and the flags of events if `events` is set.
+    pub(crate) fn new(columns: &'a EventColumns, projection: &Projection, events: bool) -> Self {
         Self {
-            split,
+            columns,
             events,
-            texts: projection.texts.iter().filter_map(|name| split.text(name)).collect(),
-            totals: split.totals.as_deref().filter(|_| projection.totals),
+            texts: projection.texts.iter().filter_map(|name| columns.text(name)).collect(),
+            totals: columns.totals.as_deref().filter(|_| projection.totals),
         }
     }
 
-    /// Asks for what is read of consecutive customers.
+    /// Prefetches the rows of consecutive customers.
     pub(crate) fn fetch(&self, customers: &Range<usize>) {
-        let Self { split, texts, totals, .. } = self;
-        let events = split.customers.events_of(customers);
-        fetch(split.customers.ends(customers));
-        fetch(&split.histories.pattern_ids()[customers.clone()]);
+        let Self { columns, texts, totals, .. } = self;
+        let events = columns.customers.events_of(customers);
+        fetch(columns.customers.ends(customers));
+        fetch(&columns.histories.pattern_ids()[customers.clone()]);
         if self.events {
-            fetch(&split.histories.events()[events.clone()]);
+            fetch(&columns.histories.events()[events.clone()]);
         }
-        fetch(&split.days[events.clone()]);
+        fetch(&columns.days[events.clone()]);
         for column in texts {
             let rows = if column.is_per_customer() { customers } else { &events };
             match column.codes() {
@@ -51,16 +52,16 @@ impl<'a> Prefetch<'a> {
     }
 }
 
-/// Bytes that come from memory at once.
+/// The bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
-const LINE: usize = 64;
+const CACHE_LINE: usize = 64;
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn fetch<T>(values: &[T]) {
-    values.iter().step_by(LINE / size_of::<T>()).for_each(safe_arch::prefetch_t0);
+    values.iter().step_by(CACHE_LINE / size_of::<T>()).for_each(safe_arch::prefetch_t0);
 }
 
-/// Other processors are left to foresee what they can.
+/// Does nothing: there is no safe prefetch for other processors.
 #[cfg(not(target_arch = "x86_64"))]
 const fn fetch<T>(_: &[T]) {}

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 /// The event columns that a query reads in addition to customer, account, stage and date, which every query reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Projection {
-    /// Text columns by name.
+    /// The names of text columns.
     pub(crate) texts: BTreeSet<String>,
-    /// The column `total`.
+    /// Whether the column `total` is read.
     pub(crate) totals: bool,
-    /// The column `dateTime`.
+    /// Whether the column `dateTime` is read.
     pub(crate) date_times: bool,
 }
 

@@ -1,51 +1,140 @@
-//! Where the columns of a part come from.
+//! Where stored columns come from, and what decodes them.
 
-use super::{ColumnFault, StoredColumn};
+use super::column_chunk::ColumnChunk;
+use super::stored_column::{StoredColumn, Validity};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Int32Type, Int64Type, TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 
-/// Columns of the same rows.
-pub(crate) trait ColumnSource {
-    /// Whether there is a column of that name.
-    fn has(&self, name: &str) -> bool;
+/// The decoded columns of a table.
+pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
+    /// The columns that may be decoded; the default names none.
+    type Projection: Default + PartialEq;
 
-    /// What `convert` makes of the numbers of a column.
-    ///
-    /// # Errors
-    /// There is no such column, it is not of that kind, it does not decode, or a number does not convert.
-    fn numbers<T>(
-        &self,
-        name: &str,
-        kind: Kind,
-        convert: impl Fn(i64) -> Result<T, &'static str>,
-    ) -> Result<StoredColumn<'_, T>, ColumnFault>;
+    /// Returns what of `projection` is not decoded.
+    fn missing(&self, projection: &Self::Projection) -> Self::Projection;
 
-    /// The texts of a column.
-    ///
-    /// # Errors
-    /// There is no such column, it has no texts, or it does not decode.
-    fn texts(&self, name: &str) -> Result<StoredColumn<'_, &str>, ColumnFault>;
+    /// Returns the names of the stored columns of `projection`, with those that are always decoded if none is decoded
+    /// yet.
+    fn names(projection: &Self::Projection, is_first: bool) -> Vec<&str>;
+
+    /// Decodes the columns that every query reads, and those of `projection`.
+    fn decode(source: &ColumnSource<'_>, projection: &Self::Projection) -> Result<Self, ColumnFault>;
+
+    /// Adds the columns of `projection`, which belong to the same rows.
+    fn with(self, source: &ColumnSource<'_>, projection: &Self::Projection) -> Result<Self, ColumnFault>;
+
+    /// Returns the bytes held.
+    fn bytes(&self) -> usize;
 }
 
-/// What the numbers of a column are.
+/// Stored columns of the same rows.
+#[derive(Debug)]
+pub(crate) enum ColumnSource<'a> {
+    /// Column chunks of a row group.
+    Chunks(Vec<ColumnChunk<'a>>),
+    /// A table in memory.
+    Batch(&'a RecordBatch),
+}
+
+/// A column that does not hold what the layout promises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnFault {
+    pub(crate) column: String,
+    /// What the column holds instead.
+    pub(crate) fault: &'static str,
+}
+
+/// What the numbers of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A customer's number.
+pub(crate) enum NumberKind {
+    /// The number of a customer in its file.
     Customer,
     /// Days since 1970.
     Day,
     /// Microseconds since 1970 in UTC.
     Time,
-    /// Millionths.
+    /// Amounts of money in millionths.
     Amount,
     Count,
 }
 
-pub(super) const MISSING: &str = "the column is missing";
-pub(super) const NO_TEXTS: &str = "expected a dictionary of texts";
+const MISSING: &str = "the column is missing";
+const NO_TEXTS: &str = "expected a dictionary of texts";
+const OUT_OF_RANGE: &str = "an amount is out of range";
 
-impl Kind {
-    /// What is wrong with the type of a column, if anything is.
-    pub(super) fn check(self, data_type: &DataType) -> Result<(), &'static str> {
+impl ColumnFault {
+    pub(crate) fn new(column: impl Into<String>, fault: &'static str) -> Self {
+        Self { column: column.into(), fault }
+    }
+}
+
+impl ColumnSource<'_> {
+    /// Returns whether the table has a column.
+    pub(super) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Chunks(chunks) => chunks.iter().any(|chunk| chunk.name() == name),
+            Self::Batch(batch) => batch.column_by_name(name).is_some(),
+        }
+    }
+
+    /// Reads the numbers of a column, each through `convert`.
+    ///
+    /// # Errors
+    /// The column is missing, has another type, or does not decode, or a number does not convert.
+    pub(super) fn numbers<T>(
+        &self,
+        name: &str,
+        kind: NumberKind,
+        convert: impl Fn(i64) -> Result<T, &'static str>,
+    ) -> Result<StoredColumn<'_, T>, ColumnFault> {
+        let fault = |fault| ColumnFault::new(name, fault);
+        match self {
+            Self::Chunks(chunks) => {
+                let chunk = find(chunks, name)?;
+                kind.check(chunk.data_type).and_then(|()| chunk.numbers(convert)).map_err(fault)
+            }
+            Self::Batch(batch) => {
+                let column = column(batch, name)?;
+                kind.check(column.data_type()).and_then(|()| kind.numbers(column, convert)).map_err(fault)
+            }
+        }
+    }
+
+    /// Reads the texts of a column.
+    ///
+    /// # Errors
+    /// The column is missing, has another type, or does not decode.
+    pub(super) fn texts(&self, name: &str) -> Result<StoredColumn<'_, &str>, ColumnFault> {
+        let fault = |fault| ColumnFault::new(name, fault);
+        match self {
+            Self::Chunks(chunks) => {
+                let chunk = find(chunks, name)?;
+                if chunk.has_texts() { chunk.texts().map_err(fault) } else { Err(fault(NO_TEXTS)) }
+            }
+            Self::Batch(batch) => {
+                let column = column(batch, name)?;
+                let texts = column.as_string_opt::<i32>().ok_or_else(|| fault(NO_TEXTS))?;
+                Ok(StoredColumn::in_row_order(texts.iter().flatten().collect(), validity(column)))
+            }
+        }
+    }
+}
+
+fn find<'s, 'a>(chunks: &'s [ColumnChunk<'a>], name: &str) -> Result<&'s ColumnChunk<'a>, ColumnFault> {
+    chunks.iter().find(|chunk| chunk.name() == name).ok_or_else(|| ColumnFault::new(name, MISSING))
+}
+
+fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, ColumnFault> {
+    batch.column_by_name(name).ok_or_else(|| ColumnFault::new(name, MISSING))
+}
+
+impl NumberKind {
+    /// Checks that a column has the type of the kind.
+    fn check(self, data_type: &DataType) -> Result<(), &'static str> {
         match (self, data_type) {
             (Self::Customer, DataType::Int32)
             | (Self::Day, DataType::Date32)
@@ -56,5 +145,39 @@ impl Kind {
             (Self::Count, _) => Err("expected whole numbers"),
             _ => Err("the type is not that of the layout"),
         }
+    }
+
+    /// Reads the numbers of a column of this kind.
+    fn numbers<T>(
+        self,
+        column: &ArrayRef,
+        convert: impl Fn(i64) -> Result<T, &'static str>,
+    ) -> Result<StoredColumn<'static, T>, &'static str> {
+        let numbers = match self {
+            Self::Customer => numbers::<Int32Type, T>(column, convert),
+            Self::Day => numbers::<Date32Type, T>(column, convert),
+            Self::Time => numbers::<TimestampMicrosecondType, T>(column, convert),
+            Self::Count => numbers::<Int64Type, T>(column, convert),
+            Self::Amount => numbers::<Decimal128Type, T>(column, convert),
+        };
+        Ok(StoredColumn::in_row_order(numbers?, validity(column)))
+    }
+}
+
+fn numbers<A: ArrowPrimitiveType, T>(
+    column: &ArrayRef,
+    convert: impl Fn(i64) -> Result<T, &'static str>,
+) -> Result<Vec<T>, &'static str>
+where
+    i64: TryFrom<A::Native>,
+{
+    let numbers = column.as_primitive::<A>().iter().flatten();
+    numbers.map(|number| i64::try_from(number).map_err(|_| OUT_OF_RANGE).and_then(&convert)).collect()
+}
+
+fn validity(column: &ArrayRef) -> Validity {
+    match column.null_count() {
+        0 => Validity::All(column.len()),
+        _ => Validity::Some((0..column.len()).map(|row| column.is_valid(row)).collect()),
     }
 }

@@ -1,77 +1,86 @@
 //! Text columns as codes into a dictionary.
 
-use super::{Codes, ColumnFault, ColumnSource, CustomerIndex, StoredColumn};
+use super::stored_column::{RowValues, StoredColumn};
 use crate::TextList;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// The texts of a column by code. The code 0 is the empty text, and each text has one code.
+/// The texts of a column by code. Code 0 is the empty text, and each text has one code.
 pub(crate) type TextDictionary = Arc<TextList>;
 
-/// A code per row, and the texts by code.
-pub(super) type CodedTexts = (Vec<u32>, TextDictionary);
+/// A dictionary code for each row, or for each customer, in as few bytes as the dictionary allows.
+#[derive(Clone, Debug)]
+pub(crate) enum Codes {
+    Byte(Vec<u8>),
+    Short(Vec<u16>),
+    Word(Vec<u32>),
+}
 
-/// A column of texts.
+/// A text column of the event table.
 #[derive(Clone, Debug)]
 pub(crate) struct TextColumn {
     codes: Codes,
-    /// One code per customer rather than per event: the column never varies inside a customer of the split.
+    /// Whether there is one code for each customer rather than for each event: the text is the same on all events of
+    /// each customer.
     per_customer: bool,
     dictionary: TextDictionary,
 }
 
 impl TextColumn {
-    /// Decodes the text column of that name.
-    pub(super) fn decode(
-        name: &str,
-        source: &impl ColumnSource,
-        customers: &CustomerIndex,
-    ) -> Result<Self, ColumnFault> {
-        let (codes, dictionary) = coded(name, source)?;
-        let (codes, per_customer) = match codes.per_customer(customers.offsets()) {
+    /// Makes a column from the code of each event; customer `i` has the events from `offsets[i]` to `offsets[i + 1]`.
+    pub(super) fn new(codes: Codes, dictionary: TextDictionary, offsets: &[u32]) -> Self {
+        let (codes, per_customer) = match codes.per_customer(offsets) {
             Some(codes) => (codes, true),
             None => (codes, false),
         };
-        Ok(Self { codes, per_customer, dictionary })
+        Self { codes, per_customer, dictionary }
     }
 
-    /// The code of an event.
+    /// Returns the code of an event of a customer.
     #[inline]
     pub(crate) fn code(&self, customer: usize, event: usize) -> u32 {
         self.codes.get(if self.per_customer { customer } else { event })
     }
 
-    /// Appends the codes of events, each of the customer at its place.
+    /// Appends the codes of events; each belongs to the customer at the same place of `customers`.
     pub(crate) fn gather(&self, customers: &[u32], events: &[u32], codes: &mut Vec<u32>) {
         self.codes.gather(if self.per_customer { customers } else { events }, codes);
     }
 
-    /// The codes, per customer or per event.
+    /// Returns the codes, one for each customer or for each event.
     pub(crate) const fn codes(&self) -> &Codes {
         &self.codes
     }
 
-    /// Whether a customer's events all have the same text.
+    /// Returns whether there is one code for each customer.
     pub(crate) const fn is_per_customer(&self) -> bool {
         self.per_customer
     }
 
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.codes.bytes() + self.dictionary.bytes()
-    }
-
-    /// The texts by code.
+    /// Returns the texts by code.
     pub(crate) const fn dictionary(&self) -> &TextDictionary {
         &self.dictionary
     }
+
+    /// Returns the bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.codes.bytes() + self.dictionary.bytes()
+    }
 }
 
-/// The code of each value, and the texts by code; the empty text is code 0.
+/// Gives each row of a text column a code; a row without a text has code 0.
 ///
 /// # Errors
-/// There are more texts than codes.
-pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
+/// The rows do not decode, or there are more texts than codes.
+pub(super) fn encode(column: StoredColumn<'_, &str>) -> Result<(Codes, TextDictionary), &'static str> {
+    let StoredColumn { values, rows } = column;
+    let (codes, dictionary) = distinct(&values)?;
+    let codes = Codes::of_rows(&rows, codes, dictionary.len())?;
+    Ok((codes, dictionary))
+}
+
+/// Returns the code of each value, and the texts by code.
+fn distinct(values: &[&str]) -> Result<(Vec<u32>, TextDictionary), &'static str> {
     let mut texts = TextList::with_capacity(values.len() + 1, values.iter().map(|text| text.len()).sum());
     texts.push("");
     let mut known: HashMap<&str, u32> = HashMap::with_capacity(values.len() + 1);
@@ -85,17 +94,117 @@ pub(super) fn distinct(values: &[&str]) -> Result<CodedTexts, &'static str> {
         }
         codes.push(code);
     }
-    // StoredColumn that are not stored as a dictionary come again and again, and columns are held.
+    // Values that are not stored as a dictionary repeat, and the columns are held for later queries.
     texts.shrink_to_fit();
     Ok((codes, texts.into()))
 }
 
-/// The codes and texts of a column; a row without a value has the code 0.
-pub(super) fn coded(name: &str, source: &impl ColumnSource) -> Result<(Codes, TextDictionary), ColumnFault> {
-    let StoredColumn { values, rows } = source.texts(name)?;
-    let coded = distinct(&values).and_then(|(codes, dictionary)| {
-        let codes = Codes::of_rows(&rows, codes, dictionary.len())?;
-        Ok((codes, dictionary))
+impl Codes {
+    /// Returns the code of each row, 0 for a row without a value. `codes` holds the code of each value, all below
+    /// `cardinality`.
+    ///
+    /// # Errors
+    /// The rows do not decode.
+    fn of_rows(rows: &RowValues<'_>, codes: Vec<u32>, cardinality: usize) -> Result<Self, &'static str> {
+        #[expect(clippy::cast_possible_truncation, reason = "every code is below the cardinality")]
+        match cardinality {
+            0..=0x100 => rows.expand(codes.into_iter().map(|code| code as u8).collect(), 0).map(Self::Byte),
+            0x101..=0x1_0000 => rows.expand(codes.into_iter().map(|code| code as u16).collect(), 0).map(Self::Short),
+            _ => rows.expand(codes, 0).map(Self::Word),
+        }
+    }
+
+    /// Returns one code for each customer, or `None` if a customer has two. Customer `i` has the rows from `offsets[i]`
+    /// to `offsets[i + 1]`.
+    pub(super) fn per_customer(&self, offsets: &[u32]) -> Option<Self> {
+        match self {
+            Self::Byte(codes) => per_customer(codes, offsets).map(Self::Byte),
+            Self::Short(codes) => per_customer(codes, offsets).map(Self::Short),
+            Self::Word(codes) => per_customer(codes, offsets).map(Self::Word),
+        }
+    }
+
+    /// Returns the end of each run of equal codes.
+    pub(super) fn run_ends(&self) -> Vec<usize> {
+        match self {
+            Self::Byte(codes) => run_ends(codes),
+            Self::Short(codes) => run_ends(codes),
+            Self::Word(codes) => run_ends(codes),
+        }
+    }
+
+    /// Returns whether a code occurs.
+    pub(super) fn contain(&self, code: u8) -> bool {
+        match self {
+            Self::Byte(codes) => codes.contains(&code),
+            Self::Short(codes) => codes.contains(&code.into()),
+            Self::Word(codes) => codes.contains(&code.into()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::Byte(codes) => u32::from(codes[at]),
+            Self::Short(codes) => u32::from(codes[at]),
+            Self::Word(codes) => codes[at],
+        }
+    }
+
+    /// Appends the codes at `indexes`.
+    pub(crate) fn gather(&self, indexes: &[u32], into: &mut Vec<u32>) {
+        match self {
+            Self::Byte(codes) => into.extend(indexes.iter().map(|at| u32::from(codes[*at as usize]))),
+            Self::Short(codes) => into.extend(indexes.iter().map(|at| u32::from(codes[*at as usize]))),
+            Self::Word(codes) => into.extend(indexes.iter().map(|at| codes[*at as usize])),
+        }
+    }
+
+    /// Returns the bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Byte(codes) => codes.len(),
+            Self::Short(codes) => codes.len() * 2,
+            Self::Word(codes) => codes.len() * 4,
+        }
+    }
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        Self::Byte(Vec::new())
+    }
+}
+
+fn run_ends<T: PartialEq>(codes: &[T]) -> Vec<usize> {
+    let mut end = 0;
+    let runs = codes.chunk_by(PartialEq::eq).map(|run| {
+        end += run.len();
+        end
     });
-    coded.map_err(|fault| ColumnFault::new(name, fault))
+    runs.collect()
+}
+
+fn per_customer<T: Copy + PartialEq>(codes: &[T], offsets: &[u32]) -> Option<Vec<T>> {
+    let firsts = &offsets[..offsets.len() - 1];
+    // The code may change only where a customer begins, so the changes there must be all changes.
+    let changes = codes.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let at_firsts =
+        firsts.iter().skip(1).map(|first| *first as usize).filter(|first| codes[*first - 1] != codes[*first]);
+    (changes == at_firsts.count()).then(|| firsts.iter().map(|first| codes[*first as usize]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_one_code_per_customer_if_it_changes_only_where_customers_begin() {
+        let of = |codes: &[u8], offsets: &[u32]| per_customer(codes, offsets);
+        assert_eq!(of(&[], &[0]), Some(vec![]));
+        assert_eq!(of(&[4, 4, 4, 4], &[0, 1, 4]), Some(vec![4, 4]));
+        assert_eq!(of(&[4, 5, 5, 4], &[0, 1, 3, 4]), Some(vec![4, 5, 4]));
+        assert_eq!(of(&[4, 5, 5, 4], &[0, 1, 4]), None);
+        assert_eq!(of(&[4, 5, 5, 5], &[0, 2, 4]), None);
+    }
 }

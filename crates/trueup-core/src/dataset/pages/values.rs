@@ -1,6 +1,6 @@
 //! What a page's values begin with: the counts that Parquet's reader makes room by.
 
-use crate::scan::{delta_count, delta_decode};
+use crate::scan::{delta_count, delta_decode, take_counted};
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
 use parquet::schema::types::ColumnDescriptor;
@@ -104,12 +104,4 @@ fn longest_of_delta(page: &Page, column: &ColumnDescriptor) -> Result<usize, &'s
     }
     let longest = taken.into_iter().zip(added).map(|(taken, added)| u64::from(taken) + u64::from(added)).max();
     usize::try_from(longest.unwrap_or(0)).ok().filter(|longest| *longest <= size).ok_or(COUNT)
-}
-
-/// Takes bytes that have their number, in four bytes, in front.
-fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let (taken, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
-    *bytes = rest;
-    Some(taken)
 }

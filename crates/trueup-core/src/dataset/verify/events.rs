@@ -127,7 +127,7 @@ impl Bounds {
     fn check(&self, split: &EventColumns) -> Result<(), ColumnFault> {
         if let Some((first, last)) = &self.accounts {
             let inside = |key: &[u8]| first.as_slice() <= key && key <= last.as_slice();
-            if !split.customers.accounts_met().all(|key| inside(key.as_bytes())) {
+            if !split.customers.present_accounts().all(|key| inside(key.as_bytes())) {
                 return Err(ColumnFault::new("account", "an account is not within the statistics"));
             }
         }

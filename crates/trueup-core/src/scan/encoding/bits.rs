@@ -1,13 +1,16 @@
-//! Numbers packed bit by bit.
+//! Bit-packed numbers, and integers of variable length.
 
-/// Numbers that are unpacked together.
+/// The fault of bytes that end before the values do.
+pub(in crate::scan) const ENDS_EARLY: &str = "the encoded values end early";
+
+/// The number of values that are unpacked together.
 pub(super) const LANE: usize = 32;
 
-/// The widest number, in bits.
+/// The width of the widest number, in bits.
 pub(super) const WIDEST: u8 = 64;
 
-/// Unpacks the first [`LANE`] numbers of `bytes`, each of `width` bits, which are no more than [`WIDEST`]; where bytes end early the numbers
-/// are 0.
+/// Unpacks the first [`LANE`] numbers of `bytes`. Each has `width` bits, at most [`WIDEST`]. Numbers after the end of
+/// the bytes are 0.
 pub(super) fn unpack(bytes: &[u8], width: u8) -> [u64; LANE] {
     match width {
         0 => [0; LANE],
@@ -31,7 +34,7 @@ pub(super) fn unpack(bytes: &[u8], width: u8) -> [u64; LANE] {
     }
 }
 
-/// As [`wide`], for a width that is known to the compiler.
+/// Does the same as [`wide`] for a width that the compiler knows.
 fn narrow<const WIDTH: usize>(bytes: &[u8]) -> [u64; LANE] {
     let mut padded = [0; LANE * 2 + 8];
     let bytes = bytes.get(..padded_length(WIDTH)).unwrap_or_else(|| pad(bytes, WIDTH, &mut padded));
@@ -45,18 +48,18 @@ fn wide(bytes: &[u8], width: usize) -> [u64; LANE] {
     std::array::from_fn(|at| {
         let (byte, shift) = (at * width / 8, at * width % 8);
         let low = window(bytes, byte) >> shift;
-        // A number that begins inside a byte may end in the ninth.
+        // A number that begins inside a byte may end in the ninth byte.
         let high = if shift > 0 { u64::from(bytes[byte + 8]) << (64 - shift) } else { 0 };
         (low | high) & mask
     })
 }
 
-/// The bytes of a lane, and eight more, so that a number is read in one piece wherever it begins.
+/// Returns the length of a lane in bytes and eight more, so that one load reads a number wherever it begins.
 const fn padded_length(width: usize) -> usize {
     LANE / 8 * width + 8
 }
 
-/// The bytes of a lane and zeros behind them.
+/// Copies the bytes of a lane and returns them with zeros after them.
 fn pad<'a>(bytes: &[u8], width: usize, padded: &'a mut [u8]) -> &'a [u8] {
     let given = bytes.len().min(LANE / 8 * width);
     padded[..given].copy_from_slice(&bytes[..given]);
@@ -69,7 +72,8 @@ fn window(bytes: &[u8], from: usize) -> u64 {
     u64::from_le_bytes(window)
 }
 
-/// Takes a number of seven bits a byte from the front of `bytes`; `None` where they end early or it is too large.
+/// Takes an integer of seven bits per byte (ULEB128) from the front. Returns `None` if the bytes end early or the
+/// integer is too large.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
@@ -83,12 +87,12 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes a number whose sign is its lowest bit.
+/// Takes an integer whose lowest bit is its sign (zigzag).
 pub(super) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
     take_varint(bytes).map(|number| (number >> 1).cast_signed() ^ -(number & 1).cast_signed())
 }
 
-/// Takes so many bytes from the front.
+/// Takes `count` bytes from the front.
 pub(super) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;

@@ -1,27 +1,25 @@
-//! Parquet's hybrid of runs and packed numbers.
+//! Parquet's hybrid of runs and bit-packed numbers.
 
-use super::bits::{LANE, take, take_varint, unpack};
+use super::bits::{ENDS_EARLY, LANE, take, take_varint, unpack};
 
-/// The widest number of the hybrid, in bits.
-const WIDEST: u8 = 32;
+/// The width of the widest number, in bits.
+const MAX_WIDTH: u8 = 32;
 
-/// What is wrong with encoded numbers.
-pub(super) const ENDS_EARLY: &str = "the encoded values end early";
 pub(in crate::scan) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
 const TOO_WIDE: &str = "the codes are wider than the layout allows";
 
-/// Appends for each of `count` encoded numbers the value at its place in `table`.
+/// Decodes `count` numbers of `width` bits, and appends for each the entry of `table` at this index.
 ///
 /// # Errors
-/// The numbers end early, or one has no value.
-pub(in crate::scan) fn decode<T: Copy>(
+/// The bytes end early, or a number is not an index of the table.
+pub(in crate::scan) fn decode_hybrid<T: Copy>(
     mut bytes: &[u8],
     width: u8,
     count: usize,
     table: &[T],
     into: &mut Vec<T>,
 ) -> Result<(), &'static str> {
-    if width > WIDEST {
+    if width > MAX_WIDTH {
         return Err(TOO_WIDE);
     }
     into.reserve(count);
@@ -36,13 +34,13 @@ pub(in crate::scan) fn decode<T: Copy>(
             into.resize(into.len() + run, value);
             left -= run;
         } else {
-            // Groups of eight; the last may hold fewer than that.
+            // Groups of eight numbers; the last group may hold fewer.
             let packed = take(&mut bytes, length.saturating_mul(usize::from(width))).ok_or(ENDS_EARLY)?;
             let numbers = length.saturating_mul(8).min(left);
             decode_packed(packed, width, numbers, table, into)?;
             left -= numbers;
         }
-        // Runs of nothing would never end.
+        // Empty runs could go on forever.
         if length == 0 {
             return Err(ENDS_EARLY);
         }
@@ -50,8 +48,8 @@ pub(in crate::scan) fn decode<T: Copy>(
     Ok(())
 }
 
-/// The number that all of `count` encoded numbers are, if a single run says so.
-pub(super) fn repeated(mut bytes: &[u8], width: u8, count: usize) -> Option<usize> {
+/// Returns the number that a single run repeats at least `count` times, if the bytes begin with such a run.
+pub(in crate::scan) fn repeated(mut bytes: &[u8], width: u8, count: usize) -> Option<usize> {
     let header = take_varint(&mut bytes)?;
     let covers = usize::try_from(header >> 1).is_ok_and(|length| length >= count);
     if header & 1 == 0 && covers { take_number(&mut bytes, width) } else { None }
@@ -68,7 +66,8 @@ fn decode_packed<T: Copy>(
     if table.is_empty() && count > 0 {
         return Err(NOT_IN_DICTIONARY);
     }
-    // What lies beyond the dictionary is told at the end: a look at each number would take longer than all of this.
+    // A number beyond the table is reported at the end, because a check of each number would take longer than the rest
+    // of the loop.
     let (mut largest, last) = (0, table.len().saturating_sub(1));
     let mut rest = packed;
     for from in (0..count).step_by(LANE) {
@@ -84,7 +83,7 @@ fn decode_packed<T: Copy>(
     if largest > last { Err(NOT_IN_DICTIONARY) } else { Ok(()) }
 }
 
-/// The number that a run repeats, in as few bytes as its width needs.
+/// Takes the number that a run repeats, which has as few bytes as its width needs.
 fn take_number(bytes: &mut &[u8], width: u8) -> Option<usize> {
     let mut number = [0; 8];
     let given = take(bytes, usize::from(width.div_ceil(8)))?;

@@ -1,18 +1,18 @@
 //! Parquet's `PLAIN`: one value after the other.
 
-use super::bits::take;
-use super::hybrid::ENDS_EARLY;
+use super::bits::{ENDS_EARLY, take};
 use parquet::basic::Type;
 
 const OTHER_TYPE: &str = "the numbers are not stored as the layout says";
 const NOT_TEXT: &str = "a text is not UTF-8";
 const TOO_LARGE: &str = "an amount is out of range";
 
-/// Appends what `convert` makes of each number, of which there are `count`; `length` is that of numbers of a fixed length.
+/// Decodes `count` numbers of a physical type, and appends each through `convert`. `length` is the length of a type of
+/// fixed length.
 ///
 /// # Errors
-/// The numbers are fewer, or one does not convert.
-pub(super) fn numbers<T>(
+/// There are fewer numbers, or a number does not convert.
+pub(in crate::scan) fn plain_numbers<T>(
     bytes: &[u8],
     physical: Type,
     length: usize,
@@ -38,12 +38,16 @@ pub(super) fn numbers<T>(
     Ok(())
 }
 
-/// Appends texts, of which there are `count`.
+/// Appends `count` texts.
 ///
 /// # Errors
-/// The texts are fewer, or one is no text.
-pub(super) fn texts<'a>(mut bytes: &'a [u8], count: usize, into: &mut Vec<&'a str>) -> Result<(), &'static str> {
-    // Each has its length in front.
+/// There are fewer texts, or one is not UTF-8.
+pub(in crate::scan) fn plain_texts<'a>(
+    mut bytes: &'a [u8],
+    count: usize,
+    into: &mut Vec<&'a str>,
+) -> Result<(), &'static str> {
+    // The length of a text is in front of it, in four bytes.
     into.reserve(count.min(bytes.len() / 4));
     for _ in 0..count {
         let text = take_counted(&mut bytes).ok_or(ENDS_EARLY)?;
@@ -52,20 +56,20 @@ pub(super) fn texts<'a>(mut bytes: &'a [u8], count: usize, into: &mut Vec<&'a st
     Ok(())
 }
 
-/// Takes bytes that have their number, in four bytes, in front.
-pub(super) fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+/// Takes a length of four bytes, and that many bytes after it, from the front.
+pub(crate) fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = little_endian(take(bytes, 4)?);
     take(bytes, usize::try_from(length).ok()?)
 }
 
-/// A number of up to eight bytes, a smaller one without its sign.
+/// Reads a number of up to eight bytes. One of fewer bytes is read as unsigned.
 fn little_endian(bytes: &[u8]) -> i64 {
     let mut number = [0; 8];
     number[..bytes.len()].copy_from_slice(bytes);
     i64::from_le_bytes(number)
 }
 
-/// A decimal of any length.
+/// Reads a signed decimal of any length.
 fn big_endian(bytes: &[u8]) -> Result<i64, &'static str> {
     let (high, low) = bytes.split_at(bytes.len().saturating_sub(8));
     let is_negative = bytes.first().is_some_and(|first| first & 0x80 != 0);
@@ -81,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_any_type_and_length_are_read_or_refused() {
+    fn a_number_of_any_type_and_length_is_read_or_refused() {
         let bytes = [0x11; 64];
         let types = [
             Type::BOOLEAN,
@@ -95,10 +99,10 @@ mod tests {
         ];
         for (physical, length) in types.into_iter().flat_map(|physical| (0..40).map(move |length| (physical, length))) {
             let mut read = Vec::new();
-            let is_read = numbers(&bytes, physical, length, 1, Ok, &mut read).is_ok();
+            let is_read = plain_numbers(&bytes, physical, length, 1, Ok, &mut read).is_ok();
             let has_numbers = match physical {
                 Type::INT32 | Type::INT64 => true,
-                // Nine bytes of these make a number too large.
+                // A number of nine such bytes is too large.
                 Type::FIXED_LEN_BYTE_ARRAY => length <= 8,
                 _ => false,
             };

@@ -1,7 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use super::super::ColumnSource;
+use super::super::source::NumberKind;
 use super::*;
-use crate::scan::source::{ColumnSource, Kind};
 use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
@@ -16,17 +17,17 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// How a column may be stored.
+/// How a column is stored.
 #[derive(Clone, Copy, Debug)]
 enum Stored {
     Dictionary,
-    /// With room for so few texts in the dictionary that the rest is stored one by one.
+    /// With a dictionary so small that most values are stored one by one.
     PartlyDictionary,
     Plain,
     Delta,
 }
 
-/// A column as Parquet's own writer stores it.
+/// A column that Parquet's own writer wrote.
 struct Written {
     file: SerializedFileReader<Bytes>,
     schema: Schema,
@@ -52,32 +53,33 @@ impl Written {
         Self { file, schema }
     }
 
-    fn rows(&self) -> StoredRows<'_> {
-        if self.file.num_row_groups() == 0 {
-            return StoredRows(Vec::new());
-        }
+    fn pages(&self) -> Vec<Page> {
         let pages = self.file.get_row_group(0).unwrap().get_column_page_reader(0).unwrap();
-        self.with_pages(pages.collect::<Result<_, _>>().unwrap())
+        pages.collect::<Result<_, _>>().unwrap()
     }
 
-    fn with_pages(&self, pages: Vec<Page>) -> StoredRows<'_> {
+    fn rows(&self) -> ColumnSource<'_> {
+        self.with_pages(self.pages())
+    }
+
+    fn with_pages(&self, pages: Vec<Page>) -> ColumnSource<'_> {
         let column = self.file.metadata().row_group(0).column(0).column_descr();
-        StoredRows(vec![ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages }])
+        ColumnSource::Chunks(vec![ColumnChunk { column, data_type: self.schema.field(0).data_type(), pages }])
     }
 }
 
-fn numbers(rows: &StoredRows<'_>, kind: Kind) -> Result<Vec<Option<i64>>, &'static str> {
+fn numbers(rows: &ColumnSource<'_>, kind: NumberKind) -> Result<Vec<Option<i64>>, &'static str> {
     let values = rows.numbers("c", kind, |number| Ok(Some(number))).map_err(|fault| fault.fault)?;
     values.rows.expand(values.values, None)
 }
 
-fn texts(rows: &StoredRows<'_>) -> Result<Vec<Option<String>>, &'static str> {
+fn texts(rows: &ColumnSource<'_>) -> Result<Vec<Option<String>>, &'static str> {
     let values = rows.texts("c").map_err(|fault| fault.fault)?;
     let places = values.rows.expand((0..values.values.len()).map(Some).collect(), None)?;
     Ok(places.into_iter().map(|place| place.map(|place| values.values[place].to_owned())).collect())
 }
 
-/// Numbers that take up to so many bits, runs of the same one among them.
+/// Generates numbers of up to N bits, with runs of equal numbers.
 fn runs_of_numbers() -> impl Strategy<Value = Vec<Option<i64>>> {
     (0_u32..64, any::<bool>()).prop_flat_map(|(bits, has_gaps)| {
         let number = any::<i64>().prop_map(move |number| number >> bits);
@@ -113,16 +115,16 @@ proptest! {
         let nullable = given.contains(&None);
         let small = narrow(&given);
         let cents: Vec<_> = given.iter().map(|number| number.map(|number| number / 100)).collect();
-        let columns: [(Kind, ArrayRef, Vec<Option<i64>>); 6] = [
-            (Kind::Count, Arc::new(Int64Array::from(given.clone())), given.clone()),
-            (Kind::Time, Arc::new(TimestampMicrosecondArray::from(given.clone())), given.clone()),
-            (Kind::Customer, Arc::new(Int32Array::from(small.clone())), wide(&small)),
-            (Kind::Day, Arc::new(Date32Array::from(small.clone())), wide(&small)),
-            (Kind::Amount, decimals(&cents, 18), cents.clone()),
-            (Kind::Amount, decimals(&given, 38), given.clone()),
+        let columns: [(NumberKind, ArrayRef, Vec<Option<i64>>); 6] = [
+            (NumberKind::Count, Arc::new(Int64Array::from(given.clone())), given.clone()),
+            (NumberKind::Time, Arc::new(TimestampMicrosecondArray::from(given.clone())), given.clone()),
+            (NumberKind::Customer, Arc::new(Int32Array::from(small.clone())), wide(&small)),
+            (NumberKind::Day, Arc::new(Date32Array::from(small.clone())), wide(&small)),
+            (NumberKind::Amount, decimals(&cents, 18), cents.clone()),
+            (NumberKind::Amount, decimals(&given, 38), given.clone()),
         ];
         for (kind, column, expected) in columns {
-            if expected.is_empty() || (matches!(stored, Stored::Delta) && kind == Kind::Amount) {
+            if expected.is_empty() || (matches!(stored, Stored::Delta) && kind == NumberKind::Amount) {
                 continue;
             }
             let written = Written::of(&column, nullable, stored);
@@ -139,9 +141,9 @@ proptest! {
         prop_assert_eq!(texts(&Written::of(&column, true, stored).rows()), Ok(given));
     }
 
-    /// Nothing but the checksums of blocks tells that a byte has changed; but nothing panics.
+    /// Only the block checksums find a changed byte, but no change makes the decoders panic.
     #[test]
-    fn damaged_pages_are_survived(
+    fn a_damaged_page_does_not_panic(
         given in runs_of_numbers(),
         stored in prop_oneof![Just(Stored::Dictionary), Just(Stored::Plain), Just(Stored::Delta)],
         cut in any::<bool>(),
@@ -151,7 +153,7 @@ proptest! {
         let rows = given.len();
         prop_assume!(rows > 0);
         let written = Written::of(&(Arc::new(Int64Array::from(given)) as ArrayRef), true, stored);
-        let pages = written.rows().0.remove(0).pages;
+        let pages = written.pages();
         for damaged in 0..pages.len() {
             let mut pages = pages.clone();
             let (Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. }) = &mut pages[damaged] else { continue };
@@ -166,7 +168,7 @@ proptest! {
                 bytes[at] ^= flipped;
             }
             *buf = bytes.into();
-            if let Ok(found) = numbers(&written.with_pages(pages), Kind::Count) {
+            if let Ok(found) = numbers(&written.with_pages(pages), NumberKind::Count) {
                 prop_assert_eq!(found.len(), rows);
             }
         }
@@ -174,16 +176,16 @@ proptest! {
 }
 
 #[test]
-fn what_ends_early_is_an_error() {
+fn a_page_that_ends_early_is_an_error() {
     let given: Vec<i64> = (0..1_000).map(|number| number * number % 611).collect();
     for stored in [Stored::Dictionary, Stored::Plain, Stored::Delta] {
         let written = Written::of(&(Arc::new(Int64Array::from(given.clone())) as ArrayRef), false, stored);
-        let pages = written.rows().0.remove(0).pages;
+        let pages = written.pages();
         for cut in 0..pages.len() {
             let mut pages = pages.clone();
             let (Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. }) = &mut pages[cut] else { continue };
             buf.truncate(buf.len() / 2);
-            assert_eq!(numbers(&written.with_pages(pages), Kind::Count), Err(hybrid::ENDS_EARLY), "{stored:?}");
+            assert_eq!(numbers(&written.with_pages(pages), NumberKind::Count), Err(ENDS_EARLY), "{stored:?}");
         }
     }
 }
@@ -192,18 +194,18 @@ fn what_ends_early_is_an_error() {
 fn a_code_beyond_the_dictionary_is_an_error() {
     for (encoded, width) in [(&[0b10_u8, 3][..], 2), (&[0b11, 0b1110_0100, 0], 2)] {
         let mut into = Vec::new();
-        assert_eq!(hybrid::decode(encoded, width, 4, &['a', 'b', 'c', 'd'], &mut into).is_ok(), encoded.len() == 3);
-        let refused = hybrid::decode(encoded, width, 4, &['a', 'b', 'c'], &mut into);
+        assert_eq!(decode_hybrid(encoded, width, 4, &['a', 'b', 'c', 'd'], &mut into).is_ok(), encoded.len() == 3);
+        let refused = decode_hybrid(encoded, width, 4, &['a', 'b', 'c'], &mut into);
         assert!(refused.is_err(), "{encoded:?}");
-        assert!(hybrid::decode::<char>(encoded, width, 4, &[], &mut into).is_err());
+        assert!(decode_hybrid::<char>(encoded, width, 4, &[], &mut into).is_err());
     }
-    // Codes of which there are none, and codes that are too wide.
-    assert!(hybrid::decode(&[0, 0], 1, 1, &['a'], &mut Vec::new()).is_err());
-    assert!(hybrid::decode(&[3, 0, 0, 0, 0, 0], 33, 1, &['a'], &mut Vec::new()).is_err());
+    // A run of no codes, and codes that are too wide.
+    assert!(decode_hybrid(&[0, 0], 1, 1, &['a'], &mut Vec::new()).is_err());
+    assert!(decode_hybrid(&[3, 0, 0, 0, 0, 0], 33, 1, &['a'], &mut Vec::new()).is_err());
 }
 
 #[test]
-fn pages_of_another_encoding_are_named_so() {
+fn a_page_of_another_encoding_is_an_error() {
     let column: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
     let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BYTE_ARRAY);
     let batch = RecordBatch::try_from_iter([("c", column.clone())]).unwrap();
@@ -212,5 +214,5 @@ fn pages_of_another_encoding_are_named_so() {
     let file = SerializedFileReader::new(Bytes::from(writer.into_inner().unwrap())).unwrap();
     let written = Written { file, schema: Schema::new(batch.schema().fields().clone()) };
     assert_eq!(texts(&written.rows()), Err("a page is not encoded as the layout says"));
-    assert!(numbers(&Written::of(&column, false, Stored::Plain).rows(), Kind::Day).is_err());
+    assert!(numbers(&Written::of(&column, false, Stored::Plain).rows(), NumberKind::Day).is_err());
 }

@@ -1,28 +1,28 @@
-//! Spend rows, decoded.
+//! The decoded columns of spend.
 
-use super::decode::{accounts, amounts, days};
-use super::source::{ColumnSource, Kind};
-use super::text::coded;
-use super::{Amounts, Codes, ColumnFault, SpendProjection, TableColumns, TextDictionary};
+use super::event_columns::{accounts, amounts, codes, days};
+use super::source::NumberKind;
+use super::{Amounts, Codes, ColumnFault, ColumnSource, SpendProjection, TableColumns, TextDictionary};
 use crate::model::SPEND_TEXTS;
 use std::sync::Arc;
 
-/// Columns of spend rows; what was not asked for is `None`.
+/// The decoded columns of spend rows; a column that is not decoded is `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpendColumns {
     pub(crate) accounts: Arc<SpendTextColumn>,
+    /// For each row, its day since 1970.
     pub(crate) days: Arc<[u16]>,
-    /// In the order of [`SPEND_TEXTS`].
+    /// The text columns in the order of [`SPEND_TEXTS`].
     pub(crate) texts: [Option<Arc<SpendTextColumn>>; 3],
     pub(crate) ad_spend: Option<Arc<Amounts>>,
     pub(crate) management_fee: Option<Arc<Amounts>>,
-    /// Null is 0.
+    /// For each row; null is 0.
     pub(crate) clicks: Option<Arc<[u64]>>,
-    /// Null is 0.
+    /// For each row; null is 0.
     pub(crate) impressions: Option<Arc<[u64]>>,
 }
 
-/// A code per row, and the texts by code; code 0 is the empty text.
+/// A text column of the spend table: a code for each row, and the texts by code. Code 0 is the empty text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpendTextColumn {
     pub(crate) codes: Codes,
@@ -42,15 +42,15 @@ impl TableColumns for SpendColumns {
         projection.columns(is_first)
     }
 
-    fn decode(source: &impl ColumnSource, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+    fn decode(source: &ColumnSource<'_>, projection: &SpendProjection) -> Result<Self, ColumnFault> {
         let accounts: SpendTextColumn = accounts(source)?.into();
         Self { accounts: Arc::new(accounts), days: days(source)?.into(), ..Self::default() }.with(source, projection)
     }
 
-    fn with(mut self, source: &impl ColumnSource, projection: &SpendProjection) -> Result<Self, ColumnFault> {
+    fn with(mut self, source: &ColumnSource<'_>, projection: &SpendProjection) -> Result<Self, ColumnFault> {
         for (name, texts) in SPEND_TEXTS.into_iter().zip(&mut self.texts) {
             if projection.reads(name) {
-                *texts = Some(Arc::new(coded(name, source)?.into()));
+                *texts = Some(Arc::new(codes(name, source)?.into()));
             }
         }
         for (name, held) in [("adSpend", &mut self.ad_spend), ("managementFee", &mut self.management_fee)] {
@@ -77,7 +77,7 @@ impl TableColumns for SpendColumns {
         projection.without(texts.chain(others).filter(|(_, is_decoded)| *is_decoded).map(|(name, _)| name))
     }
 
-    /// Keys and texts, which are few, aside.
+    /// Does not count the texts, because they are few.
     fn bytes(&self) -> usize {
         let texts: usize = self.texts.iter().flatten().map(|texts| texts.codes.bytes()).sum();
         let amounts = [&self.ad_spend, &self.management_fee];
@@ -88,7 +88,8 @@ impl TableColumns for SpendColumns {
     }
 }
 
-fn counts(name: &str, source: &impl ColumnSource) -> Result<Vec<u64>, ColumnFault> {
-    let counts = source.numbers(name, Kind::Count, |count| u64::try_from(count).map_err(|_| "a count is negative"))?;
+fn counts(name: &str, source: &ColumnSource<'_>) -> Result<Vec<u64>, ColumnFault> {
+    let counts =
+        source.numbers(name, NumberKind::Count, |count| u64::try_from(count).map_err(|_| "a count is negative"))?;
     counts.rows.expand(counts.values, 0).map_err(|fault| ColumnFault::new(name, fault))
 }

@@ -1,0 +1,132 @@
+//! The pages of a stored column.
+
+use super::encoding::{ENDS_EARLY, decode_hybrid, delta_decode, plain_numbers, plain_texts, repeated, take_counted};
+use super::stored_column::{RowSpan, RowValues, StoredColumn, Validity, ValueIndexes};
+use arrow_schema::DataType;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::Page;
+use parquet::schema::types::ColumnDescriptor;
+
+/// A column of a row group: its pages, decompressed, in their order.
+#[derive(Debug)]
+pub(crate) struct ColumnChunk<'a> {
+    pub(crate) column: &'a ColumnDescriptor,
+    pub(crate) data_type: &'a DataType,
+    pub(crate) pages: Vec<Page>,
+}
+
+const OTHER_ENCODING: &str = "a page is not encoded as the layout says";
+
+/// A data page: which rows have a value, and the encoded values.
+struct DataPage<'a> {
+    validity: Validity,
+    encoding: Encoding,
+    values: &'a [u8],
+}
+
+impl ColumnChunk<'_> {
+    /// Returns the name of the column.
+    pub(super) fn name(&self) -> &str {
+        self.column.name()
+    }
+
+    /// Returns whether the column holds texts.
+    pub(super) fn has_texts(&self) -> bool {
+        self.data_type == &DataType::Utf8 && self.column.physical_type() == Type::BYTE_ARRAY
+    }
+
+    /// Decodes numbers, each through `convert`.
+    pub(super) fn numbers<T>(
+        &self,
+        convert: impl Fn(i64) -> Result<T, &'static str>,
+    ) -> Result<StoredColumn<'_, T>, &'static str> {
+        let physical = self.column.physical_type();
+        // Numbers of 32 bits wrap around at 32 bits, whatever width they are decoded with.
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is the number")]
+        let convert = |number: i64| convert(if physical == Type::INT32 { i64::from(number as i32) } else { number });
+        // The type has a length only if it is a fixed one.
+        let length = usize::try_from(self.column.type_length()).unwrap_or(0);
+        self.decode(|encoding, bytes, count, into| match encoding {
+            Encoding::PLAIN => plain_numbers(bytes, physical, length, count, convert, into),
+            Encoding::DELTA_BINARY_PACKED if matches!(physical, Type::INT32 | Type::INT64) => {
+                delta_decode(&mut { bytes }, count, convert, into)
+            }
+            _ => Err(OTHER_ENCODING),
+        })
+    }
+
+    /// Decodes texts.
+    pub(super) fn texts(&self) -> Result<StoredColumn<'_, &str>, &'static str> {
+        self.decode(|encoding, bytes, count, into| match encoding {
+            Encoding::PLAIN => plain_texts(bytes, count, into),
+            _ => Err(OTHER_ENCODING),
+        })
+    }
+
+    /// Decodes the values of all pages; those of the dictionary come first. `decode` appends the values of a page
+    /// without codes.
+    fn decode<'p, V>(
+        &'p self,
+        decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,
+    ) -> Result<StoredColumn<'p, V>, &'static str> {
+        let mut values = Vec::new();
+        let mut rows = RowValues::default();
+        for page in &self.pages {
+            if let Page::DictionaryPage { buf, num_values, .. } = page {
+                decode(Encoding::PLAIN, buf, count(*num_values), &mut values)?;
+                continue;
+            }
+            let DataPage { validity, encoding, values: bytes } = DataPage::new(page, self.column.max_def_level())?;
+            let indexes = match encoding {
+                Encoding::RLE_DICTIONARY => match bytes.split_first() {
+                    Some((width, bytes)) => ValueIndexes::Encoded { bytes, width: *width },
+                    // A page without values may lack the width of its codes.
+                    None => ValueIndexes::Encoded { bytes, width: 0 },
+                },
+                encoding => {
+                    let first = values.len();
+                    decode(encoding, bytes, validity.values(), &mut values)?;
+                    ValueIndexes::From(first)
+                }
+            };
+            rows.push(RowSpan { validity, indexes });
+        }
+        Ok(StoredColumn { values, rows })
+    }
+}
+
+impl<'a> DataPage<'a> {
+    /// Splits a page of a flat column, whose highest definition level is 0 if each row has a value, else 1.
+    fn new(page: &'a Page, highest_level: i16) -> Result<Self, &'static str> {
+        let Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } = page else {
+            return Err(OTHER_ENCODING);
+        };
+        let mut values: &[u8] = buf;
+        let rows = count(*num_values);
+        let validity = match highest_level {
+            0 => Validity::All(rows),
+            1 if *def_level_encoding == Encoding::RLE => {
+                decode_levels(take_counted(&mut values).ok_or(ENDS_EARLY)?, rows)?
+            }
+            _ => return Err(OTHER_ENCODING),
+        };
+        Ok(Self { validity, encoding: *encoding, values })
+    }
+}
+
+/// Decodes the definition levels of a page: 1 for a row that has a value, else 0.
+fn decode_levels(levels: &[u8], rows: usize) -> Result<Validity, &'static str> {
+    if repeated(levels, 1, rows) == Some(1) {
+        return Ok(Validity::All(rows));
+    }
+    let mut has_value = Vec::new();
+    decode_hybrid(levels, 1, rows, &[false, true], &mut has_value)?;
+    Ok(Validity::new(has_value))
+}
+
+fn count(values: u32) -> usize {
+    usize::try_from(values).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! The decoded columns of events.
+
+use super::source::NumberKind;
+use super::text::encode;
+use super::{
+    Amounts, Codes, ColumnFault, ColumnSource, CustomerIndex, EventFlags, NO_VALUE, Projection, StageHistories,
+    TableColumns, TextColumn, TextDictionary,
+};
+use crate::model::{CUSTOMER_COLUMN, Stage};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The decoded columns of a row group of events: whole customers in the order of the dataset. Each column is shared, so
+/// that queries that need different columns can hold the same ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EventColumns {
+    /// The rows of each customer.
+    pub(crate) customers: Arc<CustomerIndex>,
+    /// For each event, its day since 1970. The days of a customer never decrease.
+    pub(crate) days: Arc<[u16]>,
+    /// The stages of events and customers.
+    pub(crate) histories: Arc<StageHistories>,
+    /// The amount of each event; `None` if it is not decoded.
+    pub(crate) totals: Option<Arc<Amounts>>,
+    /// For each event, microseconds since 1970 in UTC, or [`NO_VALUE`]; `None` if they are not decoded.
+    pub(crate) date_times: Option<Arc<[i64]>>,
+    /// The decoded text columns by name; `None` for a name that the file does not have.
+    pub(crate) texts: BTreeMap<String, Option<Arc<TextColumn>>>,
+}
+
+impl TableColumns for EventColumns {
+    type Projection = Projection;
+
+    fn missing(&self, projection: &Projection) -> Projection {
+        Projection {
+            texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),
+            totals: projection.totals && self.totals.is_none(),
+            date_times: projection.date_times && self.date_times.is_none(),
+        }
+    }
+
+    fn names(projection: &Projection, is_first: bool) -> Vec<&str> {
+        projection.columns(is_first)
+    }
+
+    /// The rows must be whole customers in order.
+    fn decode(source: &ColumnSource<'_>, projection: &Projection) -> Result<Self, ColumnFault> {
+        let offsets = customer_offsets(source)?;
+        let (accounts, account_keys) = accounts(source)?;
+        let days = days(source)?;
+        let stages = stages(source)?;
+        let accounts = accounts
+            .per_customer(&offsets)
+            .ok_or_else(|| ColumnFault::new("account", "a customer has two accounts"))?;
+        let histories = StageHistories::new(stages, &offsets);
+        let customers = CustomerIndex::new(offsets, accounts, account_keys, &days)?;
+        let columns = Self {
+            customers: Arc::new(customers),
+            days: days.into(),
+            histories: Arc::new(histories),
+            ..Self::default()
+        };
+        columns.with(source, projection)
+    }
+
+    fn with(mut self, source: &ColumnSource<'_>, projection: &Projection) -> Result<Self, ColumnFault> {
+        if projection.totals {
+            self.totals = Some(Arc::new(amounts("total", source)?));
+        }
+        if projection.date_times {
+            self.date_times = Some(date_times(source)?.into());
+        }
+        for name in &projection.texts {
+            let decode = || -> Result<_, ColumnFault> {
+                let (codes, dictionary) = codes(name, source)?;
+                Ok(Arc::new(TextColumn::new(codes, dictionary, self.customers.offsets())))
+            };
+            let column = source.has(name).then(decode).transpose()?;
+            self.texts.insert(name.clone(), column);
+        }
+        Ok(self)
+    }
+
+    fn bytes(&self) -> usize {
+        let totals = self.totals.as_ref().map_or(0, |totals| totals.bytes());
+        let date_times = self.date_times.as_ref().map_or(0, |times| size_of_val(&**times));
+        let texts: usize = self.texts.values().flatten().map(|column| column.bytes()).sum();
+        self.customers.bytes() + size_of_val(&*self.days) + self.histories.bytes() + totals + date_times + texts
+    }
+}
+
+impl EventColumns {
+    /// Returns the events of a customer.
+    pub(crate) fn history(&self, customer: usize) -> &[EventFlags] {
+        &self.histories.events()[self.customers.events(customer)]
+    }
+
+    /// Returns a text column, if it is decoded and the file has it.
+    pub(crate) fn text(&self, name: &str) -> Option<&TextColumn> {
+        self.texts.get(name)?.as_deref()
+    }
+}
+
+/// Decodes where each customer begins; the number of rows comes last. Customers must be numbered one by one.
+fn customer_offsets(source: &ColumnSource<'_>) -> Result<Vec<u32>, ColumnFault> {
+    let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
+    let numbers = customer_numbers(source)?;
+    let rows = u32::try_from(numbers.len()).map_err(|_| fault("too many rows"))?;
+    // Each row writes where the next customer would begin, and moves on if one does, because a branch would often be
+    // mispredicted.
+    let mut offsets = vec![0; numbers.len() + 1];
+    let mut begun = usize::from(rows > 0);
+    let mut steps = 0;
+    for (row, pair) in (1..).zip(numbers.windows(2)) {
+        let step = pair[1].wrapping_sub(pair[0]).cast_unsigned();
+        offsets[begun] = row;
+        begun += usize::from(step == 1);
+        steps |= step;
+    }
+    if steps > 1 {
+        return Err(fault("customers are not numbered one by one"));
+    }
+    offsets.truncate(begun);
+    offsets.push(rows);
+    offsets.shrink_to_fit();
+    Ok(offsets)
+}
+
+/// Decodes for each row the number of its customer in the file.
+pub(crate) fn customer_numbers(source: &ColumnSource<'_>) -> Result<Vec<i32>, ColumnFault> {
+    let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
+    let numbers = source.numbers(CUSTOMER_COLUMN, NumberKind::Customer, |number| {
+        i32::try_from(number).map_err(|_| "a number is too large")
+    })?;
+    if numbers.rows.have_gaps() {
+        return Err(fault("a number is missing"));
+    }
+    numbers.rows.expand(numbers.values, 0).map_err(fault)
+}
+
+/// Decodes the column `account`, which is never empty.
+pub(super) fn accounts(source: &ColumnSource<'_>) -> Result<(Codes, TextDictionary), ColumnFault> {
+    let accounts = codes("account", source)?;
+    // Null and the empty text are code 0.
+    if accounts.0.contain(0) { Err(ColumnFault::new("account", "an account is missing")) } else { Ok(accounts) }
+}
+
+/// Decodes a text column.
+pub(super) fn codes(name: &str, source: &ColumnSource<'_>) -> Result<(Codes, TextDictionary), ColumnFault> {
+    encode(source.texts(name)?).map_err(|fault| ColumnFault::new(name, fault))
+}
+
+/// Decodes the column `date`, which is never empty.
+pub(super) fn days(source: &ColumnSource<'_>) -> Result<Vec<u16>, ColumnFault> {
+    let days =
+        source.numbers("date", NumberKind::Day, |day| u16::try_from(day).map_err(|_| "a date is out of range"))?;
+    if days.rows.have_gaps() {
+        return Err(ColumnFault::new("date", "a date is missing"));
+    }
+    days.rows.expand(days.values, 0).map_err(|fault| ColumnFault::new("date", fault))
+}
+
+/// Decodes the column `type` to the codes of stages.
+fn stages(source: &ColumnSource<'_>) -> Result<Vec<u8>, ColumnFault> {
+    const UNKNOWN: &str = "a stage is unknown";
+    let names = source.texts("type")?;
+    let fault = |fault| ColumnFault::new("type", fault);
+    if names.rows.have_gaps() {
+        return Err(fault(UNKNOWN));
+    }
+    let stage = |name: &&str| Stage::from_name(name).map(Stage::code);
+    let stages: Option<Vec<u8>> = names.values.iter().map(stage).collect();
+    names.rows.expand(stages.ok_or_else(|| fault(UNKNOWN))?, 0).map_err(fault)
+}
+
+/// Decodes a column of amounts.
+pub(super) fn amounts(name: &str, source: &ColumnSource<'_>) -> Result<Amounts, ColumnFault> {
+    Amounts::new(source.numbers(name, NumberKind::Amount, Ok)?).map_err(|fault| ColumnFault::new(name, fault))
+}
+
+fn date_times(source: &ColumnSource<'_>) -> Result<Vec<i64>, ColumnFault> {
+    let in_range = |micros| if TIMES.contains(&micros) { Ok(micros) } else { Err("a point in time is out of range") };
+    let times = source.numbers("dateTime", NumberKind::Time, in_range)?;
+    times.rows.expand(times.values, NO_VALUE).map_err(|fault| ColumnFault::new("dateTime", fault))
+}
+
+/// The points in time that an event may have, in microseconds: two days more at either end than the days that an event
+/// may have. One is for a date that differs from the date of the point in time, the other for the time zone.
+const TIMES: std::ops::RangeInclusive<i64> = {
+    const DAY: i64 = 86_400_000_000;
+    -2 * DAY..=(u16::MAX as i64 + 3) * DAY
+};

@@ -1,0 +1,123 @@
+//! A column as it is stored: its values, and which row has which value.
+
+use super::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
+
+/// The values of a column, and which of them each row has.
+pub(super) struct StoredColumn<'a, V> {
+    /// Two of them may be equal.
+    pub(super) values: Vec<V>,
+    pub(super) rows: RowValues<'a>,
+}
+
+/// Which value each row of a column has.
+#[derive(Default)]
+pub(super) struct RowValues<'a>(Vec<RowSpan<'a>>);
+
+/// Consecutive rows; the rows of a page are one span.
+pub(super) struct RowSpan<'a> {
+    pub(super) validity: Validity,
+    pub(super) indexes: ValueIndexes<'a>,
+}
+
+/// Which rows have a value.
+pub(super) enum Validity {
+    /// All rows, of which this is the number.
+    All(usize),
+    /// For each row, whether it has a value.
+    Some(Vec<bool>),
+}
+
+/// The indexes of the values of those rows that have one.
+pub(super) enum ValueIndexes<'a> {
+    /// Consecutive indexes, beginning with this one.
+    From(usize),
+    /// Indexes into the dictionary of `width` bits each, in Parquet's hybrid encoding.
+    Encoded { bytes: &'a [u8], width: u8 },
+}
+
+impl<V> StoredColumn<'_, V> {
+    /// Makes a column whose values belong, in order, to the rows that have one.
+    pub(super) fn in_row_order(values: Vec<V>, validity: Validity) -> Self {
+        Self { values, rows: RowValues(vec![RowSpan { validity, indexes: ValueIndexes::From(0) }]) }
+    }
+}
+
+impl<'a> RowValues<'a> {
+    pub(super) fn push(&mut self, span: RowSpan<'a>) {
+        self.0.push(span);
+    }
+
+    /// Returns whether some row has no value.
+    pub(super) fn have_gaps(&self) -> bool {
+        self.0.iter().any(|span| matches!(&span.validity, Validity::Some(has_value) if has_value.contains(&false)))
+    }
+
+    /// Returns for each row the entry of `table` at the index of its value, and `none` for a row without a value.
+    ///
+    /// # Errors
+    /// The indexes do not decode, or an index is not in the table.
+    pub(super) fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
+        if let [RowSpan { validity: Validity::All(rows), indexes: ValueIndexes::From(0) }] = &*self.0
+            && *rows == table.len()
+        {
+            return Ok(table);
+        }
+        let mut expanded = Vec::with_capacity(self.0.iter().map(|span| span.validity.rows()).sum());
+        let mut values = Vec::new();
+        for RowSpan { validity, indexes } in &self.0 {
+            match validity {
+                Validity::All(rows) => indexes.expand(*rows, &table, &mut expanded)?,
+                Validity::Some(rows) => {
+                    values.clear();
+                    indexes.expand(validity.values(), &table, &mut values)?;
+                    // Every row loads the next value, whether it has one or not, because a branch would often be
+                    // mispredicted.
+                    let mut next = 0;
+                    expanded.extend(rows.iter().map(|has_value| {
+                        let value = values.get(next).copied().unwrap_or(none);
+                        next += usize::from(*has_value);
+                        if *has_value { value } else { none }
+                    }));
+                }
+            }
+        }
+        Ok(expanded)
+    }
+}
+
+impl Validity {
+    /// Makes the validity of rows from whether each has a value.
+    pub(super) fn new(has_value: Vec<bool>) -> Self {
+        if has_value.contains(&false) { Self::Some(has_value) } else { Self::All(has_value.len()) }
+    }
+
+    /// Returns the number of rows.
+    fn rows(&self) -> usize {
+        match self {
+            Self::All(rows) => *rows,
+            Self::Some(has_value) => has_value.len(),
+        }
+    }
+
+    /// Returns the number of rows that have a value.
+    pub(super) fn values(&self) -> usize {
+        match self {
+            Self::All(rows) => *rows,
+            Self::Some(has_value) => has_value.iter().filter(|has_value| **has_value).count(),
+        }
+    }
+}
+
+impl ValueIndexes<'_> {
+    /// Appends the entries of `table` at the first `count` indexes.
+    fn expand<T: Copy>(&self, count: usize, table: &[T], into: &mut Vec<T>) -> Result<(), &'static str> {
+        match *self {
+            Self::From(first) => {
+                let values = table.get(first..first.saturating_add(count)).ok_or(NOT_IN_DICTIONARY)?;
+                into.extend_from_slice(values);
+                Ok(())
+            }
+            Self::Encoded { bytes, width } => decode_hybrid(bytes, width, count, table, into),
+        }
+    }
+}
