@@ -19,7 +19,7 @@ use crate::dictionary::Field;
 use parameter::{OtherParameters, Parameter};
 use std::sync::Arc;
 
-/// What an endpoint is context.
+/// What an endpoint answers from.
 pub(super) struct RequestContext<'a> {
     /// The dataset that it is about.
     pub(super) snapshot: Arc<Snapshot>,

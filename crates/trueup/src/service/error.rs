@@ -183,7 +183,7 @@ pub enum Upstream {
     #[error(transparent)]
     Query(Error),
     /// The gathering of the figures of benchmarks, for all requests that waited for it.
-    #[error("the figures of benchmarks were not benchmarks: {0}")]
+    #[error("the figures of benchmarks were not gathered: {0}")]
     Benchmarks(Arc<BenchmarkJobError>),
     /// The directory.
     #[error(transparent)]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What was found before: for a column of the dataset, whether an account fills it. A dataset never changes, so neither does what is
-/// found; and it holds no more than its columns times the accounts, whatever is context.
+/// found; and it holds no more than its columns times the accounts, whatever is requested.
 #[derive(Debug, Default)]
 pub(super) struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 

@@ -18,7 +18,7 @@ fn every_code_is_told_to_callers() {
 
 #[test]
 fn what_the_server_answers_by_itself_is_told_too() {
-    let server = fs::read_to_string(at("crates/trueup-server/src/refusal.rs")).unwrap();
+    let server = fs::read_to_string(at("crates/trueup-server/src/http_error.rs")).unwrap();
     let quoted = server.split('"').skip(1).step_by(2);
     let is_code =
         |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
@@ -40,9 +40,9 @@ fn the_limits_of_the_page_are_those_of_the_code() {
         ("accounts × intervals of an events request", thousands(account_intervals)),
         ("rows of an events answer, before filters on metrics", thousands(rows)),
         ("rows × columns of an events answer, before filters on metrics", thousands(cells)),
-        ("all regular expressions of a request, compiled", format!("{} MiB", trueup::query::MAX_PATTERNS_BYTES >> 20)),
+        ("compiled size of all regular expressions of a request", format!("{} MiB", trueup::query::MAX_PATTERNS_BYTES >> 20)),
         ("documents of an insights answer", thousands(documents)),
-        ("time that a request may take", format!("{} seconds", deadline.as_secs())),
+        ("duration of a request", format!("{} seconds", deadline.as_secs())),
     ];
     let page = page();
     for (limit, figure) in figures {

@@ -10,9 +10,9 @@ pub(super) static FIELDS: &[Field] = &[
         "The identifier of the customer, which is its alone in the account; with it a row is one customer's path. Never \
          empty on an event.",
     ),
-    stored(Customer, "opportunitySourceId", "Opportunity DimensionSource ID")
+    stored(Customer, "opportunitySourceId", "Opportunity Source ID")
         .means("The identifier of the customer in the business's own records. Empty if it was not found there."),
-    stored(Customer, "opportunitySource", "Opportunity DimensionSource")
+    stored(Customer, "opportunitySource", "Opportunity Source")
         .means("The system in which the customer was first recorded. Empty if unknown."),
     stored(Customer, "opportunityType", "Opportunity Type")
         .means("The kind of work that the customer asks for, in the words of the business. Empty if unknown."),

@@ -41,9 +41,9 @@ pub(super) static FIELDS: &[Field] = &[
         .means("Whether the customer is booked at any time, before, in or after the range. Never empty on an event."),
     computed(Funnel, "eventId", "Event ID", Computed::EventId)
         .means("The event's own identifier, which is its alone in the account. Empty if it has none."),
-    stored(Funnel, "sourceId", "DimensionSource ID")
+    stored(Funnel, "sourceId", "Source ID")
         .means("The identifier of the event's record in the system that it came from. Empty if unknown."),
-    stored(Funnel, "source", "DimensionSource")
+    stored(Funnel, "source", "Source")
         .means("The system that reported the event, such as call tracking or a booking calendar. Empty if unknown."),
     stored(Funnel, "detail", "Detail").means("Free words of the source on what took place. Empty if it has none."),
     stored(Funnel, "agent", "Agent")

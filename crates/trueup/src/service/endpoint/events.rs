@@ -32,7 +32,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         Parameter::new(
             "interval",
             ValueType::Interval,
-            "How the range is cut into sub-ranges, each of which is computed as if it alone had been context: not at all, or \
+            "How the range is cut into sub-ranges, each of which is computed as if it alone had been asked: not at all, or \
              into calendar months, weeks from Monday, or days.",
             "month",
         ),

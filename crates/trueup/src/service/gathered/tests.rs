@@ -113,7 +113,7 @@ fn a_failure_that_nobody_waits_for_is_logged() {
     let (snapshot, worker, (log, logged)) = (snapshot(), Worker::default(), log());
     begin(&snapshot, period("2025-01", "2025-03-10"), &worker, &log, |_, _| panic!("alone"));
     let words = logged.recv_timeout(LONG).unwrap();
-    assert_eq!(words, "the figures of benchmarks were not benchmarks: the gathering panicked: alone");
+    assert_eq!(words, "the figures of benchmarks were not gathered: the gathering panicked: alone");
 }
 
 #[test]
