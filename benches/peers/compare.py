@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares trueup with DuckDB, Polars, DataFusion and chDB on one dataset: see README.md beside it."""
+"""Compares trueup with DuckDB, Polars, DataFusion and chDB on one dataset; README.md explains how."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = ["duckdb", "polars", "datafusion", "chdb"]
 TEMPERATURES = ["hot", "cold", "precomputed"]
 
-# A peer that is so many times slower than the fastest when answers are checked is timed in so many rounds alone.
+# A peer that is this many times slower than the fastest when answers are checked is timed in fewer rounds.
 SLOW, SLOW_ROUNDS = 4, 2
 
 
@@ -39,7 +39,7 @@ def arguments():
 
 
 def inside(work):
-    """Runs the script in a virtual environment with the peers, which it makes if need be."""
+    """Runs the script in a virtual environment with the peers; creates the environment if it does not exist."""
     folder = os.path.join(work, "venv")
     python = os.path.join(folder, "bin", "python")
     if os.path.realpath(sys.prefix) == os.path.realpath(folder):
@@ -62,7 +62,7 @@ def built():
 
 
 def made(program, options):
-    """The dataset: our generator's data, ingested."""
+    """Returns the dataset: generated data, ingested."""
     folder = os.path.join(options.work, f"data-{options.events}-{options.accounts}-{options.seed}")
     if not os.path.exists(folder):
         counts = ["--events", str(options.events), "--accounts", str(options.accounts), "--seed", str(options.seed)]
@@ -71,7 +71,7 @@ def made(program, options):
 
 
 class Process:
-    """A program that answers a line by a line."""
+    """A program that answers each line with a line."""
 
     def __init__(self, command, environment=None):
         self.process = subprocess.Popen(
@@ -79,7 +79,7 @@ class Process:
         )
 
     def cpu(self):
-        """The milliseconds of all cores that it has used; what else runs on the machine hardly changes what a question adds."""
+        """Returns the processor time used so far, in milliseconds; other load on the machine hardly changes what a question adds."""
         return time.clock_gettime(~self.process.pid << 3 | 2) * 1e3
 
     def read(self):
@@ -142,7 +142,7 @@ def say(text):
 
 
 def differences(question, expected, found):
-    """How a peer's rows differ from trueup's; empty if they do not."""
+    """Describes how a peer's rows differ from trueup's; empty if they are equal."""
     import measures
 
     shown = (["start"] if question.is_split else []) + question.dimensions
@@ -163,14 +163,14 @@ def differences(question, expected, found):
                 wrong.append(f"{name}: {value!r} instead of {row[name]!r} for {[row[name] for name in shown]}")
     empty = ("rows", "adSpend", "managementFee", "clicks", "impressions")
     for key, gathered in by_key.items():
-        # Spend of 0 that no event stands beside has no row.
+        # Spend of 0 without events has no row.
         if not question.needs_spend or any(gathered[name] for name in empty):
             wrong.append(f"a row too many: {key} {gathered}")
     return wrong
 
 
 def chosen(trueup, peers, questions, temperature):
-    """Checks every answer of every peer in every formulation, and gives for each the time and the name of its fastest formulation."""
+    """Checks every answer of every peer to every statement; returns per peer the time and name of its fastest statement."""
     import measures
 
     best = {}
@@ -196,7 +196,7 @@ def chosen(trueup, peers, questions, temperature):
                     continue
                 time = answer["milliseconds"]
                 if what not in best or time < 2 * best[what][0]:
-                    # The first of all may have warmed what later ones found warm.
+                    # The first statement may have warmed caches for the later ones.
                     time = min(time, peer.time(described, temperature, formulation)[0])
                 if what not in best or time < best[what][0]:
                     best[what] = (time, formulation)
@@ -281,7 +281,7 @@ def main():
     dataset = os.path.abspath(options.dataset) if options.dataset else made(program, options)
     folder = os.path.join(options.work, "tables-" + os.path.basename(dataset))
     begun = time.time()
-    # In a process of its own, which gives the memory back.
+    # In a separate process, whose end frees the memory.
     subprocess.run([sys.executable, tables.__file__, dataset, folder], check=True)
     say(f"tables for the peers made in {time.time() - begun:.0f} s")
     trueup = Trueup(program, dataset, options.threads)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Weighs how the columns of event files are encoded against what Parquet has besides: see README.md beside it.
+"""Compares the encodings of the columns of event files with the alternatives in Parquet; README.md explains how.
 
-Each column is taken from whole event files of a dataset, in their order, and written by itself in row groups of the same rows, one page
-each, in every encoding that its type has and with every compression. What trueup wrote and all that is written here is read by one
-reader (pyarrow, one thread, from memory); texts are read into codes, as a scan needs them.
+Each column is taken from whole event files of a dataset, in their order, and written alone in row groups of the same rows, one page
+each, in every encoding of its type and with every compression. One reader (pyarrow, one thread, from memory) reads the original and all
+alternatives; texts are read into codes, because a scan needs codes.
 """
 
 import argparse
@@ -18,7 +18,7 @@ COMPRESSIONS = ["none", "lz4", "zstd"]
 NUMBERS = ["PLAIN", "RLE_DICTIONARY", "DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"]
 TEXTS = ["PLAIN", "RLE_DICTIONARY", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"]
 
-# Beyond any row group or page.
+# Larger than any row group or page.
 NO_LIMIT = 1 << 30
 
 # Figures that differ by less than this factor are the same.
@@ -38,8 +38,7 @@ def arguments():
 
 
 class Written:
-    """A column as it stands in some files: how it is encoded, its bytes, and what reading it takes, texts as they are or into
-    codes."""
+    """A column in some files: its encoding, its bytes, and the time of reading it, texts as they are or into codes."""
 
     def __init__(self, name, files, into_codes):
         import pyarrow.parquet as pq
@@ -52,7 +51,7 @@ class Written:
         self.rows = sum(footer.num_rows for footer in self.footers)
         self.bytes = sum(chunk.total_compressed_size for chunk in self.chunks) / self.rows
         self.times = []
-        # The reader makes codes of texts in these encodings by itself.
+        # The reader turns texts in these encodings into codes by itself.
         is_coded = into_codes and {"RLE_DICTIONARY", "PLAIN"} >= {encoding_of(chunk) for chunk in self.chunks}
         self.is_coded_after = into_codes and not is_coded
         coded = [name] if is_coded else None
@@ -80,7 +79,7 @@ class Written:
         return [self.shown(), f"{self.bytes:.2f}", f"{self.nanoseconds():.1f}"]
 
     def cost(self, bandwidth):
-        """Nanoseconds per event: of decoding, and of bringing the bytes there."""
+        """Nanoseconds per event, for decoding and for transferring the bytes."""
         return self.nanoseconds() + self.bytes / bandwidth
 
 
@@ -96,7 +95,7 @@ def compression_of(chunk):
 
 
 def alternatives(name, tables, rows, into_codes):
-    """The column in every way that its type allows; `rows` are those of the row groups, by file."""
+    """Writes the column in every encoding that its type allows; `rows` are the rows per row group, by file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -143,7 +142,7 @@ def weighed(name, files, tables, options):
         for written in [ours, *others]:
             written.time()
     for other in others:
-        # The same, and not read from a file of many columns, whose footer takes a little time at each row group.
+        # A copy alone in a file, because the footer of a file with many columns takes a little time per row group.
         if other.shown() == ours.shown() and ours.bytes / NOISE < other.bytes < ours.bytes * NOISE:
             ours.times = other.times
     others.sort(key=lambda written: written.cost(options.bandwidth))
@@ -151,7 +150,7 @@ def weighed(name, files, tables, options):
 
 
 def line(ours, others):
-    """A row of the table in Markdown: ours, the cheapest other way, and the cheapest that is smaller and no slower."""
+    """Returns a row of the table in Markdown: ours, the cheapest alternative, and the cheapest that is smaller and no slower."""
     others = [other for other in others if other.shown() != ours.shown()]
     is_better = lambda other: other.bytes * NOISE < ours.bytes and other.nanoseconds() < ours.nanoseconds() * NOISE
     better = next(filter(is_better, others), None)

@@ -1,8 +1,8 @@
-"""What is gathered for each metric of the suite, and how metrics are made of it.
+"""The measures of each metric of the suite, and how metrics are computed from them.
 
-The peers answer with measures: counts, and sums of money in millionths. Each metric is one of them, a sum of some, or such a sum over
-another, so that two engines whose measures agree have the same metrics. Metrics are made here, as trueup makes them, to be compared
-with its answers to the last bit.
+The peers answer with measures: counts, and sums of money in millionths. Each metric is a measure, a sum of measures, or one such sum
+divided by another, so two engines with equal measures have equal metrics. Metrics are computed here in the same way as in trueup, and
+compared with its answers to the last bit.
 """
 
 from fractions import Fraction
@@ -84,7 +84,7 @@ class Question:
         needed = {measure for side in sides for measure in side}
         self.needs_spend = bool(needed & OF_SPEND)
         if self.needs_spend:
-            # A row without events stands if any of these is not 0.
+            # A row without events is kept if any of these is not 0.
             needed |= {"rows", "adSpend", "managementFee", "clicks", "impressions"}
         self.measures = sorted(needed)
 
@@ -94,7 +94,7 @@ class Question:
 
 
 def value(metric, measures):
-    """A metric as the JSON of trueup has it: an int, or a float."""
+    """Returns a metric as in the JSON of trueup: an int or a float."""
     numerator, denominator = METRICS[metric]
     over = amount(numerator, measures)
     if denominator is None:
@@ -104,6 +104,6 @@ def value(metric, measures):
 
 
 def amount(names, measures):
-    """A sum of measures, exactly: money in currency units."""
+    """Returns an exact sum of measures; money in currency units."""
     total = sum(measures[name] for name in names)
     return Fraction(total, 10**6) if names[0] in MONEY else Fraction(total)

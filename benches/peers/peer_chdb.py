@@ -14,7 +14,7 @@ STAGE = (
 )
 TYPES = {
     "k": "Int32", "ord": "Int32", "stage": "Int8", "date": "Date32", "total": "Nullable(Int64)", "opportunityId": "String",
-    "first": "Bool", "first_of_stage": "Bool", "met": "Int8", "last_cancel": "Int32", "next_cancel": "Date32",
+    "first": "Bool", "first_of_stage": "Bool", "reached": "Int8", "last_cancel": "Int32", "next_cancel": "Date32",
     "adSpend": "Nullable(Int64)", "managementFee": "Nullable(Int64)", "clicks": "Nullable(Int64)", "impressions": "Nullable(Int64)",
     "account": "LowCardinality(String)", "leadGrading": "Bool",
 }  # fmt: skip
@@ -23,7 +23,7 @@ TYPES = {
 class ClickHouse(Dialect):
     def __init__(self, unit):
         pattern = lambda field, pattern: f"match({field}, {literal('(?i)' + pattern)})"
-        # `CAST` would refuse a null, and whatever is behind a condition is computed for all rows.
+        # `CAST` would refuse a null, and both branches of a condition are computed for all rows.
         super().__init__(unit, pattern, None if unit != 1 else lambda sum: f"toInt64(({sum}) * 1000000)")
 
     def quotient(self, one, other):

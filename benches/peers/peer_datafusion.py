@@ -28,7 +28,7 @@ class Peer:
         self.context = self.connect()
         for name in ("events", "spend", "accounts"):
             table = tables.read(folder, name)
-            # A part for each thread.
+            # One partition per thread.
             rows = -(-table.num_rows // threads)
             parts = [table.slice(part * rows, rows).to_batches(max_chunksize=8192) for part in range(threads)]
             self.context.register_record_batches(name, parts)
@@ -36,7 +36,7 @@ class Peer:
     def connect(self):
         config = SessionConfig().with_target_partitions(self.threads)
         config = config.set("datafusion.execution.parquet.pushdown_filters", "true")
-        # Rows are numbered as they come, so a file must be read by one thread at a time, in order; there are more files than threads.
+        # Rows are numbered as they are read, so one thread must read a file in order; there are more files than threads.
         config = config.set("datafusion.optimizer.repartition_file_scans", "false")
         config = config.set("datafusion.optimizer.enable_round_robin_repartition", "false")
         return SessionContext(config)
@@ -48,7 +48,7 @@ class Peer:
             return self.answer(self.context, Statement(question, self.hot, formulation).text())
         context = self.connect()
         parts = []
-        # Any number that grows with the order will do, so accounts may be picked before rows are numbered.
+        # Any number that grows with the order works, so accounts may be filtered before rows are numbered.
         keys = ", ".join(map(literal, question.accounts))
         where = f" WHERE account IN ({keys})" if keys else ""
         for number, path in enumerate(self.paths["events"]):

@@ -30,7 +30,7 @@ class Peer:
         self.connection.register("given", tables.read(folder, "accounts"))
         self.connection.execute("CREATE TABLE accounts AS SELECT * FROM given")
         self.connection.unregister("given")
-        # The pattern is held against each text of the column once, not against each row.
+        # The pattern is evaluated once per distinct text of the column, not per row.
         once = lambda field, pattern: (
             f"{field} IN (SELECT x::events_{field[3:-1]} FROM (SELECT unnest(enum_range(NULL::events_{field[3:-1]}))::VARCHAR AS x) "
             f"WHERE regexp_matches(x, '{pattern}', 'i'))"

@@ -94,7 +94,7 @@ class Answer:
         if q.is_split:
             more.append(col("date").dt.truncate(CUTS[q.interval]).alias("sub"))
         if self.precomputed:
-            names |= {"first", "first_of_stage", "met", "last_cancel"}
+            names |= {"first", "first_of_stage", "reached", "last_cancel"}
             more.append(self.rank().alias("rank"))
         e = self.table("events").filter(self.in_range()).with_columns(more)
         if q.is_split:
@@ -223,10 +223,10 @@ class Answer:
     def measure(self, name):
         stage, first, state = col("stage"), col("is_first"), col("is_state")
         if self.precomputed:
-            met = lambda number: (col("met") & (1 << number)) > 0
+            reached = lambda number: (col("reached") & (1 << number)) > 0
             first_of = lambda number: (stage == number) & col("first_of_stage")
         else:
-            met = lambda number: col(f"f{number}") > 0
+            reached = lambda number: col(f"f{number}") > 0
             first_of = lambda number: col("ord") == col(f"f{number}")
         if name in GRADES:
             keys = self.table("accounts").filter(col("leadGrading")).select("account").collect().to_series().to_list()
@@ -243,15 +243,15 @@ class Answer:
             "rows": lambda: pl.len(),
             "conversions": lambda: (stage == 0).sum(),
             "leads": lambda: lead().sum(),
-            "soldLeads": lambda: (lead() & met(3)).sum(),
-            "closedLeads": lambda: (lead() & met(4)).sum(),
-            "bookedLeads": lambda: (lead() & met(1)).sum(),
+            "soldLeads": lambda: (lead() & reached(3)).sum(),
+            "closedLeads": lambda: (lead() & reached(4)).sum(),
+            "bookedLeads": lambda: (lead() & reached(1)).sum(),
             "firstBooked": lambda: first_of(1).sum(),
-            "firstBookedEstimated": lambda: (first_of(1) & met(2)).sum(),
+            "firstBookedEstimated": lambda: (first_of(1) & reached(2)).sum(),
             "firstEstimated": lambda: first_of(2).sum(),
-            "firstEstimatedSold": lambda: (first_of(2) & met(3)).sum(),
+            "firstEstimatedSold": lambda: (first_of(2) & reached(3)).sum(),
             "firstSold": lambda: first_of(3).sum(),
-            "firstSoldClosed": lambda: (first_of(3) & met(4)).sum(),
+            "firstSoldClosed": lambda: (first_of(3) & reached(4)).sum(),
             "opportunities": lambda: col("k").n_unique(),
             "customers": lambda: state.sum(),
             "matchedCustomers": lambda: (state & matched()).sum(),

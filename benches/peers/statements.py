@@ -1,12 +1,11 @@
 """The suite in SQL, in the dialect that the peers have in common.
 
-What a statement reads is a relation `events` in which an event has `k`, the number of its customer, `ord`, its number in the order
-of SEMANTICS.md section 2, which is that of the rows of the files, and `stage`, from 0 for lead-originated to 5 for canceled.
+A statement reads a relation `events`, in which an event has `k`, the number of its customer, `ord`, its number in the order of the rows
+of the files (docs/data-model.md, "Order inside a customer"), and `stage`, from 0 for lead-originated to 5 for canceled.
 
-One pass gathers, per customer and sub-range, the last event of each stage (`m0` to `m5`). An event is live if it lies behind the last
-cancellation, `m5`, or the customer has a closed event; so the state is the furthest stage whose last event is live, and that last event
-is the state event. A second pass gathers the history of customers, for as little as the metrics need. Neither needs a window
-or a join of events with events.
+One pass finds, per customer and sub-range, the last event of each stage (`m0` to `m5`). An event is live if it comes after the last
+cancellation, `m5`, or if the customer has a closed event. The state is the furthest stage whose last event is live, and that event is the
+state event. A second pass computes what the metrics need of the customers' histories. Neither needs a window or a join of events with events.
 """
 
 STATES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]
@@ -70,7 +69,7 @@ class Dialect:
 
 
 class Statement:
-    """A question in SQL. `history` says how the history of customers is gathered: of those in the range (`semi`) or of all (`full`);
+    """Returns a question in SQL. `history` says whose histories are computed: of customers in the range (`semi`) or of all (`full`);
     with `precomputed`, events carry what does not depend on the range."""
 
     def __init__(self, question, dialect, history="semi", precomputed=False):
@@ -148,7 +147,7 @@ class Statement:
 
     def of_history(self):
         scope = "TRUE" + self.in_accounts()
-        # All that is after the range tells nothing of a first event.
+        # Events after the range do not matter for a first event.
         if not self.needs_history:
             scope += f" AND date <= {self.d.date(self.q.end)}"
         return f"{scope} AND k IN (SELECT k FROM e)" if self.history == "semi" else scope
@@ -179,7 +178,7 @@ class Statement:
             f"t AS (SELECT {', '.join([*kept, 'm5', state, state_ord])} FROM s)",
         ]
         if self.needs_live_sums:
-            # Sales and estimates that stand, of customers that are in such a state.
+            # Live sales and estimates of customers in that state.
             on = " AND ".join(f"e.{key} = t.{key}" for key in keys)
             by = ", ".join(f"e.{key}" for key in keys)
             parts.append(
@@ -190,7 +189,7 @@ class Statement:
         return parts
 
     def precomputed_columns(self):
-        # Live: no cancellation follows in the sub-range. A closed event makes all of its customer's live, and is the state then.
+        # Live: no cancellation follows in the sub-range. A closed event makes all events of its customer live, and closed is then the state.
         end = self.d.date(self.q.end)
         dead = f"next_cancel <= {end}"
         if self.q.is_split:
@@ -201,7 +200,7 @@ class Statement:
         if self.needs_leads or self.needs_history:
             columns.append("first")
         if self.needs_history:
-            columns += ["met", "first_of_stage"]
+            columns += ["reached", "first_of_stage"]
         if "canceledAfterBooking" in self.q.measures:
             columns.append("last_cancel")
         return columns
@@ -272,12 +271,12 @@ class Statement:
         money = lambda sum: f"coalesce({sum}, 0)"
         state = "e.ord = t.state_ord"
         if self.precomputed:
-            first, met = "e.first", lambda stage: self.d.bit("e.met", stage)
+            first, reached = "e.first", lambda stage: self.d.bit("e.reached", stage)
             first_of = lambda stage: f"(e.stage = {stage} AND e.first_of_stage)"
             last_cancel, live = "e.last_cancel", "t"
         else:
             first = "e.ord = h.f" if self.needs_history else "h.f IS NOT NULL"
-            met = lambda stage: f"h.f{stage} > 0"
+            reached = lambda stage: f"h.f{stage} > 0"
             first_of = lambda stage: f"e.ord = h.f{stage}"
             last_cancel, live = "h.lc", "l"
         lead = f"e.stage = 0 AND {first}"
@@ -290,15 +289,15 @@ class Statement:
             "rows": lambda: "count(*)",
             "conversions": lambda: where("e.stage = 0"),
             "leads": lambda: where(lead),
-            "soldLeads": lambda: where(f"{lead} AND {met(3)}"),
-            "closedLeads": lambda: where(f"{lead} AND {met(4)}"),
-            "bookedLeads": lambda: where(f"{lead} AND {met(1)}"),
+            "soldLeads": lambda: where(f"{lead} AND {reached(3)}"),
+            "closedLeads": lambda: where(f"{lead} AND {reached(4)}"),
+            "bookedLeads": lambda: where(f"{lead} AND {reached(1)}"),
             "firstBooked": lambda: where(first_of(1)),
-            "firstBookedEstimated": lambda: where(f"{first_of(1)} AND {met(2)}"),
+            "firstBookedEstimated": lambda: where(f"{first_of(1)} AND {reached(2)}"),
             "firstEstimated": lambda: where(first_of(2)),
-            "firstEstimatedSold": lambda: where(f"{first_of(2)} AND {met(3)}"),
+            "firstEstimatedSold": lambda: where(f"{first_of(2)} AND {reached(3)}"),
             "firstSold": lambda: where(first_of(3)),
-            "firstSoldClosed": lambda: where(f"{first_of(3)} AND {met(4)}"),
+            "firstSoldClosed": lambda: where(f"{first_of(3)} AND {reached(4)}"),
             "opportunities": lambda: "count(DISTINCT e.k)",
             "customers": lambda: where(state),
             "matchedCustomers": lambda: where(f"""{state} AND e."customerStatus" <> '' AND e."customerStatus" <> 'Unmatched'"""),

@@ -1,4 +1,4 @@
-"""The tables that peers hold in memory, made of the dataset's files once, and what of them can be computed before a range is known."""
+"""The tables that peers hold in memory, built once from the dataset's files, with what can be computed before a range is known."""
 
 import glob
 import json
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 STAGES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]
 
-# Fields of the suite that are stored as one of few texts; `opportunityId` alone is not.
+# Fields of the suite with few distinct texts; only `opportunityId` has many.
 FEW = [
     "account", "attributionCategory", "attributionChannel", "campaign", "conversionDetailedLabel", "customerStatus",
     "normalizedBusinessUnit", "opportunityAgent", "technician",
@@ -24,7 +24,7 @@ NEVER = 65_536
 
 
 def files(dataset, table):
-    """The files of a table, in order, as the dataset's newest manifest names them."""
+    """Returns the files of a table in the order of the newest manifest."""
     manifest = max(glob.glob(os.path.join(dataset, "manifest-*.json")))
     with open(manifest) as file:
         named = json.dumps(json.load(file))
@@ -35,7 +35,7 @@ def files(dataset, table):
 
 
 def numbered(dataset):
-    """For each file of events its path, and what to add to the numbers of its customers and of its rows, which count from 1."""
+    """Returns for each file of events its path, and the offsets of its customer and row numbers, which count from 1."""
     customers = rows = 0
     for path in files(dataset, "events"):
         yield path, customers, rows + 1
@@ -47,13 +47,13 @@ def numbered(dataset):
 def micros(amounts):
     """Decimals with six digits after the point, in millionths."""
     narrow = amounts.combine_chunks().cast(pa.decimal128(19, 6))
-    # A decimal of 128 bits is its low half, as all amounts fit one.
+    # The low half of a 128-bit decimal, because all amounts fit into 64 bits.
     halves = np.frombuffer(narrow.buffers()[1], np.int64)[2 * narrow.offset : 2 * (narrow.offset + len(narrow))]
     return pa.array(halves[::2], mask=np.asarray(narrow.is_null()))
 
 
 def events(dataset):
-    """The events, narrow, with the number of the customer and of the row, and what does not depend on the range."""
+    """Returns the events in narrow types, with customer and row numbers, and the columns that do not depend on the range."""
     parts = []
     for path, customer_offset, row_offset in numbered(dataset):
         table = pq.read_table(path, columns=["trueup.customer", "type", "date", "total", "opportunityId", *FEW])
@@ -80,15 +80,15 @@ def events(dataset):
 
 
 def precomputed(table):
-    """`first`: the event is its customer's first. `first_of_stage`: the first of its stage. `met`: a bit for each stage that the
-    customer ever meets. `last_cancel`: the number of its last cancellation, 0 without one. `next_cancel`: the day of the next
+    """`first`: the event is its customer's first. `first_of_stage`: the first of its stage. `reached`: a bit for each stage that the
+    customer ever reaches. `last_cancel`: the number of its last cancellation, 0 without one. `next_cancel`: the day of the next
     cancellation after the event."""
     k, order, stage = (np.asarray(table.column(name)) for name in ("k", "ord", "stage"))
     days = np.asarray(table.column("date").cast(pa.int32()))
     first = np.concatenate([[True], k[1:] != k[:-1]])
     starts = np.flatnonzero(first)
     lengths = np.diff(np.append(starts, len(k)))
-    met = np.repeat(np.bitwise_or.reduceat((1 << stage.astype(np.int64)).astype(np.uint8), starts), lengths)
+    reached = np.repeat(np.bitwise_or.reduceat((1 << stage.astype(np.int64)).astype(np.uint8), starts), lengths)
     last_cancel = np.repeat(np.maximum.reduceat(np.where(stage == 5, order, 0), starts), lengths)
     first_of_stage = np.zeros(len(k), bool)
     for number in range(6):
@@ -105,7 +105,7 @@ def precomputed(table):
     return {
         "first": pa.array(first),
         "first_of_stage": pa.array(first_of_stage),
-        "met": pa.array(met.astype(np.int8)),
+        "reached": pa.array(reached.astype(np.int8)),
         "last_cancel": pa.array(last_cancel.astype(np.int32)),
         "next_cancel": pa.array(next_cancel).cast(pa.date32()),
     }
@@ -129,7 +129,7 @@ def accounts(dataset):
 
 
 def write(dataset, folder):
-    """Writes the tables as Arrow files, unless they are there."""
+    """Writes the tables as Arrow files unless they exist."""
     os.makedirs(folder, exist_ok=True)
     for name, make in (("events", events), ("spend", spend), ("accounts", accounts)):
         path = os.path.join(folder, name + ".arrow")

@@ -1,4 +1,4 @@
-"""One peer in a process of its own: it answers lines of JSON on stdin by lines of JSON on stdout."""
+"""One peer in a separate process: answers each line of JSON on stdin with a line of JSON on stdout."""
 
 import importlib
 import json
@@ -14,12 +14,12 @@ EPOCH = date(1970, 1, 1)
 
 
 def rows(result, question):
-    """The rows of an answer: dimensions to measures, as the comparison takes them."""
+    """Returns the rows of an answer as dimensions to measures, for the comparison."""
     for row in result.to_pylist() if isinstance(result, pa.Table) else result:
         key = []
         if question.is_split:
             sub = row["sub"]
-            # chDB hands out its days as numbers.
+            # chDB returns days as numbers.
             sub = EPOCH + timedelta(days=sub) if isinstance(sub, int) else sub
             key.append(max(str(sub)[:10], question.start))
         for name in question.dimensions:
