@@ -1,27 +1,23 @@
-//! Anonymous figures of an industry for one month: how the ten benchmark metrics stand across the accounts of a platform.
+//! Benchmarks: anonymous statistics of an industry for one month, computed over the accounts of a platform.
 //!
-//! [`BenchmarkData::gather`] reads a dataset once for one range of days. [`BenchmarkData::answer`] then answers any question about that range
-//! from what was gathered: it picks the cohort, pools it, ranks its accounts, and withholds whatever could tell of a single one.
+//! | file | step |
+//! |---|---|
+//! | `request` | reads the month, the metrics, the dimensions and the filters of a request |
+//! | `fields` | lists the metrics and dimensions, and the amounts that each metric is the ratio of |
+//! | `data` | [`BenchmarkData::gather`] reads the amounts of all accounts for a range of days, once |
+//! | `answer` | [`BenchmarkData::answer`] selects the cohort and splits its amounts by segment |
+//! | `pool` | pools and ranks the accounts of one segment, and withholds what could reveal a single account |
+//! | `fraction` | orders, interpolates and rounds exact ratios |
 
 mod answer;
-mod cohort;
-mod dimension;
-mod fault;
-mod figures;
+mod data;
+mod fields;
 mod fraction;
-mod metric;
-mod month;
-mod names;
 mod pool;
-mod privacy;
-mod selection;
+mod request;
 
 pub use answer::{BenchmarkQuery, BenchmarkRow};
-pub use dimension::BenchmarkDimension;
-pub use fault::BenchmarkFault;
-pub use figures::BenchmarkData;
-pub use metric::BenchmarkMetric;
-pub use month::{BenchmarkPeriod, Month};
-pub use pool::Series;
-pub use privacy::Privacy;
-pub use selection::{BenchmarkSelection, read};
+pub use data::BenchmarkData;
+pub use fields::{BenchmarkDimension, BenchmarkMetric};
+pub use pool::{Privacy, Series};
+pub use request::{BenchmarkFault, BenchmarkPeriod, BenchmarkSelection, Month, read};

@@ -1,129 +1,151 @@
-//! Gathered figures to the rows of an answer.
+//! The rows that answer a request, from the amounts of all accounts.
 
-use super::cohort::CohortAccount;
-use super::metric::{AccountAmounts, AmountMetric};
-use super::pool::{self, Member};
+use super::fields::{AccountAmounts, AmountMetric};
+use super::pool::{self, CohortAccount, SegmentMember};
 use super::{BenchmarkData, BenchmarkDimension, BenchmarkSelection, Privacy, Series};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What is asked, and by whom.
+/// A request for benchmarks, and the accounts of its caller.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchmarkQuery<'a> {
     /// The metrics, dimensions and filters.
     pub selection: &'a BenchmarkSelection,
-    /// The accounts that are asked about: their industries make the cohort.
+    /// The keys of the accounts that the request is about. Their industries make the cohort.
     pub scope: &'a BTreeSet<String>,
-    /// Every account that the caller may see. Those in scope are in reach, named here or not.
+    /// The keys of all accounts that the caller may see. Accounts in scope belong to them even if they are missing
+    /// here.
     pub reach: &'a BTreeSet<String>,
-    /// What has to hold of a figure.
+    /// The conditions under which a value is shown.
     pub privacy: Privacy,
 }
 
-/// One row: one series of one segment.
+/// One row of benchmarks: one series of one segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchmarkRow {
-    /// What the row shows of its segment.
+    /// The statistic that the row shows.
     pub series: Series,
-    /// The accounts that the segment compares: those of the cohort with a customer in it.
+    /// The number of accounts that the segment compares: those of the cohort with a customer in the segment.
     pub cohort_accounts: usize,
-    /// The segment: the text of each selected dimension, in order; null is the empty text.
+    /// The segment: the text of each selected dimension, in order. Null is the empty text.
     pub dimensions: Vec<Arc<str>>,
-    /// The value of each selected metric, in order, to three significant digits; `None` is withheld. Money is in currency units,
-    /// shares are fractions.
+    /// The value of each selected metric, in order, to three significant digits. `None` is withheld. Money is in
+    /// currency units; shares are fractions.
     pub metrics: Vec<Option<f64>>,
 }
 
 /// The codes of the selected dimensions, in order.
 type Segment = Vec<usize>;
 
-/// The part of a segment that spend has too: the codes of those selected dimensions that it carries.
-type Carried = [Option<usize>; BenchmarkDimension::CARRIED.len()];
+/// The codes of the dimensions in spend; `None` for a dimension that is not selected.
+type SpendSegment = [Option<usize>; BenchmarkDimension::IN_SPEND.len()];
 
 impl BenchmarkData {
-    /// The rows that answer a question, by dimensions, byte by byte, then by series. A segment that has nothing to show has no row.
+    /// Returns the rows that answer a request, sorted by dimensions (byte by byte), then by series. A segment without
+    /// a single value to show has no row.
     #[must_use]
-    pub fn answer(&self, question: &BenchmarkQuery<'_>) -> Vec<BenchmarkRow> {
-        let selection = question.selection;
+    pub fn answer(&self, query: &BenchmarkQuery<'_>) -> Vec<BenchmarkRow> {
+        let selection = query.selection;
         let mut rows = Vec::new();
-        for (segment, members) in self.segments(question) {
+        for (segment, members) in self.segments(query) {
             let metrics = selection.metrics().iter();
-            let figures: Vec<_> = metrics.map(|metric| pool::figures(&members, *metric, question.privacy)).collect();
-            if figures.iter().all(Option::is_none) {
+            let values: Vec<_> = metrics.map(|metric| pool::series_values(&members, *metric, query.privacy)).collect();
+            if values.iter().all(Option::is_none) {
                 continue;
             }
             let dimensions = selection.dimensions().iter().zip(&segment);
             let texts: Vec<Arc<str>> =
-                dimensions.map(|(dimension, code)| self.texts[dimension.place()].text(*code).clone()).collect();
-            let cohort_accounts = pool::taking_part(&members, question.privacy, |_| true).len();
-            rows.extend(Series::ALL.into_iter().enumerate().map(|(place, series)| BenchmarkRow {
+                dimensions.map(|(dimension, code)| self.texts[dimension.index()].text(*code).clone()).collect();
+            let cohort_accounts = pool::participants(&members, query.privacy, |_| true).len();
+            rows.extend(Series::ALL.into_iter().enumerate().map(|(index, series)| BenchmarkRow {
                 series,
                 cohort_accounts,
                 dimensions: texts.clone(),
-                metrics: figures.iter().map(|figures| figures.map(|figures| figures[place])).collect(),
+                metrics: values.iter().map(|values| values.map(|values| values[index])).collect(),
             }));
         }
         rows
     }
 
-    /// The accounts of the cohort with customers in each segment. Segments are in the order of their texts, as codes are.
-    fn segments(&self, question: &BenchmarkQuery<'_>) -> BTreeMap<Segment, Vec<Member>> {
-        let Some(kept) = self.kept(question.selection) else { return BTreeMap::new() };
-        let cohort = self.cohort(question.scope, question.reach);
-        let dimensions = question.selection.dimensions();
-        let spend = self.spend_by_segment(dimensions, &kept, &cohort);
+    /// Returns the accounts of the cohort with customers in each segment. The segments are sorted by their texts,
+    /// because codes are.
+    fn segments(&self, query: &BenchmarkQuery<'_>) -> BTreeMap<Segment, Vec<SegmentMember>> {
+        let Some(filters) = self.filter_codes(query.selection) else { return BTreeMap::new() };
+        let cohort = self.cohort(query.scope, query.reach);
+        let dimensions = query.selection.dimensions();
+        let spend = self.spend_by_segment(dimensions, &filters, &cohort);
         let mut sums: BTreeMap<(Segment, usize), AccountAmounts> = BTreeMap::new();
-        for figures in &self.events {
-            if cohort[figures.account].is_some() && passes(&kept, &figures.segment) {
-                let segment = dimensions.iter().map(|dimension| figures.segment[dimension.place()]).collect();
-                let sum = sums.entry((segment, figures.account)).or_default();
-                sum.iter_mut().zip(figures.amounts).for_each(|(sum, amount)| *sum += amount);
+        for entry in &self.events {
+            if cohort[entry.account].is_some() && passes(&filters, &entry.segment) {
+                let segment = dimensions.iter().map(|dimension| entry.segment[dimension.index()]).collect();
+                let sum = sums.entry((segment, entry.account)).or_default();
+                sum.iter_mut().zip(entry.amounts).for_each(|(sum, amount)| *sum += amount);
             }
         }
-        let mut segments: BTreeMap<Segment, Vec<Member>> = BTreeMap::new();
+        let mut segments: BTreeMap<Segment, Vec<SegmentMember>> = BTreeMap::new();
         for ((segment, account), mut amounts) in sums {
             let Some(cohort_account) = cohort[account].filter(|_| AmountMetric::Customers.of(&amounts) > 0) else {
                 continue;
             };
-            let of = |dimension| dimensions.iter().position(|selected| *selected == dimension).map(|at| segment[at]);
-            let beside = spend.get(&(account, BenchmarkDimension::CARRIED.map(of)));
-            amounts[AmountMetric::Spend as usize] = beside.copied().unwrap_or(0);
-            segments.entry(segment).or_default().push(Member { account: cohort_account, amounts });
+            let code = |dimension| dimensions.iter().position(|selected| *selected == dimension).map(|at| segment[at]);
+            let of_segment = spend.get(&(account, BenchmarkDimension::IN_SPEND.map(code)));
+            amounts[AmountMetric::Spend as usize] = of_segment.copied().unwrap_or(0);
+            segments.entry(segment).or_default().push(SegmentMember { account: cohort_account, amounts });
         }
         segments
     }
 
-    /// The spend of accounts in the cohort by the selected dimensions that it carries.
+    /// Sums the spend of the cohort's accounts by the selected dimensions that spend has.
     fn spend_by_segment(
         &self,
         dimensions: &[BenchmarkDimension],
-        kept: &[Option<usize>; 4],
+        filters: &[Option<usize>; 4],
         cohort: &[Option<CohortAccount>],
-    ) -> HashMap<(usize, Carried), i128> {
-        let mut spend: HashMap<(usize, Carried), i128> = HashMap::new();
-        for figures in &self.spend {
-            // A filter on a dimension that spend does not carry keeps it.
-            if cohort[figures.account].is_some() && passes(kept, &figures.segment) {
-                let of = |dimension: BenchmarkDimension| {
-                    dimensions.contains(&dimension).then(|| figures.segment[dimension.place()])
+    ) -> HashMap<(usize, SpendSegment), i128> {
+        let mut spend: HashMap<(usize, SpendSegment), i128> = HashMap::new();
+        for entry in &self.spend {
+            // A filter on a dimension that spend does not have keeps the spend.
+            if cohort[entry.account].is_some() && passes(filters, &entry.segment) {
+                let code = |dimension: BenchmarkDimension| {
+                    dimensions.contains(&dimension).then(|| entry.segment[dimension.index()])
                 };
-                *spend.entry((figures.account, BenchmarkDimension::CARRIED.map(of))).or_default() += figures.spend;
+                *spend.entry((entry.account, BenchmarkDimension::IN_SPEND.map(code))).or_default() += entry.spend;
             }
         }
         spend
     }
 
-    /// The code that each dimension is filtered on; `None` if some value occurs nowhere.
-    fn kept(&self, selection: &BenchmarkSelection) -> Option<[Option<usize>; 4]> {
-        let mut kept = [None; 4];
+    /// Returns the code that each dimension is filtered on; `None` if one of the values occurs nowhere.
+    fn filter_codes(&self, selection: &BenchmarkSelection) -> Option<[Option<usize>; 4]> {
+        let mut codes = [None; 4];
         for (dimension, value) in selection.filters() {
-            kept[dimension.place()] = Some(self.texts[dimension.place()].code(value)?);
+            codes[dimension.index()] = Some(self.texts[dimension.index()].code(value)?);
         }
-        Some(kept)
+        Some(codes)
+    }
+
+    /// Returns the cohort: by account code, the accounts in an industry of an account in scope. If an account in scope
+    /// has no industry, the cohort is the whole platform.
+    fn cohort(&self, scope: &BTreeSet<String>, reach: &BTreeSet<String>) -> Vec<Option<CohortAccount>> {
+        let industry = |key: &str| self.industries.get(key).map(|industry| &**industry);
+        let wanted: BTreeSet<Option<&str>> = scope.iter().map(|key| industry(key)).collect();
+        let is_whole = wanted.contains(&None);
+        let mut numbers: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        let cohort_account = |key: &str| {
+            let industry = industry(key);
+            if !is_whole && !wanted.contains(&industry) {
+                return None;
+            }
+            let next = numbers.len();
+            let industry = *numbers.entry(industry).or_insert(next);
+            Some(CohortAccount { industry, is_other: !reach.contains(key) && !scope.contains(key) })
+        };
+        self.accounts.iter().map(cohort_account).collect()
     }
 }
 
-/// Whether the codes of the first dimensions are those that are kept.
-fn passes(kept: &[Option<usize>], codes: &[usize]) -> bool {
-    kept.iter().zip(codes).all(|(kept, code)| kept.is_none_or(|kept| kept == *code))
+/// Returns whether the codes pass the filters. Codes after the last filter, and filters after the last code, do not
+/// matter.
+fn passes(filters: &[Option<usize>], codes: &[usize]) -> bool {
+    filters.iter().zip(codes).all(|(filter, code)| filter.is_none_or(|filter| filter == *code))
 }

@@ -1,25 +1,27 @@
-//! Exact quotients: in order, between ranks, and rounded once.
+//! Exact ratios: ordering, interpolation, and one rounding at the end.
 
 use arrow_array::types::{ArrowPrimitiveType, Decimal256Type};
 use std::cmp::Ordering;
 
-/// 256 bits. They hold whatever is computed here: a sum of amounts stays below 2^105 (amounts are below 2^63, rows below 2^42), a
-/// sum below a line that is scaled by the millionths of a unit is a count, and no product has more than two sums in it.
+/// A signed integer of 256 bits, which holds every result of this file.
+///
+/// A sum of amounts is below 2^105, because amounts are below 2^63 and rows below 2^42. A denominator that is scaled
+/// by the millionths of a unit is a count. No product has more than two sums as factors.
 type I256 = <Decimal256Type as ArrowPrimitiveType>::Native;
 
-/// The digits of a figure that are shown.
+/// The number of significant digits of a value in a row.
 const SIGNIFICANT_DIGITS: u32 = 3;
 
-/// A quotient of whole numbers.
+/// A ratio of integers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fraction {
     numerator: I256,
-    /// More than 0.
+    /// Greater than 0.
     denominator: I256,
 }
 
 impl Fraction {
-    /// `above / (below * unit)`; `None` if `below` is 0.
+    /// Returns `numerator / (denominator * unit)`; `None` if `denominator` is 0.
     pub(super) fn new(numerator: i128, denominator: i128, unit: i128) -> Option<Self> {
         if denominator == 0 {
             return None;
@@ -31,8 +33,8 @@ impl Fraction {
         })
     }
 
-    /// The percentile of values in order: linear between the closest ranks, of which the first is 0 percent and the last 100
-    /// (type 7 of Hyndman and Fan). `None` without values.
+    /// Returns a percentile of sorted values by linear interpolation between the closest ranks (Hyndman and Fan, type
+    /// 7): the first value is at 0 percent, the last one at 100. `None` without values.
     pub(super) fn percentile(sorted: &[Self], percent: usize) -> Option<Self> {
         let rank = sorted.len().checked_sub(1)? * percent;
         let (whole, part) = (rank / 100, rank % 100);
@@ -43,7 +45,7 @@ impl Fraction {
         }
     }
 
-    /// So many percent of the way to another quotient.
+    /// Returns the ratio at `percent` of the way to `other`.
     fn towards(self, other: Self, percent: i128) -> Self {
         let (near, far) = (I256::from_i128(100 - percent), I256::from_i128(percent));
         Self {
@@ -52,7 +54,7 @@ impl Fraction {
         }
     }
 
-    /// The value rounded to the digits that are shown: as a decimal number, half away from zero; the double closest to that.
+    /// Returns the double closest to the value, after decimal rounding to [`SIGNIFICANT_DIGITS`], half away from zero.
     pub(super) fn rounded(self) -> f64 {
         let (ten, least) = (I256::from_i128(10), I256::from_i128(10_i128.pow(SIGNIFICANT_DIGITS - 1)));
         let (mut above, mut below) = (self.numerator.wrapping_abs(), self.denominator);
@@ -72,7 +74,7 @@ impl Fraction {
         let is_up = (above - cut * below) * I256::from_i128(2) >= below;
         let digits = if is_up { cut + I256::ONE } else { cut };
         let sign = if self.numerator.is_negative() { "-" } else { "" };
-        // Digits with an exponent always parse.
+        // A text of digits with an exponent always parses.
         format!("{sign}{digits}e{exponent}").parse().unwrap_or(f64::NAN)
     }
 }

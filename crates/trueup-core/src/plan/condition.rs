@@ -72,7 +72,7 @@ pub(super) fn split(
     mut patterns: CompiledPatterns,
     columns: &BTreeSet<String>,
 ) -> Result<Split, QueryError> {
-    filter.check_bounds().map_err(|(field, fault)| refused(field, fault))?;
+    filter.check_size().map_err(|(field, fault)| refused(field, fault))?;
     let mut rows = Vec::new();
     let mut finished = Vec::new();
     for part in conjuncts(filter) {

@@ -1,22 +1,22 @@
-//! A request for aggregated metrics.
+//! A query for aggregated metrics.
 
 use super::{CompiledPatterns, DateRange, Filter, Interval};
 use crate::error::QueryError;
 use crate::{Day, dictionary};
 use std::collections::{BTreeSet, HashSet};
 
-/// The accounts that a query reads.
+/// The set of accounts that a query reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AccountFilter {
     /// Every account of the dataset.
     #[default]
     All,
-    /// Those named; a key that the dataset does not know has no rows.
+    /// The accounts with these keys. A key that the dataset does not have has no rows.
     Only(BTreeSet<String>),
 }
 
 impl AccountFilter {
-    /// Whether the account `key` is read.
+    /// Returns whether the query reads the account `key`.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         match self {
@@ -26,14 +26,35 @@ impl AccountFilter {
     }
 }
 
-/// One query over events and spend: which fields, for which days and accounts, filtered how.
+/// A query over events and spend: fields, days, interval, accounts and filters.
 ///
+/// # Fields
+/// A field is a metric, or a dimension to group by. The result has one column per distinct field, in the order of the
+/// query. Names that the [dictionary](crate::dictionary) does not have are dimensions: columns of the event table.
+///
+/// # Days
+/// The range includes its first and its last day. Days have no time zone of their own, because an event's day is that
+/// of its account. Without an [interval](Self::interval) the whole range is one sub-range, and it spans at most
+/// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) days unless
+/// [`allow_long_total`](Self::allow_long_total) lifts that limit.
+///
+/// # Null and empty
+/// Null in a dimension forms a group, shown as the empty text. Without [`accounts`](Self::accounts) the query
+/// reads all accounts; with an empty list it reads none.
+///
+/// # Errors
+/// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault, in the order of
+/// [`check`](Self::check), then those of filters.
+///
+/// # Example: new leads and their book rate by month and channel
 /// ```
 /// use trueup_core::query::{EventsQuery, Filter, Interval};
 ///
-/// let query = EventsQuery::new(["attributionChannel", "leads", "bookRate"], "2025-01-01".parse()?, "2025-06-30".parse()?)
+/// let (start, end) = ("2025-01-01".parse()?, "2025-06-30".parse()?);
+/// let query = EventsQuery::new(["attributionChannel", "leads", "bookRate"], start, end)
 ///     .interval(Interval::Month)
 ///     .filter(Filter::equals("customerStatus", "New Customer"));
+/// assert_eq!(query.sub_ranges().len(), 6);
 /// # Ok::<(), trueup_core::day::NotADay>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -43,12 +64,15 @@ pub struct EventsQuery {
     pub(crate) interval: Interval,
     pub(crate) accounts: AccountFilter,
     pub(crate) filter: Option<Filter>,
+    /// The regular expressions of the filters that are compiled already.
     pub(crate) patterns: CompiledPatterns,
+    /// Whether one sub-range may be longer than the attribution window.
     pub(crate) long_total: bool,
 }
 
 impl EventsQuery {
-    /// A query for `fields` (metrics, and dimensions to group by) from `start` to `end`, both included, over all accounts.
+    /// Returns a query for `fields` from `start` to `end`, both included, over all accounts, without an interval or a
+    /// filter.
     pub fn new<F: Into<String>>(fields: impl IntoIterator<Item = F>, start: Day, end: Day) -> Self {
         Self {
             fields: fields.into_iter().map(Into::into).collect(),
@@ -61,21 +85,21 @@ impl EventsQuery {
         }
     }
 
-    /// Cuts the range into sub-ranges.
+    /// Splits the range into sub-ranges. Each is computed as if it were a whole range.
     #[must_use]
     pub fn interval(mut self, interval: Interval) -> Self {
         self.interval = interval;
         self
     }
 
-    /// Reads the named accounts only.
+    /// Restricts the query to the accounts with these keys.
     #[must_use]
     pub fn accounts<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.accounts = AccountFilter::Only(keys.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Adds a condition; all that are added must hold.
+    /// Adds a condition. All added conditions must hold.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = Some(match self.filter.take() {
@@ -85,8 +109,8 @@ impl EventsQuery {
         self
     }
 
-    /// Takes over what was compiled while its filters were read; what is missing is compiled within the same bounds, and as long as the
-    /// interrupt that they were made with allows.
+    /// Reuses the regular expressions that were compiled while the filters were read. The query compiles missing ones
+    /// within the same limits, until the interrupt of `patterns` fires.
     #[must_use]
     pub fn patterns(mut self, patterns: CompiledPatterns) -> Self {
         self.patterns = patterns;
@@ -100,13 +124,14 @@ impl EventsQuery {
         self
     }
 
-    /// The sub-ranges that it is computed for, in order; none if the range ends before it starts.
+    /// Returns the sub-ranges in order; none if the range ends before it starts.
     #[must_use]
     pub fn sub_ranges(&self) -> Vec<DateRange> {
         self.range.sub_ranges(self.interval)
     }
 
-    /// The columns of its answer: its fields, each counted once, and the days of the sub-range where rows carry them.
+    /// Returns the number of columns of the result: one per distinct field, and with an interval two more for the
+    /// first and the last day of the sub-range.
     ///
     /// ```
     /// use trueup_core::query::{EventsQuery, Interval};
@@ -121,19 +146,21 @@ impl EventsQuery {
         fields.len() + if self.interval == Interval::Total { 0 } else { 2 }
     }
 
-    /// The names in it, as they stand there: those of its fields, then those that its filter tests.
+    /// Returns the names of the query's fields, then of the fields in its filters, in the order written and with
+    /// repetitions.
     ///
     /// ```
     /// use trueup_core::query::{EventsQuery, Filter};
     ///
-    /// let query = EventsQuery::new(["crew", "leads"], "2025-01-01".parse()?, "2025-01-31".parse()?).filter(Filter::equals("campaign", ""));
+    /// let day = "2025-01-01".parse()?;
+    /// let query = EventsQuery::new(["crew", "leads"], day, day).filter(Filter::equals("campaign", ""));
     /// assert_eq!(query.names(), ["crew", "leads", "campaign"]);
     /// # Ok::<(), trueup_core::day::NotADay>(())
     /// ```
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.fields.iter().map(String::as_str).collect();
-        // Without recursion: nothing says yet how deep the filter is.
+        // A loop instead of recursion, because the depth of the filter is not checked yet.
         let mut open: Vec<&Filter> = self.filter.iter().collect();
         while let Some(filter) = open.pop() {
             match filter {
@@ -145,12 +172,21 @@ impl EventsQuery {
         names
     }
 
-    /// Checks what a request is refused for before its filters are looked at, in this order: no field, no metric, a field that
-    /// answers keep for themselves, a range that ends before it starts. A query does so too; a service that reads filters from
-    /// text does it before.
+    /// Checks the fields and the range. A query does so when it runs; a service that reads filters from text does it
+    /// before, because faults of fields and of the range come first.
     ///
     /// # Errors
-    /// The first of these faults.
+    /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,
+    /// `end`), a range that ends before it starts.
+    ///
+    /// ```
+    /// use trueup_core::query::EventsQuery;
+    ///
+    /// let day = "2025-01-31".parse()?;
+    /// assert!(EventsQuery::new(["leads"], day, day).check().is_ok());
+    /// assert!(EventsQuery::new(["campaign"], day, day).check().is_err());
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
     pub fn check(&self) -> Result<(), QueryError> {
         if self.fields.is_empty() {
             return Err(QueryError::MissingFields);

@@ -1,49 +1,74 @@
-//! Conditions on fields.
+//! Conditions on fields, and the reasons why one is refused.
 
-/// A condition on one row: conditions on fields, joined.
+use crate::{Interruption, Shown};
+use std::cmp::Ordering;
+
+/// A condition on the rows of a query: predicates on fields, joined by and, or, not.
 ///
-/// A condition on a dimension, or on `total` (the event's own amount), picks events; one on any other metric picks finished rows.
-/// The two kinds may be joined by [`Filter::All`] only.
+/// # Kinds of fields
+/// A condition on a dimension, or on `total` (an event's own amount), selects events before they are aggregated. A
+/// condition on any other metric selects rows of the result. Only [`Filter::All`] can join the two kinds, because a
+/// row of the result cannot be decided together with an event.
+///
+/// # Null and empty
+/// A null dimension is the empty text. A dimension that no table has is the empty text on every event. The `total` of
+/// an event without an amount equals nothing and compares with nothing, so that only [`Predicate::NotEquals`] accepts
+/// it.
+///
+/// # Errors
+/// Building a filter never fails. The query that it is added to refuses it with a [`FilterFault`] if a predicate does
+/// not suit its field, if the two kinds are mixed, or if the filter exceeds
+/// [`MAX_FILTER_DEPTH`](super::MAX_FILTER_DEPTH) or [`MAX_FILTER_OPERANDS`](super::MAX_FILTER_OPERANDS).
+///
+/// # Example: new customers with an event of at least 500 currency units
+/// ```
+/// use trueup_core::query::{Comparison, Filter, Operand, Predicate};
+///
+/// let at_least = Predicate::Compare(Comparison::GreaterOrEqual, Operand::Number(500.0));
+/// let filter = Filter::equals("customerStatus", "New Customer").and(Filter::field("total", at_least));
+/// assert!(matches!(filter, Filter::All(parts) if parts.len() == 2));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Filter {
-    /// Every one holds; an empty list always holds.
+    /// Every condition holds. An empty list always holds.
     All(Vec<Filter>),
-    /// At least one holds; an empty list never holds.
+    /// At least one condition holds. An empty list never holds.
     Any(Vec<Filter>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Filter>),
-    /// The field's value passes the test.
+    /// The field's value passes the predicate.
     Field {
-        /// A dimension or metric; names that no table has read as the empty text.
+        /// The name of a dimension or a metric.
         name: String,
-        /// The test of its value.
+        /// The predicate on its value.
         predicate: Predicate,
     },
 }
 
-/// A test of one field's value `v`; a dimension's value is its text, null being the empty text.
+/// A predicate on one field's value `v`. The value of a dimension is its text; null is the empty text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// `v` equals the operand.
     Equals(Operand),
     /// `v` does not equal the operand.
     NotEquals(Operand),
-    /// `v` compares with the operand as stated; the empty text never does.
+    /// `v` compares with the operand as stated. The empty text never does.
     Compare(Comparison, Operand),
-    /// `v` contains a match of the regular expression.
+    /// `v` contains a match of the regular expression. Only texts can match.
     Matches {
-        /// The expression, in the syntax of the `regex` crate; at most 1,000 characters.
+        /// The expression, in the syntax of the `regex` crate; at most [`MAX_PATTERN_CHARS`](super::MAX_PATTERN_CHARS)
+        /// characters.
         pattern: String,
         /// Any of `i`, `m`, `s`, `u`, `x`.
         flags: String,
     },
-    /// `v` is empty.
+    /// `v` is the empty text. A number has no such test.
     Empty,
-    /// `v` is not empty.
+    /// `v` is not the empty text. A number has no such test.
     NotEmpty,
 }
 
-/// How two values are ordered.
+/// An order between a value and an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// `>`
@@ -57,9 +82,9 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether a value that orders so against the operand passes.
+    /// Returns whether a value passes whose ordering against the operand is `ordering`.
     #[must_use]
-    pub fn holds(self, ordering: std::cmp::Ordering) -> bool {
+    pub fn holds(self, ordering: Ordering) -> bool {
         match self {
             Self::Greater => ordering.is_gt(),
             Self::GreaterOrEqual => ordering.is_ge(),
@@ -69,29 +94,30 @@ impl Comparison {
     }
 }
 
-/// What a value is compared with.
+/// The constant that a value is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// Text, byte by byte. JSON `null`, `true` and `false` are the texts ``, `true` and `false`.
+    /// A text, compared byte by byte. JSON `null`, `true` and `false` are the texts ``, `true` and `false`.
     Text(String),
-    /// A number: a text that is a decimal number equals or compares with it as a double.
+    /// A number. A dimension's text compares with it as a double if the text is a decimal number, and not at all
+    /// otherwise.
     Number(f64),
 }
 
 impl Filter {
-    /// The condition that `name` passes `test`.
+    /// Returns the condition that the field `name` passes `predicate`.
     #[must_use]
     pub fn field(name: impl Into<String>, predicate: Predicate) -> Self {
         Self::Field { name: name.into(), predicate }
     }
 
-    /// The condition that `name` is the text `value`.
+    /// Returns the condition that the field `name` equals the text `value`.
     #[must_use]
     pub fn equals(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self::field(name, Predicate::Equals(Operand::Text(value.into())))
     }
 
-    /// This condition and `other`.
+    /// Returns the condition that both this condition and `other` hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match self {
@@ -104,28 +130,62 @@ impl Filter {
     }
 }
 
-/// The double of a decimal number `-?[0-9]+(\.[0-9]+)?`, or `None` for any other text.
-#[must_use]
-pub(crate) fn decimal_number(text: &str) -> Option<f64> {
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let shaped = match unsigned.split_once('.') {
-        Some((whole, fraction)) => digits(whole) && digits(fraction),
-        None => digits(unsigned),
-    };
-    if shaped { text.parse().ok() } else { None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::decimal_number;
-
-    #[test]
-    fn decimal_numbers_are_plain() {
-        assert_eq!(decimal_number("-12.50"), Some(-12.5));
-        assert_eq!(decimal_number("007"), Some(7.0));
-        for text in ["", "-", "+1", "1.", ".5", "1e3", "٣", "1 ", "NaN", "1.2.3"] {
-            assert_eq!(decimal_number(text), None, "{text}");
-        }
-    }
+/// The reason why a condition is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterFault {
+    /// A flag of a regular expression is unknown.
+    #[error("expected flags out of `i`, `m`, `s`, `u`, `x`, but found `{0}`")]
+    UnknownFlag(char),
+    /// A regular expression has too many characters.
+    #[error("the regular expression has {found} characters, but {limit} are allowed")]
+    PatternTooLong {
+        /// The number of its characters.
+        found: usize,
+        /// The number of characters allowed.
+        limit: usize,
+    },
+    /// A regular expression does not compile, or takes more memory than one may.
+    #[error("the regular expression `{}` does not compile: {reason}", Shown(.pattern))]
+    BadPattern {
+        /// The pattern, on one line.
+        pattern: String,
+        /// The reason, on one line.
+        reason: String,
+    },
+    /// The regular expressions of the request take more memory than they may together.
+    #[error(
+        "up to this one, the regular expressions of the request take more than {limit} bytes once they are compiled; \
+         ask for fewer, or for shorter repetitions"
+    )]
+    PatternsTooLarge {
+        /// The number of bytes allowed.
+        limit: usize,
+    },
+    /// The request was interrupted before its regular expressions were compiled. The condition itself is not at fault.
+    #[error(transparent)]
+    Interrupted(Interruption),
+    /// A metric or `total` is compared with an operand that is not a number.
+    #[error("expected a number to compare with, but found `{}`", Shown(.0))]
+    NotANumber(String),
+    /// A metric or `total` has a predicate that only texts can pass.
+    #[error("regex, empty and notEmpty test texts, but this field is a number")]
+    NotAText,
+    /// One `or` or `not` joins conditions on rows of the result with conditions on events.
+    #[error(
+        "conditions on metrics and on dimensions (or `total`) can be joined by `and` only: under one `or` or `not` they cannot be decided together"
+    )]
+    MixedKinds,
+    /// The condition is nested too deeply.
+    #[error("conditions are nested deeper than {limit} levels")]
+    TooDeep {
+        /// The number of levels allowed.
+        limit: usize,
+    },
+    /// The filters of the request have too many operands.
+    #[error("the filter has more than {limit} operands")]
+    TooManyOperands {
+        /// The number of operands allowed.
+        limit: usize,
+    },
 }

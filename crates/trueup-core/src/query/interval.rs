@@ -1,33 +1,47 @@
-//! Ranges of days, and how an interval cuts one into sub-ranges.
+//! Ranges of days, and their sub-ranges by interval.
 
 use crate::Day;
 use std::fmt;
 use std::str::FromStr;
 
-/// Days from `start` to `end`, both included.
+/// A range of days from `start` to `end`, both included.
+///
+/// A range that ends before it starts is empty. A query refuses it.
+///
+/// ```
+/// use trueup_core::query::{DateRange, Interval};
+///
+/// let range = DateRange { start: "2025-01-30".parse()?, end: "2025-03-02".parse()? };
+/// assert_eq!(range.days(), 32);
+/// let months = range.sub_ranges(Interval::Month);
+/// assert_eq!(months.len(), 3);
+/// // The first month is clipped to the range.
+/// assert_eq!(months[0].start, range.start);
+/// # Ok::<(), trueup_core::day::NotADay>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DateRange {
     /// The first day.
     pub start: Day,
-    /// The last day; not before `start` in any range that a query accepts.
+    /// The last day.
     pub end: Day,
 }
 
 impl DateRange {
-    /// The number of days, both ends included.
+    /// Returns the number of days; 0 if the range is empty.
     #[must_use]
     pub fn days(self) -> u32 {
         (u32::from(self.end.number()) + 1).saturating_sub(u32::from(self.start.number()))
     }
 
-    /// The sub-ranges of `interval`, in order; the first and the last are clipped to the range.
+    /// Splits the range at the borders of `interval`. The first and the last sub-range are clipped to the range.
     #[must_use]
     pub fn sub_ranges(self, interval: Interval) -> Vec<Self> {
         let mut parts: Vec<Self> = Vec::new();
         let mut next = Some(self.start);
         while let Some(day) = next.filter(|day| *day <= self.end) {
             match parts.last_mut() {
-                Some(last) if interval.holds_together(last.start, day) => last.end = day,
+                Some(last) if interval.has_both(last.start, day) => last.end = day,
                 _ => parts.push(Self { start: day, end: day }),
             }
             next = day.next();
@@ -36,10 +50,20 @@ impl DateRange {
     }
 }
 
-/// How a range is cut; each sub-range is computed as if it alone had been asked.
+/// The calendar unit by which a query splits its range into sub-ranges.
+///
+/// Each sub-range is computed as if it were a whole range. Its text form is the one of the HTTP
+/// service.
+///
+/// ```
+/// use trueup_core::query::Interval;
+///
+/// assert_eq!("week".parse(), Ok(Interval::Week));
+/// assert_eq!(Interval::Total.to_string(), "total");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Interval {
-    /// One sub-range: the whole range.
+    /// The whole range as one sub-range.
     #[default]
     Total,
     /// Calendar months.
@@ -51,11 +75,12 @@ pub enum Interval {
 }
 
 impl Interval {
-    /// Every interval, as the service spells it.
+    /// All intervals with their text forms.
     pub const ALL: [(&'static str, Self); 4] =
         [("total", Self::Total), ("month", Self::Month), ("week", Self::Week), ("day", Self::Day)];
 
-    fn holds_together(self, first: Day, day: Day) -> bool {
+    /// Returns whether one sub-range that starts at `first` also contains `day`.
+    fn has_both(self, first: Day, day: Day) -> bool {
         match self {
             Self::Total => true,
             Self::Month => first.is_same_month(day),
@@ -71,7 +96,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// The text names no interval.
+/// A text that is not the name of an interval.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an interval (`total`, `month`, `week` or `day`), but found `{}`", crate::Shown(.0))]
 pub struct UnknownInterval(pub String);
@@ -99,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_clipped() {
+    fn sub_ranges_are_clipped_to_the_range() {
         assert_eq!(
             split("2025-01-30", "2025-03-02", Interval::Month),
             ["2025-01-30..2025-01-31", "2025-02-01..2025-02-28", "2025-03-01..2025-03-02"]

@@ -1,7 +1,4 @@
-//! Regular expressions of a request, compiled.
-
-#[cfg(test)]
-mod tests;
+//! The regular expressions of a request, compiled.
 
 use super::FilterFault;
 use crate::Interrupt;
@@ -10,11 +7,11 @@ use regex_automata::util::syntax;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A regular expression may have so many characters.
+/// The largest number of characters in a regular expression.
 pub const MAX_PATTERN_CHARS: usize = 1_000;
-/// A compiled regular expression may take so many bytes.
+/// The largest number of bytes that a compiled regular expression may take.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// The regular expressions of one request may take so many bytes together, compiled.
+/// The largest number of bytes that the compiled regular expressions of one request may take together.
 pub const MAX_PATTERNS_BYTES: usize = 1 << 24;
 
 /// A compiled regular expression.
@@ -27,36 +24,49 @@ impl CompiledPattern {
     }
 }
 
-/// The regular expressions of one request: each distinct one is compiled once, for all who read the request's filters, as long as they
-/// do not take more than they may.
+/// The compiled regular expressions of one request.
+///
+/// Each distinct expression is compiled once, although both the reader of a request and the query need it. An
+/// expression has at most [`MAX_PATTERN_CHARS`] characters and takes at most [`MAX_PATTERN_BYTES`]; all of them take
+/// at most [`MAX_PATTERNS_BYTES`].
+///
+/// ```
+/// use trueup_core::Interrupt;
+/// use trueup_core::query::{CompiledPatterns, FilterLimits, Predicate};
+///
+/// let mut limits = FilterLimits::with_patterns(CompiledPatterns::within(Interrupt::default()));
+/// let predicate = Predicate::Matches { pattern: "^spring".to_owned(), flags: "i".to_owned() };
+/// limits.check_predicate("campaign", &predicate)?;
+/// # Ok::<(), trueup_core::query::FilterFault>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct CompiledPatterns {
     interrupt: Interrupt,
     compiled: HashMap<(String, Flags), CompiledPattern>,
-    /// What all of them take.
+    /// The memory that all compiled expressions take.
     bytes: usize,
 }
 
-/// The flags that are set, each a bit by its place in [`FLAGS`].
+/// A set of flags: bit `i` is the flag at index `i` of [`FLAGS`].
 type Flags = u8;
 
-/// `u` changes nothing: matching is always Unicode.
+/// The flags that change matching. The flag `u` does not, because matching is always Unicode.
 const FLAGS: [char; 4] = ['i', 'm', 's', 'x'];
 
 impl CompiledPatterns {
-    /// None yet; none is compiled any more once the interrupt says so.
+    /// Returns an empty set. Once `interrupt` fires, no expression is compiled any more.
     #[must_use]
     pub fn within(interrupt: Interrupt) -> Self {
         Self { interrupt, ..Self::default() }
     }
 
-    /// The expression, compiled now or before.
+    /// Returns the compiled expression, and compiles it if it is new.
     pub(crate) fn compile(&mut self, pattern: &str, flags: &str) -> Result<CompiledPattern, FilterFault> {
         let found = pattern.chars().count();
         if found > MAX_PATTERN_CHARS {
             return Err(FilterFault::PatternTooLong { found, limit: MAX_PATTERN_CHARS });
         }
-        let key = (pattern.to_owned(), read(flags)?);
+        let key = (pattern.to_owned(), read_flags(flags)?);
         if let Some(known) = self.compiled.get(&key) {
             return Ok(known.clone());
         }
@@ -74,22 +84,22 @@ impl CompiledPatterns {
 }
 
 impl PartialEq for CompiledPatterns {
-    /// What is compiled says nothing that the filters do not.
+    /// Returns `true`: the set is a cache, so that queries with equal filters are equal.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-fn read(flags: &str) -> Result<Flags, FilterFault> {
+fn read_flags(flags: &str) -> Result<Flags, FilterFault> {
     flags.chars().try_fold(0, |set, flag| match FLAGS.iter().position(|known| *known == flag) {
-        Some(place) => Ok(set | 1 << place),
+        Some(index) => Ok(set | 1 << index),
         None if flag == 'u' => Ok(set),
         None => Err(FilterFault::UnknownFlag(flag)),
     })
 }
 
 fn build(pattern: &str, flags: Flags) -> Result<Regex, FilterFault> {
-    let [ignores_case, multi_line, dot_is_all, spaced] = std::array::from_fn(|place| flags >> place & 1 == 1);
+    let [ignores_case, multi_line, dot_is_all, spaced] = std::array::from_fn(|index| flags >> index & 1 == 1);
     let syntax = syntax::Config::new()
         .case_insensitive(ignores_case)
         .multi_line(multi_line)
@@ -107,7 +117,10 @@ fn bad_pattern(pattern: &str, error: &BuildError) -> FilterFault {
         (None, Some(error)) => error.to_string(),
         (None, None) => error.to_string(),
     };
-    // A syntax error draws the pattern on lines of its own; the last line says what is wrong.
+    // A syntax error spans several lines and repeats the pattern. Its last line gives the reason.
     let reason = text.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or(&text);
     FilterFault::BadPattern { pattern: line(pattern), reason: line(reason) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
-//! Small platforms whose figures can be checked on paper.
+//! Small platforms whose values can be checked on paper.
 
-use crate::agreement::lines;
+use crate::oracle::lines;
 use crate::platform::{Account, Customer, Platform, Spend, key, month};
 use std::collections::BTreeSet;
 use trueup_core::benchmarks::{
@@ -8,7 +8,8 @@ use trueup_core::benchmarks::{
 };
 use trueup_core::{Error, Execution, Interruption};
 
-/// `customers` customers, of whom the first `booked` are booked; every second has the status `Old`.
+/// Returns an account with `customers` customers: the first `booked` of them are booked, and every second has the
+/// status `Old`.
 pub(crate) fn plumber(customers: usize, booked: usize) -> Account {
     let customer = |number| {
         let status = if number % 2 == 0 { "New" } else { "Old" };
@@ -25,7 +26,7 @@ pub(crate) fn spending(mut account: Account, channel: &'static str, amount: usiz
     account
 }
 
-/// What is answered to a caller who reaches the accounts of those numbers, and asks about the accounts `scope`.
+/// Returns the answer to a caller who can see the accounts `reach` and requests the accounts `scope`.
 pub(crate) fn ask(
     platform: &[Account],
     selection: &BenchmarkSelection,
@@ -35,11 +36,11 @@ pub(crate) fn ask(
 ) -> Vec<String> {
     let keys = |numbers: &[usize]| -> BTreeSet<String> { numbers.iter().map(|number| key(*number)).collect() };
     let (scope, reach) = (keys(scope), keys(reach));
-    let question = BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: Privacy::of_accounts(k) };
-    lines(&Platform(platform.to_vec()).figures().answer(&question))
+    let query = BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: Privacy::of_accounts(k) };
+    lines(&Platform(platform.to_vec()).data().answer(&query))
 }
 
-/// Eleven accounts of ten customers each; none of the first account's are booked, and all of the last one's.
+/// Returns eleven accounts of ten customers each, with 0 to 10 booked customers.
 fn eleven() -> Vec<Account> {
     (0..11).map(|number| spending(plumber(10, number), "Search", 100 + 10 * number)).collect()
 }
@@ -61,7 +62,7 @@ fn the_pooled_ratio_and_percentiles_of_book_rates() {
 }
 
 #[test]
-fn ten_accounts_of_others_are_enough_and_nine_are_not() {
+fn ten_accounts_of_others_are_enough_but_nine_are_not() {
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     assert_eq!(ask(&eleven(), &selection, &[5], &[5], 10).len(), 6);
     assert_eq!(ask(&eleven(), &selection, &[5], &[5, 7], 10), [""; 0]);
@@ -73,9 +74,9 @@ fn ten_accounts_of_others_are_enough_and_nine_are_not() {
 }
 
 #[test]
-fn spend_is_not_split_by_what_it_does_not_carry() {
+fn spend_is_not_split_by_a_dimension_that_it_does_not_have() {
     let mut platform = eleven();
-    // Spend on a channel that no customer came by is part of the whole, and of no channel that is shown.
+    // Spend on a channel without customers is part of the total, but of no row by channel.
     platform[0] = spending(platform[0].clone(), "Social", 110);
     let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     assert_eq!(ask(&platform, &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(16.0)]");
@@ -94,7 +95,7 @@ fn spend_is_not_split_by_what_it_does_not_carry() {
 }
 
 #[test]
-fn a_filter_restricts_as_it_does_in_events() {
+fn a_filter_works_as_in_a_query_of_events() {
     let all = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     let cost = |selection: BenchmarkSelection| ask(&eleven(), &selection, &[5], &[5], 10).first().cloned();
     let pooled = |cost: &str| Some(format!("benchmark 11 [] [Some({cost})]"));
@@ -112,12 +113,12 @@ fn accounts_without_customers_in_the_segment_are_not_compared() {
         .extend([Account { industry: Some("plumbing"), ..Account::default() }, spending(plumber(0, 0), "Search", 9)]);
     let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead], []);
     assert_eq!(ask(&platform, &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(15.0)]");
-    // Asked about one without customers, the others are compared all the same.
+    // A request for an account without customers compares the others.
     assert_eq!(ask(&platform, &selection, &[11], &[11], 10).len(), 6);
 }
 
 #[test]
-fn what_has_no_denominator_is_in_the_pool_and_has_no_percentile() {
+fn an_account_without_a_denominator_is_pooled_but_not_ranked() {
     // One booking in each of ten accounts, and an eleventh account that spends and books nothing.
     let mut platform: Vec<Account> = (0..10).map(|_| spending(plumber(2, 1), "Search", 100)).collect();
     platform.push(spending(plumber(2, 0), "Search", 250));
@@ -125,12 +126,12 @@ fn what_has_no_denominator_is_in_the_pool_and_has_no_percentile() {
     let answer = ask(&platform, &selection, &[0], &[0], 9);
     assert_eq!(answer[0], "benchmark 11 [] [Some(125.0)]");
     assert!(answer[1..].iter().all(|line| line.ends_with("11 [] [Some(100.0)]")), "{answer:?}");
-    // The eleventh has no value, so it does not count as one of the others.
+    // The eleventh account has no value, so that it does not count towards the minimum of accounts.
     assert_eq!(ask(&platform, &selection, &[0], &[0], 10), [""; 0]);
 }
 
 #[test]
-fn nobody_asks_about_nothing() {
+fn an_empty_request_or_platform_has_no_rows() {
     assert_eq!(ask(&eleven(), &BenchmarkSelection::default(), &[], &[5], 10), [""; 0]);
     assert_eq!(
         ask(&eleven(), &BenchmarkSelection::new([], [BenchmarkDimension::CustomerStatus]), &[5], &[5], 10),
@@ -140,7 +141,7 @@ fn nobody_asks_about_nothing() {
 }
 
 #[test]
-fn gathering_can_be_interrupted_and_has_no_limit_on_rows() {
+fn gathering_can_be_interrupted_and_ignores_the_row_limit() {
     let dataset = Platform(eleven()).dataset();
     let limited = Execution { max_rows: Some(1), ..Execution::default() };
     assert_eq!(BenchmarkData::gather(&dataset, month(), &limited).unwrap().range(), month());

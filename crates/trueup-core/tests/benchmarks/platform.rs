@@ -1,15 +1,18 @@
-//! Small platforms: many accounts, few events in each.
+//! Small random platforms, with many accounts and few events in each, and random requests for their benchmarks.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use trueup_core::benchmarks::BenchmarkData;
+use trueup_core::benchmarks::{
+    BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkQuery, BenchmarkSelection, Privacy,
+};
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_core::query::DateRange;
 use trueup_core::{Day, Execution};
 
-/// Values of the four dimensions, in their order, few enough to meet.
+/// The values of the four dimensions, in their order. They are few, so that segments hold several accounts.
 pub(crate) const VALUES: [&[&str]; 4] =
     [&["Advertising", ""], &["Search", "Social"], &["New", "Unmatched", ""], &["Repair", "Install"]];
 
@@ -39,7 +42,7 @@ pub(crate) struct Customer {
     pub(crate) day: i32,
     /// The dimensions of all events but the last.
     pub(crate) values: [&'static str; 4],
-    /// Those of the last.
+    /// The dimensions of the last event.
     pub(crate) last_values: [&'static str; 4],
     pub(crate) total: String,
 }
@@ -52,7 +55,7 @@ pub(crate) struct Spend {
     pub(crate) amount: String,
 }
 
-/// Accounts by number; the key of an account is [`key`] of its number.
+/// Accounts; the account at index `i` has the key [`key(i)`](key).
 #[derive(Clone, Debug)]
 pub(crate) struct Platform(pub(crate) Vec<Account>);
 
@@ -60,7 +63,7 @@ pub(crate) fn key(number: usize) -> String {
     format!("a{number:02}")
 }
 
-/// The month that is asked about.
+/// Returns the month of all requests.
 pub(crate) fn month() -> DateRange {
     DateRange { start: "2025-01-01".parse().unwrap(), end: "2025-01-31".parse().unwrap() }
 }
@@ -69,7 +72,7 @@ fn date(day: i32) -> String {
     Day::from_number(u16::try_from(i32::from(month().start.number()) + day).unwrap()).to_string()
 }
 
-/// Rows as a batch of texts.
+/// Returns the rows as a batch of texts.
 fn batch<const N: usize>(names: [&str; N], rows: &[[String; N]]) -> RecordBatch {
     let column = |at: usize| Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &row[at]))) as ArrayRef;
     RecordBatch::try_from_iter(names.into_iter().enumerate().map(|(at, name)| (name, column(at)))).unwrap()
@@ -124,7 +127,7 @@ impl Platform {
         .unwrap()
     }
 
-    pub(crate) fn figures(&self) -> BenchmarkData {
+    pub(crate) fn data(&self) -> BenchmarkData {
         BenchmarkData::gather(&self.dataset(), month(), &Execution::default()).unwrap()
     }
 }
@@ -133,7 +136,7 @@ fn values() -> impl Strategy<Value = [&'static str; 4]> {
     VALUES.map(|values| prop_oneof![3 => Just(values[0]), 2 => proptest::sample::select(values)])
 }
 
-/// AccountAmounts whose quotients fall between digits; few are below 0.
+/// Generates amounts whose ratios have many digits. Few are negative.
 fn amount() -> impl Strategy<Value = String> {
     prop_oneof![
         1 => Just("0"),
@@ -174,4 +177,60 @@ pub(crate) fn account() -> impl Strategy<Value = Account> {
 
 pub(crate) fn platform() -> impl Strategy<Value = Platform> {
     prop_oneof![1 => vec(account(), 0..8), 9 => vec(account(), 18..45)].prop_map(Platform)
+}
+
+/// A random request that owns its parts.
+#[derive(Clone, Debug)]
+pub(crate) struct RandomRequest {
+    pub(crate) selection: BenchmarkSelection,
+    pub(crate) scope: BTreeSet<String>,
+    pub(crate) reach: BTreeSet<String>,
+    /// The number of accounts for [`Privacy::of_accounts`].
+    pub(crate) k: usize,
+    /// The percentage for [`Privacy::of_share`].
+    pub(crate) share: u8,
+}
+
+impl RandomRequest {
+    pub(crate) fn query(&self) -> BenchmarkQuery<'_> {
+        BenchmarkQuery {
+            selection: &self.selection,
+            scope: &self.scope,
+            reach: &self.reach,
+            privacy: Privacy::of_accounts(self.k).of_share(self.share),
+        }
+    }
+}
+
+fn selection() -> impl Strategy<Value = BenchmarkSelection> {
+    let metrics = prop_oneof![
+        2 => Just(BenchmarkMetric::ALL.to_vec()),
+        1 => proptest::sample::subsequence(BenchmarkMetric::ALL.to_vec(), 1..=3).prop_shuffle(),
+    ];
+    let dimensions = prop_oneof![
+        2 => Just(Vec::new()),
+        5 => proptest::sample::subsequence(BenchmarkDimension::ALL.to_vec(), 1..=2).prop_shuffle(),
+        1 => Just(BenchmarkDimension::ALL.to_vec()).prop_shuffle(),
+    ];
+    let filter = (0..4_usize).prop_flat_map(|index| {
+        let value = prop_oneof![12 => proptest::sample::select(VALUES[index]), 1 => Just("nowhere")];
+        (Just(BenchmarkDimension::ALL[index]), value)
+    });
+    (metrics, dimensions, prop_oneof![3 => Just(Vec::new()), 1 => vec(filter, 1..=2)]).prop_map(
+        |(metrics, dimensions, filters)| {
+            let all = BenchmarkSelection::new(metrics, dimensions);
+            filters.into_iter().fold(all, |selection, (dimension, value)| selection.filter(dimension, value))
+        },
+    )
+}
+
+/// Generates requests. Most of their accounts exist on the platform.
+pub(crate) fn request() -> impl Strategy<Value = RandomRequest> {
+    let scope = prop_oneof![1 => vec(0..45_usize, 0..=1), 11 => vec(0..12_usize, 1..=3)];
+    let share = prop_oneof![5 => Just(25), 1 => Just(15)];
+    (selection(), scope, vec(0..40_usize, 0..=4), 5..=8_usize, share).prop_map(|(selection, scope, reach, k, share)| {
+        let scope: BTreeSet<String> = scope.into_iter().map(key).collect();
+        let reach = scope.iter().cloned().chain(reach.into_iter().map(key)).collect();
+        RandomRequest { selection, scope, reach, k, share }
+    })
 }

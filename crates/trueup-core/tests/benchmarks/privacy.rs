@@ -1,9 +1,8 @@
-//! No figure tells of a single account.
+//! No answer reveals a single account.
 
 use crate::by_hand::{ask, plumber, spending};
 use crate::oracle;
-use crate::platform::{Account, Platform, account, platform};
-use crate::questions::asked;
+use crate::platform::{Account, Platform, account, platform, request};
 use proptest::prelude::*;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkSelection};
 
@@ -11,21 +10,22 @@ fn of(industry: Option<&'static str>, account: Account) -> Account {
     Account { industry, ..account }
 }
 
-/// Eleven accounts of twelve customers, of whom the first account has booked `first`, and the others three each.
+/// Returns eleven accounts of twelve customers each. The first account has `first` booked customers, each other one
+/// has three.
 fn booked(first: usize) -> Vec<Account> {
     (0..11).map(|number| plumber(12, if number == 0 { first } else { 3 })).collect()
 }
 
 #[test]
-fn an_account_of_others_may_hold_a_quarter_of_their_numerator_and_no_more() {
+fn an_account_of_others_may_have_at_most_a_quarter_of_their_numerator() {
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
-    // Nine others hold three each.
+    // The caller owns one account; the nine other ones have three booked customers each.
     assert_eq!(ask(&booked(9), &selection, &[5], &[5], 10)[0], "benchmark 11 [] [Some(0.295)]");
     assert_eq!(ask(&booked(10), &selection, &[5], &[5], 10), [""; 0]);
 }
 
 #[test]
-fn nor_of_their_denominator() {
+fn an_account_of_others_may_have_at_most_a_quarter_of_their_denominator() {
     let platform =
         |first| -> Vec<Account> { (0..11).map(|number| plumber(if number == 0 { first } else { 12 }, 3)).collect() };
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
@@ -34,12 +34,12 @@ fn nor_of_their_denominator() {
 }
 
 #[test]
-fn what_the_caller_holds_hides_nobody_and_nothing() {
+fn the_callers_own_accounts_neither_protect_nor_hide() {
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
-    // The caller's own share does not count: in scope, or in reach alone.
+    // The share of the caller's own accounts does not count, whether they are in scope or only in reach.
     assert_eq!(ask(&booked(12), &selection, &[0], &[0], 10)[0], "benchmark 11 [] [Some(0.318)]");
     assert_eq!(ask(&booked(12), &selection, &[5], &[0, 5], 9)[0], "benchmark 11 [] [Some(0.318)]");
-    // It would make the first account's part of the whole small, but the caller can subtract it.
+    // The caller's accounts would make the first account's share of the whole small, but the caller can subtract them.
     let mut platform = booked(10);
     platform.extend((0..3).map(|_| plumber(500, 400)));
     assert_eq!(ask(&platform, &selection, &[11], &[11, 12, 13], 10).len(), 6);
@@ -48,8 +48,8 @@ fn what_the_caller_holds_hides_nobody_and_nothing() {
 }
 
 #[test]
-fn an_account_without_a_value_may_hold_a_quarter_of_what_is_pooled_of_others() {
-    // Ten accounts book one customer each; an eleventh of others spends and books nothing.
+fn an_account_without_a_value_may_have_at_most_a_quarter_of_the_pool_of_others() {
+    // Ten accounts book one customer each. The eleventh account spends but books nothing.
     let platform = |spent| {
         let mut platform: Vec<Account> = (0..10).map(|_| spending(plumber(2, 1), "Search", 100)).collect();
         platform.push(spending(plumber(2, 0), "Search", spent));
@@ -58,14 +58,15 @@ fn an_account_without_a_value_may_hold_a_quarter_of_what_is_pooled_of_others() {
     let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer], []);
     assert_eq!(ask(&platform(300), &selection, &[0], &[0], 9).len(), 6);
     assert_eq!(ask(&platform(301), &selection, &[0], &[0], 9), [""; 0]);
-    // Nor does it make the parts of the others smaller: one of them holds more than a quarter of what those with a value hold.
+    // It does not dilute the shares of the others: one of them has more than a quarter of the sum over the accounts
+    // with a value.
     let mut platform = platform(300);
     platform[1] = spending(plumber(2, 1), "Search", 268);
     assert_eq!(ask(&platform, &selection, &[0], &[0], 9), [""; 0]);
 }
 
 #[test]
-fn where_debits_and_credits_cancel_out_a_part_may_be_more_than_the_whole() {
+fn a_part_may_exceed_the_sum_where_debits_and_credits_cancel_out() {
     let platform: Vec<Account> = (0..12)
         .map(|number| {
             let mut account = spending(plumber(4, 2), "Search", 100);
@@ -82,7 +83,7 @@ fn where_debits_and_credits_cancel_out_a_part_may_be_more_than_the_whole() {
 }
 
 #[test]
-fn a_metric_is_withheld_in_every_series_and_others_are_shown() {
+fn one_metric_is_withheld_in_every_series_while_others_are_shown() {
     let mut platform = booked(3);
     platform[0] = spending(platform[0].clone(), "Search", 100);
     let selection = BenchmarkSelection::new([BenchmarkMetric::AvgCostPerLead, BenchmarkMetric::BookRate], []);
@@ -116,14 +117,14 @@ fn mixed() -> Vec<Account> {
 }
 
 #[test]
-fn an_industry_that_is_too_small_takes_no_part() {
+fn an_industry_that_is_too_small_does_not_participate() {
     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     let plumbing = ask(&mixed(), &selection, &[5], &[5], 10);
     assert_eq!(plumbing[0], "benchmark 11 [] [Some(0.25)]");
-    // Otherwise the difference of two answers would tell of few accounts.
+    // Otherwise the difference of two answers would reveal few accounts.
     assert_eq!(ask(&mixed(), &selection, &[5, 11], &[5, 11], 10), plumbing);
     assert_eq!(ask(&mixed(), &selection, &[11], &[5, 11], 10), [""; 0]);
-    // The whole platform is asked about; accounts without an industry are together as if they had one.
+    // These requests compare the whole platform. The accounts without an industry count as one industry.
     assert_eq!(ask(&mixed(), &selection, &[14], &[5, 14], 10), plumbing);
     assert_eq!(ask(&mixed(), &selection, &[99], &[5, 99], 10), plumbing);
     let mut platform = mixed();
@@ -132,7 +133,7 @@ fn an_industry_that_is_too_small_takes_no_part() {
 }
 
 #[test]
-fn an_industry_that_is_too_small_in_one_segment_takes_no_part_there() {
+fn an_industry_that_is_too_small_in_a_segment_does_not_participate_there() {
     let mut platform = booked(3);
     platform.extend((0..12).map(|number| {
         let mut account = of(Some("heating"), plumber(12, 6));
@@ -148,10 +149,10 @@ fn an_industry_that_is_too_small_in_one_segment_takes_no_part_there() {
 }
 
 #[test]
-fn an_industry_with_too_few_values_takes_no_part_in_the_metric() {
+fn an_industry_with_too_few_values_does_not_participate_in_the_metric() {
     let spend = |account, amount| spending(account, "Search", amount);
     let mut platform: Vec<Account> = booked(3).into_iter().map(|account| spend(account, 12)).collect();
-    // Twelve accounts of another industry, all with customers, of which only two have booked any.
+    // Twelve accounts of another industry, all with customers, but only two of them have a booked customer.
     platform.extend((0..12).map(|number| of(Some("heating"), spend(plumber(12, if number < 2 { 3 } else { 0 }), 12))));
     let selection =
         BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer, BenchmarkMetric::AvgCostPerLead], []);
@@ -162,15 +163,14 @@ fn an_industry_with_too_few_values_takes_no_part_in_the_metric() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
-    /// Whatever the caller's own accounts hold, behind each figure there are `k` accounts of others: counted where the caller's
-    /// own hold nothing at all.
+    /// Every shown value has at least `k` accounts of others, counted where the caller's own accounts are empty.
     #[test]
     fn own_data_reveals_nothing(
         platform in platform(),
-        asked in asked(),
+        request in request(),
         own in proptest::collection::vec(account(), 5..=8),
     ) {
-        let is_own = |number: usize| asked.reach.contains(&crate::platform::key(number));
+        let is_own = |number: usize| request.reach.contains(&crate::platform::key(number));
         let industry_of = |number: usize| platform.0[number].industry;
         let with_own = |own: &dyn Fn(usize) -> Account| {
             let account = |(number, account): (usize, &Account)| {
@@ -179,53 +179,53 @@ proptest! {
             Platform(platform.0.iter().enumerate().map(account).collect())
         };
         let bare = with_own(&|_| Account::default()).dataset();
-        let others = oracle::members(&bare, &asked);
+        let others = oracle::members(&bare, &request);
         let filled = with_own(&|number| own[number % own.len()].clone());
-        for row in filled.figures().answer(&asked.question()) {
+        for row in filled.data().answer(&request.query()) {
             let segment: Vec<String> = row.dimensions.iter().map(|text| text.to_string()).collect();
-            for (metric, value) in asked.selection.metrics().iter().zip(&row.metrics) {
+            for (metric, value) in request.selection.metrics().iter().zip(&row.metrics) {
                 let members = others.get(&segment).map_or(&[][..], |members| members);
-                let values = members.iter().filter(|member| member.outside && member.has_value(*metric)).count();
-                prop_assert!(value.is_none() || values >= asked.k, "{metric} of {segment:?} from {values}");
+                let values = members.iter().filter(|member| member.is_other && member.has_value(*metric)).count();
+                prop_assert!(value.is_none() || values >= request.k, "{metric} of {segment:?} from {values}");
             }
         }
     }
 
-    /// Which figures are shown depends on what others hold, and not on what the caller holds.
+    /// The accounts of others decide which values are shown; the caller's own accounts do not.
     #[test]
-    fn own_data_neither_shows_nor_hides(
+    fn own_data_does_not_decide_what_is_shown(
         platform in platform(),
-        asked in asked(),
+        request in request(),
         own in proptest::collection::vec(account(), 5..=8),
     ) {
-        // A pooled spend of 0 has no ratio, whoever holds it.
-        let metrics: Vec<BenchmarkMetric> = asked.selection.metrics().iter().copied()
+        // A pooled spend of 0 has no ratio, whosever it is.
+        let metrics: Vec<BenchmarkMetric> = request.selection.metrics().iter().copied()
             .filter(|metric| !matches!(metric, BenchmarkMetric::RoasPotential | BenchmarkMetric::RoasClosed)).collect();
-        let selection = BenchmarkSelection::new(metrics, asked.selection.dimensions().iter().copied());
-        let selection = asked.selection.filters().iter().fold(selection, |all, (dimension, value)| all.filter(*dimension, value.clone()));
-        let asked = crate::questions::Asked { selection, ..asked };
+        let selection = BenchmarkSelection::new(metrics, request.selection.dimensions().iter().copied());
+        let selection = request.selection.filters().iter().fold(selection, |all, (dimension, value)| all.filter(*dimension, value.clone()));
+        let request = crate::platform::RandomRequest { selection, ..request };
         let changed = platform.0.iter().enumerate().map(|(number, account)| {
-            let is_own = asked.reach.contains(&crate::platform::key(number));
+            let is_own = request.reach.contains(&crate::platform::key(number));
             if is_own { of(account.industry, own[number % own.len()].clone()) } else { account.clone() }
         });
         let changed = Platform(changed.collect());
         let shown = |platform: &Platform| -> Vec<(Vec<std::sync::Arc<str>>, Vec<bool>)> {
-            let rows = platform.figures().answer(&asked.question());
+            let rows = platform.data().answer(&request.query());
             rows.iter().map(|row| (row.dimensions.clone(), row.metrics.iter().map(Option::is_some).collect())).collect()
         };
         prop_assert_eq!(shown(&platform), shown(&changed));
     }
 
-    /// Accounts of industries that nobody in scope is in change nothing.
+    /// Accounts in industries without an account in scope change nothing.
     #[test]
     fn other_industries_change_nothing(
         platform in platform(),
-        asked in asked(),
+        request in request(),
         other in proptest::collection::vec(account(), 5..=8),
     ) {
         let of_key = |key: &String| platform.0.iter().enumerate().find(|(number, _)| crate::platform::key(*number) == *key);
         let industries: Vec<Option<&str>> =
-            asked.scope.iter().map(|key| of_key(key).and_then(|(_, account)| account.industry)).collect();
+            request.scope.iter().map(|key| of_key(key).and_then(|(_, account)| account.industry)).collect();
         prop_assume!(!industries.contains(&None));
         let changed = platform.0.iter().enumerate().map(|(number, account)| {
             if industries.contains(&account.industry) {
@@ -235,6 +235,6 @@ proptest! {
             }
         });
         let changed = Platform(changed.collect());
-        prop_assert_eq!(platform.figures().answer(&asked.question()), changed.figures().answer(&asked.question()));
+        prop_assert_eq!(platform.data().answer(&request.query()), changed.data().answer(&request.query()));
     }
 }

@@ -10,18 +10,18 @@ fn a_pattern_is_compiled_once() {
         assert!(patterns.compile(r"\w{20}", flags).unwrap().is_match("abcdefghijklmnopqrstuvwxyz"));
     }
     assert_eq!(patterns.compiled.len(), 1);
-    let held = patterns.bytes;
-    assert!(held > 0);
+    let bytes = patterns.bytes;
+    assert!(bytes > 0);
     assert!(patterns.compile("ABC", "i").unwrap().is_match("xabc"));
     assert!(!patterns.compile("ABC", "").unwrap().is_match("xabc"));
     assert_eq!(patterns.compiled.len(), 3);
-    assert!(patterns.bytes > held);
+    assert!(patterns.bytes > bytes);
     patterns.compile("ABC", "iui").unwrap();
     assert_eq!(patterns.compiled.len(), 3);
 }
 
 #[test]
-fn flags_mean_what_they_say() {
+fn each_flag_changes_matching_as_documented() {
     let mut patterns = CompiledPatterns::default();
     let mut matches = |pattern: &str, flags: &str, text: &str| patterns.compile(pattern, flags).unwrap().is_match(text);
     assert!(matches("^b", "m", "a\nb") && !matches("^b", "", "a\nb"));
@@ -31,22 +31,22 @@ fn flags_mean_what_they_say() {
 }
 
 #[test]
-fn all_patterns_of_a_request_have_one_bound() {
+fn the_patterns_of_a_request_share_one_limit() {
     let mut patterns = CompiledPatterns::default();
-    // Each is within what one may take.
+    // Each pattern alone is within the limit of one pattern.
     let fault = (0..1_000).find_map(|number| patterns.compile(&format!(r"{number}\w{{20}}"), "").err()).unwrap();
     assert_eq!(fault, FilterFault::PatternsTooLarge { limit: MAX_PATTERNS_BYTES });
     assert!(patterns.bytes <= MAX_PATTERNS_BYTES);
     let work = patterns.compiled.len();
-    assert!((10..200).contains(&work), "{work} were compiled");
-    // Those that fit still stand, and a thousand plain ones fit easily.
+    assert!((10..200).contains(&work), "{work} patterns were compiled");
+    // The patterns compiled so far stay usable, and a thousand plain patterns fit.
     patterns.compile(r"0\w{20}", "").unwrap();
     let mut plain = CompiledPatterns::default();
     (0..1_000).for_each(|number| drop(plain.compile(&format!("campaign {number}"), "i").unwrap()));
 }
 
 #[test]
-fn nothing_is_compiled_once_the_request_has_ended() {
+fn nothing_is_compiled_after_an_interrupt() {
     let interrupt = Interrupt::default();
     let mut patterns = CompiledPatterns::within(interrupt.clone());
     patterns.compile("a", "").unwrap();

@@ -1,14 +1,13 @@
 #![expect(clippy::panic, reason = "tests")]
 
 use super::*;
-use crate::benchmarks::BenchmarkDimension;
 use crate::dictionary::{self, FieldKind, Formula, Measure, MeasureKind};
 
 fn measures(amounts: &[AmountMetric]) -> Vec<Measure> {
     let formula = |amount: &AmountMetric| dictionary::metric(amount.name()).map(|(_, metric)| metric.formula);
     let mut measures = Vec::new();
     for amount in amounts {
-        let Some(Formula::Amount(parts)) = formula(amount) else { panic!("{amount:?} is no amount") };
+        let Some(Formula::Amount(parts)) = formula(amount) else { panic!("{amount:?} is not an amount") };
         let is_money = |part: &Measure| {
             matches!(part.kind(), MeasureKind::StateMoney | MeasureKind::RowMoney | MeasureKind::SpendMoney)
         };
@@ -20,10 +19,10 @@ fn measures(amounts: &[AmountMetric]) -> Vec<Measure> {
 }
 
 #[test]
-fn sides_are_those_of_the_dictionary() {
+fn ratios_equal_the_formulas_of_the_dictionary() {
     for metric in BenchmarkMetric::ALL {
         let Some((field, defined)) = dictionary::metric(metric.name()) else { panic!("{metric} is unknown") };
-        let Formula::Ratio { numerator, denominator } = defined.formula else { panic!("{metric} is no ratio") };
+        let Formula::Ratio { numerator, denominator } = defined.formula else { panic!("{metric} is not a ratio") };
         assert!(field.benchmark, "{metric}");
         assert_eq!(measures(metric.ratio().numerator), numerator, "{metric}");
         assert_eq!(measures(metric.ratio().denominator), denominator, "{metric}");
@@ -31,7 +30,7 @@ fn sides_are_those_of_the_dictionary() {
 }
 
 #[test]
-fn metrics_and_dimensions_are_those_that_the_dictionary_flags() {
+fn the_dictionary_flags_exactly_the_fields_of_benchmarks() {
     for field in dictionary::fields() {
         let known = match &field.kind {
             FieldKind::Metric(_) => BenchmarkMetric::from_name(field.name).is_some(),
@@ -42,17 +41,17 @@ fn metrics_and_dimensions_are_those_that_the_dictionary_flags() {
 }
 
 #[test]
-fn spend_carries_the_dimensions_said_to_be_carried() {
+fn the_dictionary_agrees_on_the_dimensions_in_spend() {
     for dimension in BenchmarkDimension::ALL {
         let Some(FieldKind::Dimension(defined)) = dictionary::field(dimension.name()).map(|field| &field.kind) else {
             panic!("{dimension} is unknown")
         };
-        assert_eq!(defined.spend.is_some(), BenchmarkDimension::CARRIED.contains(&dimension), "{dimension}");
+        assert_eq!(defined.spend.is_some(), BenchmarkDimension::IN_SPEND.contains(&dimension), "{dimension}");
     }
 }
 
 #[test]
-fn places_are_those_in_the_list() {
-    assert!(AmountMetric::ALL.iter().enumerate().all(|(place, amount)| *amount as usize == place));
-    assert!(BenchmarkDimension::ALL.iter().enumerate().all(|(place, dimension)| dimension.place() == place));
+fn indexes_match_the_lists() {
+    assert!(AmountMetric::ALL.iter().enumerate().all(|(index, amount)| *amount as usize == index));
+    assert!(BenchmarkDimension::ALL.iter().enumerate().all(|(index, dimension)| dimension.index() == index));
 }

@@ -1,71 +1,10 @@
-//! Which filters are accepted.
+//! Predicates on numbers and on texts, checked and compiled.
 
-use super::filter::decimal_number;
 use super::pattern::{CompiledPattern, CompiledPatterns};
-use super::{Comparison, Operand, Predicate};
-use crate::{Interruption, Shown, dictionary};
+use super::{Comparison, FilterFault, Operand, Predicate};
+use crate::dictionary;
 
-/// What is wrong with a condition.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FilterFault {
-    /// The flag means nothing.
-    #[error("expected flags out of `i`, `m`, `s`, `u`, `x`, but found `{0}`")]
-    UnknownFlag(char),
-    /// The pattern is longer than allowed.
-    #[error("the regular expression has {found} characters, but {limit} are allowed")]
-    PatternTooLong {
-        /// Its characters.
-        found: usize,
-        /// Characters allowed.
-        limit: usize,
-    },
-    /// The pattern does not compile, or not within the size allowed.
-    #[error("the regular expression `{}` does not compile: {reason}", Shown(.pattern))]
-    BadPattern {
-        /// The pattern on one line.
-        pattern: String,
-        /// Why it does not, on one line.
-        reason: String,
-    },
-    /// The regular expressions of the request are larger than allowed, all together.
-    #[error(
-        "up to this one, the regular expressions of the request take more than {limit} bytes once they are compiled; \
-         ask for fewer, or for shorter repetitions"
-    )]
-    PatternsTooLarge {
-        /// Bytes allowed.
-        limit: usize,
-    },
-    /// The request ended before its regular expressions were compiled; no fault of the condition.
-    #[error(transparent)]
-    Interrupted(Interruption),
-    /// A metric or `total` is compared with something that is no number.
-    #[error("expected a number to compare with, but found `{}`", Shown(.0))]
-    NotANumber(String),
-    /// A metric or `total` is tested as only a text can be.
-    #[error("regex, empty and notEmpty test texts, but this field is a number")]
-    NotAText,
-    /// Conditions on finished rows and on events stand under one `or` or `not`.
-    #[error(
-        "conditions on metrics and on dimensions (or `total`) can be joined by `and` only: under one `or` or `not` they cannot be decided together"
-    )]
-    MixedKinds,
-    /// Nested deeper than allowed.
-    #[error("conditions are nested deeper than {limit} levels")]
-    TooDeep {
-        /// Levels allowed.
-        limit: usize,
-    },
-    /// More conditions than allowed.
-    #[error("the filter has more than {limit} operands")]
-    TooManyOperands {
-        /// Operands allowed.
-        limit: usize,
-    },
-}
-
-/// A test of a number that a field has: an event's `total` or a metric.
+/// A predicate on a number: the `total` of an event, or a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NumberPredicate {
     Equals(f64),
@@ -74,9 +13,9 @@ pub(crate) enum NumberPredicate {
 }
 
 impl NumberPredicate {
-    /// Reads a test as one of numbers.
-    pub(crate) fn new(test: &Predicate) -> Result<Self, FilterFault> {
-        match test {
+    /// Reads a predicate as one on numbers.
+    pub(crate) fn new(predicate: &Predicate) -> Result<Self, FilterFault> {
+        match predicate {
             Predicate::Equals(operand) => Ok(Self::Equals(number(operand)?)),
             Predicate::NotEquals(operand) => Ok(Self::NotEquals(number(operand)?)),
             Predicate::Compare(comparison, operand) => Ok(Self::Compare(*comparison, number(operand)?)),
@@ -84,7 +23,7 @@ impl NumberPredicate {
         }
     }
 
-    /// Whether a value passes; an absent one equals nothing and compares with nothing.
+    /// Returns whether a value passes. An absent value equals nothing and compares with nothing.
     pub(crate) fn holds(&self, value: Option<f64>) -> bool {
         match (self, value) {
             (Self::Equals(operand), Some(value)) => value == *operand,
@@ -111,7 +50,7 @@ fn number(operand: &Operand) -> Result<f64, FilterFault> {
     })
 }
 
-/// A test of a dimension's text, compiled.
+/// A predicate on the text of a dimension, with its regular expression compiled.
 #[derive(Clone, Debug)]
 pub(crate) enum TextPredicate {
     Equals(Operand),
@@ -123,16 +62,16 @@ pub(crate) enum TextPredicate {
 }
 
 impl TextPredicate {
-    /// Compiles a test of texts.
-    pub(crate) fn new(test: &Predicate, patterns: &mut CompiledPatterns) -> Result<Self, FilterFault> {
+    /// Reads a predicate as one on texts, and compiles its regular expression.
+    pub(crate) fn new(predicate: &Predicate, patterns: &mut CompiledPatterns) -> Result<Self, FilterFault> {
         if let Predicate::Equals(Operand::Number(number))
         | Predicate::NotEquals(Operand::Number(number))
-        | Predicate::Compare(_, Operand::Number(number)) = test
+        | Predicate::Compare(_, Operand::Number(number)) = predicate
             && !number.is_finite()
         {
             return Err(FilterFault::NotANumber(number.to_string()));
         }
-        Ok(match test {
+        Ok(match predicate {
             Predicate::Equals(operand) => Self::Equals(operand.clone()),
             Predicate::NotEquals(operand) => Self::NotEquals(operand.clone()),
             Predicate::Compare(comparison, operand) => Self::Compare(*comparison, operand.clone()),
@@ -142,7 +81,7 @@ impl TextPredicate {
         })
     }
 
-    /// Whether a text passes.
+    /// Returns whether a text passes.
     pub(crate) fn holds(&self, value: &str) -> bool {
         match self {
             Self::Equals(operand) => equals(value, operand),
@@ -166,13 +105,46 @@ fn equals(value: &str, operand: &Operand) -> bool {
     }
 }
 
-/// Whether the field is a number to filters: a metric, or the event's `total`.
+/// Returns whether filters treat the field as a number. They do for every metric, the event's own `total` among them.
 pub(crate) fn is_number(name: &str) -> bool {
     dictionary::metric(name).is_some()
 }
 
-/// Whether a condition on the field is decided on finished rows: a metric other than the event's own `total`.
+/// Returns whether a condition on the field selects rows of the result instead of events: whether the field is a
+/// metric other than the event's own `total`.
+///
+/// ```
+/// use trueup_core::query::is_result_metric;
+///
+/// assert!(is_result_metric("bookRate"));
+/// assert!(!is_result_metric("total") && !is_result_metric("campaign"));
+/// ```
 #[must_use]
 pub fn is_result_metric(name: &str) -> bool {
     name != "total" && is_number(name)
+}
+
+/// Returns the double of a decimal number `-?[0-9]+(\.[0-9]+)?`, or `None` for any other text.
+fn decimal_number(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_decimal = match unsigned.split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction),
+        None => digits(unsigned),
+    };
+    if is_decimal { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decimal_number;
+
+    #[test]
+    fn only_plain_decimal_numbers_are_read() {
+        assert_eq!(decimal_number("-12.50"), Some(-12.5));
+        assert_eq!(decimal_number("007"), Some(7.0));
+        for text in ["", "-", "+1", "1.", ".5", "1e3", "٣", "1 ", "NaN", "1.2.3"] {
+            assert_eq!(decimal_number(text), None, "{text}");
+        }
+    }
 }

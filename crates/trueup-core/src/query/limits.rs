@@ -1,21 +1,26 @@
-//! How large the filters of a request may be.
+//! The limits on the size of a request's filters.
 
-#[cfg(test)]
-mod tests;
-
-use super::check::{NumberPredicate, TextPredicate, is_number};
+use super::predicate::{NumberPredicate, TextPredicate, is_number};
 use super::{CompiledPatterns, Filter, FilterFault, Predicate};
 use std::slice::from_ref;
 
-/// An expression may be nested so deep: a test has depth 1, each and, or, not around it adds 1.
+/// The largest depth of an expression. A predicate has depth 1; each and, or, not around it adds 1.
 pub const MAX_FILTER_DEPTH: usize = 32;
-/// The filters of one request may have so many operands: all tests, and all and, or, not but the outermost of an expression.
+/// The largest number of operands in all filters of one request. Every predicate is an operand, and so is every and,
+/// or, not that is not the outermost of its expression.
 pub const MAX_FILTER_OPERANDS: usize = 1_000;
 
-/// What the filters of one request have used of their limits, counted while they are read.
+/// The size of one request's filters so far, counted while the filters are read, and their compiled regular
+/// expressions.
 ///
-/// An expression is one value of one parameter. The `and` of different parameters and the `or` of a parameter's values, which
-/// nobody wrote, are neither levels nor operands.
+/// # Expressions
+/// One value of one request parameter is an expression. The `and` between parameters and the `or` between the values
+/// of a parameter are implicit: they count neither as levels nor as operands.
+///
+/// # Why two walks count
+/// A reader of request text counts with this type while it reads, because a hostile text must be refused before it is
+/// held whole, with the path of the fault in its message. A query counts its filters again with this type, because a
+/// filter may also be built in code.
 ///
 /// ```
 /// use trueup_core::query::{FilterLimits, MAX_FILTER_DEPTH};
@@ -33,22 +38,23 @@ pub struct FilterLimits {
 }
 
 impl FilterLimits {
-    /// Nothing is used yet; no regular expression is compiled any more once those `patterns` are not.
+    /// Starts at zero with the given patterns. Once their interrupt fires, no further regular expression is compiled.
     #[must_use]
     pub const fn with_patterns(patterns: CompiledPatterns) -> Self {
         Self { operands: 0, patterns }
     }
 
-    /// The regular expressions that were compiled: a query that [has them](super::EventsQuery::patterns) compiles none of them again.
+    /// Returns the regular expressions that were compiled. A query that [receives them](super::EventsQuery::patterns)
+    /// does not compile them again.
     #[must_use]
     pub fn into_patterns(self) -> CompiledPatterns {
         self.patterns
     }
 
-    /// Checks a test on the field `name` as a query would.
+    /// Checks a predicate on the field `name` as a query would, and compiles its regular expression.
     ///
     /// # Errors
-    /// The fault, if no query accepts the test on that field.
+    /// Returns the fault if no query accepts the predicate on that field.
     pub fn check_predicate(&mut self, name: &str, predicate: &Predicate) -> Result<(), FilterFault> {
         if is_number(name) {
             NumberPredicate::new(predicate).map(|_| ())
@@ -57,10 +63,10 @@ impl FilterLimits {
         }
     }
 
-    /// Counts a test of a field.
+    /// Counts a condition on a field.
     ///
     /// # Errors
-    /// It is one operand too many.
+    /// Returns [`FilterFault::TooManyOperands`] if it is the first operand beyond [`MAX_FILTER_OPERANDS`].
     pub const fn count_condition(&mut self) -> Result<(), FilterFault> {
         self.operands += 1;
         if self.operands > MAX_FILTER_OPERANDS {
@@ -69,26 +75,28 @@ impl FilterLimits {
         Ok(())
     }
 
-    /// Counts an and, or, not that stands `depth` levels deep in its expression, the outermost 1.
+    /// Counts an and, or, not at `depth` in its expression; the outermost has depth 1.
     ///
     /// # Errors
-    /// What it joins stands too deep, or it is one operand too many.
+    /// Returns [`FilterFault::TooDeep`] if its operands exceed [`MAX_FILTER_DEPTH`], and
+    /// [`FilterFault::TooManyOperands`] if it is the first operand beyond [`MAX_FILTER_OPERANDS`].
     pub const fn count_join(&mut self, depth: usize) -> Result<(), FilterFault> {
-        // Whatever it joins stands one deeper.
+        // Its operands are one level deeper.
         if depth >= MAX_FILTER_DEPTH {
             return Err(FilterFault::TooDeep { limit: MAX_FILTER_DEPTH });
         }
-        // The outermost is nobody's operand.
+        // The outermost join is not an operand of anything.
         if depth == 1 { Ok(()) } else { self.count_condition() }
     }
 }
 
 impl Filter {
-    /// Checks the filters of a query, joined. The error names the first field where a bound is passed.
+    /// Checks the size of a query's filters, joined by `and`. The error names the first field beyond a limit.
     ///
-    /// Which joins were written can no longer be seen, so an outermost `All`, and an `Any` that is outermost or in it, are taken
-    /// for those that nobody wrote.
-    pub(crate) fn check_bounds(&self) -> Result<(), (&str, FilterFault)> {
+    /// A filter does not say which of its joins were implicit in a request. An outermost `All` is therefore taken for
+    /// the implicit `and` between parameters, and an `Any` that is outermost or directly in that `All` for the
+    /// implicit `or` between values.
+    pub(crate) fn check_size(&self) -> Result<(), (&str, FilterFault)> {
         let mut limits = FilterLimits::default();
         let parameters = if let Self::All(parts) = self { parts.as_slice() } else { from_ref(self) };
         for parameter in parameters {
@@ -98,7 +106,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Counts this and all below; stops at the first bound that is passed, so that no filter can exhaust the stack.
+    /// Counts this condition and its operands. Stops at the first limit, so that no filter can exhaust the stack.
     fn count(&self, limits: &mut FilterLimits, depth: usize) -> Result<(), (&str, FilterFault)> {
         let parts = match self {
             Self::Field { name, .. } => return limits.count_condition().map_err(|fault| (name.as_str(), fault)),
@@ -123,3 +131,6 @@ impl Filter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,17 @@
-//! The metrics that have benchmarks, and the exact amounts that their ratios are computed from.
+//! The metrics and the dimensions of benchmarks, and the amounts that a metric is the ratio of.
 
 use crate::money::MICROS_PER_UNIT;
 use std::fmt;
 
-/// A metric that has benchmarks. All of them are ratios.
+/// A metric that has benchmarks. Each is a ratio: shares are fractions, money is in currency units.
+///
+/// ```
+/// use trueup_core::benchmarks::BenchmarkMetric;
+///
+/// assert_eq!(BenchmarkMetric::from_name("bookRate"), Some(BenchmarkMetric::BookRate));
+/// // Counts have no benchmarks.
+/// assert_eq!(BenchmarkMetric::from_name("leads"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BenchmarkMetric {
     /// `bookRate`
@@ -28,7 +36,7 @@ pub enum BenchmarkMetric {
     RoasClosed,
 }
 
-/// A metric that is a whole number: of things, or of millionths. All the ratios are made of these.
+/// A metric that is an integer: a count, or money in millionths. Ratios are made of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AmountMetric {
     Customers,
@@ -43,10 +51,10 @@ pub(super) enum AmountMetric {
     Spend,
 }
 
-/// An account's amounts in one segment, by their place in [`AmountMetric::ALL`].
+/// The amounts of one account in one segment. The index is the one in [`AmountMetric::ALL`].
 pub(super) type AccountAmounts = [i128; AmountMetric::ALL.len()];
 
-/// The amounts that are summed to the numerator and to the denominator of a metric.
+/// The amounts whose sums are the numerator and the denominator of a metric.
 pub(super) struct Ratio {
     pub(super) numerator: &'static [AmountMetric],
     pub(super) denominator: &'static [AmountMetric],
@@ -66,7 +74,7 @@ impl AmountMetric {
         Self::Spend,
     ];
 
-    /// The name of its field.
+    /// Returns the name of its field.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Customers => "customers",
@@ -86,7 +94,7 @@ impl AmountMetric {
         matches!(self, Self::EstimatedRevenue | Self::SoldRevenue | Self::ClosedRevenue | Self::Spend)
     }
 
-    /// Whether it comes from the spend table.
+    /// Returns whether the amount comes from the spend table.
     pub(super) const fn is_spend(self) -> bool {
         matches!(self, Self::Spend)
     }
@@ -97,7 +105,7 @@ impl AmountMetric {
 }
 
 impl BenchmarkMetric {
-    /// Every metric that has benchmarks, in the order in which they are shown if none is named.
+    /// All metrics that have benchmarks, in the order in which rows show them if a request names no field.
     pub const ALL: [Self; 10] = [
         Self::BookRate,
         Self::MatchRate,
@@ -111,7 +119,7 @@ impl BenchmarkMetric {
         Self::RoasClosed,
     ];
 
-    /// The name of its field.
+    /// Returns the name of its field.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -128,7 +136,7 @@ impl BenchmarkMetric {
         }
     }
 
-    /// The metric whose field has that name, if it has benchmarks.
+    /// Returns the metric with the field `name`; `None` if the field has no benchmarks.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
@@ -156,15 +164,16 @@ impl BenchmarkMetric {
 }
 
 impl Ratio {
-    pub(super) fn numerator(&self, amounts: &AccountAmounts) -> i128 {
+    pub(super) fn numerator_of(&self, amounts: &AccountAmounts) -> i128 {
         self.numerator.iter().map(|amount| amount.of(amounts)).sum()
     }
 
-    pub(super) fn denominator(&self, amounts: &AccountAmounts) -> i128 {
+    pub(super) fn denominator_of(&self, amounts: &AccountAmounts) -> i128 {
         self.denominator.iter().map(|amount| amount.of(amounts)).sum()
     }
 
-    /// What the quotient of the two whole numbers is divided by to be the metric: the millionths that only the upper side has.
+    /// Returns the factor between the ratio of the integers and the metric: the millionths per unit if only the
+    /// numerator is money.
     pub(super) fn unit(&self) -> i128 {
         let is_money = |side: &[AmountMetric]| side.iter().any(|amount| amount.is_money());
         if is_money(self.numerator) && !is_money(self.denominator) { i128::from(MICROS_PER_UNIT) } else { 1 }
@@ -172,6 +181,56 @@ impl Ratio {
 }
 
 impl fmt::Display for BenchmarkMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A dimension that benchmarks can be grouped by and filtered on. No other field filters them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BenchmarkDimension {
+    /// `attributionCategory`. Spend has it.
+    AttributionCategory,
+    /// `attributionChannel`. Spend has it.
+    AttributionChannel,
+    /// `customerStatus`. Spend does not have it, so that each group shows all spend.
+    CustomerStatus,
+    /// `normalizedBusinessUnit`. Spend does not have it, so that each group shows all spend.
+    NormalizedBusinessUnit,
+}
+
+impl BenchmarkDimension {
+    /// All dimensions of benchmarks.
+    pub const ALL: [Self; 4] =
+        [Self::AttributionCategory, Self::AttributionChannel, Self::CustomerStatus, Self::NormalizedBusinessUnit];
+
+    /// The dimensions that spend has. They are the first ones of [`ALL`](Self::ALL).
+    pub(super) const IN_SPEND: [Self; 2] = [Self::AttributionCategory, Self::AttributionChannel];
+
+    /// Returns the name of its field.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AttributionCategory => "attributionCategory",
+            Self::AttributionChannel => "attributionChannel",
+            Self::CustomerStatus => "customerStatus",
+            Self::NormalizedBusinessUnit => "normalizedBusinessUnit",
+        }
+    }
+
+    /// Returns the dimension with the field `name`; `None` if benchmarks do not have it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dimension| dimension.name() == name)
+    }
+
+    /// Returns its index in [`ALL`](Self::ALL).
+    pub(super) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for BenchmarkDimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

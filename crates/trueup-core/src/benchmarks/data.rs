@@ -1,0 +1,194 @@
+//! The amounts that the benchmarks of one range of days are computed from.
+
+use super::BenchmarkDimension;
+use super::fields::{AccountAmounts, AmountMetric};
+use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::model::Account;
+use crate::query::{DateRange, EventsQuery};
+use crate::{Execution, ResultTable, Texts, Values};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The exact amounts of all accounts in one range of days, from which every benchmark of that range is answered.
+///
+/// Counts and sums over events add up across the four dimensions of benchmarks. So the data holds one entry per
+/// combination of their values, and sums entries to answer any other grouping. Spend is held per combination of the
+/// dimensions that spend has.
+///
+/// # Example: a dataset without accounts to compare with
+/// ```
+/// use std::collections::BTreeSet;
+/// use trueup_core::benchmarks::{BenchmarkData, BenchmarkPeriod, BenchmarkQuery, BenchmarkSelection, Privacy};
+/// use trueup_core::dataset::{Dataset, Tables};
+///
+/// let dataset = Dataset::from_tables(&Tables::default())?;
+/// let january = BenchmarkPeriod::read(Some("2025-01"), "2025-03-15".parse()?)?;
+/// let data = BenchmarkData::gather(&dataset, january.range, &Default::default())?;
+/// let own = BTreeSet::from(["north".to_owned()]);
+/// let selection = BenchmarkSelection::default();
+/// let query = BenchmarkQuery { selection: &selection, scope: &own, reach: &own, privacy: Privacy::default() };
+/// assert!(data.answer(&query).is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct BenchmarkData {
+    pub(super) range: DateRange,
+    /// The industry of each account that has one, by account key.
+    pub(super) industries: BTreeMap<String, Arc<str>>,
+    /// The keys of the accounts with events or spend.
+    pub(super) accounts: SortedTexts,
+    /// The texts of each dimension.
+    pub(super) texts: [SortedTexts; 4],
+    pub(super) events: Vec<EventAmounts>,
+    pub(super) spend: Vec<SpendAmounts>,
+}
+
+/// The amounts of one account for one combination of the dimensions.
+#[derive(Debug)]
+pub(super) struct EventAmounts {
+    /// The code of the account.
+    pub(super) account: usize,
+    /// The code of each dimension.
+    pub(super) segment: [usize; 4],
+    /// The amounts of the events. Spend is 0, because events do not have it.
+    pub(super) amounts: AccountAmounts,
+}
+
+/// The spend of one account for one combination of the dimensions that spend has.
+#[derive(Debug)]
+pub(super) struct SpendAmounts {
+    /// The code of the account.
+    pub(super) account: usize,
+    /// The code of each dimension of [`BenchmarkDimension::IN_SPEND`].
+    pub(super) segment: [usize; 2],
+    /// Money in millionths.
+    pub(super) spend: i128,
+}
+
+impl BenchmarkData {
+    /// Reads the amounts of all accounts of the dataset with two queries, one over events and one over spend. The row
+    /// limit of `execution` does not apply.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read, if the range ends before it starts, or if `execution` is interrupted.
+    pub fn gather(dataset: &Dataset, range: DateRange, execution: &Execution) -> Result<Self, Error> {
+        let run = |dimensions: &[BenchmarkDimension], is_spend: bool| {
+            let names = dimensions.iter().map(|dimension| dimension.name());
+            let amounts = amounts(is_spend).map(AmountMetric::name);
+            let fields = ["account"].into_iter().chain(names).chain(amounts);
+            let query = EventsQuery::new(fields, range.start, range.end).allow_long_total();
+            dataset.run(&query, Execution { max_rows: None, ..execution.clone() })
+        };
+        let (events, spend) = (run(&BenchmarkDimension::ALL, false)?, run(&BenchmarkDimension::IN_SPEND, true)?);
+        let (events, spend) = (AnswerColumns::of(&events), AnswerColumns::of(&spend));
+        let accounts = SortedTexts::of(&[events.keys[0], spend.keys[0]]);
+        // The dimensions in spend are the first ones of all, so that their key columns have the same index in both
+        // tables.
+        let texts = BenchmarkDimension::ALL.map(|dimension| {
+            let key = dimension.index() + 1;
+            SortedTexts::of(&events.keys.get(key).into_iter().chain(spend.keys.get(key)).copied().collect::<Vec<_>>())
+        });
+        let codes = |columns: &AnswerColumns<'_>| -> Vec<Vec<usize>> {
+            let dictionaries = [&accounts].into_iter().chain(&texts);
+            dictionaries.zip(&columns.keys).map(|(texts, column)| texts.codes(column)).collect()
+        };
+        let (event_codes, spend_codes) = (codes(&events), codes(&spend));
+        let events = (0..event_codes[0].len()).map(|row| {
+            let mut of_account = [0; AmountMetric::ALL.len()];
+            for (amount, values) in amounts(false).zip(&events.amounts) {
+                of_account[amount as usize] = integer(values, row);
+            }
+            let segment = std::array::from_fn(|index| event_codes[index + 1][row]);
+            EventAmounts { account: event_codes[0][row], segment, amounts: of_account }
+        });
+        let spend = (0..spend_codes[0].len()).map(|row| SpendAmounts {
+            account: spend_codes[0][row],
+            segment: std::array::from_fn(|index| spend_codes[index + 1][row]),
+            spend: integer(spend.amounts[0], row),
+        });
+        let industry = |account: &Account| Some((account.key.clone(), Arc::from(account.industry.as_deref()?)));
+        Ok(Self {
+            range,
+            industries: dataset.accounts().iter().filter_map(industry).collect(),
+            events: events.collect(),
+            spend: spend.filter(|entry| entry.spend != 0).collect(),
+            accounts,
+            texts,
+        })
+    }
+
+    /// Returns the days that the amounts cover.
+    #[must_use]
+    pub const fn range(&self) -> DateRange {
+        self.range
+    }
+}
+
+/// Returns the amounts from the spend table, or those from events, in order.
+fn amounts(is_spend: bool) -> impl Iterator<Item = AmountMetric> {
+    AmountMetric::ALL.into_iter().filter(move |amount| amount.is_spend() == is_spend)
+}
+
+/// The columns of a result table, in the order of the query: keys (the account, then dimensions) and amounts.
+struct AnswerColumns<'a> {
+    keys: Vec<&'a Texts>,
+    amounts: Vec<&'a Values>,
+}
+
+impl<'a> AnswerColumns<'a> {
+    fn of(table: &'a ResultTable) -> Self {
+        let (mut keys, mut amounts) = (Vec::new(), Vec::new());
+        for column in table.columns() {
+            match &column.values {
+                Values::Texts(texts) => keys.push(texts),
+                values => amounts.push(values),
+            }
+        }
+        Self { keys, amounts }
+    }
+}
+
+/// Returns an amount as an integer: a count, or money in millionths.
+fn integer(values: &Values, row: usize) -> i128 {
+    match values {
+        Values::Counts(counts) => i128::from(counts[row]),
+        Values::Money(amounts) => amounts[row],
+        // No amount has values of these types.
+        Values::Days(_) | Values::Texts(_) | Values::Ratios(_) => 0,
+    }
+}
+
+/// Distinct texts, sorted byte by byte. The code of a text is its index.
+#[derive(Debug)]
+pub(super) struct SortedTexts(Vec<Arc<str>>);
+
+impl SortedTexts {
+    /// Merges the dictionaries of the columns.
+    fn of(columns: &[&Texts]) -> Self {
+        let texts: BTreeSet<&str> = columns.iter().flat_map(|texts| texts.dictionary().iter()).collect();
+        Self(texts.into_iter().map(Arc::from).collect())
+    }
+
+    /// Returns the code of a text; `None` if it has none.
+    pub(super) fn code(&self, text: &str) -> Option<usize> {
+        self.0.binary_search_by(|known| (**known).cmp(text)).ok()
+    }
+
+    /// Returns the code of each row of a column, all of whose texts have one.
+    fn codes(&self, column: &Texts) -> Vec<usize> {
+        let code = |text: &str| self.0.partition_point(|known| **known < *text);
+        let shared: Vec<usize> = column.dictionary().iter().map(code).collect();
+        column.codes().iter().map(|code| shared[*code as usize]).collect()
+    }
+
+    /// Returns the text of a code.
+    pub(super) fn text(&self, code: usize) -> &Arc<str> {
+        &self.0[code]
+    }
+
+    /// Returns the texts in the order of their codes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|text| &**text)
+    }
+}
