@@ -40,7 +40,10 @@ fn the_limits_of_the_page_are_those_of_the_code() {
         ("accounts × intervals of an events request", thousands(account_intervals)),
         ("rows of an events answer, before filters on metrics", thousands(rows)),
         ("rows × columns of an events answer, before filters on metrics", thousands(cells)),
-        ("compiled size of all regular expressions of a request", format!("{} MiB", trueup::query::MAX_PATTERNS_BYTES >> 20)),
+        (
+            "compiled size of all regular expressions of a request",
+            format!("{} MiB", trueup::query::MAX_PATTERNS_BYTES >> 20),
+        ),
         ("documents of an insights answer", thousands(documents)),
         ("duration of a request", format!("{} seconds", deadline.as_secs())),
     ];
