@@ -1,31 +1,27 @@
-//! The commands, one file each.
+//! The commands of the program. Each file implements one or two commands; the other files are shared by several:
+//! `option_values` and `names` check what the user typed, `query_spec` holds the options of a query, `directory` the
+//! paths of a dataset and its directory, and `service` the options of a service.
 
-mod accounts;
 mod batch;
 mod bench;
 mod demo;
 mod directory;
-mod explain;
 mod get;
 mod ingest;
 mod inspect;
 mod keys;
+mod names;
+mod option_values;
 mod orgs;
 mod query;
-mod question;
-mod secret;
-mod selection;
+mod query_spec;
 mod serve;
 mod service;
-mod size;
-mod suggestion;
-mod threads;
 mod users;
-mod verify;
 
 use crate::exit::Failure;
 
-/// What the program is asked to do; each command says itself what it is for.
+/// A command. The help text of each is the documentation of its type.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Bench(bench::BenchCommand),
@@ -33,9 +29,9 @@ pub(crate) enum Command {
     Ingest(ingest::IngestCommand),
     Query(query::QueryCommand),
     Batch(batch::BatchCommand),
-    Explain(explain::ExplainCommand),
+    Explain(query::ExplainCommand),
     Inspect(inspect::InspectCommand),
-    Verify(verify::VerifyCommand),
+    Verify(inspect::VerifyCommand),
     Get(get::GetCommand),
     Serve(serve::ServeCommand),
     #[command(subcommand)]
@@ -47,6 +43,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Bench(command) => command.run(),

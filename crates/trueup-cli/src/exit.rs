@@ -1,25 +1,24 @@
 //! Exit codes, and the errors that lead to them.
 
-use crate::output::terminal::printable;
+use crate::terminal::printable;
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use trueup::access;
 use trueup::filter::InvalidRequest;
-use trueup_core::QueryError;
+use trueup::{QueryError, access};
 use trueup_ingest::{IngestError, OutputError};
 
-/// How the program ends.
+/// The outcome of a run, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It did what was asked.
+    /// The command succeeded.
     Done,
-    /// The request, the data or the machine is at fault: an unknown account, a filter that is none, a row that breaks a rule, a
-    /// damaged file, a folder that cannot be written.
+    /// The request, the data or the machine is at fault: an unknown account, an invalid filter, a row that breaks a
+    /// rule, a damaged file, a folder that cannot be written.
     Request,
-    /// The command line is at fault: an unknown option, a value that is no date.
+    /// The command line is at fault: an unknown option, a malformed date.
     Usage,
     /// trueup itself is at fault.
     Fault,
@@ -36,7 +35,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what was asked.
+/// The error that ended a command, and the exit code for it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
@@ -44,34 +43,35 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The request or the data is at fault.
+    /// Creates a failure of the request or the data.
     pub(crate) fn request(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Request, error: error.into() }
     }
 
-    /// The command line is at fault.
+    /// Creates a failure of the command line.
     pub(crate) fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { exit: Exit::Usage, error: error.into() }
     }
 
-    /// trueup is at fault, unless what failed is the operating system: a folder that it does not let us write, a full disk.
+    /// Creates a failure of trueup itself, or of the request if the operating system caused the error: a folder without
+    /// write permission, a full disk.
     pub(crate) fn fault(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let error = error.into();
-        let exit = if is_refused_by_system(&*error) { Exit::Request } else { Exit::Fault };
+        let exit = if is_caused_by_system(&*error) { Exit::Request } else { Exit::Fault };
         Self { exit, error }
     }
 
-    /// A file or folder that the command line names cannot be used.
+    /// Creates a failure for a file or folder of the command line that cannot be used.
     pub(crate) fn path(path: &Path, error: &io::Error) -> Self {
         Self::request(format!("`{}`: {error}", path.display()))
     }
 
-    /// The same, told of what it befell: one query of many.
-    pub(crate) fn of(self, what: &str) -> Self {
+    /// Puts `what` before the message, such as the query of a batch that failed.
+    pub(crate) fn context(self, what: &str) -> Self {
         Self { exit: self.exit, error: format!("{what}: {self}").into() }
     }
 
-    /// The same of what stands in a file rather than on the command line.
+    /// Turns wrong usage into a faulty request, because the option came from a file rather than from the command line.
     pub(crate) fn into_request(self) -> Self {
         Self { exit: Exit::Request, ..self }
     }
@@ -81,12 +81,13 @@ impl Failure {
     }
 }
 
-/// Whether the operating system is what refused, as one of the causes says.
-fn is_refused_by_system(error: &(dyn Error + 'static)) -> bool {
+/// Returns whether the error or one of its causes comes from the operating system.
+fn is_caused_by_system(error: &(dyn Error + 'static)) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, WriteZero};
     let mut next = Some(error);
     while let Some(error) = next {
-        // Programs make errors of these kinds themselves; of the other kinds some have lost the system's code on their way.
+        // Libraries create errors of these five kinds themselves. Any other kind comes from the system, even if a
+        // library has dropped the error code.
         let is_system = |error: &io::Error| {
             error.raw_os_error().is_some()
                 || !matches!(error.kind(), InvalidData | InvalidInput | Other | UnexpectedEof | WriteZero)
@@ -100,7 +101,7 @@ fn is_refused_by_system(error: &(dyn Error + 'static)) -> bool {
 }
 
 impl fmt::Display for Failure {
-    /// The error and its causes, each that is not already part of what stands before it.
+    /// Writes the error and its causes on one line, leaving out each cause that the message already contains.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut message = self.error.to_string();
         let mut cause = self.error.source();
@@ -116,7 +117,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A message on one line, without the lines that draw an excerpt, and with nothing that steers a terminal.
+/// Puts a message on one line. Drops the lines that draw an excerpt, and replaces control characters.
 fn one_line(message: &str) -> String {
     let is_excerpt = |line: &&str| line.trim_start_matches(|char: char| char.is_ascii_digit()).trim().starts_with('|');
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty() && !is_excerpt(line));
@@ -124,22 +125,20 @@ fn one_line(message: &str) -> String {
     printable(&line)
 }
 
-impl From<trueup_core::Error> for Failure {
-    /// A query that cannot be answered, a dataset that cannot be read, or a machine without threads to spare.
-    fn from(error: trueup_core::Error) -> Self {
+impl From<trueup::Error> for Failure {
+    fn from(error: trueup::Error) -> Self {
         match error {
-            // The option that lifts the limit is the command line's own, so the error cannot know it.
-            trueup_core::Error::Query(error @ QueryError::SpanTooLong { .. }) => {
+            // Only the command line has this option, so the error itself cannot name it.
+            trueup::Error::Query(error @ QueryError::SpanTooLong { .. }) => {
                 Self::request(format!("{error}, or lift the limit with `--allow-long-total`"))
             }
-            trueup_core::Error::Unexpected { .. } => Self::fault(error),
+            trueup::Error::Unexpected { .. } => Self::fault(error),
             _ => Self::request(error),
         }
     }
 }
 
 impl From<access::Error> for Failure {
-    /// What was asked of a directory, its file, or the machine beneath it is at fault.
     fn from(error: access::Error) -> Self {
         Self::request(error)
     }
@@ -152,7 +151,6 @@ impl From<InvalidRequest> for Failure {
 }
 
 impl From<OutputError> for Failure {
-    /// The file that was named cannot be written, or must not be.
     fn from(error: OutputError) -> Self {
         Self::request(error)
     }
@@ -174,7 +172,7 @@ mod tests {
     use std::io;
 
     #[test]
-    fn the_system_is_not_the_program() {
+    fn an_error_of_the_operating_system_is_not_a_fault_of_the_program() {
         let fault = |kind: io::ErrorKind| Failure::fault(io::Error::new(kind, "so")).exit();
         assert_eq!(fault(io::ErrorKind::StorageFull), Exit::Request);
         assert_eq!(fault(io::ErrorKind::InvalidData), Exit::Fault);
@@ -183,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_line() {
+    fn a_message_is_printed_on_one_line() {
         assert_eq!(Failure::request("a file\n").to_string(), "a file");
         let toml = "TOML parse error at line 12, column 3\n   |\n12 | a b\n   |   ^\nexpected `=`\n";
         assert_eq!(one_line(toml), "TOML parse error at line 12, column 3: expected `=`");

@@ -1,6 +1,6 @@
 //! The `trueup` program: raw event data in, exact numbers out.
 //!
-//! Results go to stdout, everything else to stderr. [`exit`] says which exit code means what.
+//! Results go to stdout, everything else to stderr. [`exit`] maps every failure to an exit code.
 
 mod command;
 mod exit;
@@ -8,6 +8,7 @@ mod notice;
 mod output;
 mod panics;
 mod progress;
+mod terminal;
 
 use clap::Parser;
 use command::Command;
@@ -16,48 +17,37 @@ use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
 
-/// It asks the system for huge pages, so that columns are found in memory with fewer steps, and keeps what a query frees for the next.
+/// Requests huge pages, so that address translation costs less, and keeps the memory that a query frees for the next
+/// one.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What stands below the commands.
-const MORE: &str = "\
-New here? `trueup demo` makes a dataset to play with and shows what to ask of it. With data of your own:
+/// The text below the list of commands.
+const AFTER_HELP: &str = "\
+New to trueup? `trueup demo` creates a sample dataset and prints commands to try on it. With data of your own:
   trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
   trueup query my-data --fields attributionChannel,leads,bookRate --start 2025-01-01 --end 2025-03-31
-To answer others over HTTP, add `users`, say with `orgs` what they may see, make `keys`, and `serve`.
+To serve other people over HTTP, add `users`, grant them accounts with `orgs`, create `keys`, and run `serve`.
 
-`trueup COMMAND --help` says everything about a command. Results go to stdout, everything else to stderr.
+`trueup COMMAND --help` describes a command in full. Results go to stdout, everything else to stderr.
 Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault.";
 
 /// Exact marketing and lead-funnel analytics over a dataset of events.
 #[derive(Debug, Parser)]
-#[command(name = "trueup", version, arg_required_else_help = true, after_help = MORE)]
+#[command(name = "trueup", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
 fn main() -> ExitCode {
-    panics::keep();
+    panics::install_hook();
     let exit = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
         let what = panics::describe(&*panic);
-        notice::error(&format!("this is a fault of trueup itself; please report it with these words: {what}"));
+        notice::error(&format!("this is a bug in trueup; please report it with this message: {what}"));
         Exit::Fault
     });
     exit.into()
-}
-
-/// Lets a file that grows beyond its limit be refused as a full disk is, where the system would end the program without a word.
-#[cfg(unix)]
-fn bound_files() -> Result<(), Failure> {
-    // Once a signal is heard, the write that raised it fails; nothing has to look whether it came.
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop).map_err(Failure::fault)
-}
-
-#[cfg(not(unix))]
-const fn bound_files() -> Result<(), Failure> {
-    Ok(())
 }
 
 fn run() -> Exit {
@@ -65,11 +55,24 @@ fn run() -> Exit {
         Ok(arguments) => arguments,
         Err(refused) => return notice::usage(&refused),
     };
-    match bound_files().and_then(|()| arguments.command.run()) {
+    match handle_file_size_limit().and_then(|()| arguments.command.run()) {
         Ok(()) => Exit::Done,
         Err(failure) => {
             notice::error(&failure.to_string());
             failure.exit()
         }
     }
+}
+
+/// Turns a file that exceeds the size limit of the process into a write error. By default the signal ends the process
+/// without a message.
+#[cfg(unix)]
+fn handle_file_size_limit() -> Result<(), Failure> {
+    // With a handler installed the write itself fails, so nothing needs to read this flag.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop).map_err(Failure::fault)
+}
+
+#[cfg(not(unix))]
+const fn handle_file_size_limit() -> Result<(), Failure> {
+    Ok(())
 }

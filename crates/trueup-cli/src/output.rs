@@ -1,47 +1,51 @@
-//! How an answer leaves the program: formats and the places they are written to.
+//! The results of commands: formats, and where they are written.
+//!
+//! A command creates an [`OutputWriter`] for stdout or for a file, and [`write`]s a result table to it in a [`Format`].
 
-mod arrow;
-mod csv;
-mod listing;
 pub(crate) mod number;
-mod parquet;
 pub(crate) mod table;
-pub(crate) mod terminal;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use listing::TableBuilder;
 pub(crate) use writer::OutputWriter;
 
 use crate::exit::Failure;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::ArrowError;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
 use std::io::Write;
 use std::path::Path;
-use trueup::{ResultTable, json};
+use trueup::{Column, ResultTable, Texts, Value, Values, json, money};
+use trueup_core::TextList;
 
-/// The endings that [`Format::of`] knows; a test says so.
+/// The file endings that [`Format::of`] knows. A test compares the two.
 const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";
 
-/// How an answer is written.
+/// The format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// Aligned columns for people: money, percentages and thousands are made readable.
+    /// Aligned columns for people; money, percentages and large numbers are formatted for reading.
     Table,
-    /// One JSON array, exactly as the service answers.
+    /// One JSON array, exactly as the service returns it.
     Json,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
-    /// Comma-separated values with a header; numbers in full.
+    /// Comma-separated values with a header; numbers are written in full.
     Csv,
-    /// A Parquet file; texts as strings, money as decimals.
+    /// A Parquet file; text columns are strings, money columns decimals.
     Parquet,
-    /// An Arrow IPC file; texts as dictionaries, money as decimals.
+    /// An Arrow IPC file; text columns are dictionaries, money columns decimals.
     Arrow,
 }
 
 impl Format {
-    /// The format that the ending of a file's name stands for.
+    /// Returns the format for the ending of a file name; `None` if the ending is unknown or missing.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "txt" => Some(Self::Table),
@@ -54,20 +58,23 @@ impl Format {
         }
     }
 
-    /// The format of a file whose name has an ending, which must be one that stands for a format; without an ending, a table.
+    /// Returns the format of an output file: a table if its name has no ending.
+    ///
+    /// # Errors
+    /// If the ending is unknown.
     pub(crate) fn of_file(path: &Path) -> Result<Self, Failure> {
         if path.extension().is_none() {
             return Ok(Self::Table);
         }
         Self::of(path).ok_or_else(|| {
             Failure::usage(format!(
-                "expected a file that ends in {ENDINGS}, but found `{}`; or say what to write with `--format`",
+                "expected a file that ends in {ENDINGS}, but found `{}`; or choose the format with `--format`",
                 path.display()
             ))
         })
     }
 
-    /// The usual ending of the name of a file.
+    /// Returns the usual ending of a file name in this format.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Table => "txt",
@@ -84,24 +91,115 @@ impl Format {
     }
 }
 
-/// Writes an answer; a reader that has gone away is no failure.
-pub(crate) fn write(answer: &ResultTable, format: Format, writer: &mut OutputWriter) -> Result<(), Failure> {
-    if format.is_binary() && writer.is_terminal() {
+/// Writes a result table and finishes the output. A reader that has closed its pipe is not a failure.
+pub(crate) fn write(answer: &ResultTable, format: Format, out: &mut OutputWriter) -> Result<(), Failure> {
+    if format.is_binary() && out.is_terminal() {
         return Err(Failure::usage("expected a file for this format, not a terminal; name one with `-o FILE`"));
     }
     let written = match format {
-        Format::Table => table::write(answer, writer).map_err(Failure::fault),
-        Format::Json => write_json(answer, writer),
-        Format::Ndjson => json::write_ndjson(answer, writer).map_err(Failure::fault),
-        Format::Csv => csv::write(answer, &mut *writer).map_err(Failure::fault),
-        Format::Parquet => parquet::write(answer, &mut *writer).map_err(Failure::fault),
-        Format::Arrow => arrow::write(answer, &mut *writer).map_err(Failure::fault),
+        Format::Table => table::write(answer, out).map_err(Failure::fault),
+        Format::Json => write_json(answer, out),
+        Format::Ndjson => json::write_ndjson(answer, out).map_err(Failure::fault),
+        Format::Csv => write_csv(answer, &mut *out).map_err(Failure::fault),
+        Format::Parquet => write_parquet(answer, &mut *out).map_err(Failure::fault),
+        Format::Arrow => write_arrow(answer, &mut *out).map_err(Failure::fault),
     };
-    writer.finish(written)
+    out.finish(written)
 }
 
-fn write_json(answer: &ResultTable, writer: &mut OutputWriter) -> Result<(), Failure> {
-    json::write_rows(answer, writer).map_err(Failure::fault)?;
-    // The array alone, byte for byte, unless a prompt would follow on its line.
-    if writer.is_terminal() { writeln!(writer).map_err(Failure::fault) } else { Ok(()) }
+fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failure> {
+    json::write_rows(answer, out).map_err(Failure::fault)?;
+    // A file gets exactly the array. On a terminal, a line break keeps the shell prompt off its last line.
+    if out.is_terminal() { writeln!(out).map_err(Failure::fault) } else { Ok(()) }
+}
+
+/// Writes a header and the rows. Texts are unchanged, money is an exact decimal, and a ratio is its shortest decimal
+/// that reads back as the same number.
+fn write_csv(answer: &ResultTable, out: impl Write) -> csv::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(answer.columns().iter().map(|column| column.name.as_str()))?;
+    for row in answer.rows() {
+        for (_, value) in row.values() {
+            match value {
+                Value::Text(text) => writer.write_field(text)?,
+                Value::Day(day) => writer.write_field(day.to_string())?,
+                Value::Count(count) => writer.write_field(count.to_string())?,
+                Value::Money(micros) => writer.write_field(money::format_micros(micros))?,
+                Value::Ratio(ratio) => writer.write_field(ratio.to_string())?,
+            }
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+/// Writes an Arrow IPC file with the columns of [`ResultTable::record_batch`].
+fn write_arrow(answer: &ResultTable, out: impl Write) -> Result<(), ArrowError> {
+    let batch = answer.record_batch()?;
+    let mut writer = FileWriter::try_new(out, &batch.schema())?;
+    writer.write(&batch)?;
+    writer.finish()
+}
+
+/// Writes a Parquet file with the columns of [`ResultTable::record_batch`]. The file contains no Arrow schema, because
+/// some readers would turn text columns into dictionaries; Parquet's own types describe everything else.
+fn write_parquet(answer: &ResultTable, out: impl Write + Send) -> Result<(), ParquetError> {
+    let batch = answer.record_batch()?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(concat!("trueup ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_write_batch_size(rows_per_size_check(answer))
+        .build();
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let mut writer = ArrowWriter::try_new_with_options(out, batch.schema(), options)?;
+    writer.write(&batch)?;
+    writer.close()?;
+    Ok(())
+}
+
+/// Returns how many rows the Parquet writer may add to a page before it checks the page's size. Fewer for long texts,
+/// because readers refuse very large pages.
+fn rows_per_size_check(answer: &ResultTable) -> usize {
+    const MAX_ROWS: usize = 1_024;
+    const MAX_BYTES: usize = 1 << 20;
+    let texts = answer.columns().iter().filter_map(|column| match &column.values {
+        Values::Texts(texts) => Some(texts.dictionary()),
+        _ => None,
+    });
+    let longest = texts.flat_map(TextList::iter).map(str::len).max().unwrap_or(0);
+    (MAX_BYTES / longest.max(1)).clamp(1, MAX_ROWS)
+}
+
+/// A builder for a table that is not the result of a query, such as a list of users. Every column must have as many
+/// rows.
+#[derive(Debug, Default)]
+pub(crate) struct TableBuilder {
+    columns: Vec<Column>,
+}
+
+impl TableBuilder {
+    /// Adds a column of texts.
+    pub(crate) fn texts(self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
+        let dictionary: TextList = texts.into_iter().collect();
+        let codes = (0..).take(dictionary.len()).collect();
+        // Always some, because each code is the index of a text.
+        let Some(texts) = Texts::new(codes, dictionary) else { return self };
+        self.column(name, Values::Texts(texts))
+    }
+
+    /// Adds a column of counts.
+    pub(crate) fn counts(self, name: &str, counts: impl IntoIterator<Item = usize>) -> Self {
+        self.column(name, Values::Counts(counts.into_iter().map(|count| count as u64).collect()))
+    }
+
+    fn column(mut self, name: &str, values: Values) -> Self {
+        self.columns.push(Column { name: name.to_owned(), values });
+        self
+    }
+
+    /// Writes the table to stdout.
+    pub(crate) fn write(self, format: Format) -> Result<(), Failure> {
+        write(&ResultTable::from_columns(self.columns), format, &mut OutputWriter::stdout())
+    }
 }

@@ -1,5 +1,5 @@
-//! Panics: one that is caught on its way, as those of the Parquet reader on a damaged file are, says nothing; one that ends the program
-//! is told with its place.
+//! Prints a panic's location only if the panic ends the program. Caught panics, such as those of the Parquet reader on
+//! a damaged file, are silent.
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -7,52 +7,52 @@ use std::collections::VecDeque;
 use std::panic::{self, PanicHookInfo};
 use std::sync::{Mutex, PoisonError};
 
-/// As many as are kept; the one that ends the program is among the last.
-const KEPT: usize = 64;
+/// Number of panics to remember. The panic that ends the program is among the latest.
+const MAX_RECORDS: usize = 64;
 
-/// What is known of a panic where it happens, and no longer where it is caught.
+/// What the panic hook knows about a panic, and the code that catches it no longer does.
 #[derive(Debug)]
 struct PanicRecord {
     message: String,
-    /// File, line and column, and the calls if `RUST_BACKTRACE` asks for them.
-    place: String,
+    /// File, line and column; the backtrace too if `RUST_BACKTRACE` requests it.
+    location: String,
 }
 
 static LATEST: Mutex<VecDeque<PanicRecord>> = Mutex::new(VecDeque::new());
 
-/// From here on a panic is kept for [`describe`] and not written.
-pub(crate) fn keep() {
+/// Installs a panic hook that records panics for [`describe`] and prints nothing.
+pub(crate) fn install_hook() {
     panic::set_hook(Box::new(record));
 }
 
-/// What a panic that has been caught said, and where it happened.
+/// Returns the message of a caught panic and the location where it happened.
 pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
     let message = message(payload);
     let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-    match latest.iter().rev().find(|trace| trace.message == message) {
-        Some(PanicRecord { place, .. }) => format!("{message}, at {place}"),
+    match latest.iter().rev().find(|record| record.message == message) {
+        Some(PanicRecord { location, .. }) => format!("{message}, at {location}"),
         None => message,
     }
 }
 
 fn record(info: &PanicHookInfo<'_>) {
-    let mut place = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
-    // What it said may hold data, which is not for logs. Without a log, as in all commands but `serve`, this says nothing.
-    tracing::debug!(place, "a panic");
-    let calls = Backtrace::capture();
-    if calls.status() == BacktraceStatus::Captured {
-        place.push_str(&format!("\n{calls}"));
+    let mut location = info.location().map_or_else(|| "an unknown location".to_owned(), ToString::to_string);
+    // Only the location is logged, because the message may contain data. Commands other than `serve` have no log.
+    tracing::debug!(location, "a panic");
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        location.push_str(&format!("\n{backtrace}"));
     }
     let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-    if latest.len() >= KEPT {
+    if latest.len() >= MAX_RECORDS {
         latest.pop_front();
     }
-    latest.push_back(PanicRecord { message: message(info.payload()), place });
+    latest.push_back(PanicRecord { message: message(info.payload()), location });
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without words").to_owned()
+    text.unwrap_or("a panic without a message").to_owned()
 }
 
 #[cfg(test)]
@@ -62,18 +62,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_told_with_its_place() {
+    fn a_caught_panic_is_described_with_its_location() {
         let usual = panic::take_hook();
-        keep();
+        install_hook();
         let caught = panic::catch_unwind(|| panic!("group {} is lost", 7)).unwrap_err();
         let later = panic::catch_unwind(|| panic!("another")).unwrap_err();
-        // As it goes on from the thread that it happened on.
+        // A panic that reaches this thread from the thread where it happened.
         let moved = std::thread::spawn(|| panic!("elsewhere")).join().unwrap_err();
         panic::set_hook(usual);
         assert!(describe(&*caught).starts_with("group 7 is lost, at "), "{}", describe(&*caught));
         assert!(describe(&*caught).contains("panics.rs:"), "{}", describe(&*caught));
         assert!(describe(&*later).starts_with("another, at "), "{}", describe(&*later));
         assert!(describe(&*moved).starts_with("elsewhere, at "), "{}", describe(&*moved));
-        assert_eq!(describe(&7), "a panic without words");
+        assert_eq!(describe(&7), "a panic without a message");
     }
 }

@@ -1,29 +1,28 @@
-//! `trueup batch`: many queries, a file of its own for each answer.
+//! `trueup batch`: many queries, each answered into its own file.
 
-mod job;
 mod jobs_file;
 
-use super::{question, threads};
+use super::option_values;
+use super::query_spec::warn_about_unknown_fields;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, OutputWriter, number::counted};
 use crate::progress;
 use indicatif::ProgressBar;
-use job::QueryJob;
-use jobs_file::JobsFile;
+use jobs_file::{JobsFile, QueryJob};
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use trueup_core::query::EventsQuery;
-use trueup_core::{Dataset, Execution};
+use trueup::query::EventsQuery;
+use trueup::{Dataset, Execution};
 use trueup_ingest::Outputs;
 
 const EXAMPLES: &str = r#"Example of JOBS.toml:
-  dataset = "my-data"              # from the folder of this file
+  dataset = "my-data"              # relative to the folder of this file
 
-  [defaults]                       # for every query that does not say otherwise
+  [defaults]                       # used by queries that do not set these keys
   start = 2025-01-01
   end = 2025-03-31
   format = "csv"
@@ -42,53 +41,50 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   where = ['campaign=["regex", "drain", "i"]']
   filter = '{"leads": ["gte", 5]}'
 
-The keys are the options of `trueup query`: fields, start, end, interval, account, where, filter, format, allow-long-total; beside dataset
-there may be as-of.
+The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format, allow-long-total. Next to
+dataset, as-of may name an earlier version.
 
 Example:
   trueup batch monthly.toml --into answers"#;
 
-/// Run many queries of one dataset, each into a file of its own
+/// Run many queries on a dataset, each into its own file
 ///
-/// All queries and files are checked before the first query is run. A file is there whole, or not at all, and takes the place of no
-/// other.
+/// All queries and files are checked before the first query runs. A file appears once it is complete, and must not
+/// exist yet.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BatchCommand {
-    /// A TOML file that says what to ask
+    /// TOML file that lists the queries
     #[arg(value_name = "JOBS")]
     jobs: PathBuf,
 
-    /// The folder that the files are written to; made if it is not there
+    /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
 
-    /// Work with so many threads; by default one per core
-    #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
+    /// Number of threads, from 1 to 1024; by default one per core
+    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
 
-    /// Replace files that are there; an input or a file of a dataset is never replaced
+    /// Replace existing files; an input or a file of a dataset is never replaced
     #[arg(long)]
     force: bool,
 }
 
 impl BatchCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let at_jobs = |error: std::io::Error| Failure::path(&self.jobs, &error);
-        let text = fs::read_to_string(&self.jobs).map_err(at_jobs)?;
-        let declaration: JobsFile =
-            toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", self.jobs.display())))?;
+        let file = JobsFile::read(&self.jobs)?;
         let folder = self.jobs.parent().unwrap_or(Path::new(""));
-        let path = declaration.dataset(folder);
-        let dataset = declaration.open(&path)?;
+        let path = file.dataset_path(folder);
+        let dataset = file.open_dataset(&path)?;
         let outputs = Outputs::new(self.force).input(&self.jobs).dataset(path);
-        let checked = self.check(&declaration, &dataset, &outputs)?;
+        let checked = self.check(&file, &dataset, &outputs)?;
         fs::create_dir_all(&self.into).map_err(|error| Failure::path(&self.into, &error))?;
 
-        let bar = progress::counting("queries", checked.len() as u64);
+        let bar = progress::counter("queries", checked.len() as u64);
         let ran = checked.iter().try_for_each(|(job, query)| {
             self.answer(job, query, &dataset, &outputs, &bar)
-                .map_err(|failure| failure.of(&format!("query `{}`", job.name)))?;
+                .map_err(|failure| failure.context(&format!("query `{}`", job.name)))?;
             bar.inc(1);
             Ok(())
         });
@@ -96,23 +92,23 @@ impl BatchCommand {
         ran
     }
 
-    /// Every job with its query; if any is at fault, each of those is told, and the batch is refused.
+    /// Returns every job with its query. If any job is faulty, reports each faulty one and refuses the whole batch.
     fn check(
         &self,
-        declaration: &JobsFile,
+        file: &JobsFile,
         dataset: &Dataset,
         outputs: &Outputs,
     ) -> Result<Vec<(QueryJob, EventsQuery)>, Failure> {
         let (mut checked, mut faults) = (Vec::new(), 0);
         let mut names: HashMap<String, String> = HashMap::new();
-        for (number, declared) in (1..).zip(&declaration.query) {
-            let job = QueryJob::new(declared, &declaration.defaults).and_then(|job| {
-                // Some file systems take names in other case for the same.
+        for (number, entry) in (1..).zip(&file.query) {
+            let job = QueryJob::new(entry, &file.defaults).and_then(|job| {
+                // Some file systems ignore the case of names.
                 if let Some(other) = names.insert(job.output.to_lowercase(), job.name.clone()) {
                     return Err(Failure::request(format!("`{}` is written by query `{other}` too", job.output)));
                 }
-                let query = job.question.query(dataset)?;
-                // What only a plan shows to be at fault.
+                let query = job.spec.query(dataset)?;
+                // Finds the errors that only planning finds.
                 dataset.explain(&query)?;
                 outputs.check(self.into.join(&job.output))?;
                 Ok((job, query))
@@ -120,15 +116,15 @@ impl BatchCommand {
             match job {
                 Ok(job) => checked.push(job),
                 Err(failure) => {
-                    notice::error(&failure.of(&declared.label(number)).to_string());
+                    notice::error(&failure.context(&entry.label(number)).to_string());
                     faults += 1;
                 }
             }
         }
-        match (faults, declaration.query.len()) {
+        match (faults, file.query.len()) {
             (0, 0) => Err(Failure::request(format!("`{}` has no `[[query]]`", self.jobs.display()))),
             (0, _) => Ok(checked),
-            (_, all) => Err(Failure::request(format!("of {all} queries {faults} cannot be run, so that none was"))),
+            (_, all) => Err(Failure::request(format!("{faults} of {all} queries cannot be run, so none was"))),
         }
     }
 
@@ -141,15 +137,15 @@ impl BatchCommand {
         bar: &ProgressBar,
     ) -> Result<(), Failure> {
         let answer = dataset.run(query, Execution { threads: self.threads, ..Execution::default() })?;
-        let mut sink = OutputWriter::create(&self.into.join(&job.output), outputs)?;
-        output::write(&answer, job.format, &mut sink)?;
-        sink.keep()?;
+        let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
+        output::write(&answer, job.format, &mut file)?;
+        file.keep()?;
         bar.suspend(|| {
-            question::warn_of_unknown(&format!("query `{}`: ", job.name), &answer, dataset);
-            let mut sink = OutputWriter::stdout();
+            warn_about_unknown_fields(&format!("query `{}`: ", job.name), &answer, dataset);
+            let mut out = OutputWriter::stdout();
             let rows = counted(answer.len() as u64, "row");
-            let written = writeln!(sink, "{}: {rows}", job.output).map_err(Failure::fault);
-            sink.finish(written)
+            let written = writeln!(out, "{}: {rows}", job.output).map_err(Failure::fault);
+            out.finish(written)
         })
     }
 }

@@ -1,6 +1,6 @@
-//! The directory of a dataset, as the commands that need one name it.
+//! The directory of a dataset: finds, opens, creates and verifies its file.
 
-use super::accounts;
+use super::names;
 use crate::exit::Failure;
 use crate::notice;
 use clap::Args;
@@ -8,61 +8,65 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use trueup::Dataset;
 use trueup::access::{Directory, DirectorySettings, SqliteDirectory, UnixTime};
-use trueup_core::Dataset;
 use trueup_core::dataset::store;
 
-/// The file of the directory in the folder of its dataset.
-pub(super) const FILE: &str = "directory.sqlite";
+/// The directory's file in the folder of its dataset.
+pub(super) const FILE_NAME: &str = "directory.sqlite";
 
-/// A dataset, and the directory that says who may see what of it.
+/// The paths of a dataset and of its directory, which stores who may see which accounts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DirectoryPaths {
-    /// The folder of the dataset
+    /// Folder of the dataset
     pub(super) dataset: PathBuf,
 
-    /// The file of the directory, if it is not `directory.sqlite` in the folder of the dataset
+    /// File of the directory; by default `directory.sqlite` in the folder of the dataset
     #[arg(long, value_name = "FILE")]
     directory: Option<PathBuf>,
 }
 
 impl DirectoryPaths {
-    /// The file.
-    fn path(&self) -> PathBuf {
-        self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE))
+    fn directory(&self) -> PathBuf {
+        self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE_NAME))
     }
 
-    /// Opens the directory, which must be there.
-    pub(super) fn open(&self, settings: DirectorySettings) -> Result<Arc<dyn Directory>, Failure> {
-        let path = self.path();
+    /// Opens the directory, which must exist, with the default settings.
+    pub(super) fn open_directory(&self) -> Result<Arc<dyn Directory>, Failure> {
+        self.open_directory_with(DirectorySettings::default())
+    }
+
+    /// Opens the directory, which must exist.
+    pub(super) fn open_directory_with(&self, settings: DirectorySettings) -> Result<Arc<dyn Directory>, Failure> {
+        let path = self.directory();
         if !path.exists() {
             self.check_dataset()?;
             return Err(Failure::request(format!(
-                "there is no directory `{}` yet; `trueup users add` and `trueup orgs add` make it",
+                "there is no directory `{}` yet; `trueup users add` and `trueup orgs add` create it",
                 path.display()
             )));
         }
         Ok(Arc::new(SqliteDirectory::open_existing(path, settings)?))
     }
 
-    /// Opens the directory, or makes it.
-    pub(super) fn open_or_make(&self) -> Result<Arc<dyn Directory>, Failure> {
-        let path = self.path();
+    /// Opens the directory; creates it if it does not exist.
+    pub(super) fn open_or_create_directory(&self) -> Result<Arc<dyn Directory>, Failure> {
+        let path = self.directory();
         let is_new = !path.exists();
         if is_new {
             self.check_dataset()?;
         }
         let directory = SqliteDirectory::open(&path, DirectorySettings::default())?;
         if is_new {
-            notice::note(format_args!("made the directory `{}`", path.display()));
+            notice::note(format_args!("created the directory `{}`", path.display()));
         }
         Ok(Arc::new(directory))
     }
 
-    /// Checks the whole directory, and gives its file. Without one in the folder of the dataset there is nothing to check.
-    pub(super) fn verify(&self) -> Result<Option<PathBuf>, Failure> {
-        let path = self.path();
-        // A link that leads nowhere is a directory that is lost.
+    /// Checks the whole directory and returns its path; `None` if the dataset has no directory and no option names one.
+    pub(super) fn verify_directory(&self) -> Result<Option<PathBuf>, Failure> {
+        let path = self.directory();
+        // A dangling symbolic link means that the directory is lost.
         if self.directory.is_none() && path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return Ok(None);
         }
@@ -73,28 +77,29 @@ impl DirectoryPaths {
         for finding in findings {
             notice::note(finding);
         }
-        Err(Failure::request(format!("the directory `{}` is damaged; put a backup in its place", path.display())))
+        Err(Failure::request(format!("the directory `{}` is damaged; restore a backup of it", path.display())))
     }
 
-    /// A mistyped folder gets no directory of its own.
+    /// Checks that the folder holds a dataset, so that a mistyped path does not get a directory.
     fn check_dataset(&self) -> Result<(), Failure> {
         if self.directory.is_none() && store::versions(&self.dataset).map_err(Failure::request)?.is_empty() {
             let path = self.dataset.display();
-            return Err(Failure::request(format!("`{path}` holds no dataset; `trueup ingest` makes one")));
+            return Err(Failure::request(format!("`{path}` holds no dataset; `trueup ingest` creates one")));
         }
         Ok(())
     }
 
-    /// Makes accounts known to the directory that are not yet, all or none; warns of those that the dataset does not have.
-    pub(super) fn admit(&self, directory: &dyn Directory, named: &[String]) -> Result<(), Failure> {
+    /// Adds those of the accounts that the directory does not know yet, all or none. Warns about accounts that the
+    /// dataset does not have.
+    pub(super) fn add_accounts(&self, directory: &dyn Directory, keys: &[String]) -> Result<(), Failure> {
         let known = directory.accounts()?;
-        let new: BTreeSet<&String> = named.iter().filter(|key| !known.contains(key)).collect();
+        let new: BTreeSet<&String> = keys.iter().filter(|key| !known.contains(key)).collect();
         let new: Vec<String> = new.into_iter().cloned().collect();
         if new.is_empty() {
             return Ok(());
         }
         let dataset = Dataset::open(&self.dataset)?;
-        let (missing, _) = accounts::missing(&dataset, &new)?;
+        let missing = names::missing_accounts(&dataset, &new)?;
         for (added, key) in new.iter().enumerate() {
             if let Err(refused) = directory.add_account(key) {
                 for key in new.iter().take(added) {
@@ -110,7 +115,7 @@ impl DirectoryPaths {
     }
 }
 
-/// The present instant.
+/// Returns the current time.
 pub(super) fn now() -> UnixTime {
     std::time::SystemTime::now().into()
 }

@@ -1,6 +1,6 @@
-//! `trueup ingest`: raw files into a dataset.
+//! `trueup ingest`: reads raw files into a dataset.
 
-use super::{size, threads};
+use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{OutputWriter, number::grouped};
@@ -16,67 +16,70 @@ Examples:
   trueup ingest january.parquet february.parquet --into my-data --rejects rejects.ndjson
   trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data";
 
-/// Bring Parquet, CSV or NDJSON files into a dataset; all or nothing
+/// Read Parquet, CSV or NDJSON files into a dataset, all or nothing
 ///
-/// Files in canonical form, whose columns carry the names of fields, are taken as they are; anything else goes through a mapping.
-/// Events need the columns `account`, `opportunityId`, `type` (lead-originated, booked, estimated, sold, closed or canceled), and
-/// `date` or `dateTime`; `eventId`, `total` and any other column are optional, and every other column is a dimension.
+/// Files whose columns have the names of fields need no mapping. Events require the columns `account`, `opportunityId`,
+/// `type` (lead-originated, booked, estimated, sold, closed or canceled), and `date` or `dateTime`. `eventId` and
+/// `total` are optional. Every other column is a dimension.
 ///
-/// Events with an `eventId` replace those that the dataset holds under it; spend replaces that of the same account and date. A row
-/// that breaks a rule is named and leaves the dataset as it was. The same files again change nothing.
+/// An event replaces the event of the dataset that has the same `eventId`; spend replaces the spend of the same account
+/// and date. If a row breaks a rule, the command reports it and leaves the dataset unchanged. Ingesting the same files
+/// again changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
-    /// Files of events (.parquet, .csv, .ndjson); with --mapping, the files that it reads
+    /// Files of events (.parquet, .csv, .ndjson); with --mapping, the files that the mapping reads
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// The folder of the dataset; made if it is not there
+    /// Folder of the dataset; created if it does not exist
     #[arg(long, value_name = "DATASET")]
     into: PathBuf,
 
-    /// A file of spend (account, date, adSpend, managementFee, campaign, ...); repeat it for several
+    /// File of spend (account, date, adSpend, managementFee, campaign, ...); repeat the option for several
     #[arg(long, value_name = "FILE")]
     spend: Vec<PathBuf>,
 
-    /// A file of accounts (account, accountName, industry, timeZone, leadGrading)
+    /// File of accounts (account, accountName, industry, timeZone, leadGrading)
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
 
-    /// A file of insight documents, one JSON object a line
+    /// File of insight documents, one JSON object per line
     #[arg(long, value_name = "FILE")]
     insights: Option<PathBuf>,
 
-    /// A TOML file that says how the inputs become events, spend and accounts; needs a build with the feature `mapping`
+    /// TOML file that describes how to turn the inputs into events, spend and accounts; requires a build with the
+    /// feature `mapping`
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
-    /// Set rows that break a rule aside in this file, one JSON object a line, instead of refusing everything
+    /// Write rows that break a rule to this file, one JSON object per line, and ingest the others
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
 
-    /// Replace the file of rejects if it is there; an input or a file of a dataset is never replaced
+    /// Replace the file of rejects if it exists; an input or a file of a dataset is never replaced
     #[arg(long, requires = "rejects")]
     force: bool,
 
-    /// Take at most this much memory, such as 4GiB (by default 1GiB), and a fixed part; events and spend that do not fit go to disk meanwhile
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    /// Memory to use, such as 4GiB, plus a fixed amount; by default 1GiB. Events and spend that do not fit are spilled
+    /// to disk
+    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
     memory: Option<usize>,
 
-    /// Take inputs of at most this many columns, and as many dimensions in the dataset (by default 2000)
+    /// Largest number of columns of an input, and of dimensions of the dataset; by default 2000
     #[arg(long, value_name = "COUNT")]
     max_columns: Option<NonZeroUsize>,
 
-    /// Take texts of at most this size (by default 1MiB); a row with a longer one breaks a rule
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    /// Largest size of a text; a row with a longer one breaks a rule. By default 1MiB
+    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
     max_text: Option<usize>,
 
-    /// Take at most this many events of a customer (by default 1000000)
+    /// Largest number of events of a customer; by default 1000000
     #[arg(long, value_name = "COUNT")]
     max_customer_events: Option<NonZeroUsize>,
 
-    /// Work with so many threads; by default one per core
-    #[arg(long, value_name = "COUNT", value_parser = threads::parse)]
+    /// Number of threads, from 1 to 1024; by default one per core
+    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
 }
 
@@ -98,8 +101,8 @@ impl IngestCommand {
         if let Some(path) = &self.mapping {
             if cfg!(not(feature = "mapping")) {
                 return Err(Failure::usage(
-                    "this build of trueup takes no mapping; that is the cargo feature `mapping`, \
-                     built with `cargo build --release -p trueup-cli --features mapping`",
+                    "this build of trueup does not support mappings; build it with the cargo feature `mapping`: \
+                     `cargo build --release -p trueup-cli --features mapping`",
                 ));
             }
             ingest = ingest.mapping(path);
@@ -129,12 +132,13 @@ impl IngestCommand {
         for warning in &summary.warnings {
             notice::warning(warning);
         }
-        let mut sink = OutputWriter::stdout();
-        let written = self.write_summary(&summary, &mut sink).map_err(Failure::fault);
-        sink.finish(written)
+        let mut out = OutputWriter::stdout();
+        let written = self.write_summary(&summary, &mut out).map_err(Failure::fault);
+        out.finish(written)
     }
 
-    /// Writes what became of the rows of each table that was given, none included, or that a mapping has made.
+    /// Writes the row counts of each table for which a file was given, even if it had no rows, or to which a mapping
+    /// contributed.
     fn write_summary(&self, summary: &IngestSummary, out: &mut impl Write) -> io::Result<()> {
         let (version, dataset) = (summary.version, self.into.display());
         if !summary.changed {

@@ -1,20 +1,23 @@
-//! `trueup inspect`: what a dataset holds.
+//! `trueup inspect` and `trueup verify`: what a dataset contains, and whether its files are undamaged.
 
+use super::directory::DirectoryPaths;
 use crate::exit::Failure;
-use crate::output::terminal::printable;
+use crate::notice;
 use crate::output::{OutputWriter, number};
+use crate::terminal::printable;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
-use trueup_core::Dataset;
+use trueup::Dataset;
+use trueup_core::dataset::Verification;
 use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
 
-/// Show what a dataset holds
+/// Show what a dataset contains
 ///
-/// Its version, tables and their sizes, accounts, dates, the columns that can be grouped and filtered by, and what was ingested.
+/// Its version, the sizes of its tables, accounts, dates, the columns to group and filter by, and what was ingested.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InspectCommand {
-    /// The folder of the dataset
+    /// Folder of the dataset
     dataset: PathBuf,
 
     /// Show an earlier version of the dataset
@@ -29,9 +32,9 @@ impl InspectCommand {
             None => Dataset::open(&self.dataset)?,
         };
         let text = describe(&dataset)?;
-        let mut sink = OutputWriter::stdout();
-        let written = sink.write_all(text.as_bytes()).map_err(Failure::fault);
-        sink.finish(written)
+        let mut out = OutputWriter::stdout();
+        let written = out.write_all(text.as_bytes()).map_err(Failure::fault);
+        out.finish(written)
     }
 }
 
@@ -41,42 +44,42 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     if let Some(manifest) = manifest {
         let Manifest { version, schema_version, created_by, events, spend, insights, .. } = manifest;
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
-        let parts = number::counted(dataset.event_parts() as u64, "row group");
-        lines.push(("events", format!("{}, {parts}", stored(events))));
-        lines.push(("spend", stored(spend)));
-        lines.push(("insights", stored(insights)));
+        let row_groups = number::counted(dataset.event_parts() as u64, "row group");
+        lines.push(("events", format!("{}, {row_groups}", size_of(events))));
+        lines.push(("spend", size_of(spend)));
+        lines.push(("insights", size_of(insights)));
     }
-    let keys = dataset.account_keys().map_err(trueup_core::Error::from)?;
+    let keys = dataset.account_keys().map_err(trueup::Error::from)?;
     lines.push(("accounts", accounts(&keys, dataset)));
     let dates = dataset.date_range().map(|range| format!("{} to {}", range.start, range.end));
     lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
-    lines.push(("columns", listed(dataset.columns().iter().map(String::as_str))));
+    lines.push(("columns", list(dataset.columns().iter().map(String::as_str))));
     for batch in manifest.into_iter().flat_map(|manifest| &manifest.batches) {
         lines.push(("ingested", ingested(batch)));
     }
-    // A name may hold anything; it must not break the line.
+    // A name may contain any character, also a line break.
     Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {}\n", printable(&value))).collect())
 }
 
-/// How many accounts there are, and the first of them by key, each with its name if that is another.
+/// Returns the number of accounts and the first of them by key, each with its name if the name is not the key.
 fn accounts(keys: &BTreeSet<String>, dataset: &Dataset) -> String {
-    const SHOWN: usize = 20;
+    const MAX_SHOWN: usize = 20;
     let count = number::grouped(&keys.len().to_string());
     if keys.is_empty() {
         return count;
     }
-    let shown = keys.iter().take(SHOWN).map(|key| match dataset.accounts().get(key) {
+    let shown = keys.iter().take(MAX_SHOWN).map(|key| match dataset.accounts().get(key) {
         Some(account) if account.name != *key => format!("{key} ({})", account.name),
         _ => key.clone(),
     });
-    let more = match keys.len().saturating_sub(SHOWN) {
+    let more = match keys.len().saturating_sub(MAX_SHOWN) {
         0 => String::new(),
         more => format!(" and {} more", number::grouped(&more.to_string())),
     };
     format!("{count}: {}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
-fn stored(files: &[DataFile]) -> String {
+fn size_of(files: &[DataFile]) -> String {
     if files.is_empty() {
         return "none".to_owned();
     }
@@ -93,12 +96,51 @@ fn ingested(batch: &Batch) -> String {
             0 => String::new(),
             rejected => format!(", {} rejected", number::grouped(&rejected.to_string())),
         };
-        format!("{rows} of {name} from {}{rejected}", listed(table.inputs.iter().map(String::as_str)))
+        format!("{rows} of {name} from {}{rejected}", list(table.inputs.iter().map(String::as_str)))
     });
     format!("version {}: {}", batch.version, tables.collect::<Vec<_>>().join("; "))
 }
 
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Check that every file of a dataset matches its manifest, and that its directory is undamaged
+///
+/// Reads every file in full, and the directory if there is one: each page, each index, and each reference between rows.
+/// Reports what is wrong file by file, and exits with code 1 if anything is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyCommand {
+    #[command(flatten)]
+    paths: DirectoryPaths,
+
+    /// Check an earlier version of the dataset
+    #[arg(long, value_name = "VERSION")]
+    as_of: Option<u64>,
+}
+
+impl VerifyCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let found = Verification::of(&self.paths.dataset, self.as_of)?;
+        for fault in &found.faults {
+            notice::note(fault);
+        }
+        let directory = self.paths.verify_directory();
+        let path = self.paths.dataset.display();
+        if !found.faults.is_empty() {
+            if let Err(failure) = directory {
+                notice::note(failure);
+            }
+            return Err(Failure::request(format!("`{path}` does not match its manifest {}", found.version)));
+        }
+        let directory = directory?;
+        let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));
+        let mut out = OutputWriter::stdout();
+        let mut written = writeln!(out, "version {} is whole: {files}, {bytes}", found.version);
+        if let Some(file) = directory {
+            written = written.and_then(|()| writeln!(out, "the directory `{}` is whole", file.display()));
+        }
+        out.finish(written.map_err(Failure::fault))
+    }
 }

@@ -1,15 +1,15 @@
-//! `trueup keys`: what users sign requests with.
+//! `trueup keys`: the keys that users send requests with.
 
 use super::directory::{DirectoryPaths, now};
-use super::secret;
+use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{Format, OutputWriter, TableBuilder};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
+use trueup::Day;
 use trueup::access::{Directory, DirectorySettings, IssuedKey, KeyEntry, KeyId, UnixTime};
-use trueup_core::Day;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,13 +18,14 @@ Examples:
   trueup keys rotate my-data anna@example.com 1 > anna.key
   trueup keys delete my-data anna@example.com 2
 
-A key is shown once, alone on stdout: only a hash of it is kept. Keys have numbers, which are no secrets.";
+A key is printed once, alone on stdout, because only a hash of it is stored. Afterwards a key is named by its number, which is not
+secret.";
 
-/// Make and revoke the keys of users
+/// Create and revoke the keys of users
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum KeysCommand {
-    /// Make a key for a user, beside those that they have, and print it
+    /// Create a key for a user and print it; the user's other keys keep working
     Create {
         #[command(flatten)]
         owner: KeyOwnerArgs,
@@ -32,70 +33,71 @@ pub(crate) enum KeysCommand {
         #[command(flatten)]
         prefix: KeyPrefixArgs,
     },
-    /// Make a key in place of another, which no longer works, and print it
+    /// Replace a key of a user: create and print a new one, and revoke the old one
     Rotate {
         #[command(flatten)]
         owner: KeyOwnerArgs,
 
-        /// The number of the key; needed if the user has several
+        /// Number of the key to replace; required if the user has several
         #[arg(value_name = "NUMBER")]
         key: Option<KeyId>,
 
         #[command(flatten)]
         prefix: KeyPrefixArgs,
     },
-    /// Revoke keys: from now on they do not work
+    /// Revoke keys of a user; they stop working immediately
     Delete {
         #[command(flatten)]
         owner: KeyOwnerArgs,
 
-        /// The numbers of the keys
+        /// Numbers of the keys
         #[arg(value_name = "NUMBER", required_unless_present = "all")]
         keys: Vec<KeyId>,
 
-        /// All keys of the user
+        /// Revoke all keys of the user
         #[arg(long, conflicts_with = "keys")]
         all: bool,
     },
-    /// List the keys of a user: their numbers, and when they were made (UTC)
+    /// List the keys of a user: numbers and creation times (UTC)
     List {
         #[command(flatten)]
         owner: KeyOwnerArgs,
 
-        /// How the list is written
+        /// Format of the list
         #[arg(long, value_enum, default_value = "table")]
         format: Format,
     },
-    /// Make an organization's key of old known, so that its use can be told from a guess; it lets nobody in
+    /// Register a retired key of an organization, so that the service can tell its use from a guess; the key gives no
+    /// access
     Retire {
         #[command(flatten)]
-        place: DirectoryPaths,
+        paths: DirectoryPaths,
 
-        /// The id of the organization
+        /// Id of the organization
         #[arg(value_name = "ORG")]
         org: String,
 
-        /// The file that holds the key, and nothing else; `-` is stdin
+        /// File that contains only the key; `-` is stdin
         #[arg(long, value_name = "FILE")]
         key_file: PathBuf,
     },
 }
 
-/// A user of a directory.
+/// The user whose keys are managed.
 #[derive(Debug, Args)]
 pub(crate) struct KeyOwnerArgs {
     #[command(flatten)]
-    place: DirectoryPaths,
+    paths: DirectoryPaths,
 
-    /// The user that the keys are of
+    /// Name of the user
     #[arg(value_name = "USER")]
     user: String,
 }
 
-/// What a new key begins with.
+/// The prefix of a new key.
 #[derive(Debug, Args)]
 pub(crate) struct KeyPrefixArgs {
-    /// Begin the key with this and an underscore; by default `tu`
+    /// Start of the new key, before an underscore; by default `tu`
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<String>,
 }
@@ -110,12 +112,12 @@ impl KeyPrefixArgs {
 impl KeysCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Create { owner: KeyOwnerArgs { place, user }, prefix } => {
-                let directory = place.open(prefix.settings()?)?;
+            Self::Create { owner: KeyOwnerArgs { paths, user }, prefix } => {
+                let directory = paths.open_directory_with(prefix.settings()?)?;
                 show(&user, &directory.create_key(&user, now())?)
             }
-            Self::Rotate { owner: KeyOwnerArgs { place, user }, key, prefix } => {
-                let directory = place.open(prefix.settings()?)?;
+            Self::Rotate { owner: KeyOwnerArgs { paths, user }, key, prefix } => {
+                let directory = paths.open_directory_with(prefix.settings()?)?;
                 let old = match key {
                     Some(key) => key,
                     None => only_key(&*directory, &user)?,
@@ -124,8 +126,8 @@ impl KeysCommand {
                 notice::note(format_args!("key {old} of user `{user}` no longer works"));
                 show(&user, &issued)
             }
-            Self::Delete { owner: KeyOwnerArgs { place, user }, mut keys, all } => {
-                let directory = place.open(DirectorySettings::default())?;
+            Self::Delete { owner: KeyOwnerArgs { paths, user }, mut keys, all } => {
+                let directory = paths.open_directory()?;
                 let live: Vec<KeyId> = directory.keys(&user)?.iter().map(|entry| entry.id).collect();
                 if all {
                     keys.clone_from(&live);
@@ -141,44 +143,44 @@ impl KeysCommand {
                 }
                 Ok(())
             }
-            Self::List { owner: KeyOwnerArgs { place, user }, format } => {
-                let keys = place.open(DirectorySettings::default())?.keys(&user)?;
+            Self::List { owner: KeyOwnerArgs { paths, user }, format } => {
+                let keys = paths.open_directory()?.keys(&user)?;
                 TableBuilder::default()
                     .texts("key", keys.iter().map(|entry| entry.id.to_string()))
                     .texts("created", keys.iter().map(|KeyEntry { created, .. }| timestamp(*created)))
                     .write(format)
             }
-            Self::Retire { place, org, key_file } => {
-                let key = secret::read(&key_file)?;
-                place.open(DirectorySettings::default())?.retire_organization_key(&org, &key)?;
-                notice::note(format_args!("a retired key of organization `{org}` is known"));
+            Self::Retire { paths, org, key_file } => {
+                let key = option_values::read_key(&key_file)?;
+                paths.open_directory()?.retire_organization_key(&org, &key)?;
+                notice::note(format_args!("registered a retired key of organization `{org}`"));
                 Ok(())
             }
         }
     }
 }
 
-/// The key of a user who has one.
+/// Returns the key of a user who has exactly one.
 fn only_key(directory: &dyn Directory, user: &str) -> Result<KeyId, Failure> {
     match directory.keys(user)?.as_slice() {
         [entry] => Ok(entry.id),
-        [] => Err(Failure::request(format!("user `{user}` has no key; make one with `trueup keys create`"))),
+        [] => Err(Failure::request(format!("user `{user}` has no key; create one with `trueup keys create`"))),
         keys => {
             let numbers: Vec<String> = keys.iter().map(|entry| entry.id.to_string()).collect();
-            Err(Failure::request(format!("user `{user}` has the keys {}; say which", numbers.join(", "))))
+            Err(Failure::request(format!("user `{user}` has the keys {}; name one of them", numbers.join(", "))))
         }
     }
 }
 
-/// Prints a key, this one time.
+/// Prints a new key.
 fn show(user: &str, key: &IssuedKey) -> Result<(), Failure> {
     notice::note(format_args!("key {} of user `{user}`; it cannot be shown again:", key.id));
-    let mut sink = OutputWriter::stdout();
-    let written = writeln!(sink, "{}", key.secret.reveal()).map_err(Failure::fault);
-    sink.finish(written)
+    let mut out = OutputWriter::stdout();
+    let written = writeln!(out, "{}", key.secret.reveal()).map_err(Failure::fault);
+    out.finish(written)
 }
 
-/// An instant as RFC 3339 in UTC.
+/// Formats a time as RFC 3339 in UTC.
 fn timestamp(time: UnixTime) -> String {
     const DAY: i64 = 86_400;
     let (days, second) = (time.seconds().div_euclid(DAY), time.seconds().rem_euclid(DAY));
@@ -191,7 +193,7 @@ mod tests {
     use super::{UnixTime, timestamp};
 
     #[test]
-    fn instants_read_well() {
+    fn times_are_formatted_in_utc() {
         assert_eq!(timestamp(UnixTime::from_seconds(0)), "1970-01-01T00:00:00Z");
         assert_eq!(timestamp(UnixTime::from_seconds(1_740_787_199)), "2025-02-28T23:59:59Z");
     }

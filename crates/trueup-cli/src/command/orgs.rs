@@ -1,4 +1,4 @@
-//! `trueup orgs`: the tree of organizations, and the accounts that they hold.
+//! `trueup orgs`: the tree of organizations, and the accounts in it.
 
 use super::directory::DirectoryPaths;
 use crate::exit::Failure;
@@ -7,8 +7,8 @@ use crate::output::number::counted;
 use crate::output::{Format, TableBuilder};
 use clap::{Args, Subcommand};
 use std::collections::{BTreeMap, BTreeSet};
-use trueup::access::{Directory, DirectorySettings, Organization};
-use trueup_core::Dataset;
+use trueup::Dataset;
+use trueup::access::{Directory, Organization};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,49 +19,49 @@ Examples:
   trueup orgs move my-data acme-west --root
   trueup orgs list my-data
 
-Whoever is granted an organization (`trueup users grant`) sees the accounts that it and those below it hold.";
+A user who is granted an organization (`trueup users grant`) sees its accounts and those of all organizations below it.";
 
-/// Put accounts into a tree of organizations
+/// Manage the tree of organizations and the accounts in it
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum OrgsCommand {
-    /// Add an organization; makes the directory if it is not there
+    /// Add an organization; creates the directory if there is none
     Add {
         #[command(flatten)]
         org: OrgArgs,
 
-        /// The organization that it stands under; without one it is a root
+        /// Parent organization; without it, the new one is a root
         #[arg(long, value_name = "ORG")]
         under: Option<String>,
 
-        /// It spans the platform: who is granted it reaches what is below it, but requests cannot name it
+        /// Make it an umbrella: a grant of it reaches everything below it, but requests cannot name it
         #[arg(long)]
         umbrella: bool,
     },
-    /// Remove an organization that none stands under; its accounts stay
+    /// Remove an organization that has none below it; keeps its accounts
     Remove {
         #[command(flatten)]
         org: OrgArgs,
     },
-    /// List the organizations, each with what it stands under and the number of accounts that it holds itself
+    /// List the organizations: parent, and the number of accounts directly in each
     List {
         #[command(flatten)]
-        place: DirectoryPaths,
+        paths: DirectoryPaths,
 
-        /// How the list is written
+        /// Format of the list
         #[arg(long, value_enum, default_value = "table")]
         format: Format,
     },
-    /// List the accounts, each with the organizations that hold it
+    /// List the accounts, each with the organizations that it is in
     Accounts {
         #[command(flatten)]
-        place: DirectoryPaths,
+        paths: DirectoryPaths,
 
-        /// How the list is written
+        /// Format of the list
         #[arg(long, value_enum, default_value = "table")]
         format: Format,
     },
-    /// Put an organization, with all below it, somewhere else in the tree
+    /// Move an organization, with all below it, to another parent
     Move {
         #[command(flatten)]
         org: OrgArgs,
@@ -69,25 +69,25 @@ pub(crate) enum OrgsCommand {
         #[command(flatten)]
         to: MoveTarget,
     },
-    /// Make an organization an umbrella, or no longer one
+    /// Make an organization an umbrella, or an ordinary one
     Umbrella {
         #[command(flatten)]
         org: OrgArgs,
 
-        /// No longer one
+        /// Make it an ordinary organization
         #[arg(long)]
         off: bool,
     },
-    /// Put accounts into an organization, beside the others that hold them
+    /// Put accounts into an organization; they also stay in their other organizations
     Hold {
         #[command(flatten)]
         org: OrgArgs,
 
-        /// The accounts, by key
+        /// Keys of the accounts
         #[arg(value_name = "ACCOUNT", required_unless_present = "all")]
         accounts: Vec<String>,
 
-        /// All accounts of the dataset that it does not hold yet
+        /// Add all accounts of the dataset that are not in it yet
         #[arg(long, conflicts_with = "accounts")]
         all: bool,
     },
@@ -96,41 +96,41 @@ pub(crate) enum OrgsCommand {
         #[command(flatten)]
         org: OrgArgs,
 
-        /// The accounts, by key
+        /// Keys of the accounts
         #[arg(value_name = "ACCOUNT", required = true)]
         accounts: Vec<String>,
     },
-    /// Take accounts out of every organization and every grant; the data stay
+    /// Remove accounts from all organizations and grants; keeps their data
     Forget {
         #[command(flatten)]
-        place: DirectoryPaths,
+        paths: DirectoryPaths,
 
-        /// The accounts, by key
+        /// Keys of the accounts
         #[arg(value_name = "ACCOUNT", required = true)]
         accounts: Vec<String>,
     },
 }
 
-/// One organization of a directory.
+/// An organization of a directory.
 #[derive(Debug, Args)]
 pub(crate) struct OrgArgs {
     #[command(flatten)]
-    place: DirectoryPaths,
+    paths: DirectoryPaths,
 
-    /// The id of the organization, as paths of requests name it
+    /// Id of the organization, as in the path of a request
     #[arg(value_name = "ORG")]
     id: String,
 }
 
-/// A place in the tree.
+/// The new position of an organization in the tree.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct MoveTarget {
-    /// Under this organization
+    /// New parent organization
     #[arg(long, value_name = "ORG")]
     under: Option<String>,
 
-    /// Under none
+    /// Make it a root
     #[arg(long)]
     root: bool,
 }
@@ -138,33 +138,37 @@ pub(crate) struct MoveTarget {
 impl OrgsCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Add { org: OrgArgs { place, id }, under, umbrella } => {
-                place.open_or_make()?.add_organization(&Organization { id: id.clone(), parent: under, umbrella })?;
+            Self::Add { org: OrgArgs { paths, id }, under, umbrella } => {
+                paths.open_or_create_directory()?.add_organization(&Organization {
+                    id: id.clone(),
+                    parent: under,
+                    umbrella,
+                })?;
                 notice::note(format_args!("added organization `{id}`"));
             }
-            Self::Remove { org: OrgArgs { place, id } } => {
-                place.open(DirectorySettings::default())?.remove_organization(&id)?;
-                notice::note(format_args!("removed organization `{id}`, with the grants of it"));
+            Self::Remove { org: OrgArgs { paths, id } } => {
+                paths.open_directory()?.remove_organization(&id)?;
+                notice::note(format_args!("removed organization `{id}`, with all grants of it"));
             }
-            Self::List { place, format } => return list(&*place.open(DirectorySettings::default())?, format),
-            Self::Accounts { place, format } => return accounts(&*place.open(DirectorySettings::default())?, format),
-            Self::Move { org: OrgArgs { place, id }, to: MoveTarget { under, root: _ } } => {
-                place.open(DirectorySettings::default())?.move_organization(&id, under.as_deref())?;
+            Self::List { paths, format } => return list(&*paths.open_directory()?, format),
+            Self::Accounts { paths, format } => return accounts(&*paths.open_directory()?, format),
+            Self::Move { org: OrgArgs { paths, id }, to: MoveTarget { under, root: _ } } => {
+                paths.open_directory()?.move_organization(&id, under.as_deref())?;
                 match under {
-                    Some(parent) => notice::note(format_args!("organization `{id}` stands under `{parent}`")),
-                    None => notice::note(format_args!("organization `{id}` stands under none")),
+                    Some(parent) => notice::note(format_args!("organization `{id}` is now under `{parent}`")),
+                    None => notice::note(format_args!("organization `{id}` is now a root")),
                 }
             }
-            Self::Umbrella { org: OrgArgs { place, id }, off } => {
-                place.open(DirectorySettings::default())?.set_umbrella(&id, !off)?;
+            Self::Umbrella { org: OrgArgs { paths, id }, off } => {
+                paths.open_directory()?.set_umbrella(&id, !off)?;
                 notice::note(format_args!("organization `{id}` is {} umbrella", if off { "no" } else { "an" }));
             }
-            Self::Hold { org: OrgArgs { place, id }, accounts, all } => {
-                let directory = place.open(DirectorySettings::default())?;
-                hold(&place, &*directory, &id, (!all).then_some(accounts))?;
+            Self::Hold { org: OrgArgs { paths, id }, accounts, all } => {
+                let directory = paths.open_directory()?;
+                hold(&paths, &*directory, &id, (!all).then_some(accounts))?;
             }
-            Self::Release { org: OrgArgs { place, id }, accounts } => {
-                let directory = place.open(DirectorySettings::default())?;
+            Self::Release { org: OrgArgs { paths, id }, accounts } => {
+                let directory = paths.open_directory()?;
                 let held = directory.accounts_under(&id)?;
                 if let Some(key) = accounts.iter().find(|key| !held.contains(key)) {
                     return Err(Failure::request(format!(
@@ -176,15 +180,15 @@ impl OrgsCommand {
                     notice::note(format_args!("organization `{id}` no longer holds account `{key}`"));
                 }
             }
-            Self::Forget { place, accounts } => {
-                let directory = place.open(DirectorySettings::default())?;
+            Self::Forget { paths, accounts } => {
+                let directory = paths.open_directory()?;
                 let known = directory.accounts()?;
                 if let Some(key) = accounts.iter().find(|key| !known.contains(key)) {
                     return Err(Failure::request(format!("there is no account `{key}`; nothing was changed")));
                 }
                 for key in accounts.iter().collect::<BTreeSet<_>>() {
                     directory.remove_account(key)?;
-                    notice::note(format_args!("account `{key}` is in no organization and no grant"));
+                    notice::note(format_args!("account `{key}` is no longer in any organization or grant"));
                 }
             }
         }
@@ -192,9 +196,9 @@ impl OrgsCommand {
     }
 }
 
-/// Puts the accounts named, or all those of the dataset that are not there yet, into an organization.
+/// Puts accounts into an organization: the named ones, or else all accounts of the dataset that are not in it yet.
 fn hold(
-    place: &DirectoryPaths,
+    paths: &DirectoryPaths,
     directory: &dyn Directory,
     id: &str,
     named: Option<Vec<String>>,
@@ -210,12 +214,12 @@ fn hold(
             named.into_iter().collect()
         }
         None => {
-            let keys = Dataset::open(&place.dataset)?.account_keys().map_err(trueup_core::Error::from)?;
+            let keys = Dataset::open(&paths.dataset)?.account_keys().map_err(trueup::Error::from)?;
             keys.into_iter().filter(|key| !held.contains(key)).collect()
         }
     };
     let wanted: Vec<String> = wanted.into_iter().collect();
-    place.admit(directory, &wanted)?;
+    paths.add_accounts(directory, &wanted)?;
     for key in &wanted {
         directory.place_account(key, id)?;
     }

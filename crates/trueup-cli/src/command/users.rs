@@ -1,11 +1,11 @@
-//! `trueup users`: who may ask, and what they may see.
+//! `trueup users`: the users of the service, and what they may see.
 
 use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{Format, TableBuilder};
 use clap::{Args, Subcommand};
-use trueup::access::{Directory, DirectorySettings, Grant};
+use trueup::access::{Directory, Grant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,32 +15,32 @@ Examples:
   trueup users disable my-data anna@example.com
   trueup users list my-data --format json
 
-A user signs requests with a key, which `trueup keys create` makes.";
+A user needs a key to send requests; `trueup keys create` creates one.";
 
-/// Add and remove users of the service, and say what they may see
+/// Manage the users of the service, and what they may see
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum UsersCommand {
-    /// Add a user, who may see nothing yet; makes the directory if it is not there
+    /// Add a user, who may see nothing yet; creates the directory if there is none
     Add {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// Remove a user with their grants and keys
+    /// Remove a user, with all grants and keys
     Remove {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// List the users, what they may see, and how many keys they have
+    /// List the users: what they may see, and their number of keys
     List {
         #[command(flatten)]
-        place: DirectoryPaths,
+        paths: DirectoryPaths,
 
-        /// How the list is written
+        /// Format of the list
         #[arg(long, value_enum, default_value = "table")]
         format: Format,
     },
-    /// Let a user see organizations, each with all below it, and accounts
+    /// Let a user see organizations (each with all below it) and accounts
     Grant {
         #[command(flatten)]
         user: UserArgs,
@@ -48,7 +48,7 @@ pub(crate) enum UsersCommand {
         #[command(flatten)]
         grants: GrantArgs,
     },
-    /// Take grants back from a user
+    /// Take grants from a user
     Revoke {
         #[command(flatten)]
         user: UserArgs,
@@ -56,44 +56,44 @@ pub(crate) enum UsersCommand {
         #[command(flatten)]
         grants: GrantArgs,
     },
-    /// Let a user's keys work again
+    /// Make the keys of a disabled user work again
     Enable {
         #[command(flatten)]
         user: UserArgs,
     },
-    /// Let none of a user's keys work until the user is enabled; grants and keys are kept
+    /// Make the keys of a user stop working until the user is enabled; keeps grants and keys
     Disable {
         #[command(flatten)]
         user: UserArgs,
     },
 }
 
-/// One user of a directory.
+/// A user of a directory.
 #[derive(Debug, Args)]
 pub(crate) struct UserArgs {
     #[command(flatten)]
-    place: DirectoryPaths,
+    paths: DirectoryPaths,
 
-    /// The name that the user signs in with, such as anna@example.com
+    /// Name of the user, such as anna@example.com
     #[arg(value_name = "USER")]
     name: String,
 }
 
-/// What is granted.
+/// The organizations and accounts of a grant.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct GrantArgs {
-    /// An organization, with all below it; repeat it for several
+    /// An organization, with all below it; repeat the option for several
     #[arg(long = "org", value_name = "ORG")]
     organizations: Vec<String>,
 
-    /// An account; repeat it for several
+    /// An account; repeat the option for several
     #[arg(long = "account", value_name = "KEY")]
     accounts: Vec<String>,
 }
 
 impl GrantArgs {
-    /// Each once, in the order of the directory's own lists.
+    /// Returns each grant once, in the order of the directory's own lists.
     fn distinct(&self) -> Vec<Grant> {
         let organizations = self.organizations.iter().cloned().map(Grant::Organization);
         let mut grants: Vec<Grant> = organizations.chain(self.accounts.iter().cloned().map(Grant::Account)).collect();
@@ -106,21 +106,21 @@ impl GrantArgs {
 impl UsersCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Add { user: UserArgs { place, name } } => {
-                place.open_or_make()?.add_user(&name)?;
+            Self::Add { user: UserArgs { paths, name } } => {
+                paths.open_or_create_directory()?.add_user(&name)?;
                 notice::note(format_args!("added user `{name}`"));
             }
-            Self::Remove { user: UserArgs { place, name } } => {
-                place.open(DirectorySettings::default())?.remove_user(&name)?;
+            Self::Remove { user: UserArgs { paths, name } } => {
+                paths.open_directory()?.remove_user(&name)?;
                 notice::note(format_args!("removed user `{name}`, with all grants and keys"));
             }
-            Self::List { place, format } => return list(&*place.open(DirectorySettings::default())?, format),
-            Self::Grant { user: UserArgs { place, name }, grants } => {
-                let directory = place.open(DirectorySettings::default())?;
-                grant(&place, &*directory, &name, &grants)?;
+            Self::List { paths, format } => return list(&*paths.open_directory()?, format),
+            Self::Grant { user: UserArgs { paths, name }, grants } => {
+                let directory = paths.open_directory()?;
+                grant(&paths, &*directory, &name, &grants)?;
             }
-            Self::Revoke { user: UserArgs { place, name }, grants } => {
-                let directory = place.open(DirectorySettings::default())?;
+            Self::Revoke { user: UserArgs { paths, name }, grants } => {
+                let directory = paths.open_directory()?;
                 let held = directory.grants(&name)?;
                 let grants = grants.distinct();
                 if let Some(grant) = grants.iter().find(|grant| !held.contains(grant)) {
@@ -133,12 +133,12 @@ impl UsersCommand {
                     notice::note(format_args!("user `{name}` no longer has the {grant}"));
                 }
             }
-            Self::Enable { user: UserArgs { place, name } } => {
-                place.open(DirectorySettings::default())?.set_active(&name, true)?;
-                notice::note(format_args!("the keys of user `{name}` work"));
+            Self::Enable { user: UserArgs { paths, name } } => {
+                paths.open_directory()?.set_active(&name, true)?;
+                notice::note(format_args!("the keys of user `{name}` work again"));
             }
-            Self::Disable { user: UserArgs { place, name } } => {
-                place.open(DirectorySettings::default())?.set_active(&name, false)?;
+            Self::Disable { user: UserArgs { paths, name } } => {
+                paths.open_directory()?.set_active(&name, false)?;
                 notice::note(format_args!("the keys of user `{name}` no longer work"));
             }
         }
@@ -146,8 +146,8 @@ impl UsersCommand {
     }
 }
 
-/// GrantArgs all or, as far as can be seen before, nothing.
-fn grant(place: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: &GrantArgs) -> Result<(), Failure> {
+/// Grants everything in `grants`. Checks all of it first, so that a mistake in one grant changes nothing.
+fn grant(paths: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: &GrantArgs) -> Result<(), Failure> {
     let held = directory.grants(user)?;
     for id in &grants.organizations {
         directory.accounts_under(id)?;
@@ -156,7 +156,7 @@ fn grant(place: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: 
     if let Some(grant) = wanted.iter().find(|grant| held.contains(grant)) {
         return Err(Failure::request(format!("user `{user}` already has the {grant}; nothing was changed")));
     }
-    place.admit(directory, &grants.accounts)?;
+    paths.add_accounts(directory, &grants.accounts)?;
     for grant in wanted {
         directory.grant(user, &grant)?;
         notice::note(format_args!("user `{user}` has the {grant}"));
@@ -168,15 +168,15 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
     let users = directory.users()?;
     let (mut organizations, mut accounts, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     for user in &users {
-        let (mut granted, mut keyed) = (Vec::new(), Vec::new());
+        let (mut of_organizations, mut of_accounts) = (Vec::new(), Vec::new());
         for grant in directory.grants(&user.login)? {
             match grant {
-                Grant::Organization(id) => granted.push(id),
-                Grant::Account(key) => keyed.push(key),
+                Grant::Organization(id) => of_organizations.push(id),
+                Grant::Account(key) => of_accounts.push(key),
             }
         }
-        organizations.push(granted.join(", "));
-        accounts.push(keyed.join(", "));
+        organizations.push(of_organizations.join(", "));
+        accounts.push(of_accounts.join(", "));
         keys.push(directory.keys(&user.login)?.len());
     }
     TableBuilder::default()

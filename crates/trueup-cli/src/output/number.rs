@@ -1,9 +1,9 @@
-//! Numbers for people: `1,234.50`, `32.1%`, `12,345`.
+//! Numbers formatted for people: `1,234.50`, `32.1%`, `12,345`.
 
-use trueup_core::dictionary::{self, ValueFormat};
-use trueup_core::{Value, money};
+use trueup::dictionary::{self, ValueFormat};
+use trueup::{Value, money};
 
-/// A value of the field `name`, as the dictionary's format has it.
+/// Formats a value of the field `name` as the dictionary specifies.
 pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
     match value {
         Value::Day(day) => day.to_string(),
@@ -17,7 +17,7 @@ pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
     }
 }
 
-/// Money in millionths, rounded half away from zero to the cent.
+/// Formats money, given in millionths, to the cent; half a cent is rounded away from zero.
 fn amount(micros: i128) -> String {
     let cent = u128::try_from(money::MICROS_PER_UNIT / 100).unwrap_or(1);
     let cents = (micros.unsigned_abs() + cent / 2) / cent;
@@ -32,7 +32,7 @@ fn fixed(value: f64, decimals: usize) -> String {
     format!("{sign}{}.{fraction}", grouped(whole))
 }
 
-/// Digits with a comma before every third from the right.
+/// Separates groups of three digits by commas.
 pub(crate) fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -44,13 +44,13 @@ pub(crate) fn grouped(digits: &str) -> String {
     text
 }
 
-/// So many things: `1 file`, `12 files`.
+/// Formats a count with its noun: `1 file`, `12 files`.
 pub(crate) fn counted(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(&count.to_string()))
 }
 
-/// An amount of bytes: `12.3 MiB`.
+/// Formats a number of bytes: `12.3 MiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!(readable("spend", Value::Money(1_234_500_000)), "1,234.50");
         assert_eq!(readable("spend", Value::Money(-1_999_995_000)), "-2,000.00");
         assert_eq!(readable("spend", Value::Money(-4_999)), "0.00");

@@ -1,62 +1,62 @@
-//! Aligned columns for people.
+//! Result tables as aligned columns for people.
 
-use super::OutputWriter;
 use super::number::readable;
-use super::terminal::printable;
+use super::writer::OutputWriter;
+use crate::terminal::printable;
 use comfy_table::{Attribute, Cell, CellAlignment, Column as Layout, ColumnConstraint, ContentArrangement};
 use comfy_table::{LineStyle, Table, TableStyle};
 use std::io::{self, Write};
-use trueup_core::{Column, ResultTable, Value, Values, dictionary};
+use trueup::{Column, ResultTable, Value, Values, dictionary};
 
 /// A line under the header, and nothing else.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// What stands for the empty text.
-const EMPTY: &str = "(none)";
+/// Shown in place of an empty text.
+const EMPTY_TEXT: &str = "(none)";
 
-/// What a column is headed with.
+/// The heading of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heading {
-    /// Its name, as a query spells it.
+    /// The field's name, as a query spells it.
     Name,
-    /// Its name for people.
+    /// The field's display name.
     DisplayName,
 }
 
-/// Where a table is shown.
+/// The screen that a table is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
-    /// Columns of text that it has; `None` if as many as there are to write: in a file, or where it is not known.
+    /// Width in characters; `None` if it is unlimited (a file) or unknown.
     width: Option<u16>,
-    /// Whether headings are emphasized.
+    /// Whether headings are bold.
     is_styled: bool,
 }
 
 impl Screen {
-    /// A screen of so many columns; a terminal that says it has none does not know.
+    /// Creates a screen. A width of 0 means that the terminal does not know its width.
     pub(super) fn new(width: Option<u16>, is_styled: bool) -> Self {
         Self { width: width.filter(|width| *width > 0), is_styled }
     }
 
-    /// Where `sink` ends. `NO_COLOR` takes the emphasis away and nothing else.
-    pub(crate) fn of(sink: &OutputWriter) -> Self {
-        if !sink.is_terminal() {
+    /// Returns the screen that `out` writes to. `NO_COLOR` turns bold headings off and changes nothing else.
+    pub(crate) fn of(out: &OutputWriter) -> Self {
+        if !out.is_terminal() {
             return Self::new(None, false);
         }
         let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        // The terminal that stdout is, as the sink is stdout here.
+        // This is the width of stdout, which `out` writes to.
         Self::new(Table::new().width(), !is_plain)
     }
 }
 
-/// Writes an answer in its own order.
-pub(super) fn write(answer: &ResultTable, sink: &mut OutputWriter) -> io::Result<()> {
+/// Writes all rows of a result table, in their order.
+pub(super) fn write(answer: &ResultTable, out: &mut OutputWriter) -> io::Result<()> {
     let rows: Vec<usize> = (0..answer.len()).collect();
-    let screen = Screen::of(sink);
-    write_rows(answer, &rows, Heading::Name, screen, sink.styled())
+    let screen = Screen::of(out);
+    write_rows(answer, &rows, Heading::Name, screen, out.styled())
 }
 
-/// Writes the given rows of an answer.
+/// Writes the given rows of a result table, in the order of `rows`.
 pub(crate) fn write_rows(
     answer: &ResultTable,
     rows: &[usize],
@@ -87,13 +87,13 @@ pub(crate) fn write_rows(
 
 fn header(column: &Column, heading: Heading) -> Cell {
     let field = dictionary::field(&column.name).filter(|_| heading == Heading::DisplayName);
-    Cell::new(field.map_or_else(|| printable(&column.name), |field| broken(field.display_name)))
+    Cell::new(field.map_or_else(|| printable(&column.name), |field| break_lines(field.display_name)))
         .add_attribute(Attribute::Bold)
 }
 
 fn cell(column: &Column, row: usize) -> Cell {
     Cell::new(match column.value(row) {
-        Some(Value::Text("")) => EMPTY.to_owned(),
+        Some(Value::Text("")) => EMPTY_TEXT.to_owned(),
         Some(value) => printable(&readable(&column.name, value)),
         None => String::new(),
     })
@@ -102,7 +102,7 @@ fn cell(column: &Column, row: usize) -> Cell {
 fn arrange(layout: &mut Layout, column: &Column) {
     layout.set_padding((0, 1));
     if !matches!(column.values, Values::Texts(_)) {
-        // A number that is broken over two lines is no number.
+        // A number must not be broken over two lines.
         layout.set_constraint(ColumnConstraint::ContentWidth);
     }
     if matches!(column.values, Values::Counts(_) | Values::Money(_) | Values::Ratios(_)) {
@@ -110,13 +110,13 @@ fn arrange(layout: &mut Layout, column: &Column) {
     }
 }
 
-/// A name of several words on several lines, so that a column of short numbers is not as wide as its name.
-fn broken(name: &str) -> String {
-    const WIDTH: usize = 12;
+/// Breaks a name of several words into lines, so that a column of short numbers is not as wide as its name.
+fn break_lines(name: &str) -> String {
+    const MAX_WIDTH: usize = 12;
     let mut lines: Vec<String> = Vec::new();
     for word in name.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= WIDTH => {
+            Some(line) if line.len() + 1 + word.len() <= MAX_WIDTH => {
                 line.push(' ');
                 line.push_str(word);
             }

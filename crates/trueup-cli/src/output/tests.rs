@@ -1,13 +1,13 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use super::table::{self, Heading, Screen};
-use super::{ENDINGS, Format, arrow, csv, parquet};
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use super::{ENDINGS, Format, write_arrow, write_csv, write_parquet};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::path::Path;
-use trueup_core::{Column, ResultTable, Texts, Values};
+use trueup::{Column, ResultTable, Texts, Values};
 
 fn names() -> [&'static str; 3] {
     ["", "Paid, \"Search\"", "a\u{1b}[2J"]
@@ -36,7 +36,7 @@ fn shown(heading: Heading, rows: &[usize], screen: Screen) -> String {
 }
 
 #[test]
-fn tables_align_numbers_right_and_defuse_texts() {
+fn tables_align_numbers_right_and_replace_control_characters() {
     assert_eq!(
         text(Heading::Name, &[0, 1, 2]),
         "\
@@ -58,7 +58,7 @@ fn tables_fit_the_screen() {
     assert_eq!(shown(Heading::Name, &rows, Screen::new(Some(200), false)), whole);
     let narrow = shown(Heading::Name, &rows, Screen::new(Some(56), false));
     assert!(narrow.lines().all(|line| line.chars().count() <= 56) && narrow != whole, "{narrow}");
-    // Emphasis changes no letter and no width.
+    // Bold type changes neither the text nor the widths.
     let styled = shown(Heading::Name, &rows, Screen::new(Some(56), true));
     assert!(styled.contains('\u{1b}'), "{styled}");
     let plain = styled.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
@@ -67,9 +67,9 @@ fn tables_fit_the_screen() {
 }
 
 #[test]
-fn csv_has_numbers_in_full() {
+fn csv_writes_numbers_in_full() {
     let mut out = Vec::new();
-    csv::write(&answer(), &mut out).unwrap();
+    write_csv(&answer(), &mut out).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "start,attributionChannel,leads,spend,bookRate\n\
@@ -80,16 +80,16 @@ fn csv_has_numbers_in_full() {
 }
 
 #[test]
-fn parquet_and_arrow_read_back() {
+fn parquet_and_arrow_files_read_back() {
     let expected = answer().record_batch().unwrap();
     let mut out = Vec::new();
-    arrow::write(&answer(), &mut out).unwrap();
+    write_arrow(&answer(), &mut out).unwrap();
     let mut reader = arrow_ipc::reader::FileReader::try_new(std::io::Cursor::new(out), None).unwrap();
     assert_eq!(reader.next().unwrap().unwrap(), expected);
 
-    // Parquet readers of all kinds find plain strings, whatever arrow makes of them.
+    // All Parquet readers find plain strings, because the file contains no Arrow schema.
     let file = tempfile::tempfile().unwrap();
-    parquet::write(&answer(), file.try_clone().unwrap()).unwrap();
+    write_parquet(&answer(), file.try_clone().unwrap()).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     let kept = reader.metadata().file_metadata().key_value_metadata();
     assert!(kept.is_none_or(|kept| kept.iter().all(|entry| entry.key != "ARROW:schema")), "{kept:?}");
@@ -102,14 +102,15 @@ fn parquet_and_arrow_read_back() {
     }
 }
 
-/// A page is bounded by rows before it is bounded by bytes, so very long texts could make one that no reader takes.
+/// The Parquet writer checks the size of a page only after a number of rows, so very long texts could create a page
+/// that readers refuse.
 #[test]
-fn long_texts_make_no_giant_page() {
-    let long = |place: usize| "x".repeat((1 << 20) + place);
+fn long_texts_do_not_create_huge_pages() {
+    let long = |index: usize| "x".repeat((1 << 20) + index);
     let texts = Texts::new((0..40).collect(), (0..40).map(long).collect()).unwrap();
     let column = Column { name: "conversionTranscript".to_owned(), values: Values::Texts(texts) };
     let file = tempfile::tempfile().unwrap();
-    parquet::write(&ResultTable::from_columns(vec![column]), file.try_clone().unwrap()).unwrap();
+    write_parquet(&ResultTable::from_columns(vec![column]), file.try_clone().unwrap()).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let pages = reader.get_row_group(0).unwrap().get_column_page_reader(0).unwrap();
     for page in pages {
@@ -118,7 +119,7 @@ fn long_texts_make_no_giant_page() {
 }
 
 #[test]
-fn endings_stand_for_formats() {
+fn every_documented_ending_selects_its_format() {
     assert_eq!(Format::of(Path::new("a/b.parquet")), Some(Format::Parquet));
     assert_eq!(Format::of(Path::new("b.jsonl")), Some(Format::Ndjson));
     assert_eq!(Format::of(Path::new("b")), None);

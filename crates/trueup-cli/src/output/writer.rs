@@ -1,22 +1,23 @@
-//! Where results go: stdout, or a file.
+//! A buffered writer for stdout or a file.
 
-use super::terminal::TerminalFilter;
 use crate::exit::Failure;
+use crate::terminal::TerminalFilter;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
 use trueup_ingest::{OutputFile, Outputs};
 
-/// Stdout or a file, buffered; remembers what went wrong, whatever a writer on top of it makes of the error.
+/// A buffered writer for stdout or a file.
 ///
-/// What is written to a terminal is made printable; files and pipes get every byte as it is.
+/// It remembers the first write error, because a format's writer may return another error in its place. Text for a
+/// terminal is made printable; files and pipes receive every byte unchanged.
 #[derive(Debug)]
 pub(crate) struct OutputWriter {
-    target: Destination,
-    /// The file, or `None` for stdout.
+    destination: Destination,
+    /// The path of the file; `None` for stdout.
     path: Option<PathBuf>,
-    /// Where a person reads along.
+    /// Present if the destination is a terminal.
     filter: Option<TerminalFilter>,
-    failed: Option<io::Error>,
+    error: Option<io::Error>,
 }
 
 #[derive(Debug)]
@@ -25,49 +26,54 @@ enum Destination {
     File(BufWriter<OutputFile>),
 }
 
-/// A sink for text that is printable already and has emphasis.
+/// A writer for text that is already printable and contains escape sequences for bold type.
 #[derive(Debug)]
 pub(crate) struct StyledOutput<'a>(&'a mut OutputWriter);
 
 impl OutputWriter {
-    /// Stdout.
+    /// Creates a writer for stdout.
     pub(crate) fn stdout() -> Self {
         let filter = io::stdout().is_terminal().then(TerminalFilter::default);
-        Self { target: Destination::Stdout(BufWriter::new(io::stdout())), path: None, filter, failed: None }
+        Self { destination: Destination::Stdout(BufWriter::new(io::stdout())), path: None, filter, error: None }
     }
 
-    /// The file at `path`, if it is one that may be written. What is there stays as it is until [`OutputWriter::keep`].
+    /// Creates a writer for a file. An existing file at `path` stays unchanged until [`OutputWriter::keep`].
+    ///
+    /// # Errors
+    /// If `outputs` refuses the path, or the file cannot be created.
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, Failure> {
         let file = outputs.create(path)?;
         let filter = file.is_terminal().then(TerminalFilter::default);
-        Ok(Self { target: Destination::File(BufWriter::new(file)), path: Some(path.to_owned()), filter, failed: None })
+        let destination = Destination::File(BufWriter::new(file));
+        Ok(Self { destination, path: Some(path.to_owned()), filter, error: None })
     }
 
-    /// Gives a file, which has been written whole, its name.
+    /// Publishes a complete file under its name. Does nothing for stdout.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let (Destination::File(file), Some(path)) = (self.target, &self.path) else { return Ok(()) };
+        let (Destination::File(file), Some(path)) = (self.destination, &self.path) else { return Ok(()) };
         match file.into_inner() {
             Ok(file) => Ok(file.keep()?),
-            // The reader of a pipe has gone away, which is no failure of what was written.
+            // The path is a pipe, and its reader has closed it: not a failure.
             Err(error) if error.error().kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(Failure::path(path, error.error())),
         }
     }
 
-    /// Whether a person reads along.
+    /// Returns whether the destination is a terminal.
     pub(crate) const fn is_terminal(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// Takes text that is printable already and has emphasis.
+    /// Returns a writer for text that is already printable and contains escape sequences for bold type.
     pub(crate) const fn styled(&mut self) -> StyledOutput<'_> {
         StyledOutput(self)
     }
 
-    /// Ends what was `written`: everything is handed on, and a reader that has gone away (`trueup query ... | head`) is no failure.
+    /// Flushes the output and returns its outcome: the first write error, or else `written`, the result of the code
+    /// that wrote. A reader that has closed its pipe, as in `trueup query ... | head`, is not a failure.
     pub(crate) fn finish(&mut self, written: Result<(), Failure>) -> Result<(), Failure> {
-        let ended = if self.failed.is_none() { self.end() } else { Ok(()) };
-        match (self.failed.take().or(ended.err()), &self.path) {
+        let ended = if self.error.is_none() { self.end() } else { Ok(()) };
+        match (self.error.take().or(ended.err()), &self.path) {
             (None, _) => written,
             (Some(error), _) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             (Some(error), Some(path)) => Err(Failure::path(path, &error)),
@@ -84,16 +90,16 @@ impl OutputWriter {
     }
 
     fn out(&mut self) -> &mut dyn Write {
-        match &mut self.target {
+        match &mut self.destination {
             Destination::Stdout(out) => out,
             Destination::File(out) => out,
         }
     }
 
-    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+    fn remember_error<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         result.inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {
-                self.failed = Some(io::Error::new(error.kind(), error.to_string()));
+                self.error = Some(io::Error::new(error.kind(), error.to_string()));
             }
         })
     }
@@ -108,19 +114,19 @@ impl Write for OutputWriter {
                 self.out().write_all(shown.as_bytes()).map(|()| bytes.len())
             }
         };
-        self.noted(result)
+        self.remember_error(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let result = self.out().flush();
-        self.noted(result)
+        self.remember_error(result)
     }
 }
 
 impl Write for StyledOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = self.0.out().write(bytes);
-        self.0.noted(result)
+        self.0.remember_error(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {

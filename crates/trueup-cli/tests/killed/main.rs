@@ -1,5 +1,5 @@
-//! The program is killed while it ingests, at random moments and at every system call, and its system calls fail: the dataset is the old
-//! one or the new one, whole, and the next ingest cleans up.
+//! Kills the program while it ingests, at random moments and at every system call, and makes system calls fail. The
+//! dataset must be the old one or the new one, complete, and the next ingest must clean up.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(target_os = "linux")]
@@ -11,23 +11,23 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 use tempfile::TempDir;
+use trueup::query::EventsQuery;
+use trueup::{Dataset, ResultTable};
 use trueup_core::dataset::Verification;
-use trueup_core::query::EventsQuery;
-use trueup_core::{Dataset, ResultTable};
 
 const FIRST_CSV: &str = "account,opportunityId,type,date,eventId,total\n\
     a,1,lead-originated,2025-01-01,e1,\na,1,sold,2025-01-05,e2,100\nb,1,lead-originated,2025-01-02,e1,\n";
 const SECOND_CSV: &str = "account,opportunityId,type,date,eventId,total\n\
     a,1,closed,2025-01-05,e2,120.5\nc,1,lead-originated,2025-01-02,e1,\n";
 
-/// Two inputs, and the dataset of the first.
-struct Case {
+/// A folder with two inputs and the dataset of the first, and the answers before and after the second.
+struct IngestCase {
     dir: TempDir,
     old: ResultTable,
     new: ResultTable,
 }
 
-impl Case {
+impl IngestCase {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("1.csv"), FIRST_CSV).unwrap();
@@ -48,20 +48,21 @@ impl Case {
         self.dir.path().join("ds")
     }
 
-    /// Puts the old dataset back.
+    /// Restores the old dataset.
     fn reset(&self) {
         fs::remove_dir_all(self.dataset()).unwrap();
         copy(&self.dir.path().join("old"), &self.dataset());
     }
 
-    /// The second ingest, run by `runner`.
+    /// Returns a command that runs the second ingest under `runner`.
     fn second(&self, mut runner: Command) -> Command {
         runner.args(["ingest", "2.csv", "--into", "ds", "--threads", "1"]).current_dir(&self.dir);
         runner.env("RAYON_NUM_THREADS", "1").stdin(Stdio::null()).stdout(Stdio::null());
         runner
     }
 
-    /// Looks at what an ingest that ended early has left, and repeats it. Returns whether the new version was there already.
+    /// Checks what an interrupted ingest has left, and repeats the ingest. Returns whether the new version already
+    /// existed.
     fn check(&self, what: &str) -> bool {
         assert_eq!(fs::read_to_string(self.dir.path().join("2.csv")).unwrap(), SECOND_CSV, "{what}");
         assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
@@ -70,12 +71,12 @@ impl Case {
         assert!(self.second(program()).stderr(Stdio::null()).status().unwrap().success(), "{what}");
         assert_eq!(answers(&self.dataset()).unwrap(), self.new, "{what}");
         assert_eq!(Verification::of(self.dataset(), None).unwrap().faults, Vec::<String>::new(), "{what}");
-        assert_eq!(count(&self.dataset()), (2, 1, 2), "{what}: something was left over");
+        assert_eq!(count(&self.dataset()), (2, 1, 2), "{what}: leftover files");
         found == self.new
     }
 }
 
-/// The manifests, other entries, and event files of a dataset.
+/// Counts the manifests, the other entries, and the event files of a dataset.
 fn count(dataset: &Path) -> (usize, usize, usize) {
     let names = |dir: &Path| -> Vec<String> {
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -89,7 +90,7 @@ fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_trueup"))
 }
 
-fn answers(dataset: &Path) -> Result<ResultTable, trueup_core::Error> {
+fn answers(dataset: &Path) -> Result<ResultTable, trueup::Error> {
     let fields = ["account", "opportunityId", "type", "eventCount", "total", "closedRevenue"];
     let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
     Dataset::open(dataset)?.query(&query)
@@ -105,9 +106,9 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_kill_at_a_random_moment_leaves_the_old_dataset_or_the_new_one() {
+fn a_kill_at_a_random_moment_leaves_the_old_or_the_new_dataset() {
     const KILLS: u32 = 500;
-    let case = Case::new();
+    let case = IngestCase::new();
     case.reset();
     let begun = Instant::now();
     assert!(case.second(program()).stderr(Stdio::null()).status().unwrap().success());
@@ -117,7 +118,7 @@ fn a_kill_at_a_random_moment_leaves_the_old_dataset_or_the_new_one() {
         case.reset();
         let mut child = case.second(program()).stderr(Stdio::null()).spawn().unwrap();
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // Some kills come too late.
+        // Up to a fifth too late, so that some kills come after the end.
         sleep(whole.mul_f64(f64::from(state >> 8) / f64::from(1_u32 << 24) * 1.2));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -126,8 +127,8 @@ fn a_kill_at_a_random_moment_leaves_the_old_dataset_or_the_new_one() {
     assert!((1..KILLS).contains(&new), "{new}");
 }
 
-/// How often each system call is made by the thread that makes it most often.
-fn system_calls(case: &Case) -> BTreeMap<String, usize> {
+/// Counts the calls of each system call in the thread that makes most of them.
+fn system_calls(case: &IngestCase) -> BTreeMap<String, usize> {
     let log = case.dir.path().join("log");
     let mut strace = Command::new("strace");
     strace.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_trueup"));
@@ -150,8 +151,8 @@ fn system_calls(case: &Case) -> BTreeMap<String, usize> {
     most
 }
 
-/// Runs the second ingest with one fault injected. Returns whether it succeeded, and what it said.
-fn injected(case: &Case, call: &str, fault: &str, position: usize) -> (Option<i32>, String) {
+/// Runs the second ingest with one fault injected. Returns its exit code and its messages.
+fn injected(case: &IngestCase, call: &str, fault: &str, position: usize) -> (Option<i32>, String) {
     case.reset();
     let mut strace = Command::new("strace");
     strace.args(["-f", "-o", "/dev/null", "-e"]).arg(format!("inject={call}:{fault}:when={position}"));
@@ -162,11 +163,12 @@ fn injected(case: &Case, call: &str, fault: &str, position: usize) -> (Option<i3
 
 #[test]
 #[ignore = "needs strace"]
-fn a_kill_at_every_system_call_leaves_the_old_dataset_or_the_new_one() {
-    let case = Case::new();
+fn a_kill_at_any_system_call_leaves_the_old_or_the_new_dataset() {
+    let case = IngestCase::new();
     let (mut kills, mut new) = (0, 0);
     for (call, count) in system_calls(&case) {
-        // The first is made by strace; memory is given back by the hundreds at the end, where nothing else happens.
+        // The only `execve` is strace's own. Hundreds of `madvise` calls return memory at the end, when nothing else
+        // happens.
         let last = if call == "madvise" { count.min(5) } else { count };
         for position in 1..=last {
             if call == "execve" {
@@ -182,8 +184,8 @@ fn a_kill_at_every_system_call_leaves_the_old_dataset_or_the_new_one() {
 
 #[test]
 #[ignore = "needs strace"]
-fn a_system_call_that_fails_leaves_the_old_dataset_or_the_new_one() {
-    let case = Case::new();
+fn a_failed_system_call_leaves_the_old_or_the_new_dataset() {
+    let case = IngestCase::new();
     let calls = system_calls(&case);
     let changing =
         ["fsync", "linkat", "mkdir", "unlinkat", "unlink", "rmdir", "rename", "write", "getdents64", "flock"];
@@ -192,18 +194,18 @@ fn a_system_call_that_fails_leaves_the_old_dataset_or_the_new_one() {
         for (position, error) in
             (1..=calls.get(call).copied().unwrap_or(0)).flat_map(|at| [(at, "EIO"), (at, "ENOSPC")])
         {
-            let (code, said) = injected(&case, call, &format!("error={error}"), position);
-            let what = format!("{error} of {call} {position}: {code:?}: {said}");
+            let (code, message) = injected(&case, call, &format!("error={error}"), position);
+            let what = format!("{error} of {call} {position}: {code:?}: {message}");
             assert!(matches!(code, Some(0 | 1)), "{what}");
             let is_new = answers(&case.dataset()).unwrap() == case.new;
             if code == Some(0) {
                 assert!(is_new, "{what}");
-            } else if said.is_empty() {
+            } else if message.is_empty() {
                 assert_eq!(call, "write", "the message is what could not be written: {what}");
             } else {
                 failed += 1;
-                assert!(said.starts_with("error: ") && said.lines().count() == 1, "{what}");
-                assert_eq!(is_new, said.contains("is published, durability unknown"), "{what}");
+                assert!(message.starts_with("error: ") && message.lines().count() == 1, "{what}");
+                assert_eq!(is_new, message.contains("is published, durability unknown"), "{what}");
             }
             case.check(&what);
         }
@@ -213,16 +215,16 @@ fn a_system_call_that_fails_leaves_the_old_dataset_or_the_new_one() {
 
 #[test]
 #[ignore = "needs strace"]
-fn a_system_call_that_reads_and_fails_leaves_the_old_dataset_or_the_new_one() {
-    let case = Case::new();
+fn a_failed_reading_system_call_leaves_the_old_or_the_new_dataset() {
+    let case = IngestCase::new();
     let calls = system_calls(&case);
     let mut failed = 0;
     for call in ["openat", "pread64", "read", "fstat", "statx", "lseek", "close"] {
         for position in 1..=calls.get(call).copied().unwrap_or(0) {
             for error in ["EIO", "EACCES"] {
-                let (code, said) = injected(&case, call, &format!("error={error}"), position);
-                let what = format!("{error} of {call} {position}: {code:?}: {said}");
-                // Among these are the calls that load the program, so that it may not even begin.
+                let (code, message) = injected(&case, call, &format!("error={error}"), position);
+                let what = format!("{error} of {call} {position}: {code:?}: {message}");
+                // These include the calls that load the program, so it may not even start.
                 if code == Some(0) {
                     assert_eq!(answers(&case.dataset()).unwrap(), case.new, "{what}");
                 } else {

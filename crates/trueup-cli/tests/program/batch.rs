@@ -1,4 +1,4 @@
-//! `trueup batch`: the answers of `trueup query`, in files.
+//! `trueup batch` writes the results of `trueup query` into files.
 
 use crate::workspace::{Run, Workspace};
 
@@ -51,11 +51,11 @@ fn files(workspace: &Workspace) -> Vec<String> {
 }
 
 #[test]
-fn each_file_is_what_query_answers() {
+fn each_file_equals_the_result_of_query() {
     let workspace = Workspace::with_dataset();
-    let said = batch(&workspace, JOBS_TOML).succeeded();
+    let stdout = batch(&workspace, JOBS_TOML).succeeded();
     assert_eq!(
-        said,
+        stdout,
         "channels.csv: 2 rows\nby month.json: 3 rows\ndrains: 1 row\nyear.csv: 1 row\nall.parquet: 2 rows\n"
     );
     assert_eq!(files(&workspace), ["all.parquet", "by month.json", "channels.csv", "drains", "year.csv"]);
@@ -85,7 +85,7 @@ fn each_file_is_what_query_answers() {
 }
 
 #[test]
-fn files_that_are_there_are_replaced_only_if_asked_for() {
+fn existing_files_are_replaced_only_with_force() {
     let workspace = Workspace::with_dataset();
     std::fs::create_dir_all(workspace.path("out/answers")).unwrap();
     workspace.write("out/answers/year.csv", "old");
@@ -93,7 +93,7 @@ fn files_that_are_there_are_replaced_only_if_asked_for() {
     assert_eq!(
         message,
         "error: query `year`: `out/answers/year.csv` is already there; name another file, or pass `--force` to replace it\n\
-         error: of 5 queries 1 cannot be run, so that none was\n"
+         error: 1 of 5 queries cannot be run, so none was\n"
     );
     assert_eq!(files(&workspace), ["year.csv"]);
     let read = || std::fs::read_to_string(workspace.path("out/answers/year.csv")).unwrap();
@@ -105,7 +105,7 @@ fn files_that_are_there_are_replaced_only_if_asked_for() {
 
 #[cfg(unix)]
 #[test]
-fn files_are_readable_as_any_other() {
+fn files_have_the_usual_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let workspace = Workspace::with_dataset();
     batch(&workspace, JOBS_TOML).succeeded();
@@ -114,7 +114,7 @@ fn files_are_readable_as_any_other() {
 }
 
 #[test]
-fn all_are_checked_before_the_first_runs() {
+fn all_queries_are_checked_before_the_first_runs() {
     let workspace = Workspace::with_dataset();
     let more = r#"
 [[query]]
@@ -171,7 +171,7 @@ interval = "year"
         "query 14: the key `name` is missing",
         "query `kind`: expected a format (`table`, `json`",
         "query `often`: expected an interval",
-        "of 16 queries 11 cannot be run, so that none was",
+        "11 of 16 queries cannot be run, so none was",
     ]) {
         assert!(line.starts_with("error: ") && line.contains(words), "{line}\n{words}");
     }
@@ -180,7 +180,7 @@ interval = "year"
 }
 
 #[test]
-fn files_that_are_no_jobs() {
+fn invalid_jobs_files_are_refused() {
     let workspace = Workspace::with_dataset();
     let failed = |jobs: &str| {
         let message = batch(&workspace, jobs).failed(1);
@@ -201,7 +201,7 @@ fn files_that_are_no_jobs() {
 }
 
 #[test]
-fn a_folder_of_the_name_of_a_file_is_seen_before_the_first_query_runs() {
+fn a_folder_in_place_of_an_output_is_reported_before_the_first_query_runs() {
     let workspace = Workspace::with_dataset();
     std::fs::create_dir_all(workspace.path("out/answers/by month.json")).unwrap();
     let message = batch(&workspace, JOBS_TOML).failed(1);
@@ -209,10 +209,10 @@ fn a_folder_of_the_name_of_a_file_is_seen_before_the_first_query_runs() {
     assert_eq!(files(&workspace), ["by month.json"]);
 }
 
-/// The second file is too large for the limit that the shell sets.
+/// The shell sets a size limit that the second file exceeds.
 #[cfg(unix)]
 #[test]
-fn a_job_that_fails_names_itself_and_leaves_no_file() {
+fn a_failing_job_is_named_and_leaves_no_file() {
     let workspace = Workspace::with_dataset();
     let days = "[[query]]\nname = \"days\"\nfields = \"leads\"\ninterval = \"day\"\nstart = 1990-01-01\n";
     std::fs::create_dir_all(workspace.path("jobs")).unwrap();
@@ -225,7 +225,7 @@ fn a_job_that_fails_names_itself_and_leaves_no_file() {
 }
 
 #[test]
-fn unknown_fields_are_warned_of() {
+fn unknown_fields_cause_a_warning() {
     let workspace = Workspace::with_dataset();
     let run = batch(&workspace, &format!("{JOBS_TOML}[[query]]\nname = \"odd\"\nfields = \"colour,leads\"\n"));
     assert_eq!(run.code, 0, "{run:?}");

@@ -1,4 +1,4 @@
-//! `trueup bench`: what it measures, not how fast it is.
+//! `trueup bench`: what it measures, not how fast trueup is.
 
 use crate::workspace::Workspace;
 use serde_json::Value as Json;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Stdio;
 
-/// A dataset of the demo's data.
+/// Creates the dataset `demo` with data of the demo.
 fn demo() -> Workspace {
     let workspace = Workspace::new();
     let run = workspace.run(&["demo", "demo", "--events", "3000", "--accounts", "4"]);
@@ -18,8 +18,8 @@ fn names(queries: &Json) -> Vec<&str> {
     queries.as_array().unwrap().iter().map(|query| query["name"].as_str().unwrap()).collect()
 }
 
-/// The lines that are written for the lines that are read.
-fn requested(workspace: &Workspace, lines: &str) -> (i32, Vec<Json>, String) {
+/// Returns the exit code, the lines that the program writes in answer to `lines`, and its messages.
+fn request(workspace: &Workspace, lines: &str) -> (i32, Vec<Json>, String) {
     let mut command = workspace.command();
     command.args(["bench", "demo", "--on-request"]);
     let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -31,7 +31,7 @@ fn requested(workspace: &Workspace, lines: &str) -> (i32, Vec<Json>, String) {
 }
 
 #[test]
-fn every_question_is_answered_and_measured() {
+fn every_query_of_the_suite_is_measured() {
     let workspace = demo();
     let report = workspace.run(&["bench", "demo", "--repeat", "1", "--callers", "2", "--format", "json"]).succeeded();
     let report: Json = serde_json::from_str(&report).unwrap();
@@ -52,14 +52,14 @@ fn every_question_is_answered_and_measured() {
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].starts_with("query ") && lines[1].starts_with("channel "), "{table}");
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(lines[3].contains("asked with 1 thread;") && lines[3].contains("bytes an event"), "{table}");
+    assert!(lines[3].contains("queried with 1 thread;") && lines[3].contains("bytes per event"), "{table}");
 }
 
 #[test]
-fn one_thing_at_a_time() {
+fn one_query_is_measured_per_request() {
     let workspace = demo();
     let (code, lines, stderr) =
-        requested(&workspace, "channel question\nchannel hot\n\nchannel cold\nchannel answer\none-account question\n");
+        request(&workspace, "channel question\nchannel hot\n\nchannel cold\nchannel answer\none-account question\n");
     assert_eq!((code, stderr.as_str(), lines.len()), (0, "", 5));
     let [question, hot, cold, answer, one] = &lines[..] else { unreachable!() };
     let text = |name: &str| question[name].as_str().unwrap();
@@ -78,13 +78,13 @@ fn one_thing_at_a_time() {
 }
 
 #[test]
-fn what_cannot_be_measured() {
+fn what_cannot_be_measured_is_reported() {
     let workspace = demo();
     let message = workspace.run(&["bench", "demo", "--query", "chanel"]).failed(1);
     assert!(message.contains("`chanel`") && message.contains("channel-day"), "{message}");
     workspace.run(&["bench", "demo", "--repeat", "0"]).failed(2);
     workspace.run(&["bench", "demo", "--on-request", "--repeat", "3"]).failed(2);
-    let (code, lines, stderr) = requested(&workspace, "channel hot\nchannel warm\n");
+    let (code, lines, stderr) = request(&workspace, "channel hot\nchannel warm\n");
     assert_eq!((code, lines.len()), (1, 1));
     assert!(stderr.contains("`channel warm`"), "{stderr}");
 

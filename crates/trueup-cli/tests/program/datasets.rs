@@ -3,7 +3,7 @@
 use crate::workspace::{RANGE, Workspace};
 
 #[test]
-fn inspect_shows_what_is_there() {
+fn inspect_shows_the_contents() {
     let workspace = Workspace::with_dataset();
     let text = workspace.run(&["inspect", "ds"]).succeeded();
     for part in [
@@ -51,9 +51,9 @@ fn inspect_lists_accounts_up_to_twenty() {
     assert!(text.contains("accounts   1,300: ") && text.contains(", account-0020 and 1,280 more\n"), "{text}");
 }
 
-/// A changed byte is never answered from: what is told is the damaged file, in one line.
+/// No query uses a changed byte: the damaged file is reported in one line.
 #[test]
-fn a_damaged_file_is_told_in_one_line() {
+fn a_damaged_file_is_reported_in_one_line() {
     let workspace = Workspace::with_dataset();
     let file = workspace.path("ds").join("events").read_dir().unwrap().next().unwrap().unwrap().path();
     let sound = std::fs::read(&file).unwrap();
@@ -62,13 +62,14 @@ fn a_damaged_file_is_told_in_one_line() {
         bytes[at] ^= 0xff;
         std::fs::write(&file, bytes).unwrap();
         let run = workspace.query("campaign,zip,attributionChannel,total", &["--format", "csv"]);
-        let told = run.stderr.lines().count() == 1 && run.stderr.starts_with("error: ") && run.stderr.contains("ds");
-        assert!(run.code == 1 && told, "byte {at}: {run:?}");
+        let is_reported =
+            run.stderr.lines().count() == 1 && run.stderr.starts_with("error: ") && run.stderr.contains("ds");
+        assert!(run.code == 1 && is_reported, "byte {at}: {run:?}");
     }
 }
 
 #[test]
-fn explain_shows_the_plan_and_what_it_took() {
+fn explain_shows_the_plan_and_with_analyze_the_times() {
     let workspace = Workspace::with_dataset();
     let explain: Vec<&str> = ["explain", "ds", "--fields", "campaign,leads"].into_iter().chain(RANGE).collect();
     let text = workspace.run(&explain).succeeded();

@@ -1,6 +1,6 @@
-//! `trueup demo`
+//! `trueup demo`: the dataset, the report and the suggested commands.
 
-use crate::serve::Running;
+use crate::serve::RunningServer;
 use crate::workspace::{Run, Workspace};
 use std::process::Command;
 
@@ -9,23 +9,23 @@ fn demo(workspace: &Workspace, more: &[&str]) -> Run {
 }
 
 #[test]
-fn it_reports_and_what_it_says_to_try_works() {
+fn the_demo_reports_and_its_suggested_commands_work() {
     let workspace = Workspace::new();
     let first = demo(&workspace, &[]);
     assert_eq!(first.code, 0, "{first:?}");
-    assert!(first.stderr.contains("made the demo dataset `my demo`"), "{first:?}");
+    assert!(first.stderr.contains("created the demo dataset `my demo`"), "{first:?}");
     for part in ["The last 90 days", "Book Rate", "by channel", "Direct", "Month by month", "2026-06", "Try next"] {
         assert!(first.stdout.contains(part), "`{part}` is missing:\n{}", first.stdout);
     }
     assert!(first.stdout.ends_with('\n') && !first.stdout.ends_with("\n\n"), "{}", first.stdout);
-    // Nothing is left beside the dataset.
+    // No temporary files are left next to the dataset.
     let names: Vec<_> = workspace.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["my demo"]);
     assert!(workspace.run(&["verify", "my demo"]).succeeded().contains("is whole"));
 
     let again = demo(&workspace, &[]);
     assert!(again.code == 0 && again.stderr.contains("already"), "{again:?}");
-    // Keys are shown once, so that the user gets another.
+    // A key is shown only once, so the user gets a new one.
     let keyless = |run: &Run| run.stdout.replace(&key(run), "KEY");
     assert_eq!(keyless(&again), keyless(&first));
     assert_ne!(key(&again), key(&first));
@@ -42,26 +42,26 @@ fn it_reports_and_what_it_says_to_try_works() {
     };
     for command in commands.iter().filter(|command| !command.contains(" serve ")) {
         let run = shell(command).output().unwrap();
-        // A demo that is made says so.
+        // Creating another demo is reported on stderr.
         let is_silent = run.stderr.is_empty() || command.contains(" demo ");
         assert!(run.status.success() && is_silent && !run.stdout.is_empty(), "{command}: {run:?}");
     }
     let serve = commands.iter().find(|command| command.contains(" serve ")).unwrap();
-    let server = Running::start(shell(&format!("exec {serve} --listen 127.0.0.1:0")));
+    let server = RunningServer::start(shell(&format!("exec {serve} --listen 127.0.0.1:0")));
     let curl = text.lines().find(|line| line.contains("curl")).unwrap();
     let path = curl.split("http://127.0.0.1:8080").nth(1).unwrap().trim_end_matches('\'');
     let (head, body) = server.get(path, &key);
     assert!(head.starts_with("HTTP/1.1 200 ") && body.contains("\"account\":") && curl.contains(&key), "{head} {body}");
-    assert_eq!(server.end("-TERM").0.code(), Some(0));
+    assert_eq!(server.stop("-TERM").0.code(), Some(0));
 }
 
-/// The key that a demo prints.
+/// Returns the key that a demo prints.
 fn key(run: &Run) -> String {
     let mut words = run.stdout.split("export TRUEUP_KEY=");
     words.nth(1).unwrap().lines().next().unwrap().to_owned()
 }
 
-/// With accounts enough there are benchmarks to ask for, and figures to see.
+/// With enough accounts, the demo suggests a benchmarks request, and its answer has percentiles.
 #[test]
 fn a_larger_demo_has_benchmarks() {
     let workspace = Workspace::new();
@@ -75,7 +75,7 @@ fn a_larger_demo_has_benchmarks() {
 }
 
 #[test]
-fn the_user_of_a_demo_sees_a_part_of_it() {
+fn the_user_of_a_demo_sees_some_of_its_accounts() {
     let workspace = Workspace::new();
     let run = workspace.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
     let access = |key: &str| {
@@ -91,8 +91,8 @@ fn the_user_of_a_demo_sees_a_part_of_it() {
         .map(|node| (node["organization"].as_str().unwrap(), node["accounts"].as_array().unwrap().len()))
         .collect();
     assert_eq!(held, [("demo-group", 6), ("demo-group-east", 3), ("demo-group-west", 3)]);
-    // A demo of which the user is gone is reported on without a key; one whose directory is gone gets a new one.
-    workspace.does(&["users", "remove", "ds", "demo@example.com"]);
+    // If the user has been removed, the report has no key. If the directory is missing, it is created again.
+    workspace.change(&["users", "remove", "ds", "demo@example.com"]);
     let again = workspace.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
     assert!(again.code == 0 && !again.stdout.contains("TRUEUP_KEY"), "{again:?}");
     std::fs::remove_file(workspace.path("ds/directory.sqlite")).unwrap();
@@ -101,7 +101,7 @@ fn the_user_of_a_demo_sees_a_part_of_it() {
 }
 
 #[test]
-fn the_seed_decides() {
+fn the_seed_determines_the_data() {
     let workspace = Workspace::new();
     let report = |dir: &str, seed: &str| {
         let run = workspace.run(&["demo", dir, "--events", "2000", "--accounts", "2", "--seed", seed]);
@@ -113,7 +113,7 @@ fn the_seed_decides() {
 }
 
 #[test]
-fn it_keeps_its_hands_off_other_folders() {
+fn the_demo_does_not_touch_other_folders() {
     let workspace = Workspace::with_dataset();
     let message = workspace.run(&["demo", "ds", "--events", "2000"]).failed(1);
     assert!(message.contains("`ds`"), "{message}");

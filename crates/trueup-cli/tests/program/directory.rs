@@ -2,13 +2,13 @@
 
 use crate::workspace::Workspace;
 
-/// The list of a command, as CSV.
+/// Runs a command that lists, and returns the list as CSV.
 fn list(workspace: &Workspace, arguments: &[&str]) -> String {
     workspace.run(&[arguments, ["--format", "csv"].as_slice()].concat()).succeeded()
 }
 
 #[test]
-fn users_and_their_grants() {
+fn users_are_granted_organizations_and_accounts() {
     let (workspace, _) = Workspace::with_directory();
     let header = "user,active,keys,organizations,accounts\n";
     assert_eq!(list(&workspace, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\nbert,true,0,,beta\n"));
@@ -20,49 +20,49 @@ bert  true       0  (none)         beta
 ";
     assert_eq!(workspace.run(&["users", "list", "ds"]).succeeded(), table);
 
-    workspace.does(&["users", "grant", "ds", "bert", "--org", "west", "--org", "group", "--account", "acme"]);
-    workspace.does(&["users", "disable", "ds", "bert"]);
+    workspace.change(&["users", "grant", "ds", "bert", "--org", "west", "--org", "group", "--account", "acme"]);
+    workspace.change(&["users", "disable", "ds", "bert"]);
     let bert = |workspace: &Workspace| list(workspace, &["users", "list", "ds"]).lines().nth(2).unwrap().to_owned();
     assert_eq!(bert(&workspace), "bert,false,0,\"group, west\",\"acme, beta\"");
-    workspace.does(&["users", "enable", "ds", "bert"]);
-    workspace.does(&["users", "revoke", "ds", "bert", "--org", "group", "--org", "west", "--account", "beta"]);
+    workspace.change(&["users", "enable", "ds", "bert"]);
+    workspace.change(&["users", "revoke", "ds", "bert", "--org", "group", "--org", "west", "--account", "beta"]);
     assert_eq!(bert(&workspace), "bert,true,0,,acme");
-    workspace.does(&["users", "remove", "ds", "bert"]);
+    workspace.change(&["users", "remove", "ds", "bert"]);
     assert_eq!(list(&workspace, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\n"));
 }
 
 #[test]
-fn the_tree_of_organizations() {
+fn organizations_form_a_tree() {
     let (workspace, _) = Workspace::with_directory();
     let header = "organization,under,umbrella,accounts\n";
-    workspace.does(&["orgs", "add", "ds", "platform", "--umbrella"]);
-    workspace.does(&["orgs", "move", "ds", "group", "--under", "platform"]);
+    workspace.change(&["orgs", "add", "ds", "platform", "--umbrella"]);
+    workspace.change(&["orgs", "move", "ds", "group", "--under", "platform"]);
     assert_eq!(
         list(&workspace, &["orgs", "list", "ds"]),
         format!("{header}group,platform,false,0\nplatform,,true,0\nwest,group,false,1\n")
     );
-    workspace.does(&["orgs", "move", "ds", "group", "--root"]);
-    workspace.does(&["orgs", "umbrella", "ds", "platform", "--off"]);
-    let said = workspace.does(&["orgs", "hold", "ds", "platform", "--all"]);
-    assert!(said.contains("holds 2 accounts more"), "{said}");
+    workspace.change(&["orgs", "move", "ds", "group", "--root"]);
+    workspace.change(&["orgs", "umbrella", "ds", "platform", "--off"]);
+    let message = workspace.change(&["orgs", "hold", "ds", "platform", "--all"]);
+    assert!(message.contains("holds 2 accounts more"), "{message}");
     assert_eq!(
         list(&workspace, &["orgs", "list", "ds"]),
         format!("{header}group,,false,0\nplatform,,false,2\nwest,group,false,1\n")
     );
     let accounts = |workspace: &Workspace| list(workspace, &["orgs", "accounts", "ds"]);
     assert_eq!(accounts(&workspace), "account,organizations\nacme,\"platform, west\"\nbeta,platform\n");
-    workspace.does(&["orgs", "release", "ds", "platform", "acme"]);
+    workspace.change(&["orgs", "release", "ds", "platform", "acme"]);
     assert_eq!(accounts(&workspace), "account,organizations\nacme,west\nbeta,platform\n");
-    workspace.does(&["orgs", "forget", "ds", "beta"]);
+    workspace.change(&["orgs", "forget", "ds", "beta"]);
     assert_eq!(accounts(&workspace), "account,organizations\nacme,west\n");
     assert!(list(&workspace, &["users", "list", "ds"]).ends_with("bert,true,0,,\n"));
     assert!(workspace.run(&["orgs", "remove", "ds", "group"]).failed(1).contains("below it"));
-    workspace.does(&["orgs", "remove", "ds", "west"]);
-    workspace.does(&["orgs", "remove", "ds", "group"]);
+    workspace.change(&["orgs", "remove", "ds", "west"]);
+    workspace.change(&["orgs", "remove", "ds", "group"]);
 }
 
 #[test]
-fn keys_are_shown_once_and_revoked_at_once() {
+fn keys_are_shown_once_and_revoked_immediately() {
     let (workspace, first) = Workspace::with_directory();
     let status = |key: &str| {
         let run = workspace.command().args(["get", "ds", "/api"]).env("TRUEUP_KEY", key).output().unwrap();
@@ -71,7 +71,7 @@ fn keys_are_shown_once_and_revoked_at_once() {
     assert!(first.starts_with("tu_") && first.len() == 46, "{first}");
     assert_eq!(status(&first), "200");
 
-    // With one key its number goes without saying.
+    // The number may be left out if the user has one key.
     let run = workspace.run(&["keys", "rotate", "ds", "anna", "--prefix", "acme"]);
     let second = run.stdout.trim_end().to_owned();
     assert!(run.code == 0 && second.starts_with("acme_") && !run.stderr.contains(&second), "{run:?}");
@@ -82,18 +82,18 @@ fn keys_are_shown_once_and_revoked_at_once() {
     let keys = list(&workspace, &["keys", "list", "ds", "anna"]);
     let keys: Vec<&str> = keys.lines().collect();
     assert!(keys[0] == "key,created" && keys[1].starts_with("2,20") && keys[2].ends_with('Z'), "{keys:?}");
-    workspace.does(&["keys", "delete", "ds", "anna", "3"]);
+    workspace.change(&["keys", "delete", "ds", "anna", "3"]);
     assert_eq!((status(&second), status(&third)), ("200".to_owned(), "401".to_owned()));
-    workspace.does(&["users", "disable", "ds", "anna"]);
+    workspace.change(&["users", "disable", "ds", "anna"]);
     assert_eq!(status(&second), "401");
-    workspace.does(&["users", "enable", "ds", "anna"]);
+    workspace.change(&["users", "enable", "ds", "anna"]);
     assert_eq!(status(&second), "200");
-    workspace.does(&["keys", "delete", "ds", "anna", "--all"]);
+    workspace.change(&["keys", "delete", "ds", "anna", "--all"]);
     assert_eq!(status(&second), "401");
     assert_eq!(list(&workspace, &["keys", "list", "ds", "anna"]), "key,created\n");
     assert!(workspace.run(&["keys", "rotate", "ds", "anna"]).failed(1).contains("no key"));
 
-    // None of them is kept anywhere.
+    // No file contains a key.
     for entry in workspace.path("ds").read_dir().unwrap() {
         let path = entry.unwrap().path();
         let bytes = if path.is_file() { std::fs::read(path).unwrap() } else { Vec::new() };
@@ -104,11 +104,11 @@ fn keys_are_shown_once_and_revoked_at_once() {
 }
 
 #[test]
-fn keys_of_old_come_from_a_file() {
+fn retired_keys_are_read_from_a_file() {
     let (workspace, _) = Workspace::with_directory();
     workspace.write("old.key", "org_0123\n");
-    let said = workspace.does(&["keys", "retire", "ds", "group", "--key-file", "old.key"]);
-    assert!(!said.contains("org_0123"), "{said}");
+    let message = workspace.change(&["keys", "retire", "ds", "group", "--key-file", "old.key"]);
+    assert!(!message.contains("org_0123"), "{message}");
     let message = workspace.run(&["keys", "retire", "ds", "group", "--key-file", "old.key"]).failed(1);
     assert!(!message.contains("org_0123"), "{message}");
     workspace.write("two.key", "org_1 org_2");
@@ -119,7 +119,7 @@ fn keys_of_old_come_from_a_file() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn faulty_changes_are_reported_and_change_nothing() {
     let (workspace, _) = Workspace::with_directory();
     let cases: [(&[&str], &str); 17] = [
         (&["users", "add", "ds", "anna"], "user `anna` is already there"),
@@ -162,41 +162,41 @@ fn what_is_not_there_is_told() {
     }
 }
 
-/// A name may hold anything; it must not steer the terminal.
+/// A name may contain any character, and must not control the terminal.
 #[test]
-fn names_are_defused() {
+fn control_characters_in_names_are_replaced() {
     let (workspace, _) = Workspace::with_directory();
-    assert_eq!(workspace.does(&["users", "add", "ds", "a\u{1b}[2Jb"]), "added user `a\u{fffd}[2Jb`\n");
+    assert_eq!(workspace.change(&["users", "add", "ds", "a\u{1b}[2Jb"]), "added user `a\u{fffd}[2Jb`\n");
     assert!(workspace.run(&["users", "list", "ds"]).succeeded().contains("a\u{fffd}[2Jb"));
-    let said = workspace.does(&["orgs", "hold", "ds", "west", "c\u{7}d"]);
-    assert!(said.contains("`c\u{fffd}d`") && !said.contains('\u{7}'), "{said}");
+    let message = workspace.change(&["orgs", "hold", "ds", "west", "c\u{7}d"]);
+    assert!(message.contains("`c\u{fffd}d`") && !message.contains('\u{7}'), "{message}");
 }
 
 #[test]
-fn accounts_without_data_are_warned_of() {
+fn accounts_without_data_cause_a_warning() {
     let (workspace, _) = Workspace::with_directory();
-    let said = workspace.does(&["orgs", "hold", "ds", "group", "gamma", "beta"]);
-    assert!(said.contains("warning: ") && said.contains("`gamma`") && !said.contains("`beta`"), "{said}");
-    let said = workspace.does(&["users", "grant", "ds", "bert", "--account", "delta"]);
-    assert!(said.contains("warning: ") && said.contains("`delta`"), "{said}");
-    // Known by now.
-    let said = workspace.does(&["users", "grant", "ds", "bert", "--account", "gamma"]);
-    assert!(!said.contains("warning"), "{said}");
+    let message = workspace.change(&["orgs", "hold", "ds", "group", "gamma", "beta"]);
+    assert!(message.contains("warning: ") && message.contains("`gamma`") && !message.contains("`beta`"), "{message}");
+    let message = workspace.change(&["users", "grant", "ds", "bert", "--account", "delta"]);
+    assert!(message.contains("warning: ") && message.contains("`delta`"), "{message}");
+    // The directory knows the account by now.
+    let message = workspace.change(&["users", "grant", "ds", "bert", "--account", "gamma"]);
+    assert!(!message.contains("warning"), "{message}");
 }
 
 #[test]
-fn the_file_is_made_at_first_use_and_beside_a_dataset_only() {
+fn the_file_is_created_at_first_use_and_only_next_to_a_dataset() {
     let workspace = Workspace::with_dataset();
     for arguments in [["users", "list", "ds"].as_slice(), &["keys", "create", "ds", "anna"], &["get", "ds", "/api"]] {
         let message = workspace.run(arguments).failed(1);
         assert!(message.contains("`ds/directory.sqlite`") && message.contains("users add"), "{message}");
     }
-    let said = workspace.does(&["users", "add", "ds", "anna"]);
-    assert!(said.starts_with("made the directory `ds/directory.sqlite`\n"), "{said}");
-    let said = workspace.does(&["users", "add", "ds", "anna", "--directory", "other.sqlite"]);
+    let message = workspace.change(&["users", "add", "ds", "anna"]);
+    assert!(message.starts_with("created the directory `ds/directory.sqlite`\n"), "{message}");
+    let message = workspace.change(&["users", "add", "ds", "anna", "--directory", "other.sqlite"]);
     assert!(
-        said.starts_with("made the directory `other.sqlite`\n") && workspace.path("other.sqlite").exists(),
-        "{said}"
+        message.starts_with("created the directory `other.sqlite`\n") && workspace.path("other.sqlite").exists(),
+        "{message}"
     );
     for arguments in [["users", "add", "nowhere", "anna"], ["orgs", "list", "nowhere", "--format=csv"]] {
         assert!(workspace.run(&arguments).failed(1).contains("`nowhere` holds no dataset"));
@@ -208,17 +208,17 @@ fn the_file_is_made_at_first_use_and_beside_a_dataset_only() {
 }
 
 #[test]
-fn verify_checks_the_directory_too() {
+fn verify_also_checks_the_directory() {
     let (workspace, _) = Workspace::with_directory();
-    let said = workspace.run(&["verify", "ds"]).succeeded();
-    assert!(said.ends_with("\nthe directory `ds/directory.sqlite` is whole\n"), "{said}");
+    let message = workspace.run(&["verify", "ds"]).succeeded();
+    assert!(message.ends_with("\nthe directory `ds/directory.sqlite` is whole\n"), "{message}");
     std::fs::rename(workspace.path("ds/directory.sqlite"), workspace.path("other.sqlite")).unwrap();
     assert!(!workspace.run(&["verify", "ds"]).succeeded().contains("directory"));
-    let said = workspace.run(&["verify", "ds", "--directory", "other.sqlite"]).succeeded();
-    assert!(said.ends_with("\nthe directory `other.sqlite` is whole\n"), "{said}");
+    let message = workspace.run(&["verify", "ds", "--directory", "other.sqlite"]).succeeded();
+    assert!(message.ends_with("\nthe directory `other.sqlite` is whole\n"), "{message}");
     workspace.run(&["verify", "ds", "--directory", "none.sqlite"]).failed(1);
 
-    // A page of the middle is overwritten.
+    // Overwrite a page in the middle.
     let mut bytes = std::fs::read(workspace.path("other.sqlite")).unwrap();
     let page = bytes.len() / 4096 / 2 * 4096;
     bytes[page..page + 64].fill(0x5a);
@@ -227,7 +227,7 @@ fn verify_checks_the_directory_too() {
         let message = workspace.run(arguments).failed(1);
         assert!(message.contains("ds/directory.sqlite` is damaged: "), "{message}");
     }
-    // A dataset and its directory are both reported.
+    // Damage to the dataset and to its directory are both reported.
     let events = workspace.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path();
     std::fs::write(events, "").unwrap();
     let message = workspace.run(&["verify", "ds"]).failed(1);
@@ -235,7 +235,7 @@ fn verify_checks_the_directory_too() {
 }
 
 #[test]
-fn a_file_that_another_process_holds_is_not_waited_for_long() {
+fn a_file_locked_by_another_process_is_not_waited_for_long() {
     let (workspace, key) = Workspace::with_directory();
     let holder = rusqlite::Connection::open(workspace.path("ds/directory.sqlite")).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -248,12 +248,12 @@ fn a_file_that_another_process_holds_is_not_waited_for_long() {
     assert!(run.stdout.starts_with("HTTP/1.1 502 ") && !run.stdout.contains("holds"), "{run:?}");
     assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(holder);
-    workspace.does(&["users", "add", "ds", "cara"]);
+    workspace.change(&["users", "add", "ds", "cara"]);
 }
 
-/// The directory is no part of the dataset.
+/// The directory is not part of the dataset.
 #[test]
-fn ingest_verify_and_inspect_leave_it_alone() {
+fn ingest_verify_and_inspect_do_not_change_the_directory() {
     let (workspace, key) = Workspace::with_directory();
     let before = std::fs::read(workspace.path("ds/directory.sqlite")).unwrap();
     assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));

@@ -1,4 +1,5 @@
-//! The directory when the operating system fails, or kills: every system call on its files, one after the other, by `strace`.
+//! The directory when the operating system fails a call or kills the program, at each system call on the directory's
+//! files. `strace` injects the faults.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use trueup::access::{DirectorySettings, Keys as _, Requests as _, SecretKey, SqliteDirectory, Users as _};
 
-/// The calls that can fail half-way through a change.
+/// System calls that can fail in the middle of a change.
 const FAILING: [&str; 12] = [
     "write",
     "pwrite64",
@@ -23,10 +24,10 @@ const FAILING: [&str; 12] = [
     "flock",
     "mmap",
 ];
-/// The files of a directory, by what their names end with.
+/// The endings of the names of a directory's files.
 const ENDINGS: [&str; 8] = ["", "-wal", "-shm", "-lock", "-new", "-new-journal", "-new-wal", "-new-shm"];
 
-/// A fault at the `nth` time of a system call.
+/// A fault to inject at the `nth` call of a system call, such as `error=EIO` or `signal=KILL`.
 #[derive(Clone, Debug)]
 struct Fault {
     call: String,
@@ -34,13 +35,13 @@ struct Fault {
     nth: usize,
 }
 
-/// One command of the program on a directory, in a folder of its own.
-struct Run<'a> {
+/// One run of a command on a directory in a new folder.
+struct FaultyRun<'a> {
     folder: tempfile::TempDir,
     arguments: &'a [&'a str],
 }
 
-impl<'a> Run<'a> {
+impl<'a> FaultyRun<'a> {
     fn new(before: Option<&Path>, arguments: &'a [&'a str]) -> Self {
         let run = Self { folder: tempfile::tempdir().unwrap(), arguments };
         if let Some(before) = before {
@@ -53,7 +54,7 @@ impl<'a> Run<'a> {
         self.folder.path().canonicalize().unwrap().join("directory.sqlite")
     }
 
-    /// Runs the command; of its system calls strace sees only those on the files of the directory.
+    /// Runs the command under strace, which traces only system calls on the files of the directory.
     fn traced(&self, fault: Option<&Fault>) -> Output {
         let mut strace = Command::new("strace");
         strace.args(["-f", "-qqq", "-o"]).arg(self.folder.path().join("trace"));
@@ -67,7 +68,7 @@ impl<'a> Run<'a> {
         strace.output().map_err(|error| format!("this test needs `strace`; install it: {error}")).unwrap()
     }
 
-    /// How often each system call was seen.
+    /// Counts the calls of each system call in the trace.
     fn calls(&self) -> BTreeMap<String, usize> {
         let trace = std::fs::read_to_string(self.folder.path().join("trace")).unwrap();
         let mut calls = BTreeMap::new();
@@ -82,9 +83,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Lets every system call of the command fail, and be the last one, and judges what each left.
-fn at_every_call(before: Option<&Path>, arguments: &[&str], judge: &(dyn Fn(&Run<'_>, &Output, &Fault) + Sync)) {
-    let run = Run::new(before, arguments);
+/// Injects an error and a kill at every system call of the command, and runs `judge` after each.
+fn at_every_call(before: Option<&Path>, arguments: &[&str], judge: &(dyn Fn(&FaultyRun<'_>, &Output, &Fault) + Sync)) {
+    let run = FaultyRun::new(before, arguments);
     let output = run.traced(None);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let calls = run.calls();
@@ -103,11 +104,11 @@ fn at_every_call(before: Option<&Path>, arguments: &[&str], judge: &(dyn Fn(&Run
                 loop {
                     let next = left.lock().unwrap().pop();
                     let Some(fault) = next else { break };
-                    let run = Run::new(before, arguments);
+                    let run = FaultyRun::new(before, arguments);
                     let output = run.traced(Some(&fault));
                     let is_killed = fault.what == "signal=KILL";
                     let message = String::from_utf8_lossy(&output.stderr);
-                    // strace ends as its program does. An error may befall what is tidied up, and change nothing.
+                    // strace exits like the traced program. An error during clean-up may leave the exit code at 0.
                     let ends_well = match output.status.code() {
                         Some(0) => true,
                         Some(1) => message.starts_with("error: ") || message.contains("\nerror: "),
@@ -130,7 +131,7 @@ fn lets_in(directory: &SqliteDirectory, key: &SecretKey) -> bool {
     directory.authenticate(Some(key)).unwrap().is_ok()
 }
 
-/// A directory of `anna`, who has a revoked key, and the keys 2 and 3.
+/// Creates a directory with the user `anna`, whose key 1 is revoked and whose keys 2 and 3 work.
 fn directory_of_anna(path: &Path) -> [SecretKey; 3] {
     let directory = SqliteDirectory::open(path, DirectorySettings::default()).unwrap();
     directory.add_user("anna").unwrap();
@@ -141,7 +142,7 @@ fn directory_of_anna(path: &Path) -> [SecretKey; 3] {
 
 #[test]
 #[ignore = "needs strace"]
-fn a_key_is_revoked_or_not_whatever_fails() {
+fn a_key_is_revoked_or_unchanged_whatever_fails() {
     let folder = tempfile::tempdir().unwrap();
     let before = folder.path().join("before.sqlite");
     let [revoked, key, other] = directory_of_anna(&before);
@@ -150,7 +151,7 @@ fn a_key_is_revoked_or_not_whatever_fails() {
         assert_eq!(directory.verify().unwrap(), [""; 0], "{fault:?}");
         assert!(!lets_in(&directory, &revoked) && lets_in(&directory, &other), "{fault:?}");
         let is_old = lets_in(&directory, &key);
-        // What was reported as done is done.
+        // A change that was reported as done is done.
         assert!(!(is_old && output.status.success()), "{fault:?}");
         assert_eq!(directory.keys("anna").unwrap().len(), if is_old { 2 } else { 1 }, "{fault:?}");
         if is_old {
@@ -163,7 +164,7 @@ fn a_key_is_revoked_or_not_whatever_fails() {
 
 #[test]
 #[ignore = "needs strace"]
-fn a_key_is_created_or_not_whatever_fails() {
+fn a_key_is_created_or_absent_whatever_fails() {
     let folder = tempfile::tempdir().unwrap();
     let before = folder.path().join("before.sqlite");
     let [revoked, _, other] = directory_of_anna(&before);
@@ -175,14 +176,14 @@ fn a_key_is_created_or_not_whatever_fails() {
         let keys = directory.keys("anna").unwrap().len();
         assert!((2..=3).contains(&keys), "{fault:?}: {keys}");
         assert!(!output.status.success() || !shown.is_empty(), "{fault:?}");
-        // A key that was shown works.
+        // A key that was printed works.
         assert!(shown.is_empty() || keys == 3 && lets_in(&directory, &SecretKey::new(shown.trim_end())), "{fault:?}");
     });
 }
 
 #[test]
 #[ignore = "needs strace"]
-fn a_new_directory_is_whole_or_not_there_whatever_fails() {
+fn a_new_directory_is_complete_or_absent_whatever_fails() {
     at_every_call(None, &["users", "add", "nowhere", "anna"], &|run, output, fault| {
         let is_there = run.path().exists();
         assert!(is_there || !output.status.success(), "{fault:?}");
@@ -192,7 +193,7 @@ fn a_new_directory_is_whole_or_not_there_whatever_fails() {
             let users = directory.users().unwrap().len();
             assert!(users == 1 || users == 0 && !output.status.success(), "{fault:?}: {users}");
         }
-        // Whatever is left over is in nobody's way.
+        // Leftover files do not prevent the creation of a directory.
         let directory = SqliteDirectory::open(run.path(), DirectorySettings::default()).unwrap();
         directory.add_user("bert").unwrap();
     });

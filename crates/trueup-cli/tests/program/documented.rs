@@ -1,7 +1,7 @@
-//! `docs/api.md`: every block of it, run against the demo as a reader runs it.
+//! Runs every code block of `docs/api.md` against the demo, as a reader would.
 //!
-//! A block of `sh` or `python` has to succeed; a block of `json` after it is what it prints, byte for byte. The Rust of the page is
-//! compiled with the crate `trueup`.
+//! A block of `sh` or `python` must succeed. If a block of `json` follows, it is the exact output. The crate `trueup`
+//! compiles the Rust blocks.
 
 #![expect(clippy::panic, reason = "tests")]
 
@@ -14,13 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// What begins the line that says where the server listens.
+/// The text before the address in the server's first message.
 const LISTENING: &str = "listening on ";
 
-/// How often a question that is answered "ask again" is asked.
+/// Number of times to send a request whose answer says to retry.
 const ATTEMPTS: usize = 60;
 
-/// A block of the page.
+/// A code block of the page.
 struct Block {
     language: String,
     text: String,
@@ -29,30 +29,30 @@ struct Block {
 fn blocks() -> Vec<Block> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "api.md"].iter().collect();
     let page = fs::read_to_string(path).unwrap();
-    // Fences alternate between opening and closing.
+    // Opening and closing fences alternate.
     let parts: Vec<&str> = page.split("```").collect();
     let inner = parts.iter().skip(1).step_by(2).map(|part| part.split_once('\n').unwrap());
     inner.map(|(language, text)| Block { language: language.to_owned(), text: text.to_owned() }).collect()
 }
 
-/// A server that is killed when the test ends, however it ends.
+/// A server that is killed when the test ends, also if it fails.
 struct Serving(Child);
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have ended by itself, which is what a failing test has to say then.
+        // The server may already have stopped; then the test fails for that reason.
         let _ended = self.0.kill().and_then(|()| self.0.wait());
     }
 }
 
-/// A reader at a shell: where they are, and the variables that they have set.
+/// A reader with a shell: the current folder, and the variables that are set.
 struct Reader {
     workspace: Workspace,
     variables: Vec<(&'static str, String)>,
 }
 
 impl Reader {
-    /// A command with the variables, and the program in the path.
+    /// Creates a command that has the variables, and `trueup` on its path.
     fn command(&self, name: &str) -> Command {
         let program = Path::new(env!("CARGO_BIN_EXE_trueup"));
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -64,15 +64,15 @@ impl Reader {
         command
     }
 
-    /// What a program prints that is given a text.
+    /// Runs a program with `-c text` and returns its output.
     #[track_caller]
-    fn prints(&self, name: &str, text: &str) -> String {
+    fn output_of(&self, name: &str, text: &str) -> String {
         let output = self.command(name).args(["-c", text]).output().unwrap();
         assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Starts the server at any address that is free, and notes which.
+    /// Starts the server on a free port, and sets the variable with its URL.
     fn serve(&mut self, text: &str) -> Serving {
         let anywhere = text.replace("127.0.0.1:8080", "127.0.0.1:0");
         assert_ne!(anywhere, text);
@@ -83,9 +83,9 @@ impl Reader {
         let mut line = String::new();
         while !line.contains(LISTENING) {
             line.clear();
-            assert_ne!(log.read_line(&mut line).unwrap(), 0, "it does not listen");
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the server does not listen");
         }
-        // Nobody may be kept waiting by a log that is not read.
+        // Read the whole log, because the server would wait for its reader.
         thread::spawn(move || log.read_to_string(&mut String::new()));
         let (_, address) = line.split_once(LISTENING).unwrap();
         let address = address.split([';', ' ', '\n']).next().unwrap();
@@ -93,39 +93,39 @@ impl Reader {
         serving
     }
 
-    /// What a question is answered, once it is not to be asked again.
+    /// Sends a request until its answer does not say to retry.
     fn answer(&self, text: &str) -> String {
         for _ in 0..ATTEMPTS {
-            let answer = self.prints("sh", text);
+            let answer = self.output_of("sh", text);
             if !answer.contains(r#""code":"benchmarks-gathering""#) {
                 return answer;
             }
             thread::sleep(Duration::from_millis(500));
         }
-        panic!("never answered: {text}");
+        panic!("still no answer: {text}");
     }
 }
 
-fn is_there(program: &str) -> bool {
-    let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("{program} is not there: its blocks are not run");
+fn is_installed(program: &str) -> bool {
+    let is_installed = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_installed {
+        eprintln!("{program} is not installed, so its blocks are not run");
     }
-    there
+    is_installed
 }
 
 #[test]
-fn the_page_for_callers_works_as_it_stands() {
-    let (curl, python) = (is_there("curl"), is_there("python3"));
+fn every_block_of_the_api_page_works() {
+    let (curl, python) = (is_installed("curl"), is_installed("python3"));
     let mut reader = Reader { workspace: Workspace::new(), variables: Vec::new() };
     let mut serving = None;
-    let mut asked = 0;
+    let mut requests = 0;
     let blocks = blocks();
-    for (workspace, Block { language, text }) in blocks.iter().enumerate() {
-        let shown = blocks.get(workspace + 1).filter(|next| next.language == "json").map(|next| next.text.trim_end());
+    for (index, Block { language, text }) in blocks.iter().enumerate() {
+        let shown = blocks.get(index + 1).filter(|next| next.language == "json").map(|next| next.text.trim_end());
         match language.as_str() {
             "sh" if text.starts_with("trueup demo ") => {
-                let report = reader.prints("sh", text);
+                let report = reader.output_of("sh", text);
                 let key = report.lines().find_map(|line| line.trim().strip_prefix("export TRUEUP_KEY="));
                 reader.variables.push(("TRUEUP_KEY", key.unwrap().to_owned()));
             }
@@ -140,14 +140,14 @@ fn the_page_for_callers_works_as_it_stands() {
                             assert!(answer.get("error").is_none(), "{text}\n{answer}");
                         }
                     }
-                    asked += 1;
+                    requests += 1;
                 }
             }
-            "sh" => drop(reader.prints("sh", &format!("set -e\n{text}"))),
-            "python" => assert!(!python || !reader.prints("python3", text).is_empty(), "{text}"),
+            "sh" => drop(reader.output_of("sh", &format!("set -e\n{text}"))),
+            "python" => assert!(!python || !reader.output_of("python3", text).is_empty(), "{text}"),
             "rust" | "json" | "text" => {}
             other => panic!("{other}: {text}"),
         }
     }
-    assert!(serving.is_some() && (!curl || asked > 5), "{asked}");
+    assert!(serving.is_some() && (!curl || requests > 5), "{requests}");
 }

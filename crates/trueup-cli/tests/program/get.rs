@@ -1,4 +1,4 @@
-//! `trueup get`: the service's own answer.
+//! `trueup get` gives the service's own answer.
 
 use crate::workspace::{Run, Workspace};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use trueup::service::{Request, Service};
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
 
-/// What a request is answered with the key in the variable.
+/// Runs `trueup get` with the key in the variable.
 fn get(workspace: &Workspace, key: Option<&str>, arguments: &[&str]) -> Run {
     let mut command = workspace.command();
     command.arg("get").args(arguments);
@@ -19,7 +19,7 @@ fn get(workspace: &Workspace, key: Option<&str>, arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn it_answers_as_the_service_does() {
+fn get_answers_like_the_service() {
     let (workspace, key) = Workspace::with_directory();
     let directory =
         SqliteDirectory::open_existing(workspace.path("ds/directory.sqlite"), DirectorySettings::default()).unwrap();
@@ -85,7 +85,7 @@ fn the_key_comes_from_an_option_a_file_or_a_variable() {
 }
 
 #[test]
-fn gzip_if_it_is_asked_for() {
+fn the_body_is_compressed_on_request() {
     let (workspace, key) = Workspace::with_directory();
     let output =
         workspace.command().args(["get", "ds", "/api", "--gzip", "--body-only"]).env("TRUEUP_KEY", &key).output();
@@ -95,14 +95,14 @@ fn gzip_if_it_is_asked_for() {
 }
 
 #[test]
-fn unknown_fields_are_warned_of() {
+fn unknown_fields_cause_a_warning() {
     let (workspace, key) = Workspace::with_directory();
     let run = get(&workspace, Some(&key), &["ds", &format!("/api/group/events?fields=leads,colour&{RANGE}")]);
     assert!(run.code == 0 && run.stderr.starts_with("warning: ") && run.stderr.contains("colour"), "{run:?}");
 }
 
 #[test]
-fn limits_hold() {
+fn limits_are_enforced() {
     let (workspace, key) = Workspace::with_directory();
     let status = |more: &[&str], path: &str| {
         let run = get(&workspace, Some(&key), &[&["ds", path], more].concat());
@@ -118,9 +118,9 @@ fn limits_hold() {
     get(&workspace, Some(&key), &["ds", "/api", "--deadline", "soon"]).failed(2);
 }
 
-/// What a caller is not told stands on stderr.
+/// The cause, which the answer does not contain, is written to stderr.
 #[test]
-fn a_damaged_dataset_is_502_and_says_why_beside() {
+fn a_damaged_dataset_is_a_502_and_the_cause_goes_to_stderr() {
     let (workspace, key) = Workspace::with_directory();
     workspace.write(
         "insights.ndjson",

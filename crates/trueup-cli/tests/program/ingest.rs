@@ -1,9 +1,9 @@
-//! `trueup ingest`
+//! `trueup ingest`: its messages and exit codes.
 
 use crate::workspace::{EVENTS_CSV, Workspace};
 
 #[test]
-fn says_what_it_took_and_what_it_replaced() {
+fn ingest_reports_how_many_rows_it_took_and_replaced() {
     let workspace = Workspace::new();
     workspace.write("events.csv", EVENTS_CSV);
     let ingest = ["ingest", "events.csv", "--into", "ds"];
@@ -33,7 +33,7 @@ fn a_header_without_rows_is_counted() {
 }
 
 #[test]
-fn rows_that_break_a_rule_stop_it_or_are_set_aside() {
+fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
     let workspace = Workspace::with_dataset();
     workspace.write("bad.csv", &EVENTS_CSV.replace("1234.50", "\"$1,234.50\""));
     let message = workspace.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
@@ -48,7 +48,7 @@ fn rows_that_break_a_rule_stop_it_or_are_set_aside() {
 }
 
 #[test]
-fn columns_that_are_computed_are_ignored_with_a_warning() {
+fn columns_with_the_name_of_a_metric_are_ignored_with_a_warning() {
     let workspace = Workspace::new();
     workspace.write("events.csv", "account,opportunityId,type,date,leads\na,1,booked,2025-01-01,7\n");
     let run = workspace.run(&["ingest", "events.csv", "--into", "ds"]);
@@ -57,7 +57,7 @@ fn columns_that_are_computed_are_ignored_with_a_warning() {
 }
 
 #[test]
-fn wrong_usage() {
+fn wrong_usage_exits_with_code_2() {
     let workspace = Workspace::new();
     workspace.write("events.csv", EVENTS_CSV);
     workspace.run(&["ingest", "events.csv"]).failed(2);
@@ -68,9 +68,9 @@ fn wrong_usage() {
     assert!(!workspace.path("ds").join("manifest-00000001.json").exists());
 }
 
-/// The surroundings are at fault, not the program.
+/// The environment is at fault, not the program.
 #[test]
-fn folders_that_cannot_be_written() {
+fn folders_that_cannot_be_written_are_reported() {
     let workspace = Workspace::new();
     workspace.write("events.csv", EVENTS_CSV);
     workspace.write("plain", "a file, not a folder");
@@ -84,10 +84,10 @@ fn folders_that_cannot_be_written() {
     assert_eq!(std::fs::read_to_string(workspace.path("plain")).unwrap(), "a file, not a folder");
 }
 
-/// Where the user may write everywhere, as root may, there is no such folder.
+/// Root may write to every folder; then the ingest succeeds.
 #[cfg(unix)]
 #[test]
-fn a_folder_of_others() {
+fn a_folder_without_write_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let workspace = Workspace::new();
     workspace.write("events.csv", EVENTS_CSV);

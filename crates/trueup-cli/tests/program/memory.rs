@@ -1,4 +1,4 @@
-//! What `trueup ingest --memory` promises: the memory and a fifth, and 200 MiB, whatever the input.
+//! `trueup ingest --memory` uses at most 1.2 times that memory plus 200 MiB, whatever the input.
 
 #![cfg(target_os = "linux")]
 
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// What `--memory` is given, in MiB.
+/// The value of `--memory`, in MiB.
 const MEMORY: usize = 16;
 
-/// Runs an ingest into a new dataset, which must keep to its memory; gives back its exit code and what it wrote to stderr.
+/// Runs an ingest into a new dataset and checks its memory. Returns its exit code and what it wrote to stderr.
 fn ingest(workspace: &Workspace, args: &[&str]) -> (i32, String) {
     let errors = workspace.path("errors.txt");
     let mut child = Command::new(env!("CARGO_BIN_EXE_trueup"))
@@ -26,8 +26,8 @@ fn ingest(workspace: &Workspace, args: &[&str]) -> (i32, String) {
         .unwrap();
     let mut peak = 0;
     let code = loop {
-        // The high-water mark only grows, so that the last look says nearly all. The pages of the program file are left out, because a debug
-        // build has many more of them.
+        // The high-water mark only grows, so the last sample is nearly the peak. The pages of the program file do not
+        // count, because a debug build has many more of them.
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let kib = |name: &str| -> Option<usize> {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -39,8 +39,8 @@ fn ingest(workspace: &Workspace, args: &[&str]) -> (i32, String) {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    let most = (MEMORY * 6 / 5 + 200) * MIB / 1024;
-    assert!(peak > 0 && peak <= most, "{peak} KiB of {most} KiB");
+    let limit = (MEMORY * 6 / 5 + 200) * MIB / 1024;
+    assert!(peak > 0 && peak <= limit, "{peak} KiB of {limit} KiB");
     (code, fs::read_to_string(errors).unwrap())
 }
 
@@ -55,7 +55,7 @@ fn a_customer_of_millions_of_events_is_refused() {
 }
 
 #[test]
-fn texts_of_a_mebibyte_are_not_held_together() {
+fn long_texts_stay_within_the_memory() {
     let workspace = Workspace::new();
     let mut text = format!("{HEADER},note\n");
     for row in 0..100 {
@@ -66,14 +66,14 @@ fn texts_of_a_mebibyte_are_not_held_together() {
 }
 
 #[test]
-fn rows_that_are_no_rows_are_not_held_together() {
+fn rejected_rows_stay_within_the_memory() {
     let workspace = Workspace::new();
     workspace.write("a.csv", &format!("{HEADER}\n{}", "x\n".repeat(600_000)));
     assert_eq!(ingest(&workspace, &["a.csv", "--rejects", "rejects.ndjson"]), (0, String::new()));
 }
 
 #[test]
-fn objects_that_share_few_of_many_names_take_no_table_of_all() {
+fn sparse_objects_stay_within_the_memory() {
     let workspace = Workspace::new();
     let mut text = String::new();
     for row in 0..10_000 {
@@ -89,7 +89,7 @@ fn objects_that_share_few_of_many_names_take_no_table_of_all() {
 }
 
 #[test]
-fn documents_are_not_held_together() {
+fn large_documents_stay_within_the_memory() {
     let workspace = Workspace::new();
     let mut text = String::new();
     for document in 0..14 {

@@ -1,4 +1,5 @@
-//! Files that the program writes: never over an input, never into a dataset, over another only with `--force`, and whole or not at all.
+//! Files that the program writes: never over an input, never into a dataset, over another file only with `--force`, and
+//! complete or not at all.
 #![cfg(unix)]
 
 use crate::workspace::{EVENTS_CSV, RANGE, Workspace};
@@ -8,9 +9,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-const OLD: &str = "of somebody";
+const OLD: &str = "an older file";
 
-/// Every file of the dataset with its bytes.
+/// Returns every file of the dataset with its bytes.
 fn dataset(workspace: &Workspace) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for folder in ["ds", "ds/events", "ds/spend", "ds/accounts"] {
@@ -30,7 +31,7 @@ fn an_event_file(workspace: &Workspace) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_file_that_is_there_is_replaced_only_if_asked_for() {
+fn an_existing_file_is_replaced_only_with_force() {
     let workspace = Workspace::with_dataset();
     workspace.write("out.csv", OLD);
     let message = workspace.query("leads", &["-o", "out.csv"]).failed(1);
@@ -38,7 +39,7 @@ fn a_file_that_is_there_is_replaced_only_if_asked_for() {
     assert_eq!(fs::read_to_string(workspace.path("out.csv")).unwrap(), OLD);
     workspace.query("leads", &["-o", "out.csv", "--force"]).succeeded();
     assert_eq!(fs::read_to_string(workspace.path("out.csv")).unwrap(), "leads\n3\n");
-    // The link stays, and what it leads to is replaced.
+    // A symbolic link stays, and its target is replaced.
     symlink("out.csv", workspace.path("link.csv")).unwrap();
     workspace.query("eventCount", &["-o", "link.csv"]).failed(1);
     workspace.query("eventCount", &["-o", "link.csv", "--force"]).succeeded();
@@ -48,7 +49,7 @@ fn a_file_that_is_there_is_replaced_only_if_asked_for() {
 }
 
 #[test]
-fn no_answer_goes_into_a_dataset() {
+fn no_result_is_written_into_a_dataset() {
     let workspace = Workspace::with_dataset();
     workspace.run(&["ingest", "events.csv", "--into", "other"]).succeeded();
     let before = dataset(&workspace);
@@ -82,7 +83,7 @@ fn no_answer_goes_into_a_dataset() {
 }
 
 #[test]
-fn no_batch_replaces_its_jobs_or_its_dataset() {
+fn no_batch_replaces_its_jobs_file_or_its_dataset() {
     let workspace = Workspace::with_dataset();
     let jobs = |output: &str| {
         format!(
@@ -114,7 +115,7 @@ fn no_batch_replaces_its_jobs_or_its_dataset() {
 }
 
 #[test]
-fn no_rejects_replace_an_input_or_go_into_a_dataset() {
+fn no_file_of_rejects_replaces_an_input_or_goes_into_a_dataset() {
     let workspace = Workspace::new();
     workspace.write("events.csv", EVENTS_CSV);
     workspace.write("spend.csv", "account,date,adSpend\n");
@@ -136,7 +137,7 @@ fn no_rejects_replace_an_input_or_go_into_a_dataset() {
     workspace.write("old.ndjson", OLD);
     assert!(ingest("old.ndjson", &[]).failed(1).contains("`--force`"));
     assert!(ingest("folder", &["--force"]).failed(1).contains("`folder` is a folder"));
-    // It is seen before anything is made.
+    // All of this is found before anything is created.
     assert_eq!(workspace.names(), ["events.csv", "folder", "hard.csv", "old.ndjson", "soft.csv", "spend.csv"]);
     assert_eq!(fs::read_to_string(workspace.path("events.csv")).unwrap(), EVENTS_CSV);
     assert_eq!(fs::read_to_string(workspace.path("old.ndjson")).unwrap(), OLD);
@@ -145,13 +146,13 @@ fn no_rejects_replace_an_input_or_go_into_a_dataset() {
 }
 
 #[test]
-fn what_is_no_file_is_written_to_or_refused() {
+fn devices_and_pipes_are_written_and_folders_refused() {
     let workspace = Workspace::with_dataset();
     workspace.query("leads", &["-o", "/dev/null", "--format", "csv"]).succeeded();
     assert_eq!(workspace.query("leads", &["-o", "/dev/stdout", "--format", "csv"]).succeeded(), "leads\n3\n");
     let range = RANGE.join(" ");
     let query = format!("trueup query ds --fields leads {range} --format csv");
-    // A descriptor that leads to a file: what is there stays, and what is written follows.
+    // Stdout is a file with contents: they stay, and the result is appended.
     let run = workspace.shell(&format!("echo first > kept; {query} -o /dev/stdout >> kept; cat kept"));
     assert_eq!(run.succeeded(), "first\nleads\n3\n");
     let run = workspace.shell(&format!("mkfifo pipe; cat pipe > read & {query} -o pipe; wait; cat read; test -p pipe"));
@@ -169,22 +170,22 @@ fn what_is_no_file_is_written_to_or_refused() {
 }
 
 #[test]
-fn permissions_are_those_of_other_files() {
+fn files_get_the_usual_permissions() {
     let workspace = Workspace::with_dataset();
     let mode = |name: &str| workspace.path(name).metadata().unwrap().permissions().mode() & 0o777;
     let range = RANGE.join(" ");
     let query = format!("trueup query ds --fields leads {range}");
     workspace.shell(&format!("umask 027; {query} -o narrow.csv; umask 0; {query} -o wide.csv")).succeeded();
     assert_eq!((mode("narrow.csv"), mode("wide.csv")), (0o640, 0o666));
-    // What others must not read, they must not read later.
+    // Replacing a file does not widen its permissions.
     fs::set_permissions(workspace.path("wide.csv"), fs::Permissions::from_mode(0o600)).unwrap();
     workspace.shell(&format!("umask 0; {query} -o wide.csv --force")).succeeded();
     assert_eq!(mode("wide.csv"), 0o600);
 }
 
-/// A limit on the size of files is as good as a full disk.
+/// A limit on the size of files has the same effect as a full disk.
 #[test]
-fn a_write_that_fails_leaves_nothing_and_says_so() {
+fn a_failed_write_is_reported_and_leaves_nothing() {
     let workspace = Workspace::with_dataset();
     workspace.write("old.csv", OLD);
     let before = workspace.names();
@@ -201,7 +202,7 @@ fn a_write_that_fails_leaves_nothing_and_says_so() {
 }
 
 #[test]
-fn an_ingest_whose_files_cannot_be_written_leaves_no_rejects() {
+fn a_failed_ingest_leaves_no_file_of_rejects() {
     let workspace = Workspace::new();
     let rows: String = (0..4_000).map(|row| format!("acme,{row},booked,2025-01-03,{row},x{}\n", row * 7_919)).collect();
     workspace.write("events.csv", &format!("account,opportunityId,type,date,eventId,campaign\nacme,,x,y,z,\n{rows}"));
@@ -214,7 +215,7 @@ fn an_ingest_whose_files_cannot_be_written_leaves_no_rejects() {
 }
 
 #[test]
-fn whenever_it_is_killed_no_half_file_is_left() {
+fn a_kill_at_any_moment_leaves_no_partial_file() {
     let workspace = Workspace::with_dataset();
     let query = |output: &str| {
         let mut command = workspace.command();
@@ -238,7 +239,7 @@ fn whenever_it_is_killed_no_half_file_is_left() {
             assert_eq!(fs::read(workspace.path("out.csv")).unwrap(), whole);
             fs::remove_file(workspace.path("out.csv")).unwrap();
         }
-        // Where a file needs a name from the start, one is left that says what it is.
+        // On other systems a temporary file needs a name, and a kill leaves it.
         let mut names = workspace.names();
         if cfg!(not(target_os = "linux")) {
             names.retain(|name| !name.starts_with(".trueup-"));

@@ -1,4 +1,4 @@
-//! `trueup query`: formats, filters, accounts.
+//! `trueup query`: formats, filters, accounts and warnings.
 
 use crate::workspace::{RANGE, Workspace};
 use arrow_array::cast::AsArray;
@@ -10,7 +10,7 @@ use std::process::Stdio;
 const FIELDS: &str = "attributionChannel,leads,spend,bookRate";
 
 #[test]
-fn every_text_format() {
+fn text_formats_are_written_exactly() {
     let workspace = Workspace::with_dataset();
     let rows = [
         r#"{"attributionChannel":"Direct","leads":2,"spend":0,"bookRate":0}"#,
@@ -33,7 +33,7 @@ Paid Search             1  110.50    100.0%
 }
 
 #[test]
-fn files_by_their_ending() {
+fn the_ending_of_a_file_selects_its_format() {
     let workspace = Workspace::with_dataset();
     for name in ["out.parquet", "out.arrow", "out.csv", "out.json"] {
         assert_eq!(workspace.query(FIELDS, &["-o", name]).succeeded(), "");
@@ -55,13 +55,13 @@ fn files_by_their_ending() {
     assert!(message.contains("`out.xlsx`") && message.contains(".csv, .json") && message.contains(".txt"), "{message}");
     assert!(!workspace.path("out.xlsx").exists());
     workspace.query(FIELDS, &["-o", "out.xlsx", "--format", "csv"]).succeeded();
-    // What is asked for beats the ending.
+    // The option takes precedence over the ending.
     workspace.query(FIELDS, &["-o", "out.csv", "--format", "json", "--force"]).succeeded();
     assert!(serde_json::from_reader::<_, serde_json::Value>(open("out.csv")).is_ok());
 }
 
 #[test]
-fn binary_formats_go_through_a_pipe() {
+fn binary_formats_can_be_piped() {
     let workspace = Workspace::with_dataset();
     let arguments: Vec<&str> = ["query", "ds", "--fields", FIELDS].into_iter().chain(RANGE).collect();
     for (format, magic) in [("parquet", b"PAR1".as_slice()), ("arrow", b"ARROW1")] {
@@ -71,7 +71,7 @@ fn binary_formats_go_through_a_pipe() {
 }
 
 #[test]
-fn filters() {
+fn filters_select_rows() {
     let workspace = Workspace::with_dataset();
     let leads = |more: &[&str]| {
         let text = workspace.query("leads", &[&["--format", "json"], more].concat()).succeeded();
@@ -89,11 +89,11 @@ fn filters() {
 }
 
 #[test]
-fn accounts_and_intervals() {
+fn accounts_and_intervals_are_applied() {
     let workspace = Workspace::with_dataset();
     let json = |more: &[&str]| workspace.query("leads", &[&["--format", "json"], more].concat()).succeeded();
     assert_eq!(json(&["--account", "acme"]), r#"[{"leads":2}]"#);
-    // An account that no account table names.
+    // An account that is not in the account table.
     assert_eq!(json(&["--account", "beta"]), r#"[{"leads":1}]"#);
     assert_eq!(json(&["--account", "acme", "--account", "beta"]), r#"[{"leads":3}]"#);
     assert_eq!(
@@ -105,7 +105,7 @@ fn accounts_and_intervals() {
 }
 
 #[test]
-fn unknown_fields_are_warned_of() {
+fn unknown_fields_cause_a_warning() {
     let workspace = Workspace::with_dataset();
     let run = workspace.query("colour,leads", &["--format", "json"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, r#"[{"colour":"","leads":3}]"#));
@@ -113,7 +113,7 @@ fn unknown_fields_are_warned_of() {
 }
 
 #[test]
-fn names_that_may_have_been_meant_are_told() {
+fn similar_names_are_suggested() {
     let workspace = Workspace::with_dataset();
     let warned = |fields, more: &[&str]| {
         let run = workspace.query(fields, more);
@@ -124,7 +124,7 @@ fn names_that_may_have_been_meant_are_told() {
                    did you mean `campaign`?\n";
     assert_eq!(warned("campain,leads", &[]), warning);
     assert_eq!(warned("leads", &["--where", "campain=x"]), warning);
-    // A column of the dataset alone, in other case.
+    // A column that only the dataset has, in another case.
     assert!(warned("ZIP,leads", &[]).ends_with("; did you mean `zip`?\n"));
     assert!(warned("colour,leads", &[]).ends_with("; it is empty on every row\n"));
 
@@ -140,7 +140,7 @@ fn names_that_may_have_been_meant_are_told() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let workspace = Workspace::with_dataset();
     let arguments: Vec<&str> = ["query", "ds", "--fields", "leads", "--interval", "day"].into_iter().collect();
     for format in ["json", "ndjson", "csv", "table", "parquet", "arrow"] {

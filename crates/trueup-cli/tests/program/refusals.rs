@@ -3,7 +3,7 @@
 use crate::workspace::{RANGE, Workspace};
 
 #[test]
-fn requests_at_fault() {
+fn faulty_requests_exit_with_code_1() {
     let workspace = Workspace::with_dataset();
     let cases: [(&str, &[&str], &[&str]); 12] = [
         ("attributionChannel", &[], &["metric"]),
@@ -17,7 +17,7 @@ fn requests_at_fault() {
             &["--where", r#"campaign=["regex", "(a"]"#],
             &["`campaign[1]`", "`(a` does not compile: unclosed group"],
         ),
-        // Of two faults the first of the contract.
+        // Of two faults, the one that the contract lists first.
         ("campaign", &["--where", "campaign=[]"], &["metric"]),
         ("leads,end", &["--filter", "{}"], &["`end`"]),
         ("leads", &["--where", "leads=many"], &["`leads`", "`many`"]),
@@ -32,7 +32,7 @@ fn requests_at_fault() {
 }
 
 #[test]
-fn the_attribution_window() {
+fn the_attribution_window_limits_the_interval_total() {
     let workspace = Workspace::with_dataset();
     let query = |more: &[&str]| {
         let query =
@@ -48,7 +48,7 @@ fn the_attribution_window() {
 }
 
 #[test]
-fn wrong_usage() {
+fn wrong_usage_exits_with_code_2() {
     let workspace = Workspace::with_dataset();
     workspace.run(&[]).failed(2);
     workspace.run(&["guess"]).failed(2);
@@ -87,7 +87,7 @@ fn wrong_usage() {
 }
 
 #[test]
-fn datasets_that_are_not_there() {
+fn missing_datasets_and_folders_are_reported() {
     let workspace = Workspace::with_dataset();
     let at = |dataset, more: &[&str]| {
         let query: Vec<&str> = ["query", dataset, "--fields", "leads"].into_iter().chain(RANGE).collect();
@@ -100,7 +100,7 @@ fn datasets_that_are_not_there() {
 }
 
 #[test]
-fn long_values_are_cut() {
+fn long_values_are_truncated_in_messages() {
     let workspace = Workspace::with_dataset();
     let long = "y".repeat(3_000);
     for (fields, more) in [

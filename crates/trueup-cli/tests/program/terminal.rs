@@ -1,9 +1,9 @@
-//! What a terminal is given: nothing from data, files or arguments steers it. Files and pipes get every byte.
+//! A terminal receives no control characters from data, files or arguments. Files and pipes receive every byte.
 #![cfg(target_os = "linux")]
 
 use crate::workspace::{RANGE, Workspace};
 
-/// A title, a control character of C1, and a turn of direction.
+/// An escape sequence that sets the title, a C1 control character, and a character that reverses the direction of text.
 const NASTY: &str = "a\u{1b}]0;x\u{7}b\u{9b}2Jc\u{202e}d";
 
 fn workspace() -> Workspace {
@@ -17,7 +17,7 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// What a terminal is given while the command runs in it.
+/// Runs the command in a terminal and returns what the terminal receives.
 #[track_caller]
 fn shown(workspace: &Workspace, command: &str) -> String {
     let quoted = command.replace('\'', r"'\''");
@@ -25,20 +25,20 @@ fn shown(workspace: &Workspace, command: &str) -> String {
     run.stdout
 }
 
-/// That the text shows it and obeys nothing of it.
+/// Asserts that the text has replacement characters, and no control characters of the data.
 #[track_caller]
-fn is_tame(command: &str, text: &str) {
-    // What trueup says itself: emphasis, colour, and where the parser of arguments ends them.
+fn assert_printable(command: &str, text: &str) {
+    // The escape sequences of trueup itself: bold, colors, and reset.
     let own = ["\u{1b}[1m", "\u{1b}[0m", "\u{1b}[1;31m", "\u{1b}[1;33m"];
     let plain = own.iter().fold(text.to_owned(), |text, code| text.replace(code, "")).replace("\r\n", "\n");
     assert!(plain.contains('\u{fffd}'), "{command}: {text:?}");
-    let steering =
+    let control =
         plain.chars().find(|char| char.is_control() && !matches!(char, '\n' | '\t') || matches!(char, '\u{202e}'));
-    assert_eq!(steering, None, "{command}: {text:?}");
+    assert_eq!(control, None, "{command}: {text:?}");
 }
 
 #[test]
-fn a_terminal_obeys_nothing_of_the_data() {
+fn no_control_character_of_the_data_reaches_a_terminal() {
     let workspace = workspace();
     let range = RANGE.join(" ");
     let key = workspace.key("anna");
@@ -64,23 +64,23 @@ fn a_terminal_obeys_nothing_of_the_data() {
         "trueup users list ds".to_owned(),
         "trueup users list ds --format csv".to_owned(),
     ] {
-        is_tame(&command, &shown(&workspace, &command));
+        assert_printable(&command, &shown(&workspace, &command));
     }
 }
 
 #[test]
-fn a_binary_file_is_not_shown() {
+fn binary_formats_are_not_written_to_a_terminal() {
     let workspace = Workspace::with_dataset();
     let range = RANGE.join(" ");
     for output in ["", " -o /dev/tty"] {
         let command = format!("trueup query ds --fields leads {range} --format parquet{output}");
-        let said = shown(&workspace, &command);
-        assert!(said.contains("expected a file for this format"), "{said}");
+        let output = shown(&workspace, &command);
+        assert!(output.contains("expected a file for this format"), "{output}");
     }
 }
 
 #[test]
-fn files_and_pipes_get_every_byte() {
+fn files_and_pipes_receive_every_byte() {
     let workspace = workspace();
     for format in ["csv", "json", "ndjson"] {
         let text = workspace.query("campaign,leads", &["--format", format, "-o", "out"]).succeeded();
@@ -88,7 +88,7 @@ fn files_and_pipes_get_every_byte() {
         let text = workspace.query("campaign,leads", &["--format", format]).succeeded();
         assert_eq!(std::fs::read_to_string(workspace.path("out")).unwrap(), text);
         std::fs::remove_file(workspace.path("out")).unwrap();
-        // JSON escapes what it must, and no more.
+        // JSON escapes only what it must.
         let whole = if format == "csv" {
             NASTY.to_owned()
         } else {

@@ -1,4 +1,4 @@
-//! A folder to run the program in.
+//! A temporary folder to run the program in.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -21,13 +21,13 @@ account,accountName,industry,timeZone
 acme,Acme Plumbing,Plumbing,America/Denver
 ";
 
-/// The range that holds all of [`EVENTS_CSV`].
+/// A range that contains all of [`EVENTS_CSV`].
 pub(crate) const RANGE: [&str; 4] = ["--start", "2025-01-01", "--end", "2025-03-31"];
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, removed when dropped.
 pub(crate) struct Workspace(tempfile::TempDir);
 
-/// What a run of the program left.
+/// The exit code and the output of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -40,7 +40,7 @@ impl Workspace {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A workspace with the dataset `ds`.
+    /// Creates a workspace with the dataset `ds`.
     pub(crate) fn with_dataset() -> Self {
         let workspace = Self::new();
         workspace.write("events.csv", EVENTS_CSV);
@@ -60,14 +60,14 @@ impl Workspace {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// The program, in this folder, as if called from a shell.
+    /// Returns a command that runs the program in this folder.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
         command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
         command
     }
 
-    /// What a shell makes of `script`, in which `trueup` is the program.
+    /// Runs a shell script in this folder, with `trueup` on its path.
     #[cfg(unix)]
     pub(crate) fn shell(&self, script: &str) -> Run {
         let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueup"));
@@ -78,7 +78,7 @@ impl Workspace {
         shell.env("PATH", std::env::join_paths(folders).unwrap()).output().unwrap().into()
     }
 
-    /// The names in this folder, hidden ones too, in order.
+    /// Returns the names of all files in this folder, hidden ones too, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = self.0.path().read_dir().unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -94,7 +94,7 @@ impl Workspace {
         self.output(arguments).into()
     }
 
-    /// A query of the dataset `ds` over [`RANGE`].
+    /// Queries the dataset `ds` over [`RANGE`].
     pub(crate) fn query(&self, fields: &str, more: &[&str]) -> Run {
         let arguments: Vec<&str> = ["query", "ds", "--fields", fields].into_iter().chain(RANGE).collect();
         self.run(&[&arguments, more].concat())
@@ -102,30 +102,30 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// A workspace with the dataset `ds` and its directory: `group` over `west`, which holds `acme`; `anna` is granted the group, and
-    /// `bert` the account `beta`. Gives a key of Anna's.
+    /// Creates a workspace with the dataset `ds` and its directory: organization `west` with account `acme` is below
+    /// `group`. User `anna` is granted the group, and `bert` the account `beta`. Returns a key of Anna's.
     pub(crate) fn with_directory() -> (Self, String) {
         let workspace = Self::with_dataset();
-        workspace.does(&["users", "add", "ds", "anna"]);
-        workspace.does(&["users", "add", "ds", "bert"]);
-        workspace.does(&["orgs", "add", "ds", "group"]);
-        workspace.does(&["orgs", "add", "ds", "west", "--under", "group"]);
-        workspace.does(&["orgs", "hold", "ds", "west", "acme"]);
-        workspace.does(&["users", "grant", "ds", "anna", "--org", "group"]);
-        workspace.does(&["users", "grant", "ds", "bert", "--account", "beta"]);
+        workspace.change(&["users", "add", "ds", "anna"]);
+        workspace.change(&["users", "add", "ds", "bert"]);
+        workspace.change(&["orgs", "add", "ds", "group"]);
+        workspace.change(&["orgs", "add", "ds", "west", "--under", "group"]);
+        workspace.change(&["orgs", "hold", "ds", "west", "acme"]);
+        workspace.change(&["users", "grant", "ds", "anna", "--org", "group"]);
+        workspace.change(&["users", "grant", "ds", "bert", "--account", "beta"]);
         let key = workspace.key("anna");
         (workspace, key)
     }
 
-    /// A command that changes something, and says so on stderr alone; gives what it says.
+    /// Runs a command that succeeds and prints nothing to stdout. Returns its messages.
     #[track_caller]
-    pub(crate) fn does(&self, arguments: &[&str]) -> String {
+    pub(crate) fn change(&self, arguments: &[&str]) -> String {
         let run = self.run(arguments);
         assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
         run.stderr
     }
 
-    /// A new key of a user.
+    /// Creates a key for a user.
     #[track_caller]
     pub(crate) fn key(&self, user: &str) -> String {
         let run = self.run(&["keys", "create", "ds", user]);
@@ -145,18 +145,18 @@ impl From<Output> for Run {
 }
 
 impl Run {
-    /// The result, if all went well and nothing was to be said beside it.
+    /// Asserts success without messages, and returns stdout.
     #[track_caller]
     pub(crate) fn succeeded(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{self:?}");
         self.stdout
     }
 
-    /// The message, if the program ended with that exit code and without a result.
+    /// Asserts the exit code and an empty stdout, and returns the message.
     #[track_caller]
     pub(crate) fn failed(self, code: i32) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");
-        assert!(!self.stderr.contains('\u{1b}'), "colour where there is no terminal: {self:?}");
+        assert!(!self.stderr.contains('\u{1b}'), "color although stderr is not a terminal: {self:?}");
         self.stderr
     }
 }

@@ -1,11 +1,15 @@
-//! What a file of jobs says, as it is written.
+//! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
+use crate::command::query_spec::{self, QuerySpec};
 use crate::exit::Failure;
+use crate::output::Format;
+use clap::ValueEnum;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
-use trueup_core::Dataset;
+use std::path::{Component, Path, PathBuf};
+use trueup::{Dataset, Day};
+use trueup_core::Shown;
 
-/// A whole file.
+/// The contents of a jobs file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct JobsFile {
@@ -14,65 +18,72 @@ pub(super) struct JobsFile {
     #[serde(default)]
     pub(super) defaults: JobDefaults,
     #[serde(default)]
-    pub(super) query: Vec<DeclaredQuery>,
+    pub(super) query: Vec<JobEntry>,
 }
 
-/// What holds for each query that does not say otherwise. A key that a query has takes the place of the one here; lists are not united.
+/// The options of queries that do not set them. An option of a query replaces the default; lists are not combined.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct JobDefaults {
-    pub(super) fields: Option<OneOrMany>,
-    pub(super) start: Option<TomlDate>,
-    pub(super) end: Option<TomlDate>,
-    pub(super) interval: Option<String>,
-    pub(super) account: Option<OneOrMany>,
-    pub(super) r#where: Option<OneOrMany>,
-    pub(super) filter: Option<String>,
-    pub(super) format: Option<String>,
-    pub(super) allow_long_total: Option<bool>,
+    fields: Option<OneOrMany>,
+    start: Option<TomlDate>,
+    end: Option<TomlDate>,
+    interval: Option<String>,
+    account: Option<OneOrMany>,
+    r#where: Option<OneOrMany>,
+    filter: Option<String>,
+    format: Option<String>,
+    allow_long_total: Option<bool>,
 }
 
-/// One query.
+/// One `[[query]]`: the options of `trueup query`, and the name of the query or of its file.
+// Serde cannot combine `flatten` with `deny_unknown_fields`, so the options of `JobDefaults` are repeated.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct DeclaredQuery {
-    pub(super) name: Option<String>,
-    pub(super) output: Option<String>,
-    pub(super) fields: Option<OneOrMany>,
-    pub(super) start: Option<TomlDate>,
-    pub(super) end: Option<TomlDate>,
-    pub(super) interval: Option<String>,
-    pub(super) account: Option<OneOrMany>,
-    pub(super) r#where: Option<OneOrMany>,
-    pub(super) filter: Option<String>,
-    pub(super) format: Option<String>,
-    pub(super) allow_long_total: Option<bool>,
+pub(super) struct JobEntry {
+    name: Option<String>,
+    output: Option<String>,
+    fields: Option<OneOrMany>,
+    start: Option<TomlDate>,
+    end: Option<TomlDate>,
+    interval: Option<String>,
+    account: Option<OneOrMany>,
+    r#where: Option<OneOrMany>,
+    filter: Option<String>,
+    format: Option<String>,
+    allow_long_total: Option<bool>,
 }
 
-/// One text, or several.
+/// A text, or a list of texts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a text or a list of texts")]
-pub(super) enum OneOrMany {
+enum OneOrMany {
     One(String),
     Many(Vec<String>),
 }
 
-/// A date as TOML has them, or as text.
+/// A TOML date, or a date in a string.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a date such as 2025-01-31")]
-pub(super) enum TomlDate {
+enum TomlDate {
     Plain(toml::value::Datetime),
     Text(String),
 }
 
 impl JobsFile {
-    /// The folder of the dataset; a relative path begins at `folder`.
-    pub(super) fn dataset(&self, folder: &Path) -> PathBuf {
+    /// Reads a jobs file.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::path(path, &error))?;
+        toml::from_str(&text).map_err(|error| Failure::request(format!("`{}`: {error}", path.display())))
+    }
+
+    /// Returns the path of the dataset. A relative path starts at `folder`.
+    pub(super) fn dataset_path(&self, folder: &Path) -> PathBuf {
         folder.join(&self.dataset)
     }
 
-    /// The dataset, whose folder is at `path`.
-    pub(super) fn open(&self, path: &Path) -> Result<Dataset, Failure> {
+    /// Opens the dataset at `path`, in the version of `as-of` or else the newest.
+    pub(super) fn open_dataset(&self, path: &Path) -> Result<Dataset, Failure> {
         Ok(match self.as_of {
             Some(version) => Dataset::open_version(path, version)?,
             None => Dataset::open(path)?,
@@ -80,8 +91,8 @@ impl JobsFile {
     }
 }
 
-impl DeclaredQuery {
-    /// What it is told by; it is the one of this number.
+impl JobEntry {
+    /// Returns the name of the query in messages; `number` is its position in the file.
     pub(super) fn label(&self, number: usize) -> String {
         match self.name.as_ref().or(self.output.as_ref()) {
             Some(name) => format!("query `{name}`"),
@@ -91,7 +102,7 @@ impl DeclaredQuery {
 }
 
 impl OneOrMany {
-    pub(super) fn as_slice(&self) -> &[String] {
+    fn as_slice(&self) -> &[String] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
             Self::Many(texts) => texts,
@@ -106,4 +117,95 @@ impl std::fmt::Display for TomlDate {
             Self::Text(text) => f.write_str(text),
         }
     }
+}
+
+/// A query to run, and the file for its result.
+#[derive(Debug)]
+pub(super) struct QueryJob {
+    /// Name in messages.
+    pub(super) name: String,
+    /// File name, without a folder.
+    pub(super) output: String,
+    pub(super) format: Format,
+    pub(super) spec: QuerySpec,
+}
+
+impl QueryJob {
+    /// Applies the defaults to an entry, and parses its options like those of the command line.
+    pub(super) fn new(entry: &JobEntry, defaults: &JobDefaults) -> Result<Self, Failure> {
+        let (output, format) = file_and_format(entry, defaults)?;
+        let fields = entry.fields.as_ref().or(defaults.fields.as_ref()).ok_or_else(|| missing("fields"))?;
+        let interval = entry.interval.as_ref().or(defaults.interval.as_ref());
+        let conditions = texts(entry.r#where.as_ref().or(defaults.r#where.as_ref()));
+        let spec = QuerySpec {
+            fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
+            start: day("start", entry.start.as_ref().or(defaults.start.as_ref()))?,
+            end: day("end", entry.end.as_ref().or(defaults.end.as_ref()))?,
+            interval: interval.map(|text| text.parse()).transpose().map_err(Failure::request)?.unwrap_or_default(),
+            accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
+            conditions: conditions
+                .iter()
+                .map(|text| query_spec::condition(text))
+                .collect::<Result<_, _>>()
+                .map_err(Failure::request)?,
+            filter: entry.filter.clone().or_else(|| defaults.filter.clone()),
+            allow_long_total: entry.allow_long_total.or(defaults.allow_long_total).unwrap_or_default(),
+        };
+        let name = entry.name.clone().unwrap_or_else(|| output.clone());
+        Ok(Self { name, output, format, spec })
+    }
+}
+
+/// Returns the file name and the format of a result: the format of the entry, of the ending of its file name, or of the
+/// defaults.
+fn file_and_format(entry: &JobEntry, defaults: &JobDefaults) -> Result<(String, Format), Failure> {
+    let default = || defaults.format.as_deref().map(format).transpose();
+    let named = entry.format.as_deref().map(format).transpose()?;
+    let (output, format) = match (&entry.output, &entry.name) {
+        (Some(output), _) => {
+            let path = Path::new(output);
+            let by_ending = || if path.extension().is_some() { Format::of_file(path).map(Some) } else { Ok(None) };
+            let format = match named {
+                Some(format) => Some(format),
+                None => by_ending().map_err(Failure::into_request)?.map_or_else(default, |format| Ok(Some(format)))?,
+            };
+            (output.clone(), format.ok_or_else(|| missing("format"))?)
+        }
+        (None, Some(name)) => {
+            let format = named.map_or_else(default, |format| Ok(Some(format)))?.ok_or_else(|| missing("format"))?;
+            (format!("{name}.{}", format.ending()), format)
+        }
+        (None, None) => return Err(missing("name")),
+    };
+    let mut components = Path::new(&output).components();
+    match (components.next(), components.next()) {
+        (Some(Component::Normal(name)), None) if name == output.as_str() => Ok((output, format)),
+        _ => Err(Failure::request(format!(
+            "expected the name of a file, without a folder, but found `{}`",
+            Shown(&output)
+        ))),
+    }
+}
+
+fn format(text: &str) -> Result<Format, Failure> {
+    Format::from_str(text, false).map_err(|_| {
+        let known: Vec<String> = Format::value_variants()
+            .iter()
+            .filter_map(|format| Some(format!("`{}`", format.to_possible_value()?.get_name())))
+            .collect();
+        Failure::request(format!("expected a format ({}), but found `{}`", known.join(", "), Shown(text)))
+    })
+}
+
+fn day(key: &'static str, date: Option<&TomlDate>) -> Result<Day, Failure> {
+    let date = date.ok_or_else(|| missing(key))?;
+    date.to_string().parse().map_err(Failure::request)
+}
+
+fn texts(texts: Option<&OneOrMany>) -> &[String] {
+    texts.map_or(&[], OneOrMany::as_slice)
+}
+
+fn missing(key: &str) -> Failure {
+    Failure::request(format!("the key `{key}` is missing, and `[defaults]` does not set it"))
 }

@@ -1,8 +1,8 @@
-//! One measurement at a time, when another program asks for it: so that it can take turns with whatever it compares us with.
+//! Measures one query at a time when another program requests it, so that the program can alternate with the engines
+//! that it compares trueup with.
 
+use super::measure::{BenchTarget, milliseconds};
 use super::suite::BenchQuery;
-use super::target::BenchTarget;
-use super::timings::milliseconds;
 use crate::exit::Failure;
 use crate::output::OutputWriter;
 use serde::Serialize;
@@ -11,50 +11,55 @@ use std::io::{BufRead, Write};
 use trueup::json;
 use trueup_core::Shown;
 
-/// What is written for a line that asks for a time.
+/// The response to `NAME hot` and `NAME cold`.
 #[derive(Serialize)]
-struct TimeResponse<'a> {
+struct TimedResponse<'a> {
     name: &'a str,
     milliseconds: f64,
     rows: usize,
 }
 
-/// What is written for a line that asks for an answer.
+/// The response to `NAME answer`.
 #[derive(Serialize)]
 struct AnswerResponse<'a> {
     name: &'a str,
     rows: Box<RawValue>,
 }
 
-/// Answers each line of `lines` before the next is read.
-pub(super) fn answer(cases: &[BenchQuery], subject: &BenchTarget, lines: impl BufRead) -> Result<(), Failure> {
-    let mut sink = OutputWriter::stdout();
+/// Answers each line of `lines` before it reads the next.
+pub(super) fn answer(queries: &[BenchQuery], target: &BenchTarget, lines: impl BufRead) -> Result<(), Failure> {
+    let mut out = OutputWriter::stdout();
     for line in lines.lines() {
         let line = line.map_err(Failure::fault)?;
         if !line.trim().is_empty() {
-            let written = carry_out(&line, cases, subject, &mut sink);
-            // The program that asked waits for the line.
-            sink.finish(written)?;
+            let written = answer_line(&line, queries, target, &mut out);
+            // Flushes, because the other program waits for the response.
+            out.finish(written)?;
         }
     }
     Ok(())
 }
 
-fn carry_out(line: &str, cases: &[BenchQuery], subject: &BenchTarget, sink: &mut OutputWriter) -> Result<(), Failure> {
+fn answer_line(
+    line: &str,
+    queries: &[BenchQuery],
+    target: &BenchTarget,
+    out: &mut OutputWriter,
+) -> Result<(), Failure> {
     let (name, what) = line.trim().rsplit_once(' ').unwrap_or((line, ""));
-    let case = named(cases, name)?;
-    let query = case.query()?;
+    let bench = find(queries, name)?;
+    let query = bench.query()?;
     match what {
-        "question" => write(case, sink),
+        "question" => write(bench, out),
         "hot" | "cold" => {
-            let (time, answer) = if what == "hot" { subject.hot(&query)? } else { subject.cold(&query)? };
-            write(&TimeResponse { name, milliseconds: milliseconds(time), rows: answer.len() }, sink)
+            let (time, answer) = if what == "hot" { target.hot(&query)? } else { target.cold(&query)? };
+            write(&TimedResponse { name, milliseconds: milliseconds(time), rows: answer.len() }, out)
         }
         "answer" => {
             let mut rows = Vec::new();
-            json::write_rows(&subject.hot(&query)?.1, &mut rows).map_err(Failure::fault)?;
+            json::write_rows(&target.hot(&query)?.1, &mut rows).map_err(Failure::fault)?;
             let rows = RawValue::from_string(String::from_utf8(rows).map_err(Failure::fault)?);
-            write(&AnswerResponse { name, rows: rows.map_err(Failure::fault)? }, sink)
+            write(&AnswerResponse { name, rows: rows.map_err(Failure::fault)? }, out)
         }
         _ => Err(Failure::request(format!(
             "expected a line `NAME hot`, `NAME cold`, `NAME answer` or `NAME question`, but found `{}`",
@@ -63,15 +68,15 @@ fn carry_out(line: &str, cases: &[BenchQuery], subject: &BenchTarget, sink: &mut
     }
 }
 
-/// The case of that name.
-pub(super) fn named<'a>(cases: &'a [BenchQuery], name: &str) -> Result<&'a BenchQuery, Failure> {
-    cases.iter().find(|case| case.name == name).ok_or_else(|| {
-        let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
+/// Returns the query of a name.
+pub(super) fn find<'a>(queries: &'a [BenchQuery], name: &str) -> Result<&'a BenchQuery, Failure> {
+    queries.iter().find(|query| query.name == name).ok_or_else(|| {
+        let names: Vec<&str> = queries.iter().map(|query| query.name).collect();
         Failure::request(format!("expected one of the queries {}, but found `{}`", names.join(", "), Shown(name)))
     })
 }
 
-fn write(value: &impl Serialize, sink: &mut OutputWriter) -> Result<(), Failure> {
-    serde_json::to_writer(&mut *sink, value).map_err(Failure::fault)?;
-    writeln!(sink).map_err(Failure::fault)
+fn write(value: &impl Serialize, out: &mut OutputWriter) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *out, value).map_err(Failure::fault)?;
+    writeln!(out).map_err(Failure::fault)
 }

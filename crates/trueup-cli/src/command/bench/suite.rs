@@ -1,13 +1,13 @@
-//! The questions that are timed, put to whatever data there is.
+//! The queries of the suite, which fit any dataset.
 
 use crate::exit::Failure;
 use serde::Serialize;
+use trueup::dictionary::{self, FieldKind};
 use trueup::filter;
-use trueup_core::dictionary::{self, FieldKind};
-use trueup_core::query::{EventsQuery, Interval};
-use trueup_core::{Dataset, Day};
+use trueup::query::{EventsQuery, Interval};
+use trueup::{Dataset, Day};
 
-/// A question with a name.
+/// A query of the suite, with its name.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct BenchQuery {
     pub(super) name: &'static str,
@@ -18,9 +18,9 @@ pub(super) struct BenchQuery {
     end: Day,
     #[serde(serialize_with = "as_text")]
     interval: Interval,
-    /// The accounts that are asked for; all if there is none.
+    /// Accounts to read; all if empty.
     accounts: Vec<String>,
-    /// Fields, and the expressions that they have to pass.
+    /// Fields, each with the filter expression that it must match.
     conditions: Vec<(&'static str, &'static str)>,
 }
 
@@ -28,19 +28,20 @@ fn as_text<S: serde::Serializer>(value: &impl std::fmt::Display, serializer: S) 
     serializer.collect_str(value)
 }
 
-/// Five counts, ratios and sums of money.
-const FIVE: [&str; 5] = ["leads", "customers", "bookRate", "closedRevenue", "conversions"];
+/// Counts, ratios and sums of money.
+const FIVE_METRICS: [&str; 5] = ["leads", "customers", "bookRate", "closedRevenue", "conversions"];
 
-/// Days of a range that an answer without sub-ranges may have.
+/// Longest range of the interval `total`, in days.
 const QUARTER: u16 = 90;
 
+/// A year in days.
 const YEAR: u16 = 365;
 
-/// The suite, for the last days of the dataset and its accounts; none if it has no rows.
-pub(super) fn cases(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
+/// Returns the suite for the last days and the accounts of a dataset; empty if the dataset has no rows.
+pub(super) fn queries(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
     let Some(range) = dataset.date_range() else { return Ok(Vec::new()) };
     let end = range.end;
-    let keys = dataset.account_keys().map_err(trueup_core::Error::from)?;
+    let keys = dataset.account_keys().map_err(trueup::Error::from)?;
     let first = |count: usize| keys.iter().take(count).cloned().collect::<Vec<_>>();
     let over = |days: u16, name: &'static str, fields: &[&'static str]| BenchQuery {
         name,
@@ -51,7 +52,7 @@ pub(super) fn cases(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
         accounts: Vec::new(),
         conditions: Vec::new(),
     };
-    let five = |dimensions: &[&'static str]| [dimensions, &FIVE].concat();
+    let five = |dimensions: &[&'static str]| [dimensions, &FIVE_METRICS].concat();
     let metrics = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)));
     let metrics: Vec<&'static str> = metrics.map(|field| field.name).collect();
     Ok(vec![
@@ -63,8 +64,8 @@ pub(super) fn cases(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
         over(YEAR, "unit-week", &five(&["normalizedBusinessUnit"]))
             .every(Interval::Week)
             .having("campaign", r#"["regex", "a.*e", "i"]"#),
-        over(QUARTER, "customers", &five(&["opportunityId"])).of(first(1)),
-        over(QUARTER, "one-account", &five(&["attributionCategory"])).of(first(1)),
+        over(QUARTER, "customers", &five(&["opportunityId"])).only(first(1)),
+        over(QUARTER, "one-account", &five(&["attributionCategory"])).only(first(1)),
         over(QUARTER, "state-status", &five(&["adjustedType", "customerStatus"])),
         over(
             QUARTER,
@@ -73,7 +74,7 @@ pub(super) fn cases(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
         ),
         over(QUARTER, "date", &five(&["date"])),
         over(QUARTER, "large-totals", &five(&["technician"])).having("total", r#"["gte", 500]"#),
-        over(QUARTER, "parent", &five(&["account"])).of(first(keys.len().div_ceil(10))),
+        over(QUARTER, "parent", &five(&["account"])).only(first(keys.len().div_ceil(10))),
     ])
 }
 
@@ -82,7 +83,7 @@ impl BenchQuery {
         Self { interval, ..self }
     }
 
-    fn of(self, accounts: Vec<String>) -> Self {
+    fn only(self, accounts: Vec<String>) -> Self {
         Self { accounts, ..self }
     }
 
@@ -91,7 +92,7 @@ impl BenchQuery {
         self
     }
 
-    /// The question, as the engine takes it.
+    /// Returns the query for the engine.
     pub(super) fn query(&self) -> Result<EventsQuery, Failure> {
         let query = EventsQuery::new(self.fields.clone(), self.start, self.end).interval(self.interval);
         let query = if self.accounts.is_empty() { query } else { query.accounts(&self.accounts) };

@@ -1,49 +1,56 @@
-//! Who may see what of the demo: a user, a small tree of organizations, a key.
+//! The directory of the demo: a user, a small tree of organizations, a key, and an account to show benchmarks for.
 
 use crate::command::directory::{self, now};
 use crate::exit::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
 use trueup::access::{Directory, DirectorySettings, Grant, Organization, SecretKey, SqliteDirectory};
-use trueup_core::Dataset;
+use trueup::benchmarks::{self, BenchmarkData, BenchmarkQuery, Month, Privacy};
+use trueup::service::Clock;
+use trueup::{Dataset, Day, Execution};
 
-/// Who asks.
+/// The user of the demo.
 pub(super) const USER: &str = "demo@example.com";
-/// What the user is granted, with the two below it.
+/// The organization that the user is granted, with the two below it.
 pub(super) const GROUP: &str = "demo-group";
-const PARTS: [&str; 2] = ["demo-group-east", "demo-group-west"];
-/// What the user does not see.
-const OTHERS: &str = "other-group";
+const SUBGROUPS: [&str; 2] = ["demo-group-east", "demo-group-west"];
+/// An organization that the user does not see.
+const OTHER_GROUP: &str = "other-group";
 
-/// Accounts of the group; few, so that most accounts of the demo are those of others, as benchmarks need.
-const SEEN: usize = 6;
+/// Number of accounts in the group. Most accounts must be outside the user's reach, because benchmarks compare with
+/// those.
+const ACCOUNTS_IN_GROUP: usize = 6;
 
-/// Makes the directory of a demo: the first accounts under one organization in two parts, which the user is granted; the others under
-/// another.
-pub(super) fn make(folder: &Path, dataset: &Dataset) -> Result<(), Failure> {
-    let directory = SqliteDirectory::open(folder.join(directory::FILE), DirectorySettings::default())?;
+/// The metrics of the benchmarks example.
+pub(super) const BENCHMARK_METRICS: [&str; 4] = ["bookRate", "avgTicket", "avgCostPerLead", "roasClosed"];
+
+/// Creates the directory of a demo: the first accounts in the two subgroups of the user's group, the others in another
+/// group.
+pub(super) fn create(folder: &Path, dataset: &Dataset) -> Result<(), Failure> {
+    let directory = SqliteDirectory::open(folder.join(directory::FILE_NAME), DirectorySettings::default())?;
     let directory: &dyn Directory = &directory;
     directory.add_organization(&Organization::new(GROUP))?;
-    for part in PARTS {
-        directory.add_organization(&Organization::new(part).under(GROUP))?;
+    for subgroup in SUBGROUPS {
+        directory.add_organization(&Organization::new(subgroup).under(GROUP))?;
     }
-    directory.add_organization(&Organization::new(OTHERS))?;
+    directory.add_organization(&Organization::new(OTHER_GROUP))?;
     for (number, account) in dataset.accounts().iter().enumerate() {
-        let holder = if number < SEEN { PARTS[number % PARTS.len()] } else { OTHERS };
+        let group = if number < ACCOUNTS_IN_GROUP { SUBGROUPS[number % SUBGROUPS.len()] } else { OTHER_GROUP };
         directory.add_account(&account.key)?;
-        directory.place_account(&account.key, holder)?;
+        directory.place_account(&account.key, group)?;
     }
     directory.add_user(USER)?;
     directory.grant(USER, &Grant::Organization(GROUP.to_owned()))?;
     Ok(())
 }
 
-/// A new key for the user, in place of the one before; `None` if the user has been removed.
-pub(super) fn key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretKey>, Failure> {
-    if !folder.join(directory::FILE).exists() {
-        make(folder, dataset)?;
+/// Replaces the user's key and returns the new one; `None` if the user has been removed. Creates the directory if it is
+/// missing.
+pub(super) fn new_key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretKey>, Failure> {
+    if !folder.join(directory::FILE_NAME).exists() {
+        create(folder, dataset)?;
     }
-    let directory = SqliteDirectory::open_existing(folder.join(directory::FILE), DirectorySettings::default())?;
+    let directory = open(folder)?;
     let directory: &dyn Directory = &directory;
     if !directory.users()?.iter().any(|user| user.login == USER) {
         return Ok(None);
@@ -55,12 +62,41 @@ pub(super) fn key(folder: &Path, dataset: &Dataset) -> Result<Option<SecretKey>,
     Ok(Some(issued.secret))
 }
 
-/// The accounts that the user sees.
-pub(super) fn seen(folder: &Path) -> Result<BTreeSet<String>, Failure> {
-    let directory = SqliteDirectory::open_existing(folder.join(directory::FILE), DirectorySettings::default())?;
+/// An account and a month (`YYYY-MM`) that have benchmarks.
+pub(super) struct BenchmarkExample {
+    pub(super) account: String,
+    pub(super) month: String,
+}
+
+/// Finds an account in the user's reach that has benchmarks for the last month of the data that has begun; `None` if
+/// none has, because the demo has too few accounts.
+pub(super) fn benchmark_example(
+    dataset: &Dataset,
+    folder: &Path,
+    end: Day,
+) -> Result<Option<BenchmarkExample>, Failure> {
+    let reach = accounts_in_reach(folder)?;
+    let today = now.today();
+    let month = Month::of(end.min(today)).to_string();
+    let (period, selection) = benchmarks::read(&BENCHMARK_METRICS, &[], Some(&month), today).map_err(Failure::fault)?;
+    let data = BenchmarkData::gather(dataset, period.range, &Execution::default())?;
+    let has_benchmarks = |account: &&String| {
+        let scope = BTreeSet::from([account.to_string()]);
+        let query = BenchmarkQuery { selection: &selection, scope: &scope, reach: &reach, privacy: Privacy::default() };
+        !data.answer(&query).is_empty()
+    };
+    Ok(reach.iter().find(has_benchmarks).map(|account| BenchmarkExample { account: account.clone(), month }))
+}
+
+fn accounts_in_reach(folder: &Path) -> Result<BTreeSet<String>, Failure> {
+    let directory = open(folder)?;
     let directory: &dyn Directory = &directory;
     match directory.login(USER)? {
         Ok(login) => Ok(directory.reach(&login)?.accounts().accounts().map(str::to_owned).collect()),
         Err(_) => Ok(BTreeSet::new()),
     }
+}
+
+fn open(folder: &Path) -> Result<SqliteDirectory, Failure> {
+    Ok(SqliteDirectory::open_existing(folder.join(directory::FILE_NAME), DirectorySettings::default())?)
 }

@@ -1,6 +1,6 @@
-//! The demo dataset, from generated rows through the same ingest as any other data, and its directory.
+//! The folder of the demo: where it is, whether it already holds the demo, and how to build it.
 
-use super::{access, place};
+use super::access;
 use crate::exit::Failure;
 use crate::progress::{self, IngestProgress};
 use arrow_array::RecordBatch;
@@ -8,16 +8,79 @@ use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
-use trueup_core::Dataset;
+use std::path::{Path, PathBuf};
+use trueup::Dataset;
+use trueup_core::dataset::store;
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 
-/// Makes the dataset `dir`, which is empty or not there. Everything is made beside it and moved there at the end, so that an
-/// interrupted demo leaves no half a dataset. Holds a batch of rows at a time.
+/// Returns the folder of the demo if the command line names none: in cargo's target folder if the program was built
+/// there, which keeps the source tree clean, or else in the current folder. Settings other than the default have a
+/// folder of their own.
+pub(super) fn default_folder(settings: &Settings) -> PathBuf {
+    let name = if *settings == Settings::demo() {
+        "trueup-demo".to_owned()
+    } else {
+        format!("trueup-demo-{}-{}-{}", settings.events, settings.accounts, settings.seed)
+    };
+    match target_folder() {
+        Some(folder) => folder.join(name),
+        None => PathBuf::from(name),
+    }
+}
+
+/// Returns the target folder that the program was built in, relative to the current folder if it is below.
+fn target_folder() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let folder = program.parent()?.parent()?;
+    // Cargo puts this file into its target folders.
+    if !folder.join("CACHEDIR.TAG").is_file() {
+        return None;
+    }
+    let current = std::env::current_dir().ok();
+    let below = current.as_deref().and_then(|current| folder.strip_prefix(current).ok());
+    Some(below.unwrap_or(folder).to_owned())
+}
+
+/// Returns the name of the file that the events are ingested from. The manifest records it, which identifies the demo.
+fn events_file(settings: &Settings) -> String {
+    let Settings { seed, accounts, events, .. } = settings;
+    format!("demo-{}-{events}-{accounts}-{seed}.parquet", env!("CARGO_PKG_VERSION"))
+}
+
+/// Returns whether the folder holds the demo of these settings.
+///
+/// # Errors
+/// If it holds anything else.
+pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failure> {
+    let is_empty = match dir.read_dir() {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(Failure::path(dir, &error)),
+    };
+    if is_empty {
+        return Ok(false);
+    }
+    let manifest = store::read_latest(dir).map_err(Failure::request)?;
+    let first = manifest.as_ref().and_then(|manifest| manifest.batches.first());
+    let events = first.and_then(|batch| batch.tables.get("events"));
+    if events.is_some_and(|table| table.inputs == [events_file(settings)]) {
+        return Ok(true);
+    }
+    let path = dir.display();
+    Err(Failure::request(format!(
+        "`{path}` is not empty, and does not hold this demo; name another folder or delete it"
+    )))
+}
+
+/// Builds the demo in the folder `dir`, which is empty or does not exist: generates rows, ingests them like any other
+/// data, and creates the directory.
+///
+/// Everything is built in a temporary folder next to `dir` and moved at the end, so that an interrupted run leaves no
+/// partial dataset. Only one batch of rows is in memory at a time.
 pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
-    let events_file = place::events_file(&settings);
-    let aimed = settings.events;
+    let events_file = events_file(&settings);
+    let expected_events = settings.events;
     let generator = Generator::new(settings).map_err(Failure::usage)?;
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let at_parent = |error: io::Error| Failure::path(parent, &error);
@@ -26,32 +89,32 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let path = |name: &str| scratch.path().join(name);
     let (events, spend, accounts) = (path(&events_file), path("demo-spend.parquet"), path("demo-accounts.parquet"));
 
-    let bar = progress::counting("making events", aimed);
+    let bar = progress::counter("generating events", expected_events);
     write(&events, &generator.event_schema(), generator.events(), |rows| bar.inc(rows))?;
     bar.finish_and_clear();
     write(&spend, &generator.spend_schema(), generator.spend(), |_| ())?;
     let batch = generator.accounts().map_err(Failure::fault)?;
     write(&accounts, &batch.schema(), [Ok(batch.clone())], |_| ())?;
 
-    let made = path("dataset");
-    let stages = IngestProgress::default();
-    let ingested = Ingest::into(&made).events(&events).spend(&spend).accounts(&accounts).run(&stages);
-    stages.finish();
-    // A row that the ingest refuses is this program's own fault here, whatever the error says.
+    let dataset = path("dataset");
+    let progress = IngestProgress::default();
+    let ingested = Ingest::into(&dataset).events(&events).spend(&spend).accounts(&accounts).run(&progress);
+    progress.finish();
+    // A row that the ingest refuses is a bug of this program, whatever the error says.
     ingested.map_err(Failure::fault)?;
-    access::make(&made, &Dataset::open(&made)?)?;
+    access::create(&dataset, &Dataset::open(&dataset)?)?;
     match fs::remove_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::path(dir, &error)),
         _ => {}
     }
-    fs::rename(&made, dir).map_err(|error| Failure::path(dir, &error))
+    fs::rename(&dataset, dir).map_err(|error| Failure::path(dir, &error))
 }
 
 fn write(
     path: &Path,
     schema: &SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
-    wrote: impl Fn(u64),
+    on_rows: impl Fn(u64),
 ) -> Result<(), Failure> {
     let file = File::create(path).map_err(|error| Failure::path(path, &error))?;
     let mut writer = ArrowWriter::try_new(file, schema.clone(), None).map_err(Failure::fault)?;
@@ -59,7 +122,7 @@ fn write(
         let batch = batch.map_err(Failure::fault)?;
         writer.write(&batch).map_err(Failure::fault)?;
         writer.flush().map_err(Failure::fault)?;
-        wrote(batch.num_rows() as u64);
+        on_rows(batch.num_rows() as u64);
     }
     writer.close().map_err(Failure::fault)?;
     Ok(())

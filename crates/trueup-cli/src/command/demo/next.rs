@@ -1,35 +1,35 @@
-//! What to try after the report: commands that work as they stand.
+//! The commands that `trueup demo` suggests; each can be copied and run.
 
-use super::access::{self, GROUP, USER};
-use super::benchmark::{self, BenchmarkExample, METRICS};
+use super::access::{self, BENCHMARK_METRICS, BenchmarkExample, GROUP, USER};
 use crate::exit::Failure;
 use std::io::{self, Write};
 use std::path::Path;
 use trueup::access::SecretKey;
-use trueup_core::query::DateRange;
-use trueup_core::{Dataset, Day};
+use trueup::query::DateRange;
+use trueup::{Dataset, Day};
 
-/// What to ask of the service.
+/// What the examples of requests to the service need.
 pub(super) struct ServiceExamples {
-    /// The key of the demo's user; `None` if the user has been removed.
+    /// A key of the demo's user; `None` if the user has been removed.
     key: Option<SecretKey>,
-    comparison: Option<BenchmarkExample>,
+    /// `None` if the demo is too small for benchmarks.
+    benchmark: Option<BenchmarkExample>,
 }
 
 impl ServiceExamples {
-    /// A new key for the user of the demo, and what it can be used for.
-    pub(super) fn of(dataset: &Dataset, dir: &Path, end: Day) -> Result<Self, Failure> {
-        let key = access::key(dir, dataset)?;
-        Ok(Self { key, comparison: benchmark::comparison(dataset, dir, end)? })
+    /// Creates a new key for the user of the demo, and finds an account with benchmarks.
+    pub(super) fn new(dataset: &Dataset, dir: &Path, end: Day) -> Result<Self, Failure> {
+        let key = access::new_key(dir, dataset)?;
+        Ok(Self { key, benchmark: access::benchmark_example(dataset, dir, end)? })
     }
 }
 
-/// Writes commands on the dataset `dir`.
+/// Writes commands for the dataset `dir`.
 pub(super) fn write(
     dataset: &Dataset,
     dir: &Path,
     window: DateRange,
-    calls: &ServiceExamples,
+    examples: &ServiceExamples,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let program = program();
@@ -39,7 +39,7 @@ pub(super) fn write(
     let account = account.map_or_else(String::new, |key| format!(" --account {key}"));
     let commands = [
         (
-            "What each campaign of one account brings in",
+            "What each campaign of one account earns",
             format!("query {dir} --fields campaign,leads,bookRate,avgCostPerLead,roasClosed {range}{account}"),
         ),
         (
@@ -50,17 +50,17 @@ pub(super) fn write(
             ),
         ),
         (
-            "Advertised campaigns that name a drain and have at least five leads",
+            "Advertising campaigns with `drain` in their name and at least five leads",
             format!(
                 "query {dir} --fields campaign,leads,avgTicket {range} --where 'campaign=[\"regex\", \"drain\", \"i\"]' \
                  --filter '{{\"attributionCategory\": \"Advertising\", \"leads\": [\"gte\", 5]}}'"
             ),
         ),
         (
-            "What such a query reads, and how long it takes",
+            "What a query reads, and how long it takes",
             format!("explain {dir} --fields attributionChannel,leads,spend {range} --analyze"),
         ),
-        ("What the dataset holds, and whether it is whole", format!("inspect {dir}")),
+        ("What the dataset contains, and whether its files are undamaged", format!("inspect {dir}")),
         ("", format!("verify {dir}")),
     ];
     writeln!(out, "\nTry next")?;
@@ -70,19 +70,19 @@ pub(super) fn write(
         }
         writeln!(out, "  {program} {command}")?;
     }
-    match &calls.key {
-        Some(key) => write_calls(&program, &dir, key.reveal(), window, calls.comparison.as_ref(), out),
+    match &examples.key {
+        Some(key) => write_requests(&program, &dir, key.reveal(), window, examples.benchmark.as_ref(), out),
         None => Ok(()),
     }
 }
 
 /// Writes requests to the service, in this process and over HTTP.
-fn write_calls(
+fn write_requests(
     program: &str,
     dir: &str,
     key: &str,
     window: DateRange,
-    comparison: Option<&BenchmarkExample>,
+    benchmark: Option<&BenchmarkExample>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let events = format!(
@@ -91,30 +91,30 @@ fn write_calls(
     );
     writeln!(
         out,
-        "\n  # The service shows each user what they may see; this is a key of {USER}, who sees half a dozen accounts"
+        "\n  # The service shows a user only some accounts; this key belongs to {USER}, who may see up to six"
     )?;
     writeln!(out, "  export TRUEUP_KEY={key}")?;
     writeln!(out, "  {program} get {dir} /api")?;
     writeln!(out, "  {program} get {dir} '{events}'")?;
-    match comparison {
+    match benchmark {
         Some(BenchmarkExample { account, month }) => {
-            writeln!(out, "\n  # How one of them stands in its industry")?;
-            let metrics = METRICS.join(",");
+            writeln!(out, "\n  # How one of these accounts compares with its industry")?;
+            let metrics = BENCHMARK_METRICS.join(",");
             writeln!(out, "  {program} get {dir} '/api/{account}/benchmarks?month={month}&fields={metrics}'")?;
         }
         None => {
-            writeln!(out, "\n  # Benchmarks never stand on few accounts of others, so that they need a larger demo")?;
+            writeln!(out, "\n  # Benchmarks need more accounts, because they are never based on few")?;
             writeln!(out, "  {program} demo {dir}-40 --accounts 40")?;
         }
     }
-    writeln!(out, "\n  # The same over HTTP, until Ctrl-C; ask from another terminal")?;
+    writeln!(out, "\n  # The same over HTTP; send requests from another terminal, and press Ctrl-C to stop the server")?;
     writeln!(out, "  {program} serve {dir}")?;
     writeln!(out, "  curl --compressed -H 'Authorization: {key}' 'http://127.0.0.1:8080{events}'")
 }
 
-/// How this program was called.
+/// Returns how to call this program again.
 fn program() -> String {
-    // Set by `cargo run`.
+    // `cargo run` sets this variable.
     if std::env::var_os("CARGO_MANIFEST_DIR").is_some() {
         let release = if cfg!(debug_assertions) { "" } else { " --release" };
         return format!("cargo run{release} --");
@@ -122,7 +122,7 @@ fn program() -> String {
     std::env::args().next().map_or_else(|| "trueup".to_owned(), |name| quoted(&name))
 }
 
-/// A word as a POSIX shell takes it.
+/// Quotes a word for a POSIX shell, if necessary.
 fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:+@%".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
@@ -137,7 +137,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn words_are_quoted_where_a_shell_would_split_them() {
+    fn words_are_quoted_if_a_shell_would_change_them() {
         assert_eq!(quoted("target/trueup-demo"), "target/trueup-demo");
         assert_eq!(quoted("my demo"), "'my demo'");
         assert_eq!(quoted("it's"), r"'it'\''s'");

@@ -1,4 +1,4 @@
-//! The first report: how the marketing of the demo did.
+//! The report of `trueup demo`: how the marketing of the demo performed.
 
 use crate::exit::Failure;
 use crate::output::OutputWriter;
@@ -6,24 +6,24 @@ use crate::output::number::readable;
 use crate::output::table::{self, Heading, Screen};
 use std::cmp::Reverse;
 use std::io::{self, Write};
-use trueup_core::query::{DateRange, EventsQuery, Interval};
-use trueup_core::{Column, Dataset, Day, ResultTable, Texts, Value, Values, dictionary};
+use trueup::query::{DateRange, EventsQuery, Interval};
+use trueup::{Column, Dataset, Day, ResultTable, Texts, Value, Values, dictionary};
 
-/// What the report is about.
-pub(super) const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];
+/// The metrics of the report.
+const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];
 
-/// Months in the last table.
+/// Number of months in the last table.
 const MONTHS: u32 = 12;
 
-/// Writes the report: the whole of `window`, the same by channel, and the last months.
-pub(super) fn write(dataset: &Dataset, window: DateRange, sink: &mut OutputWriter) -> Result<(), Failure> {
+/// Writes the report: the metrics of `window`, the same by channel, and the last months.
+pub(super) fn write(dataset: &Dataset, window: DateRange, out: &mut OutputWriter) -> Result<(), Failure> {
     let DateRange { start, end } = window;
     let whole = dataset.query(&EventsQuery::new(METRICS, start, end))?;
     let by_channel = ["attributionChannel"].into_iter().chain(METRICS);
     let channels = dataset.query(&EventsQuery::new(by_channel, start, end))?;
     let first = months_before(end, MONTHS);
     let months = by_month(&dataset.query(&EventsQuery::new(METRICS, first, end).interval(Interval::Month))?)?;
-    write_report(window, &whole, &channels, &months, sink).map_err(Failure::fault)
+    write_report(window, &whole, &channels, &months, out).map_err(Failure::fault)
 }
 
 fn write_report(
@@ -31,21 +31,21 @@ fn write_report(
     whole: &ResultTable,
     channels: &ResultTable,
     months: &ResultTable,
-    sink: &mut OutputWriter,
+    out: &mut OutputWriter,
 ) -> io::Result<()> {
-    writeln!(sink, "\nThe last {} days, {} to {}\n", window.days(), window.start, window.end)?;
+    writeln!(out, "\nThe last {} days, {} to {}\n", window.days(), window.start, window.end)?;
     for (name, value) in whole.rows().flat_map(|row| row.values().collect::<Vec<_>>()) {
         let title = dictionary::field(name).map_or(name, |field| field.display_name);
-        writeln!(sink, "  {title:28}{:>16}", readable(name, value))?;
+        writeln!(out, "  {title:28}{:>16}", readable(name, value))?;
     }
-    writeln!(sink, "\nThe same by channel, most leads first\n")?;
-    let screen = Screen::of(sink);
+    writeln!(out, "\nThe same by channel, most leads first\n")?;
+    let screen = Screen::of(out);
     let mut order: Vec<usize> = (0..channels.len()).collect();
     order.sort_by_key(|row| Reverse(leads(channels, *row)));
-    table::write_rows(channels, &order, Heading::DisplayName, screen, sink.styled())?;
-    writeln!(sink, "\nMonth by month\n")?;
+    table::write_rows(channels, &order, Heading::DisplayName, screen, out.styled())?;
+    writeln!(out, "\nMonth by month\n")?;
     let order: Vec<usize> = (0..months.len()).collect();
-    table::write_rows(months, &order, Heading::DisplayName, screen, sink.styled())
+    table::write_rows(months, &order, Heading::DisplayName, screen, out.styled())
 }
 
 fn leads(channels: &ResultTable, row: usize) -> u64 {
@@ -55,7 +55,7 @@ fn leads(channels: &ResultTable, row: usize) -> u64 {
     }
 }
 
-/// The first day of the month that makes `months` with the month of `end`, or the first day of all.
+/// Returns the first day of a range of `months` calendar months that ends in the month of `end`.
 fn months_before(end: Day, months: u32) -> Day {
     let mut day = end;
     for _ in 0..months {
@@ -67,7 +67,7 @@ fn months_before(end: Day, months: u32) -> Day {
     if day == Day::MIN { day } else { day.next().unwrap_or(day) }
 }
 
-/// The answer with the month in place of the two ends of its sub-range.
+/// Replaces the start and end of each sub-range by its month.
 fn by_month(answer: &ResultTable) -> Result<ResultTable, Failure> {
     let mut columns = Vec::new();
     for column in answer.columns().iter().filter(|column| column.name != "end") {

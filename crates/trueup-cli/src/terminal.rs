@@ -1,17 +1,17 @@
-//! What a terminal is shown: text from files and from the command line is shown, never obeyed.
+//! Text for a terminal. A terminal must show text from files and from the command line, and never obey it.
 
-/// Whether a terminal would obey the character rather than show it: control characters, those of C1 included, and characters that
-/// turn the direction of others or end the line.
-fn steers(char: char) -> bool {
-    char.is_control() || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Returns whether a terminal obeys the character rather than shows it: control characters (C0 and C1), line
+/// separators, and characters that change the direction of text.
+fn is_control(char: char) -> bool {
+    char::is_control(char) || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text on one line, as a terminal can be given it: characters that it would obey are replaced.
+/// Replaces every character that a terminal would obey, line breaks included.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|char| if steers(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
+    text.chars().map(|char| if is_control(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }
 
-/// The same of a text that may have lines and tabs.
+/// Replaces every character that a terminal would obey, except line breaks and tabs.
 pub(crate) fn printable_lines(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     push(&mut shown, text);
@@ -19,23 +19,23 @@ pub(crate) fn printable_lines(text: &str) -> String {
 }
 
 fn push(shown: &mut String, text: &str) {
-    let keep = |char| !steers(char) || matches!(char, '\n' | '\t');
+    let keep = |char| !is_control(char) || matches!(char, '\n' | '\t');
     shown.extend(text.chars().map(|char| if keep(char) { char } else { char::REPLACEMENT_CHARACTER }));
 }
 
-/// Makes a stream of bytes printable, wherever it is cut.
+/// Makes a stream of bytes printable. The stream may be cut anywhere, also inside a character.
 #[derive(Debug, Default)]
-pub(super) struct TerminalFilter {
-    /// The beginning of a character whose other bytes are yet to come.
-    held: Vec<u8>,
+pub(crate) struct TerminalFilter {
+    /// The first bytes of a character whose other bytes have not arrived.
+    incomplete: Vec<u8>,
 }
 
 impl TerminalFilter {
-    /// The text that can be shown once these bytes have come.
-    pub(super) fn pass(&mut self, bytes: &[u8]) -> String {
-        self.held.extend_from_slice(bytes);
-        let mut shown = String::with_capacity(self.held.len());
-        let mut rest = self.held.as_slice();
+    /// Returns the printable text up to the last complete character.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> String {
+        self.incomplete.extend_from_slice(bytes);
+        let mut shown = String::with_capacity(self.incomplete.len());
+        let mut rest = self.incomplete.as_slice();
         loop {
             let (valid, bad) = match std::str::from_utf8(rest) {
                 Ok(_) => (rest.len(), Some(0)),
@@ -49,16 +49,16 @@ impl TerminalFilter {
                     rest = &after[bad..];
                 }
                 _ => {
-                    self.held = after.to_vec();
+                    self.incomplete = after.to_vec();
                     return shown;
                 }
             }
         }
     }
 
-    /// What is shown for a character that never ended.
-    pub(super) fn end(&mut self) -> &'static str {
-        if std::mem::take(&mut self.held).is_empty() { "" } else { "\u{fffd}" }
+    /// Ends the stream. Returns the replacement of an incomplete last character, if there is one.
+    pub(crate) fn end(&mut self) -> &'static str {
+        if std::mem::take(&mut self.incomplete).is_empty() { "" } else { "\u{fffd}" }
     }
 }
 
@@ -70,14 +70,14 @@ mod tests {
     const SHOWN: &str = "a\u{fffd}]0;x\u{fffd}b\u{fffd}2Jc\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}\n\tgä€𝄞\u{fffd}";
 
     #[test]
-    fn nothing_is_left_that_a_terminal_obeys() {
+    fn characters_that_a_terminal_obeys_are_replaced() {
         assert_eq!(printable_lines(TEXT), SHOWN);
         assert_eq!(printable(TEXT), SHOWN.replace(['\n', '\t'], "\u{fffd}"));
         assert_eq!(printable("Zoë, 北京, שלום"), "Zoë, 北京, שלום");
     }
 
     #[test]
-    fn a_stream_may_be_cut_anywhere() {
+    fn a_stream_can_be_cut_anywhere() {
         for size in 1..TEXT.len() {
             let mut filter = TerminalFilter::default();
             let mut shown: String = TEXT.as_bytes().chunks(size).map(|bytes| filter.pass(bytes)).collect();
@@ -87,9 +87,9 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_not_passed_on() {
+    fn invalid_utf8_is_replaced() {
         let mut filter = TerminalFilter::default();
-        // A control character of C1 as one byte, and a character that is cut off.
+        // A C1 control character as a single byte, and a character that is cut off.
         assert_eq!(filter.pass(b"a\x9b2J\xc3"), "a\u{fffd}2J");
         assert_eq!((filter.end(), filter.end()), ("\u{fffd}", ""));
     }

@@ -1,0 +1,188 @@
+//! Runs the queries of the suite and measures their times.
+
+use super::suite::BenchQuery;
+use crate::exit::Failure;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::{Serialize, Serializer};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup::query::EventsQuery;
+use trueup::{Dataset, Execution, ResultTable};
+
+/// The dataset that is measured, already open, and the threads that run its queries. Creating either is not measured.
+pub(super) struct BenchTarget {
+    folder: PathBuf,
+    pub(super) dataset: Dataset,
+    pool: ThreadPool,
+    /// Threads of each caller; `None` if all callers share one thread per core.
+    threads: Option<NonZeroUsize>,
+}
+
+/// Answers per second of a single caller, and of all callers together.
+#[derive(Clone, Copy, Debug)]
+struct Throughput {
+    one: f64,
+    all: f64,
+}
+
+impl BenchTarget {
+    pub(super) fn open(folder: &Path, threads: Option<NonZeroUsize>) -> Result<Self, Failure> {
+        let dataset = Dataset::open(folder)?;
+        Ok(Self { folder: folder.to_owned(), dataset, pool: pool(threads)?, threads })
+    }
+
+    /// Returns the number of threads of one caller.
+    pub(super) fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Opens the dataset again and runs the query. The time includes both.
+    pub(super) fn cold(&self, query: &EventsQuery) -> Result<(Duration, ResultTable), Failure> {
+        self.pool.install(|| {
+            let begun = Instant::now();
+            let dataset = Dataset::open(&self.folder)?;
+            let answer = dataset.run(query, Execution::default())?;
+            // Read the clock before the decoded columns are freed.
+            Ok((begun.elapsed(), answer))
+        })
+    }
+
+    /// Runs the query on the open dataset.
+    pub(super) fn hot(&self, query: &EventsQuery) -> Result<(Duration, ResultTable), Failure> {
+        self.pool.install(|| {
+            let begun = Instant::now();
+            let answer = self.dataset.run(query, Execution::default())?;
+            Ok((begun.elapsed(), answer))
+        })
+    }
+
+    /// Measures the throughput of one caller, and of `callers` at the same time. Each runs the query `repeat` times.
+    fn throughput(&self, query: &EventsQuery, callers: usize, repeat: u32) -> Result<Throughput, Failure> {
+        let own = match self.threads {
+            Some(_) => (0..callers).map(|_| pool(self.threads)).collect::<Result<Vec<_>, _>>()?,
+            None => Vec::new(),
+        };
+        let pools: Vec<&ThreadPool> = (0..callers).map(|caller| own.get(caller).unwrap_or(&self.pool)).collect();
+        let one = self.answers_per_second(query, pools.get(..1).unwrap_or_default(), repeat)?;
+        Ok(Throughput { one, all: self.answers_per_second(query, &pools, repeat)? })
+    }
+
+    /// Returns the answers per second with one caller for each of `pools`.
+    fn answers_per_second(&self, query: &EventsQuery, pools: &[&ThreadPool], repeat: u32) -> Result<f64, Failure> {
+        let call = |pool: &ThreadPool| {
+            (0..repeat).try_for_each(|_| pool.install(|| self.dataset.run(query, Execution::default())).map(drop))
+        };
+        let begun = Instant::now();
+        let ended: Vec<_> = thread::scope(|scope| {
+            let callers: Vec<_> = pools.iter().map(|pool| scope.spawn(|| call(pool))).collect();
+            callers.into_iter().map(|caller| caller.join()).collect()
+        });
+        let time = begun.elapsed();
+        for end in ended {
+            end.map_err(|_| Failure::fault("a caller ended before its queries were answered"))??;
+        }
+        let answers: f64 = pools.iter().map(|_| f64::from(repeat)).sum();
+        Ok(answers / time.as_secs_f64())
+    }
+}
+
+fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool, Failure> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads.map_or(0, NonZeroUsize::get)).build();
+    pool.map_err(Failure::fault)
+}
+
+/// How often to run each query, and from how many callers at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repetitions {
+    pub(super) repeat: u32,
+    pub(super) callers: usize,
+}
+
+/// The measurements of one query.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Timings {
+    pub(super) name: &'static str,
+    /// Rows of the result.
+    pub(super) rows: usize,
+    /// Time of the first run after opening the dataset, opening included.
+    #[serde(rename = "coldMilliseconds", serialize_with = "as_milliseconds")]
+    pub(super) cold: Duration,
+    /// Median time of the repeated runs.
+    #[serde(rename = "hotMilliseconds", serialize_with = "as_milliseconds")]
+    pub(super) hot: Duration,
+    /// Shortest time of the repeated runs.
+    #[serde(rename = "leastMilliseconds", serialize_with = "as_milliseconds")]
+    pub(super) least: Duration,
+    /// Events of the whole dataset, divided by the median time.
+    pub(super) events_per_second: f64,
+    /// Size in the files of the columns to read, in the row groups to read.
+    pub(super) bytes_read: u64,
+    pub(super) row_groups_kept: usize,
+    pub(super) row_groups_skipped: usize,
+    /// The throughput of several callers, if it was measured.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) callers: Option<CallerTimings>,
+}
+
+/// The throughput of several callers at the same time.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallerTimings {
+    pub(super) callers: usize,
+    pub(super) answers_per_second_of_one: f64,
+    pub(super) answers_per_second: f64,
+    /// Throughput of all callers, divided by that of one.
+    pub(super) gain: f64,
+}
+
+impl Timings {
+    /// Runs a query and measures it.
+    pub(super) fn measure(bench: &BenchQuery, target: &BenchTarget, repetitions: Repetitions) -> Result<Self, Failure> {
+        let query = bench.query()?;
+        let explanation = target.dataset.explain(&query)?;
+        let (cold, _) = target.cold(&query)?;
+        // This run decodes the columns, so its time is not counted as hot.
+        let (_, answer) = target.hot(&query)?;
+        let mut times =
+            (0..repetitions.repeat).map(|_| Ok(target.hot(&query)?.0)).collect::<Result<Vec<_>, Failure>>()?;
+        times.sort_unstable();
+        let hot = times.get(times.len() / 2).copied().unwrap_or_default();
+        let callers = match repetitions.callers {
+            0 | 1 => None,
+            callers => {
+                let Throughput { one, all } = target.throughput(&query, callers, repetitions.repeat)?;
+                let gain = all / one;
+                Some(CallerTimings { callers, answers_per_second_of_one: one, answers_per_second: all, gain })
+            }
+        };
+        Ok(Self {
+            name: bench.name,
+            rows: answer.len(),
+            cold,
+            hot,
+            least: times.first().copied().unwrap_or_default(),
+            events_per_second: as_double(target.dataset.event_rows()) / hot.as_secs_f64(),
+            bytes_read: explanation.stored_bytes,
+            row_groups_kept: explanation.event_row_groups_kept + explanation.spend_row_groups_kept,
+            row_groups_skipped: explanation.event_row_groups_skipped + explanation.spend_row_groups_skipped,
+            callers,
+        })
+    }
+}
+
+/// Returns a time in milliseconds.
+pub(super) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn as_milliseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(milliseconds(*time))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is shown with a few digits")]
+pub(super) const fn as_double(count: u64) -> f64 {
+    count as f64
+}

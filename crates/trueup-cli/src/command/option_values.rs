@@ -1,0 +1,111 @@
+//! Values of options: amounts of memory, numbers of threads, seconds, and keys.
+
+use crate::exit::Failure;
+use std::fs::File;
+use std::io::{self, Read};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
+use trueup::access::SecretKey;
+use trueup_core::Shown;
+
+/// Largest number of threads. No machine benefits from more, and starting far more takes time and memory.
+const MAX_THREADS: usize = 1_024;
+
+/// Largest number of bytes to read from a key file; every key is shorter.
+const MAX_KEY_FILE_BYTES: u64 = 4096;
+
+/// Parses a whole number of bytes with an optional unit: `512MiB`, `1GiB`, `2GB`, `1000000`.
+pub(super) fn bytes(text: &str) -> Result<usize, String> {
+    let expected = || format!("expected an amount of memory such as `512MiB` or `1GiB`, but found `{}`", Shown(text));
+    let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+    let number: usize = text[..digits].parse().map_err(|_| expected())?;
+    let unit: usize = match text[digits..].trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        _ => return Err(expected()),
+    };
+    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(expected)
+}
+
+/// Parses a number of threads, from 1 to [`MAX_THREADS`].
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS);
+    threads.ok_or_else(|| format!("expected a whole number of threads from 1 to {MAX_THREADS}"))
+}
+
+/// Parses a positive number of seconds, such as `30` or `0.5`.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
+}
+
+/// Accepts any text as a key.
+pub(super) fn key(text: &str) -> Result<SecretKey, std::convert::Infallible> {
+    Ok(SecretKey::new(text))
+}
+
+/// Reads the key in a file, without the white space around it; `-` is stdin.
+///
+/// # Errors
+/// If the file cannot be read, is empty, or contains more than one word. The message does not quote the file, because
+/// it may contain a key.
+pub(super) fn read_key(path: &Path) -> Result<SecretKey, Failure> {
+    let at_path = |error: io::Error| Failure::path(path, &error);
+    let mut text = String::new();
+    let read = |source: &mut dyn Read, text: &mut String| source.take(MAX_KEY_FILE_BYTES).read_to_string(text);
+    if path == Path::new("-") {
+        read(&mut io::stdin().lock(), &mut text).map_err(at_path)?;
+    } else {
+        read(&mut File::open(path).map_err(at_path)?, &mut text).map_err(at_path)?;
+    }
+    match text.trim() {
+        "" => Err(Failure::request(format!("expected a key in `{}`, but found nothing", path.display()))),
+        key if key.contains(char::is_whitespace) => {
+            Err(Failure::request(format!("expected only a key in `{}`, but found more", path.display())))
+        }
+        key => Ok(SecretKey::new(key)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_THREADS, bytes, seconds, threads};
+    use std::time::Duration;
+
+    #[test]
+    fn bytes_have_units() {
+        assert_eq!(bytes("1GiB"), Ok(1 << 30));
+        assert_eq!(bytes("512 mib"), Ok(512 << 20));
+        assert_eq!(bytes("2GB"), Ok(2_000_000_000));
+        assert_eq!(bytes("64k"), Ok(65_536));
+        assert_eq!(bytes("100"), Ok(100));
+        for text in ["", "GiB", "1.5GiB", "-1", "0", "1TiB", "99999999999GiB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn there_is_at_least_one_thread_and_not_too_many() {
+        assert_eq!(threads("8").map(usize::from), Ok(8));
+        assert_eq!(threads("1024").map(usize::from), Ok(MAX_THREADS));
+        for text in ["0", "-1", "", "two", "1.5", "1025", "18446744073709551615", "99999999999999999999"] {
+            assert!(threads(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_positive() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["", "0", "-1", "NaN", "inf", "1e30", "10s"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Background threads of the service: one opens new versions of the dataset, one returns freed memory to the system.
+
+use std::hint::black_box;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+use trueup::Dataset;
+use trueup::service::Service;
+use trueup_core::dataset::store;
+
+/// Time between two attempts to return freed memory.
+const PURGE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A thread that repeats a task. Dropping this stops it.
+pub(super) struct BackgroundThread {
+    _stop: Sender<()>,
+}
+
+impl BackgroundThread {
+    /// Starts a thread that runs `task` after each `interval`.
+    fn start(name: &str, interval: Duration, mut task: impl FnMut() + Send + 'static) -> io::Result<Self> {
+        let (stop, stopped) = mpsc::channel();
+        thread::Builder::new().name(name.to_owned()).spawn(move || {
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                task();
+            }
+        })?;
+        Ok(Self { _stop: stop })
+    }
+}
+
+/// Checks after each `interval` whether the folder holds another version of the dataset than the service uses, and
+/// switches the service to it, with at most `memory` bytes of decoded columns. A version that cannot be opened is
+/// logged once and tried again.
+pub(super) fn watch_versions(
+    service: Arc<Service>,
+    folder: PathBuf,
+    memory: usize,
+    interval: Duration,
+) -> io::Result<BackgroundThread> {
+    let mut logged = None;
+    BackgroundThread::start("trueup-versions", interval, move || match refresh(&service, &folder, memory) {
+        Ok(opened) => {
+            logged = None;
+            if let Some(version) = opened {
+                tracing::info!(version, "switched to another version of the dataset");
+            }
+        }
+        Err(cause) if logged.as_ref() == Some(&cause) => {}
+        Err(cause) => {
+            tracing::error!(cause, "the latest version of the dataset cannot be opened; still using the previous one");
+            logged = Some(cause);
+        }
+    })
+}
+
+/// Switches the service to the newest version in the folder. Returns its number, or `None` if the service already uses
+/// it.
+///
+/// Whole manifests are compared, not version numbers: a dataset that was rebuilt starts with the same numbers, and a
+/// restored copy has a lower one. Either may happen before the first check.
+fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64>, String> {
+    let latest = store::read_latest(folder).map_err(|error| error.to_string())?;
+    let latest = latest.ok_or_else(|| format!("`{}` no longer holds a dataset", folder.display()))?;
+    if service.dataset().manifest() == Some(&latest) {
+        return Ok(None);
+    }
+    let dataset = Dataset::open(folder).map_err(|error| error.to_string())?;
+    let opened = dataset.manifest().map(|manifest| manifest.version);
+    service.replace_dataset(Arc::new(dataset.with_column_budget(memory)));
+    Ok(opened)
+}
+
+/// Returns freed memory to the system, also while no request comes.
+///
+/// mimalloc returns memory that was freed a second ago when a thread ends, or after 10,000 allocations of one thread.
+/// Therefore this ends a short thread every [`PURGE_INTERVAL`]; otherwise the memory of large answers would stay until
+/// enough requests follow.
+pub(super) fn purge_memory() -> io::Result<BackgroundThread> {
+    BackgroundThread::start("trueup-purge", PURGE_INTERVAL, || {
+        // The allocator notices only threads that have allocated.
+        let thread = thread::Builder::new().spawn(|| drop(black_box(Box::new(0_u64))));
+        // If no thread can be started now, a later attempt will succeed. The thread does not panic.
+        let _ = thread.map(thread::JoinHandle::join);
+    })
+}
