@@ -107,7 +107,10 @@ fn write_requests(
             writeln!(out, "  {program} demo {dir}-40 --accounts 40")?;
         }
     }
-    writeln!(out, "\n  # The same over HTTP; send requests from another terminal, and press Ctrl-C to stop the server")?;
+    writeln!(
+        out,
+        "\n  # The same over HTTP; send requests from another terminal, and press Ctrl-C to stop the server"
+    )?;
     writeln!(out, "  {program} serve {dir}")?;
     writeln!(out, "  curl --compressed -H 'Authorization: {key}' 'http://127.0.0.1:8080{events}'")
 }
