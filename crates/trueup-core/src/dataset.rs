@@ -1,51 +1,67 @@
-//! Files, their manifest and statistics; pruning, and the splits that a query reads.
+//! The files of a dataset: opened, checked, pruned, and read column by column. In call order:
+//!
+//! - `manifest`, `store`: the manifest, and its files in the folder of a dataset
+//! - `open`: a dataset from its folder; `tables`: a dataset from tables in memory
+//! - `prune`: the row groups that a query can leave unread
+//! - `row_group`: the columns of a row group, decoded once and held in the `column_cache`
+//! - `table_file`, `footer`: a Parquet file, its footer, and the column chunks of a row group
+//! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
+//! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
+//! - `insights`: the documents of the insights file
+//! - `verify`: a check of every file
+//!
+//! The pages go to `scan`, which decodes them to typed columns.
 
-mod blocks;
-mod cache;
-mod checked;
-mod file;
-mod file_slice;
+mod block_checksums;
+mod checked_file;
+mod column_cache;
+mod footer;
 mod insights;
 pub mod manifest;
-mod memory;
 mod open;
 mod pages;
-mod plain;
+mod plain_file;
 mod prune;
-mod reader;
 mod row_group;
 pub mod store;
+mod table_file;
+mod tables;
+mod thrift;
 mod verify;
 
-pub use blocks::BlockHasher;
-pub use checked::{CheckedFile, CheckedReader, FileAt};
+pub use block_checksums::BlockHasher;
+pub use checked_file::{CheckedFile, CheckedReader, PositionedReader};
+pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, Insights};
-pub use memory::Tables;
 pub use open::read_accounts;
-pub use pages::{Pages, Room, check_footer, measure};
-pub use reader::{check_ranges, reading};
+pub use pages::{ChunkMemory, Pages, measure_chunk};
+pub use tables::Tables;
 pub use verify::Verification;
 
 pub(crate) use prune::Pruning;
 pub(crate) use row_group::RowGroup;
 
-use crate::Day;
 use crate::error::DatasetError;
 use crate::model::Accounts;
 use crate::query::DateRange;
 use crate::scan::{EventColumns, Projection, SpendColumns, SpendProjection};
-use cache::ColumnCache;
+use crate::{Day, MemoryBudget};
+use column_cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Events, spend and accounts, ready to be queried. Immutable, and shared between threads freely.
+/// Events, spend, accounts and insights, ready for queries. A dataset never changes, and threads can share it.
+///
+/// [`Dataset::open`] opens the newest version in a folder, [`Dataset::from_tables`] makes a dataset in memory, and
+/// [`Dataset::query`] answers a query.
 #[derive(Debug)]
 pub struct Dataset {
+    /// What the dataset was opened from; `None` in memory.
     manifest: Option<Manifest>,
     accounts: Accounts,
-    /// Event columns beyond those that every dataset has.
+    /// The names of the event columns that not every dataset has.
     columns: BTreeSet<String>,
     events: Vec<RowGroup<EventColumns>>,
     spend: Vec<RowGroup<SpendColumns>>,
@@ -53,83 +69,106 @@ pub struct Dataset {
     cache: Arc<ColumnCache>,
 }
 
-/// What statistics say of a part's rows; `None` where they say nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    /// The first and last account, as bytes compare; the texts need not be accounts themselves.
-    pub(crate) accounts: Option<(Vec<u8>, Vec<u8>)>,
-    /// The earliest and the latest day.
-    pub(crate) days: Option<(i32, i32)>,
-}
-
 impl Dataset {
-    /// What the dataset was opened from; `None` in memory.
+    /// Returns what the dataset was opened from; `None` in memory.
     #[must_use]
     pub const fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
     }
 
-    /// The account table; an account that is met only in events or spend is not in it and has the defaults.
+    /// Returns the account table. An account that occurs only in events or spend is not in it, and has the defaults.
     #[must_use]
     pub const fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
-    /// Every account that has a row in any table.
+    /// Returns every account that has a row in the tables of events, spend or accounts.
     ///
     /// # Errors
-    /// A file does not read.
+    /// A file cannot be read.
     pub fn account_keys(&self) -> Result<BTreeSet<String>, DatasetError> {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
-        for part in &self.events {
-            let split = part.read(&Projection::default())?;
-            keys.extend(split.customers.present_accounts().map(|key| key.to_string()));
+        for row_group in &self.events {
+            let columns = row_group.read(&Projection::default())?;
+            keys.extend(columns.customers.present_accounts().map(|key| key.to_string()));
         }
-        for part in &self.spend {
-            let split = part.read(&SpendProjection::default())?;
-            let met: BTreeSet<u32> = (0..split.days.len()).map(|row| split.accounts.codes.get(row)).collect();
-            keys.extend(met.into_iter().map(|code| split.accounts.texts[code as usize].to_string()));
+        for row_group in &self.spend {
+            let columns = row_group.read(&SpendProjection::default())?;
+            let (rows, accounts) = (columns.days.len(), &columns.accounts);
+            let codes: BTreeSet<u32> = (0..rows).map(|row| accounts.codes.get(row)).collect();
+            keys.extend(codes.into_iter().map(|code| accounts.texts[code as usize].to_string()));
         }
         Ok(keys)
     }
 
-    /// The event columns beyond those that every dataset has, by name; each is a dimension.
+    /// Returns the names of the event columns that not every dataset has; each is a dimension.
     #[must_use]
     pub const fn columns(&self) -> &BTreeSet<String> {
         &self.columns
     }
 
-    /// The number of events.
+    /// Returns the number of events.
     #[must_use]
     pub fn event_rows(&self) -> u64 {
-        self.events.iter().map(|part| part.rows).sum()
+        self.events.iter().map(|row_group| row_group.rows).sum()
     }
 
-    /// The number of spend rows.
+    /// Returns the number of spend rows.
     #[must_use]
     pub fn spend_rows(&self) -> u64 {
-        self.spend.iter().map(|part| part.rows).sum()
+        self.spend.iter().map(|row_group| row_group.rows).sum()
     }
 
-    /// The number of parts that events are read in: row groups, in files.
+    /// Returns the number of row groups of events.
     #[must_use]
-    pub fn event_parts(&self) -> usize {
+    pub fn event_row_groups(&self) -> usize {
         self.events.len()
     }
 
-    /// The first and the last day of any event or spend row; `None` without rows.
+    /// Returns the first and the last day of any event or spend row; `None` if there are no rows.
     #[must_use]
     pub fn date_range(&self) -> Option<DateRange> {
-        let bounds = self.events.iter().map(|part| &part.bounds).chain(self.spend.iter().map(|part| &part.bounds));
+        let bounds =
+            self.events.iter().map(|events| &events.bounds).chain(self.spend.iter().map(|spend| &spend.bounds));
         let days = bounds.filter_map(|bounds| bounds.days).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         let day = |number| u16::try_from(number).ok().map(Day::from_number);
         Some(DateRange { start: day(days.0)?, end: day(days.1)? })
     }
 
+    /// Sets the most bytes of decoded columns that are held for later queries, 1 GiB by default. The columns that have
+    /// not been read for the longest time are dropped first; 0 holds none. A dataset in memory ignores the budget.
+    ///
+    /// ```
+    /// # use trueup_core::dataset::{Dataset, Tables};
+    /// # let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let dataset = dataset.with_column_budget(256 << 20);
+    /// assert_eq!(dataset.held_column_bytes(), 0);
+    /// # Ok::<(), trueup_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_column_budget(self, bytes: usize) -> Self {
+        self.cache.set_budget(bytes);
+        self
+    }
+
+    /// Counts decoded columns against a budget that queries and answers share, in addition to their own. Columns are
+    /// dropped when a query or an answer needs their memory.
+    pub fn count_columns_against(&self, memory: &MemoryBudget) {
+        self.cache.count_against(memory);
+    }
+
+    /// Returns the bytes of the held columns, texts included.
+    #[must_use]
+    pub fn held_column_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+
+    /// Returns the row groups of events, in order.
     pub(crate) fn events(&self) -> &[RowGroup<EventColumns>] {
         &self.events
     }
 
+    /// Returns the row groups of spend, in order.
     pub(crate) fn spend(&self) -> &[RowGroup<SpendColumns>] {
         &self.spend
     }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, check_ranges, reading};
+use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{
     ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
 };
@@ -298,16 +298,16 @@ fn read_held(
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = || {
         let metadata = ArrowReaderMetadata::load(&bytes, options)?;
-        check_ranges(metadata.metadata(), bytes.len() as u64)?;
+        check_chunk_ranges(metadata.metadata(), bytes.len() as u64)?;
         Ok(metadata)
     };
-    let metadata = reading(metadata).of_dataset(&path)?;
+    let metadata = catch_panics(metadata).of_dataset(&path)?;
     for row_group in 0..metadata.metadata().num_row_groups() {
         let rows = || {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata.clone());
             Ok(builder.with_row_groups(vec![row_group]).build()?.collect::<Result<Vec<_>, _>>()?)
         };
-        reading(rows).of_dataset(&path)?.into_iter().try_for_each(&mut *take)?;
+        catch_panics(rows).of_dataset(&path)?.into_iter().try_for_each(&mut *take)?;
     }
     Ok(())
 }

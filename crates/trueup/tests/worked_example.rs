@@ -121,12 +121,12 @@ fn the_oracle_agrees_with_the_paper() {
 #[test]
 fn the_engine_agrees_with_the_paper() {
     // Parts of one customer each, and everything in one part.
-    for part_rows in [1, 65_536] {
+    for row_group_rows in [1, 65_536] {
         let dataset = Dataset::from_tables(&Tables {
             events: vec![read("events.csv")],
             spend: vec![read("spend.csv")],
             accounts: vec![read("accounts.csv")],
-            part_rows,
+            row_group_rows,
         });
         let dataset = dataset.unwrap();
         for expected in expected() {

@@ -44,7 +44,7 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     if let Some(manifest) = manifest {
         let Manifest { version, schema_version, created_by, events, spend, insights, .. } = manifest;
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
-        let row_groups = number::counted(dataset.event_parts() as u64, "row group");
+        let row_groups = number::counted(dataset.event_row_groups() as u64, "row group");
         lines.push(("events", format!("{}, {row_groups}", size_of(events))));
         lines.push(("spend", size_of(spend)));
         lines.push(("insights", size_of(insights)));

@@ -1,14 +1,14 @@
-//! Published insight documents, read when they are asked for.
+//! Published insight documents. A document is read when a request needs it.
 
 mod index;
 
 use super::Dataset;
-use super::checked::{CheckedFile, of_reader};
+use super::checked_file::{CheckedFile, reader_error};
 use super::manifest::DataFile;
 use crate::error::{DatasetError, Error};
 use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
-use index::{Index, InsightLocation};
+use index::{InsightIndex, InsightLocation};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::thread;
 use std::time::Duration;
 
-/// How long to wait before looking again whether another thread has found the documents.
+/// The time between two checks whether another thread has made the index.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A published document.
@@ -28,27 +28,27 @@ pub struct Insight {
     pub account: String,
     /// The day of publication.
     pub date: Day,
-    /// The document, a JSON object, byte for byte as published.
+    /// The document, a JSON object, exactly as published.
     pub document: String,
 }
 
 /// The documents that match a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Insights {
-    /// How many match.
+    /// The number of documents that match.
     pub matched: usize,
-    /// Those that match, by account and date; none if more match than were allowed.
+    /// The documents that match, by account and date; none if more match than the limit.
     pub documents: Vec<Insight>,
 }
 
-/// The lines of a dataset's insights file, by account and date.
+/// The insights file of a dataset, whose lines are sorted by account and date.
 #[derive(Debug)]
 pub(super) struct InsightFile {
     folder: PathBuf,
     file: DataFile,
-    /// Made when it is first needed, and kept if the file is whole: one that is not may be mended.
-    index: OnceLock<Arc<Index>>,
-    /// Held by who makes it.
+    /// Made when it is first needed. The index of a damaged file is not kept, because the file may be repaired.
+    index: OnceLock<Arc<InsightIndex>>,
+    /// Locked by the thread that makes the index.
     making: Mutex<()>,
 }
 
@@ -64,11 +64,11 @@ struct Line<'a> {
 }
 
 impl Dataset {
-    /// The insights of accounts: those published on a day of `range`, or without one the most recent of each account. If more than
-    /// `limit` match, they are counted only.
+    /// Returns the insights of accounts that were published on a day of `range` or, without a range, the most recent
+    /// one of each account. If more than `limit` match, they are only counted.
     ///
     /// # Errors
-    /// A file does not read, or the interrupt ends it.
+    /// A file cannot be read, or `interrupt` ends the search.
     pub fn insights(
         &self,
         accounts: &AccountFilter,
@@ -76,21 +76,21 @@ impl Dataset {
         limit: usize,
         interrupt: &Interrupt,
     ) -> Result<Insights, Error> {
-        let go_on = || interrupt.check().map_err(Error::from);
-        go_on()?;
+        let check = || interrupt.check().map_err(Error::from);
+        check()?;
         let mut found = Insights::default();
         for insights in &self.insights {
-            let index = insights.index(&go_on)?;
+            let index = insights.index(&check)?;
             let path = insights.folder.join(&insights.file.path);
-            let places = index.find(accounts, range, &path)?;
-            found.matched += places.len();
+            let locations = index.find(accounts, range, &path)?;
+            found.matched += locations.len();
             if found.matched > limit {
                 found.documents.clear();
                 continue;
             }
             let file = CheckedFile::open(&insights.folder, &insights.file)?;
-            for (account, InsightLocation { date, bytes }) in places {
-                go_on()?;
+            for (account, InsightLocation { date, bytes }) in locations {
+                check()?;
                 let document = index::document(&file, bytes)?;
                 found.documents.push(Insight { account: account.to_owned(), date: *date, document });
             }
@@ -104,8 +104,8 @@ impl InsightFile {
         Self { folder, file, index: OnceLock::new(), making: Mutex::new(()) }
     }
 
-    /// Where its documents stand.
-    fn index(&self, go_on: &impl Fn() -> Result<(), Error>) -> Result<Arc<Index>, Error> {
+    /// Returns the index, made if needed. `check` says whether to go on.
+    fn index(&self, check: &impl Fn() -> Result<(), Error>) -> Result<Arc<InsightIndex>, Error> {
         loop {
             if let Some(index) = self.index.get() {
                 return Ok(Arc::clone(index));
@@ -114,14 +114,14 @@ impl InsightFile {
                 Ok(making) => making,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => {
-                    go_on()?;
+                    check()?;
                     thread::sleep(PAUSE);
                     continue;
                 }
             };
             let index = match self.index.get() {
                 Some(index) => Arc::clone(index),
-                None => Arc::new(Index::of(&self.folder, &self.file, go_on)?),
+                None => Arc::new(InsightIndex::build(&self.folder, &self.file, check)?),
             };
             if index.is_whole() {
                 return Ok(Arc::clone(self.index.get_or_init(|| index)));
@@ -131,8 +131,8 @@ impl InsightFile {
     }
 }
 
-/// Hands over each document of a file, in order; every byte must be as it was written.
-pub(super) fn each(
+/// Passes each document of a file to `take`, in order. Every byte must be as it was written.
+pub(super) fn for_each(
     folder: &Path,
     promised: &DataFile,
     mut take: impl FnMut(Insight) -> Result<(), String>,
@@ -142,7 +142,7 @@ pub(super) fn each(
     let mut lines = file.reader();
     let mut bytes = Vec::new();
     let mut number = 0;
-    while lines.read_until(b'\n', &mut bytes).map_err(|error| of_reader(error, &path))? > 0 {
+    while lines.read_until(b'\n', &mut bytes).map_err(|error| reader_error(error, &path))? > 0 {
         number += 1;
         let taken = line(&bytes).and_then(|(account, date, document)| {
             take(Insight { account: account.into_owned(), date, document: document.to_owned() })
@@ -156,7 +156,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The account, the day and the document of a line.
+/// Reads the account, the day and the document of a line.
 fn line(line: &[u8]) -> Result<(Cow<'_, str>, Day, &str), String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| format!("no document: {error}"))?;
     if !line.insight.get().starts_with('{') {

@@ -1,48 +1,49 @@
-//! What a dataset consists of, as written beside it.
+//! The manifest: what a version of a dataset consists of.
 
-use super::blocks::BLOCK;
+use super::block_checksums::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
 /// The version of the layout that this crate writes and reads.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// One committed state of a dataset. Files are immutable; a later state is a later manifest.
+/// A version of a dataset. Its files never change; a later version has a later manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Manifest {
-    /// The layout; see [`SCHEMA_VERSION`].
+    /// The version of the layout; see [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// The number of this state, from 1.
+    /// The number of the version, from 1.
     pub version: u64,
     /// The program that wrote it.
     pub created_by: String,
-    /// Event files. A row group holds whole customers, all of one [`QuarterSpan`](crate::model::QuarterSpan), sorted by account, start date of the
-    /// customer, customer, and the customer's own order; a customer lies in one row group of one file.
+    /// Event files. A row group holds whole customers, all of one [`QuarterSpan`](crate::model::QuarterSpan), sorted by
+    /// account, start date of the customer, customer, and the customer's own order; a customer lies in one row group of
+    /// one file.
     pub events: Vec<DataFile>,
     /// Spend files, sorted by calendar quarter, account and date.
     pub spend: Vec<DataFile>,
-    /// Files of accounts; at most one.
+    /// Account files; at most one.
     pub accounts: Vec<DataFile>,
-    /// Insight documents, one JSON object per line, sorted by account and date; at most one.
+    /// Files of insight documents, one JSON object per line, sorted by account and date; at most one.
     pub insights: Vec<DataFile>,
-    /// What the state was made from, oldest first.
+    /// The batches that the version was made from, oldest first.
     pub batches: Vec<Batch>,
 }
 
-/// One immutable file of a dataset.
+/// A file of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DataFile {
     /// The path below the dataset's folder: the table's folder, `/`, and a plain name.
     pub path: String,
-    /// Bytes.
+    /// The length in bytes.
     pub size: u64,
-    /// Rows, or lines.
+    /// The number of rows, or of lines.
     pub rows: u64,
-    /// SHA-256 of the bytes, in lower-case hex.
+    /// The SHA-256 of the bytes, in lower-case hex.
     pub sha256: String,
-    /// The checksums of the file's blocks; see [`BlockHasher`](super::BlockHasher).
+    /// The checksums of the blocks; see [`BlockHasher`](super::BlockHasher).
     pub blocks: String,
 }
 
@@ -50,31 +51,31 @@ pub struct DataFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Batch {
-    /// The manifest version that it made.
+    /// The version that it made.
     pub version: u64,
-    /// For each table that it touched (`events`, `spend`, `accounts`, `insights`), where its rows came from.
+    /// For each table with new rows (`events`, `spend`, `accounts`, `insights`), where the rows came from.
     pub tables: BTreeMap<String, BatchTable>,
 }
 
-/// What one ingest brought to one table.
+/// The rows that an ingest added to a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BatchTable {
-    /// A checksum of all its inputs, whatever their order.
+    /// A checksum of all inputs, which does not depend on their order.
     pub checksum: String,
     /// The names of the inputs, without folders.
     pub inputs: Vec<String>,
-    /// Rows taken.
+    /// The number of rows ingested.
     pub rows: u64,
-    /// Rows refused and set aside.
+    /// The number of rows rejected.
     pub rejected: u64,
 }
 
-/// Why a manifest is refused although its checksum is right.
+/// Why a manifest is rejected although its checksum is right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestFault {
-    /// A path leads elsewhere than to a file of its table's folder.
+    /// A path does not lead to a file in its table's folder.
     #[error("expected the path of a file in `{table}/`, but found `{}`", path.escape_default())]
     Path {
         /// The table.
@@ -88,21 +89,21 @@ pub enum ManifestFault {
         /// The path.
         path: String,
     },
-    /// A table that lies in one file has several.
+    /// A table that has one file has several.
     #[error("expected at most one file of {table}, but found {found}")]
     TooManyFiles {
         /// The table.
         table: &'static str,
-        /// Its files.
+        /// The number of its files.
         found: usize,
     },
-    /// A checksum is not as long as its kind is, or not in lower-case hex.
+    /// A checksum has the wrong length, or is not in lower-case hex.
     #[error("a checksum of the file `{path}` is not one")]
     Checksum {
         /// The path.
         path: String,
     },
-    /// The number of the state is 0, or so large that no other can follow.
+    /// The number of the version is 0, or so large that no other can follow.
     #[error("expected a version from 1 to {}, but found {found}", u64::MAX - 1)]
     Version {
         /// The number.
@@ -111,11 +112,11 @@ pub enum ManifestFault {
 }
 
 impl Manifest {
-    /// Checks what the rest of the program relies on: paths that lead to files of the dataset alone, each once, and a version that another
-    /// can follow.
+    /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
+    /// checksums are well formed, and another version can follow.
     ///
     /// # Errors
-    /// The first fault that is found.
+    /// The first fault.
     pub fn check(&self) -> Result<(), ManifestFault> {
         if !(1..u64::MAX).contains(&self.version) {
             return Err(ManifestFault::Version { found: self.version });
@@ -133,7 +134,7 @@ impl Manifest {
                 if !paths.insert(&file.path) {
                     return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
                 }
-                let blocks = file.size.div_ceil(BLOCK).checked_mul(8);
+                let blocks = file.size.div_ceil(BLOCK_BYTES).checked_mul(8);
                 let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
                 if file.sha256.len() != 64
                     || blocks != Some(file.blocks.len() as u64)
@@ -147,14 +148,14 @@ impl Manifest {
         Ok(())
     }
 
-    /// The files of each table, by the name of its folder.
+    /// Returns the files of each table, with the name of its folder.
     #[must_use]
     pub fn tables(&self) -> [(&'static str, &[DataFile]); 4] {
         [("events", &self.events), ("spend", &self.spend), ("accounts", &self.accounts), ("insights", &self.insights)]
     }
 }
 
-/// Whether a name is that of a file in its own folder on every file system: no separator, no `..`, nothing hidden.
+/// Returns whether a name means a file in its own folder on every file system: no separator, no `..`, not hidden.
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.');
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.bytes().all(is_plain)

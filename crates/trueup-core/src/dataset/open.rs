@@ -1,12 +1,12 @@
-//! A dataset from its folder.
+//! Opening a dataset from its folder.
 
-use super::cache::ColumnCache;
-use super::checked::CheckedFile;
-use super::file::TableFile;
+use super::checked_file::CheckedFile;
+use super::column_cache::ColumnCache;
+use super::footer::{catch_panics, check_chunk_ranges};
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
-use super::reader::{check_ranges, reading};
 use super::store::{self, StoreError};
+use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
 use crate::error::{DatasetError, Error};
 use crate::model::Accounts;
@@ -20,27 +20,28 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes that decoded columns may take unless it is set.
+/// The bytes of decoded columns that are held by default.
 const COLUMN_BUDGET: usize = 1 << 30;
 
 impl Dataset {
-    /// Opens the newest state of the dataset in a folder.
+    /// Opens the newest version of the dataset in a folder.
     ///
-    /// Every file's length is compared with the manifest, and the rows that its footer counts. The blocks that hold a footer or columns are
-    /// compared with the manifest's checksums each time that they are read, so that no answer comes from bytes that have changed, before the
-    /// dataset was opened or since; only [`Verification`](super::Verification) reads everything.
+    /// The length of every file, and the number of rows in its footer, must be those of the manifest. Footers and
+    /// columns are compared with the manifest's checksums each time that they are read, so that no answer comes from
+    /// bytes that have changed, before the dataset was opened or later. Only [`Verification`](super::Verification)
+    /// reads everything.
     ///
     /// # Errors
-    /// The folder holds no dataset, or a file of it does not read.
+    /// The folder holds no dataset, or one of its files cannot be read.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let folder = folder.as_ref();
         Self::from_manifest(folder, manifest(folder, None)?)
     }
 
-    /// Opens an earlier state of the dataset in a folder, by the number of its manifest.
+    /// Opens a version of the dataset in a folder by its number.
     ///
     /// # Errors
-    /// The folder holds no such state, or a file of it does not read.
+    /// The folder does not hold the version, or one of its files cannot be read.
     pub fn open_version(folder: impl AsRef<Path>, version: u64) -> Result<Self, Error> {
         let folder = folder.as_ref();
         Self::from_manifest(folder, manifest(folder, Some(version))?)
@@ -59,14 +60,14 @@ impl Dataset {
         let insights = manifest.insights.iter();
         let insights = insights.map(|file| InsightFile::new(folder.to_owned(), file.clone())).collect();
         let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
-        let event_parts = parts(&events, &cache, 0);
-        let spend_parts = parts(&spend, &cache, event_parts.len());
+        let event_row_groups = row_groups(&events, &cache, 0);
+        let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
         Ok(Self {
             accounts,
             columns,
-            events: event_parts,
-            spend: spend_parts,
+            events: event_row_groups,
+            spend: spend_row_groups,
             insights,
             cache,
             manifest: Some(manifest),
@@ -74,7 +75,7 @@ impl Dataset {
     }
 }
 
-/// The newest manifest of a folder, or the one numbered `version`.
+/// Reads the newest manifest of a folder, or the manifest of a version.
 pub(super) fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest, DatasetError> {
     let missing = || DatasetError::Missing { path: folder.to_owned(), version };
     let Some(version) = version else { return store::read_latest(folder)?.ok_or_else(missing) };
@@ -88,19 +89,23 @@ fn open_files(folder: &Path, files: &[DataFile]) -> Result<Vec<Arc<TableFile>>, 
     files.par_iter().map(|file| TableFile::open(folder, file).map(Arc::new)).collect()
 }
 
-/// The parts of a table's files, numbered from `first`.
-fn parts<T: TableColumns>(files: &[Arc<TableFile>], cache: &Arc<ColumnCache>, first: usize) -> Vec<RowGroup<T>> {
-    let mut parts = Vec::new();
+/// Returns the row groups of a table's files. Their keys in the cache begin with `first_key`.
+fn row_groups<T: TableColumns>(
+    files: &[Arc<TableFile>],
+    cache: &Arc<ColumnCache>,
+    first_key: usize,
+) -> Vec<RowGroup<T>> {
+    let mut row_groups = Vec::new();
     for file in files {
-        parts.extend(RowGroup::of_file(file, cache, first + parts.len()));
+        row_groups.extend(RowGroup::of_file(file, cache, first_key + row_groups.len()));
     }
-    parts
+    row_groups
 }
 
-/// The accounts of a dataset's file, whose rows must be as many as the manifest says.
+/// Reads the accounts file of a dataset, whose number of rows must be that of the manifest.
 ///
 /// # Errors
-/// The file does not read, or a row breaks a rule.
+/// The file cannot be read, or a row breaks a rule.
 pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
     let checked = CheckedFile::open(folder, file)?;
     let path = checked.path().to_owned();
@@ -112,14 +117,14 @@ pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, Dataset
     Accounts::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
-/// All rows of a Parquet file, as its own schema says.
+/// Reads all rows of a Parquet file with its own schema.
 pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
     let length = file.len();
     let read = || {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
-        check_ranges(builder.metadata(), length)?;
+        check_chunk_ranges(builder.metadata(), length)?;
         Ok(builder.build()?.collect::<Result<_, _>>()?)
     };
-    reading(read).map_err(failed)
+    catch_panics(read).map_err(failed)
 }

@@ -1,61 +1,65 @@
-//! Pages of column chunks, as Parquet's own reader would give them, and within bounds: no page is given room before its header and what
-//! it counts have been found to fit.
+//! The pages of a column chunk, decompressed, as Parquet's own reader would return them. Memory is allocated for a page
+//! only after its header and its counts have been checked. In call order:
+//!
+//! - `header`: the header of a page
+//! - `decompress`: the compressed part of a page
+//! - `counts`: the counts that the values of a page begin with
+//! - `memory`: the memory of a decoded column chunk, from the headers of its pages
 
-mod footer;
+mod counts;
+mod decompress;
 mod header;
-mod packing;
-mod room;
-mod thrift;
-mod values;
+mod memory;
 
 #[cfg(test)]
 mod tests;
 
-pub use footer::check_footer;
-pub use room::{Room, measure};
+pub use memory::{ChunkMemory, measure_chunk};
 
 use bytes::Bytes;
-use header::{Header, Kind};
-use packing::Unpacker;
+use decompress::Decompressor;
+use header::{PageHeader, PageKind};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnDescPtr;
 
-/// Bytes that are read at once to find headers among them.
-const AHEAD: u64 = 1 << 13;
+/// The bytes that are read at a time to find headers in them.
+const READ_AHEAD: u64 = 1 << 13;
 
-/// Few headers are longer.
+/// The bytes in which a header is looked for first, because few headers are longer.
 const COMMON_HEADER: u64 = 1 << 8;
 
-/// The longest header that is looked for.
-const LONGEST_HEADER: u64 = 16 << 20;
+/// The bytes of the longest header that is read.
+const MAX_HEADER: u64 = 16 << 20;
 
-/// The pages of a column chunk, in their order.
+/// An iterator over the pages of a column chunk, in their order.
 pub struct Pages<R> {
     file: R,
     column: ColumnDescPtr,
-    unpacker: Unpacker,
-    /// The most bytes that a page may have once it is unpacked.
+    decompressor: Decompressor,
+    /// The most bytes of a decompressed page.
     limit: usize,
-    /// Where the next header begins, or if it has been read where its page does.
+    /// The position of the next header or, if the header has been read, of its page.
     next: u64,
+    /// The end of the column chunk.
     end: u64,
-    header: Option<Header>,
-    /// Bytes that have been read, and where they begin.
+    /// The header of the next page, if it has been read.
+    header: Option<PageHeader>,
+    /// Bytes that have been read ahead, and the position of the first one.
     ahead: (u64, Bytes),
 }
 
 impl<R: ChunkReader> Pages<R> {
-    /// The pages of a column chunk whose bytes lie in the file, as [`check_ranges`](super::check_ranges) has found. A page that has more
-    /// than `limit` bytes once it is unpacked is an error.
+    /// Reads the pages of a column chunk, which must be inside the file (see
+    /// [`check_chunk_ranges`](super::check_chunk_ranges)). A page of more than `limit` bytes is an error.
     pub fn new(file: R, chunk: &ColumnChunkMetaData, limit: usize) -> Self {
         let (start, length) = chunk.byte_range();
         Self {
             file,
             column: chunk.column_descr_ptr(),
-            unpacker: Unpacker::new(chunk.compression()),
+            decompressor: Decompressor::new(chunk.compression()),
             limit,
             next: start,
             end: start.saturating_add(length),
@@ -64,25 +68,25 @@ impl<R: ChunkReader> Pages<R> {
         }
     }
 
-    /// The header of the next page, which is read if it has not been.
-    fn header(&mut self) -> Result<Option<&Header>> {
+    /// Returns the header of the next page, and reads it if needed.
+    fn header(&mut self) -> Result<Option<&PageHeader>> {
         while self.header.is_none() {
             if self.next >= self.end {
                 return Ok(None);
             }
             let (header, length) = self.read_header()?;
             self.next += length as u64;
-            if header.packed as u64 > self.end - self.next {
+            if header.compressed as u64 > self.end - self.next {
                 return Err(self.fault("a page is longer than what is left of its column"));
             }
-            if header.unpacked > self.limit || header.packed > self.limit {
-                let (size, limit) = (header.unpacked.max(header.packed), self.limit);
+            if header.decompressed > self.limit || header.compressed > self.limit {
+                let (size, limit) = (header.decompressed.max(header.compressed), self.limit);
                 return Err(
                     self.fault(&format!("a page takes {size} bytes of memory, and at most {limit} may be taken"))
                 );
             }
-            if matches!(header.kind, Kind::Index) {
-                self.next += header.packed as u64;
+            if matches!(header.kind, PageKind::Index) {
+                self.next += header.compressed as u64;
                 continue;
             }
             self.header = Some(header);
@@ -90,90 +94,94 @@ impl<R: ChunkReader> Pages<R> {
         Ok(self.header.as_ref())
     }
 
-    fn read_header(&mut self) -> Result<(Header, usize)> {
+    /// Reads the next header. Returns it with its length.
+    fn read_header(&mut self) -> Result<(PageHeader, usize)> {
         let left = self.end - self.next;
         let mut wanted = left.min(COMMON_HEADER);
         loop {
             if (self.held().len() as u64) < wanted {
-                let length = left.min(wanted.max(AHEAD));
+                let length = left.min(wanted.max(READ_AHEAD));
                 let length = usize::try_from(length).map_err(|_| self.fault("a page is too long"))?;
                 self.ahead = (self.next, self.file.get_bytes(self.next, length)?);
             }
             let held = self.held();
-            if let Some(found) = Header::read(&held) {
+            if let Some(found) = PageHeader::read(&held) {
                 return Ok(found);
             }
             let held = held.len() as u64;
-            if held >= left.min(LONGEST_HEADER) {
+            if held >= left.min(MAX_HEADER) {
                 return Err(self.fault("a page has no header"));
             }
             wanted = held.saturating_mul(4).min(left);
         }
     }
 
-    /// What has been read of the bytes from the next place on.
+    /// Returns the bytes that have been read ahead from the next position on.
     fn held(&self) -> Bytes {
         let (start, bytes) = &self.ahead;
         let skipped = self.next.checked_sub(*start).and_then(|skipped| usize::try_from(skipped).ok());
         skipped.filter(|skipped| *skipped <= bytes.len()).map_or_else(Bytes::new, |skipped| bytes.slice(skipped..))
     }
 
-    /// The bytes of the next page, whose header has been read, as they are in the file.
-    fn packed(&mut self, length: usize) -> Result<Bytes> {
+    /// Reads the bytes of the next page, whose header has been read, as they are in the file.
+    fn compressed(&mut self, length: usize) -> Result<Bytes> {
         let held = self.held();
-        let packed =
+        let compressed =
             if length <= held.len() { held.slice(..length) } else { self.file.get_bytes(self.next, length)? };
         self.next += length as u64;
-        Ok(packed)
+        Ok(compressed)
     }
 
-    /// Passes over the next page, if its header has been read.
+    /// Skips the next page, if its header has been read.
     fn pass(&mut self) {
         if let Some(header) = self.header.take() {
-            self.next += header.packed as u64;
+            self.next += header.compressed as u64;
         }
     }
 
+    /// Reads the next page.
     fn page(&mut self) -> Result<Option<Page>> {
         self.header()?;
         let Some(header) = self.header.take() else { return Ok(None) };
-        let packed = self.packed(header.packed)?;
-        // Levels of a second version's page are not packed.
-        let (plain, is_packed) = match &header.kind {
-            Kind::DataV2(page) => {
+        let compressed = self.compressed(header.compressed)?;
+        // The levels of a page of version 2 are not compressed.
+        let (plain, is_compressed) = match &header.kind {
+            PageKind::DataV2(page) => {
                 let plain =
                     usize::try_from(u64::from(page.definition) + u64::from(page.repetition)).unwrap_or(usize::MAX);
-                (plain, page.is_packed)
+                (plain, page.is_compressed)
             }
             _ => (0, true),
         };
-        let buf = if self.unpacker.is_idle() || !is_packed {
-            packed
+        let buf = if self.decompressor.is_idle() || !is_compressed {
+            compressed
         } else {
             let (Some((levels, values)), Some(length)) =
-                (packed.split_at_checked(plain), header.unpacked.checked_sub(plain))
+                (compressed.split_at_checked(plain), header.decompressed.checked_sub(plain))
             else {
                 return Err(self.fault("a page has more levels than bytes"));
             };
-            let mut unpacked = Vec::new();
+            let mut decompressed = Vec::new();
             if !levels.is_empty() {
-                unpacked.reserve_exact(header.unpacked);
-                unpacked.extend_from_slice(levels);
+                decompressed.reserve_exact(header.decompressed);
+                decompressed.extend_from_slice(levels);
             }
-            // A page without values may have nothing that could be unpacked.
+            // A page without values may have no compressed bytes.
             if length > 0 {
-                self.unpacker.unpack(values, length, &mut unpacked).map_err(|error| self.of_column(error))?;
+                self.decompressor
+                    .decompress(values, length, &mut decompressed)
+                    .map_err(|error| self.fault(&error.to_string()))?;
             }
-            unpacked.into()
+            decompressed.into()
         };
         if plain > buf.len() {
             return Err(self.fault("a page has more levels than bytes"));
         }
         let page = match header.kind {
-            Kind::Dictionary { values: num_values, encoding, is_sorted } => {
+            PageKind::Dictionary { values: num_values, encoding, is_sorted } => {
                 Page::DictionaryPage { buf, num_values, encoding, is_sorted }
             }
-            Kind::Data { values: num_values, encoding, definition, repetition } => Page::DataPage {
+            PageKind::Data { values: num_values, encoding, definition, repetition } => Page::DataPage {
                 buf,
                 num_values,
                 encoding,
@@ -181,7 +189,7 @@ impl<R: ChunkReader> Pages<R> {
                 rep_level_encoding: repetition,
                 statistics: None,
             },
-            Kind::DataV2(page) => Page::DataPageV2 {
+            PageKind::DataV2(page) => Page::DataPageV2 {
                 buf,
                 num_values: page.values,
                 encoding: page.encoding,
@@ -189,21 +197,18 @@ impl<R: ChunkReader> Pages<R> {
                 num_rows: page.rows,
                 def_levels_byte_len: page.definition,
                 rep_levels_byte_len: page.repetition,
-                is_compressed: page.is_packed,
+                is_compressed: page.is_compressed,
                 statistics: None,
             },
-            Kind::Index => return Ok(None),
+            PageKind::Index => return Ok(None),
         };
-        values::check(&page, &self.column, self.limit).map_err(|fault| self.fault(fault))?;
+        counts::check(&page, &self.column, self.limit).map_err(|fault| self.fault(fault))?;
         Ok(Some(page))
     }
 
+    /// Returns an error that names the column.
     fn fault(&self, fault: &str) -> ParquetError {
         ParquetError::General(format!("column `{}`: {fault}", self.column.path().string()))
-    }
-
-    fn of_column(&self, error: ParquetError) -> ParquetError {
-        self.fault(&error.to_string())
     }
 }
 
@@ -224,10 +229,10 @@ impl<R: ChunkReader> PageReader for Pages<R> {
         let count = |count: u32| usize::try_from(count).ok();
         let metadata = |num_rows, num_levels, is_dict| PageMetadata { num_rows, num_levels, is_dict };
         Ok(self.header()?.map(|header| match &header.kind {
-            Kind::Dictionary { .. } => metadata(None, None, true),
-            Kind::Data { values, .. } => metadata(None, count(*values), false),
-            Kind::DataV2(page) => metadata(count(page.rows), count(page.values), false),
-            Kind::Index => metadata(None, None, false),
+            PageKind::Dictionary { .. } => metadata(None, None, true),
+            PageKind::Data { values, .. } => metadata(None, count(*values), false),
+            PageKind::DataV2(page) => metadata(count(page.rows), count(page.values), false),
+            PageKind::Index => metadata(None, None, false),
         }))
     }
 

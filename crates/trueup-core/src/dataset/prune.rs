@@ -1,9 +1,17 @@
-//! Which parts of a table a query can leave unread.
+//! Which row groups a query can leave unread.
 
-use super::Bounds;
 use crate::query::{AccountFilter, DateRange};
 
-/// What statistics decide of a part.
+/// What statistics say of the rows of a row group; `None` if they say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowGroupBounds {
+    /// The first and the last account in the order of bytes. The texts need not be accounts themselves.
+    pub(crate) accounts: Option<(Vec<u8>, Vec<u8>)>,
+    /// The first and the last day since 1970.
+    pub(crate) days: Option<(i32, i32)>,
+}
+
+/// Whether a query reads a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pruning {
     /// Some row may matter.
@@ -12,19 +20,16 @@ pub(crate) enum Pruning {
     Skip,
 }
 
-impl Bounds {
-    /// Decides a part: its rows matter if they are of an account and a day of the query. A customer's events outside the range
-    /// matter only beside one inside, and a part holds whole customers.
+impl RowGroupBounds {
+    /// Decides whether a row may have a day in `range` and one of `accounts`. A customer's events outside the range
+    /// matter only if another event is inside, and a row group holds whole customers.
     pub(crate) fn prune(&self, range: DateRange, accounts: &AccountFilter) -> Pruning {
         let (start, end) = (i32::from(range.start.number()), i32::from(range.end.number()));
-        let outside = |(first, last): (i32, i32)| last < start || first > end;
-        if self.days.is_some_and(outside) || self.is_other_account(accounts) {
-            return Pruning::Skip;
-        }
-        Pruning::Keep
+        let is_outside = |(first, last): (i32, i32)| last < start || first > end;
+        if self.days.is_some_and(is_outside) || self.excludes(accounts) { Pruning::Skip } else { Pruning::Keep }
     }
 
-    fn is_other_account(&self, accounts: &AccountFilter) -> bool {
+    fn excludes(&self, accounts: &AccountFilter) -> bool {
         let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
         !keys.iter().any(|key| first.as_slice() <= key.as_bytes() && key.as_bytes() <= last.as_slice())
     }

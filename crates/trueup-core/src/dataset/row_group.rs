@@ -1,108 +1,107 @@
-//! Parts of a table, read column by column.
+//! Row groups of a table, read column by column.
 
-use super::cache::ColumnCache;
-use super::file::TableFile;
-use super::{Bounds, Dataset};
-use crate::MemoryBudget;
+use super::column_cache::ColumnCache;
+use super::prune::RowGroupBounds;
+use super::table_file::TableFile;
 use crate::error::DatasetError;
 use crate::scan::TableColumns;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A part of a table that is read and aggregated on its own: of events, whole customers.
+/// Rows of a table that are read and aggregated together. A row group of events holds whole customers.
 #[derive(Debug)]
 pub(crate) struct RowGroup<T> {
     pub(crate) rows: u64,
-    pub(crate) bounds: Bounds,
-    source: Columns<T>,
+    pub(crate) bounds: RowGroupBounds,
+    columns: Columns<T>,
 }
 
+/// Where the columns of a row group come from.
 #[derive(Debug)]
 enum Columns<T> {
     Memory(Arc<T>),
-    StoredRowGroup(StoredRowGroup),
+    Stored(StoredRowGroup),
 }
 
-/// A row group of a file, and where its columns are held once they are decoded.
+/// A row group of a file, and the cache that holds its decoded columns.
 #[derive(Debug)]
 struct StoredRowGroup {
     file: Arc<TableFile>,
+    /// The number of the row group in the file.
     number: usize,
     cache: Arc<ColumnCache>,
-    /// The number of the part among those of all tables.
-    part: usize,
-    /// Held while columns are decoded, so that queries that need the same ones decode them once.
+    /// The key of the row group in the cache.
+    cache_key: usize,
+    /// Locked while columns are decoded, so that queries that need the same columns decode them once.
     decoding: Mutex<()>,
 }
 
 impl<T: TableColumns> RowGroup<T> {
-    /// A part in memory.
-    pub(super) fn in_memory(rows: usize, bounds: Bounds, columns: T) -> Self {
-        Self { rows: rows as u64, bounds, source: Columns::Memory(Arc::new(columns)) }
+    /// Makes a row group in memory.
+    pub(super) fn in_memory(rows: usize, bounds: RowGroupBounds, columns: T) -> Self {
+        Self { rows: rows as u64, bounds, columns: Columns::Memory(Arc::new(columns)) }
     }
 
-    /// The row groups of a file; the first of them is the part `first` of all tables.
-    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, first: usize) -> Vec<Self> {
-        let part = |number| Self {
+    /// Returns the row groups of a file. Their keys in the cache begin with `first_key`.
+    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, first_key: usize) -> Vec<Self> {
+        let row_group = |number| Self {
             rows: file.rows(number),
             bounds: file.bounds(number),
-            source: Columns::StoredRowGroup(StoredRowGroup {
+            columns: Columns::Stored(StoredRowGroup {
                 file: file.clone(),
                 number,
                 cache: cache.clone(),
-                part: first + number,
+                cache_key: first_key + number,
                 decoding: Mutex::new(()),
             }),
         };
-        (0..file.row_groups()).map(part).collect()
+        (0..file.row_groups()).map(row_group).collect()
     }
 
-    /// The columns of `projection`, at least.
+    /// Returns at least the columns of `projection`. They are decoded if they are not held.
     pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
-        match &self.source {
+        match &self.columns {
             Columns::Memory(columns) => Ok(columns.clone()),
-            Columns::StoredRowGroup(row_group) => row_group.read(projection),
+            Columns::Stored(row_group) => row_group.read(projection),
         }
     }
 
-    /// Whether the columns of `projection` are decoded.
+    /// Returns whether the columns of `projection` are held.
     pub(crate) fn is_held(&self, projection: &T::Projection) -> bool {
-        match &self.source {
+        match &self.columns {
             Columns::Memory(_) => true,
-            Columns::StoredRowGroup(row_group) => row_group.held::<T>(projection).is_some(),
+            Columns::Stored(row_group) => row_group.held::<T>(projection).is_some(),
         }
     }
 
-    /// The bytes that the columns of `projection` take in the file.
+    /// Returns the bytes of the columns of `projection` in the file; 0 in memory.
     pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> u64 {
-        match &self.source {
+        match &self.columns {
             Columns::Memory(_) => 0,
-            Columns::StoredRowGroup(row_group) => {
-                row_group.file.column_bytes(row_group.number, &T::names(projection, true))
-            }
+            Columns::Stored(row_group) => row_group.file.column_bytes(row_group.number, &T::names(projection, true)),
         }
     }
 }
 
 impl StoredRowGroup {
-    /// The columns that are decoded, if they are all of `projection`.
+    /// Returns the held columns, if they include `projection`.
     fn held<T: TableColumns>(&self, projection: &T::Projection) -> Option<Arc<T>> {
-        self.cache.get(self.part).filter(|columns: &Arc<T>| is_whole(&**columns, projection))
+        self.cache.get(self.cache_key).filter(|columns: &Arc<T>| includes(&**columns, projection))
     }
 
     fn read<T: TableColumns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
             return Ok(held);
         }
-        // What is held is whole at any time, whatever became of the thread that held the lock.
+        // A thread that panics while it holds the lock leaves nothing half done, because it puts only complete columns.
         let _decoding = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
-        let held: Option<Arc<T>> = self.cache.get(self.part);
+        let held: Option<Arc<T>> = self.cache.get(self.cache_key);
         let columns = match held {
-            Some(held) if is_whole(&*held, projection) => return Ok(held),
+            Some(held) if includes(&*held, projection) => return Ok(held),
             Some(held) => self.decode(&held.missing(projection), Some(T::clone(&held))),
             None => self.decode(projection, None),
         };
         let columns = Arc::new(columns?);
-        self.cache.put(self.part, columns.clone(), columns.bytes());
+        self.cache.put(self.cache_key, columns.clone(), columns.bytes());
         Ok(columns)
     }
 
@@ -116,37 +115,7 @@ impl StoredRowGroup {
     }
 }
 
-/// Whether columns are all of `projection`.
-fn is_whole<T: TableColumns>(columns: &T, projection: &T::Projection) -> bool {
+/// Returns whether the columns include `projection`.
+fn includes<T: TableColumns>(columns: &T, projection: &T::Projection) -> bool {
     columns.missing(projection) == T::Projection::default()
-}
-
-impl Dataset {
-    /// The bytes that decoded columns may take together, 1 GiB unless it is set; what was read longest ago is dropped first. They are held
-    /// so that the next query need not decode them again, and 0 holds none. A dataset in memory is not under it.
-    ///
-    /// ```
-    /// # use trueup_core::dataset::{Dataset, Tables};
-    /// # let dataset = Dataset::from_tables(&Tables::default())?;
-    /// let dataset = dataset.with_column_budget(256 << 20);
-    /// assert_eq!(dataset.held_column_bytes(), 0);
-    /// # Ok::<(), trueup_core::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_column_budget(self, bytes: usize) -> Self {
-        self.cache.set_budget(bytes);
-        self
-    }
-
-    /// Counts decoded columns against a budget that queries and answers share, besides the one of their own: they are dropped when
-    /// something else needs their place.
-    pub fn count_columns_against(&self, memory: &MemoryBudget) {
-        self.cache.count_against(memory);
-    }
-
-    /// The bytes that decoded columns take, texts included.
-    #[must_use]
-    pub fn held_column_bytes(&self) -> usize {
-        self.cache.bytes()
-    }
 }

@@ -1,17 +1,17 @@
-//! Manifests in a dataset's folder: listed, read, and published one after the other.
+//! The manifest files in a dataset's folder: listed, read and published.
 //!
-//! A manifest file is the JSON of a [`Manifest`] with one more member, which is the last: `sha256`, the checksum of the file's own bytes
-//! without that member. So no byte of it can change unnoticed.
+//! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `sha256`, the checksum of the file's
+//! bytes without that member. A change of any byte is therefore detected.
 
 use super::manifest::{Manifest, ManifestFault, SCHEMA_VERSION};
-use super::plain::{NotOpened, open_plain};
+use super::plain_file::{NotOpened, open_plain};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A manifest cannot be found, read or published.
+/// Why a manifest cannot be found, read or published.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -25,12 +25,12 @@ pub enum StoreError {
         /// What the file system said.
         source: io::Error,
     },
-    /// The file is no manifest.
+    /// The file is not a manifest.
     #[error("`{}` is no manifest of a dataset: {source}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where its JSON fails.
+        /// What is wrong with its JSON.
         source: serde_json::Error,
     },
     /// The bytes of the manifest differ from what was written.
@@ -39,15 +39,15 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The manifest says something that no writer of datasets says.
+    /// The manifest says something that no version of trueup writes.
     #[error("`{}` is no manifest of a dataset: {fault}", path.display())]
     Fault {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// What is wrong with it.
         fault: ManifestFault,
     },
-    /// The file is a symbolic link, a folder, or something else that is no plain file.
+    /// The file is not a plain file, but for example a symbolic link or a folder.
     #[error("`{}` is {found}, and a manifest is a plain file", path.display())]
     NotPlain {
         /// The file.
@@ -74,7 +74,7 @@ pub enum StoreError {
         /// Its layout.
         found: u32,
     },
-    /// The manifest's number is not that of its file.
+    /// The number in the manifest differs from the number in its file name.
     #[error("`{}` says that it is version {found}", path.display())]
     WrongNumber {
         /// The file.
@@ -82,7 +82,7 @@ pub enum StoreError {
         /// The number inside.
         found: u64,
     },
-    /// There is a manifest of that number already: somebody else has published one.
+    /// A manifest of the number exists: another writer has published it.
     #[error("`{}` has a version {version} already: somebody else has written to the dataset meanwhile", dir.display())]
     Taken {
         /// The dataset's folder.
@@ -90,7 +90,7 @@ pub enum StoreError {
         /// The number.
         version: u64,
     },
-    /// The version is published, and readers see it, but it may not survive a loss of power.
+    /// The version is published, and readers see it, but it may not survive a power failure.
     #[error(
         "version {version} is published, durability unknown: cannot sync `{}`: {source}; \
          check the disk, then run `trueup verify`",
@@ -104,7 +104,7 @@ pub enum StoreError {
         /// What the file system said.
         source: io::Error,
     },
-    /// The file system refused to publish the version, and refuses to say whether it did so all the same.
+    /// The file system reported an error, and whether the version was published cannot be found out.
     #[error(
         "it is unknown whether version {version} is published: cannot create `{}`: {source}; \
          check the disk, then run `trueup verify`",
@@ -121,32 +121,32 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether readers may see the version that was to be published, so that nothing that it names may be removed.
+    /// Returns whether readers may see the version, so that its files must not be removed.
     #[must_use]
     pub const fn may_be_published(&self) -> bool {
         matches!(self, Self::Unsynced { .. } | Self::Uncertain { .. })
     }
 }
 
-/// The bytes that a manifest may have: enough for a dataset of four terabytes, most of them checksums of its blocks.
+/// The most bytes of a manifest: enough for a dataset of four terabytes. Most of the bytes are block checksums.
 const MAX_BYTES: u64 = 1 << 29;
 
-/// The name of a manifest that is not published yet, in a folder of its writer's.
+/// The name of a manifest in the staging folder, before it is published.
 const STAGED: &str = "manifest.json";
 
-/// What stands before the checksum at the end of a manifest, and after it.
+/// The text before and after the checksum at the end of a manifest.
 const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
-/// What the JSON of a manifest ends with before it is sealed.
+/// The end of the JSON of a manifest before it is sealed.
 const UNSEALED_END: &str = "\n}";
 
-/// The name of the manifest file of a version.
+/// Returns the name of the manifest file of a version.
 #[must_use]
 pub fn file_name(version: u64) -> String {
     format!("manifest-{version:08}.json")
 }
 
-/// The versions that a dataset's folder has manifests of, ascending; none if there is no such folder.
+/// Lists the versions whose manifests are in a dataset's folder, ascending; none if there is no such folder.
 ///
 /// # Errors
 /// The folder cannot be listed.
@@ -161,7 +161,7 @@ pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
     for entry in entries {
         let name = entry.map_err(failed)?.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix("manifest-")?.strip_suffix(".json"));
-        // A number spelled in another way than `file_name` spells it is not one of ours.
+        // A file whose number is spelled differently is not a manifest.
         if let Some(version) = number.and_then(|digits| digits.parse().ok())
             && name.to_str() == Some(&file_name(version))
         {
@@ -172,7 +172,7 @@ pub fn versions(dir: &Path) -> Result<Vec<u64>, StoreError> {
     Ok(versions)
 }
 
-/// The newest manifest of a dataset's folder; `None` if it has none, or if there is no such folder.
+/// Reads the newest manifest of a dataset's folder; `None` if it has none, or if there is no such folder.
 ///
 /// # Errors
 /// The folder cannot be listed, or the newest manifest cannot be read.
@@ -180,16 +180,16 @@ pub fn read_latest(dir: &Path) -> Result<Option<Manifest>, StoreError> {
     versions(dir)?.last().map(|version| read(dir, *version)).transpose()
 }
 
-/// The manifest of a version.
+/// Reads the manifest of a version.
 ///
 /// # Errors
-/// The file is absent, unreadable, damaged, or of an unknown layout.
+/// The file is missing, unreadable or damaged, or has an unknown layout.
 pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     let path = dir.join(file_name(version));
     let text = read_bytes(dir, version, &path)?;
-    // The layout is looked at first: a later one may have members that this program would call damage.
-    match serde_json::from_slice::<Layout>(&text) {
-        Ok(Layout { schema_version }) if schema_version != SCHEMA_VERSION => {
+    // The layout is checked first, because a later one may have members that this program would report as damage.
+    match serde_json::from_slice::<LayoutVersion>(&text) {
+        Ok(LayoutVersion { schema_version }) if schema_version != SCHEMA_VERSION => {
             return Err(StoreError::UnknownLayout { path, found: schema_version });
         }
         Ok(_) => {}
@@ -209,7 +209,7 @@ pub fn read(dir: &Path, version: u64) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// The bytes of a manifest, which is a plain file and not larger than one can be.
+/// Reads the bytes of a manifest, which must be a plain file of at most [`MAX_BYTES`].
 fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, StoreError> {
     let failed = |source| StoreError::Io { action: "read", path: path.to_owned(), source };
     let file = open_plain(dir, &file_name(version)).map_err(|error| match error {
@@ -226,7 +226,7 @@ fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, StoreErr
     Ok(text)
 }
 
-/// The bytes of a manifest file.
+/// Returns the bytes of a manifest file.
 fn seal(manifest: &Manifest) -> Result<Vec<u8>, serde_json::Error> {
     let mut text = serde_json::to_vec_pretty(manifest)?;
     let checksum = checksum(&text);
@@ -237,7 +237,7 @@ fn seal(manifest: &Manifest) -> Result<Vec<u8>, serde_json::Error> {
     Ok(text)
 }
 
-/// The JSON that was sealed; `None` if a byte has changed since.
+/// Returns the JSON that was sealed; `None` if a byte has changed.
 fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_suffix(SEAL.1.as_bytes())?;
     let (text, found) = text.split_at_checked(text.len().checked_sub(2 * Sha256::output_size())?)?;
@@ -246,19 +246,20 @@ fn unseal(text: &[u8]) -> Option<Vec<u8>> {
     (checksum(&unsealed).as_bytes() == found).then_some(unsealed)
 }
 
-/// The SHA-256 in lower-case hex.
+/// Returns the SHA-256 in lower-case hex.
 fn checksum(text: &[u8]) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Publishes a manifest: makes it the newest of its dataset's folder, all at once and durably. It never replaces another.
+/// Publishes a manifest: makes it the newest of its dataset's folder, atomically and durably. It never replaces
+/// another.
 ///
-/// The files that it names must have been written and synced before. It is written in the folder `staging` first, which must be on the
-/// same file system; what is left there is for the caller to remove.
+/// The files that it names must already be written and synced. The manifest is first written to the folder `staging`,
+/// which must be on the same file system. The caller removes what is left there.
 ///
 /// # Errors
-/// There is a manifest of that number, or the file system refused; unless the error
-/// [may be published](StoreError::may_be_published), nothing has changed then.
+/// A manifest of the number exists, or the file system reports an error. The dataset is unchanged, unless
+/// [`may_be_published`](StoreError::may_be_published).
 pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     let (version, path) = (manifest.version, dir.join(file_name(manifest.version)));
     if let Err(fault) = manifest.check() {
@@ -282,26 +283,30 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
     files.sync_folder(dir).map_err(|source| StoreError::Unsynced { dir: dir.to_owned(), version, source })
 }
 
-/// Why a manifest was not published, as far as is known.
+/// Why a manifest was not published.
 enum Unpublished {
+    /// Another manifest has the name.
     Taken,
+    /// The file system reported an error, and the name is free.
     Refused(io::Error),
+    /// The file system reported an error, and whether the name is taken is unknown.
     Unknown(io::Error),
 }
 
-/// Gives the staged manifest, which holds `text`, its name.
+/// Gives the staged manifest, whose content is `text`, its name in the folder of the dataset.
 fn link(files: &Files, staged: &Path, path: &Path, text: &[u8]) -> Result<(), Unpublished> {
     let Err(error) = files.link(staged, path) else { return Ok(()) };
-    match published(path, text) {
-        // A network file system may link, lose the answer, and report that the name is taken.
+    match is_published(path, text) {
+        // A network file system may link, lose the reply, and report that the name is taken.
         Ok(Some(true)) => return Ok(()),
         Ok(Some(false)) => return Err(Unpublished::Taken),
         Ok(None) => {}
         Err(_) => return Err(Unpublished::Unknown(error)),
     }
-    // Some file systems have no hard links. There the look and the rename are two steps; the writer's lock keeps others out.
+    // Some file systems have no hard links. On these, the check and the rename are two steps, and the writer's lock
+    // excludes other writers.
     let Err(error) = files.rename(staged, path) else { return Ok(()) };
-    match published(path, text) {
+    match is_published(path, text) {
         Ok(Some(true)) => Ok(()),
         Ok(Some(false)) => Err(Unpublished::Taken),
         Ok(None) => Err(Unpublished::Refused(error)),
@@ -309,8 +314,8 @@ fn link(files: &Files, staged: &Path, path: &Path, text: &[u8]) -> Result<(), Un
     }
 }
 
-/// Whether the manifest at `path` is the one with these bytes; `None` if there is none.
-fn published(path: &Path, text: &[u8]) -> io::Result<Option<bool>> {
+/// Returns whether the manifest at `path` has these bytes; `None` if there is none.
+fn is_published(path: &Path, text: &[u8]) -> io::Result<Option<bool>> {
     match fs::read(path) {
         Ok(found) => Ok(Some(found == text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -318,9 +323,10 @@ fn published(path: &Path, text: &[u8]) -> io::Result<Option<bool>> {
     }
 }
 
+/// The member of a manifest that says its layout.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Layout {
+struct LayoutVersion {
     schema_version: u32,
 }
 

@@ -1,43 +1,47 @@
-//! Whether every file of a dataset is what its manifest says.
+//! A check of every file of a dataset against its manifest.
 
 mod events;
-mod insights;
-mod spend;
 
-use super::checked::CheckedFile;
-use super::file::TableFile;
+use super::checked_file::CheckedFile;
+use super::insights::for_each;
 use super::manifest::DataFile;
 use super::open::{manifest, read_accounts};
+use super::table_file::TableFile;
+use crate::Day;
 use crate::error::{DatasetError, Error};
+use crate::scan::{SpendColumns, SpendProjection, TableColumns};
 use std::fmt;
 use std::path::Path;
 
-/// What a check of a dataset's files found.
+/// The result of a check of a dataset's files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verification {
-    /// The manifest's number.
+    /// The version that was checked.
     pub version: u64,
-    /// Files checked.
+    /// The number of files checked.
     pub files: usize,
-    /// Bytes read.
+    /// The number of bytes read.
     pub bytes: u64,
-    /// What is wrong, each with its file, at most one for each file; empty if nothing is.
+    /// What is wrong: at most one message per file, which names the file. Empty if nothing is wrong.
     pub faults: Vec<String>,
 }
 
 impl Verification {
-    /// Checks the newest state in a folder, or the one numbered `version`.
+    /// Checks the newest version in a folder, or the one numbered `version`.
     ///
-    /// Of every file: its length, checksum, and number of rows. Of events: that every column decodes; that accounts, the start dates of
-    /// an account's customers, and customers of one start date stand in order inside each row group, all of one
-    /// [`QuarterSpan`](crate::model::QuarterSpan); that the customers of a file are numbered from 0 and their days in order; that no customer occurs
-    /// twice in the dataset; and that the statistics of row groups, which let queries leave them unread, hold. The order of a customer's events of one day is not checked. Of spend: that every column decodes, and the order of
-    /// calendar quarters, accounts and dates. Of accounts: that each row holds and none occurs twice. Of insights: that each line is a document, and their
-    /// order.
+    /// - Every file: its length, checksum and number of rows.
+    /// - Events: every column decodes. In each row group, accounts, the start dates of an account's customers, and the
+    ///   customers of a start date are in order, and all belong to one [`Period`](crate::model::Period). The customers
+    ///   of a file are numbered from 0, their days are in order, and no customer occurs twice in the dataset. The
+    ///   statistics of row groups hold, because queries skip row groups by them. The order of a customer's events of
+    ///   one day is not checked.
+    /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
+    /// - Accounts: each row is valid, and no account occurs twice.
+    /// - Insights: each line is a document, and the lines are in order.
     ///
-    /// One row group is held at a time, and 16 bytes of every customer; two customers of which these are alike by chance (less
-    /// likely than 1 in 10^20 even among a billion) would be reported as one.
+    /// The check holds one row group at a time, and 16 bytes for each customer. Two customers whose 16 bytes happen to
+    /// be equal would be reported as one; the probability is below 1 in 10^20 even for a billion customers.
     ///
     /// # Errors
     /// There is no manifest to check against.
@@ -50,53 +54,90 @@ impl Verification {
             found.check(folder, file, |file| customers.check(&TableFile::open(folder, file)?));
         }
         for file in &manifest.spend {
-            found.check(folder, file, |file| spend::check(&TableFile::open(folder, file)?));
+            found.check(folder, file, |file| check_spend(&TableFile::open(folder, file)?));
         }
         for file in &manifest.accounts {
             found.check(folder, file, |file| Ok(read_accounts(folder, file).map(drop)?));
         }
         for file in &manifest.insights {
-            found.check(folder, file, |file| insights::check(folder, file));
+            found.check(folder, file, |file| check_insights(folder, file));
         }
         Ok(found)
     }
 
-    /// The bytes of a file first, and its rows only if these are the ones that were written.
-    fn check(&mut self, folder: &Path, file: &DataFile, rows: impl FnOnce(&DataFile) -> Result<(), Fault>) {
+    /// Checks the bytes of a file, and then its rows if the bytes are those that were written.
+    fn check(&mut self, folder: &Path, file: &DataFile, check_rows: impl FnOnce(&DataFile) -> Result<(), FileFault>) {
         self.files += 1;
-        let checked = bytes(folder, file).and_then(|()| {
+        let checked = check_bytes(folder, file).and_then(|()| {
             self.bytes += file.size;
-            rows(file)
+            check_rows(file)
         });
-        if let Err(Fault(fault)) = checked {
+        if let Err(FileFault(fault)) = checked {
             self.faults.push(fault);
         }
     }
 }
 
-/// What is wrong with a file, which it names.
-struct Fault(String);
+/// A message that says what is wrong with a file and names it.
+struct FileFault(String);
 
-impl Fault {
-    /// At a row of a row group, both counted from 0.
+impl FileFault {
+    /// Makes a message about a row of a row group, both counted from 0.
     fn at(file: &TableFile, row_group: usize, row: usize, fault: impl fmt::Display) -> Self {
         Self(format!("`{}`, row group {row_group}, row {row}: {fault}", file.path().display()))
     }
 }
 
-impl From<DatasetError> for Fault {
+impl From<DatasetError> for FileFault {
     fn from(error: DatasetError) -> Self {
         Self(error.to_string())
     }
 }
 
-/// Compares size and SHA-256.
-fn bytes(folder: &Path, promised: &DataFile) -> Result<(), Fault> {
+/// Compares the length and the SHA-256 of a file with the manifest.
+fn check_bytes(folder: &Path, promised: &DataFile) -> Result<(), FileFault> {
     let file = CheckedFile::open(folder, promised)?;
     let found = file.sha256()?;
     if found == promised.sha256 {
         return Ok(());
     }
     let promised = &promised.sha256;
-    Err(Fault(format!("`{}` has the checksum {found}, but the manifest says {promised}", file.path().display())))
+    Err(FileFault(format!("`{}` has the checksum {found}, but the manifest says {promised}", file.path().display())))
+}
+
+/// Checks that every column decodes, and that the rows are in the order of calendar quarters, accounts and dates.
+fn check_spend(file: &TableFile) -> Result<(), FileFault> {
+    let mut last: Option<(u16, String, u16)> = None;
+    let projection = SpendProjection::all();
+    for row_group in 0..file.row_groups() {
+        let rows = file.read(row_group, &projection.columns(true))?;
+        let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
+        for (row, day) in columns.days.iter().copied().enumerate() {
+            let account = &columns.accounts.texts[columns.accounts.codes.get(row) as usize];
+            let quarter = Day::from_number(day).quarter();
+            if last
+                .as_ref()
+                .is_some_and(|(last, key, last_day)| (*last, key.as_str(), *last_day) > (quarter, account, day))
+            {
+                let fault = "the rows are not in the order of quarters, accounts and dates";
+                return Err(FileFault::at(file, row_group, row, fault));
+            }
+            last = Some((quarter, account.to_owned(), day));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the number of lines, that each is a document, and their order.
+fn check_insights(folder: &Path, promised: &DataFile) -> Result<(), FileFault> {
+    let mut last: Option<(String, Day)> = None;
+    for_each(folder, promised, |insight| {
+        let key = (insight.account, insight.date);
+        if last.as_ref().is_some_and(|last| *last >= key) {
+            return Err(format!("the document of `{}` and {} is out of order", key.0, key.1));
+        }
+        last = Some(key);
+        Ok(())
+    })?;
+    Ok(())
 }

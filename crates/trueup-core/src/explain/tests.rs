@@ -16,7 +16,7 @@ fn dataset() -> Dataset {
         ("type", column(["booked", "booked"])),
         ("date", column(["2024-01-01", "2025-01-01"])),
     ]);
-    Dataset::from_tables(&Tables { events: vec![events.unwrap()], part_rows: 1, ..Tables::default() }).unwrap()
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], row_group_rows: 1, ..Tables::default() }).unwrap()
 }
 
 #[test]

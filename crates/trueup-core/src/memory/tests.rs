@@ -90,7 +90,7 @@ fn dataset(customers: usize) -> Dataset {
         ("date", column(&|row| format!("2025-{:02}-{:02}", row % 3 + 1, row % 28 + 1))),
         ("campaign", column(&|row| format!("campaign {}", row % 70))),
     ]);
-    Dataset::from_tables(&Tables { events: vec![events.unwrap()], part_rows: 500, ..Tables::default() }).unwrap()
+    Dataset::from_tables(&Tables { events: vec![events.unwrap()], row_group_rows: 500, ..Tables::default() }).unwrap()
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl Platform {
             events: vec![events],
             spend: vec![spend],
             accounts: vec![batch(["account", "industry"], &accounts)],
-            part_rows: 50,
+            row_group_rows: 50,
         })
         .unwrap()
     }

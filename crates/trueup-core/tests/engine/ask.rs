@@ -18,13 +18,13 @@ pub(crate) enum Refused {
     Range(String),
 }
 
-/// The tables in memory, in parts of about `part_rows` events.
-pub(crate) fn dataset(tables: &Tables, part_rows: usize) -> Dataset {
+/// The tables in memory, in parts of about `row_group_rows` events.
+pub(crate) fn dataset(tables: &Tables, row_group_rows: usize) -> Dataset {
     let canonical = CanonicalTables {
         events: event_batches(tables),
         spend: spend_batches(tables),
         accounts: account_batches(tables),
-        part_rows,
+        row_group_rows,
     };
     Dataset::from_tables(&canonical).unwrap()
 }

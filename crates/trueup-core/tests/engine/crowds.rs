@@ -62,22 +62,22 @@ type Question<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
 /// which the first and the last are given.
 fn check(
     customers: &[Vec<(usize, u64, u64)>],
-    part_rows: &[usize],
+    row_group_rows: &[usize],
     (first, last): (u64, u64),
     questions: &[Question<'_>],
 ) -> Result<(), TestCaseError> {
-    check_tables(&tables(customers), part_rows, (first, last), questions, &[])
+    check_tables(&tables(customers), row_group_rows, (first, last), questions, &[])
 }
 
 fn check_tables(
     tables: &Tables,
-    part_rows: &[usize],
+    row_group_rows: &[usize],
     (first, last): (u64, u64),
     questions: &[Question<'_>],
     filters: &[(&str, &str)],
 ) -> Result<(), TestCaseError> {
     let filters: Vec<_> = filters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let datasets: Vec<_> = part_rows.iter().map(|rows| dataset(tables, *rows)).collect();
+    let datasets: Vec<_> = row_group_rows.iter().map(|rows| dataset(tables, *rows)).collect();
     for (interval, dimensions, metrics) in questions {
         let request = Request {
             fields: dimensions.iter().chain(*metrics).map(|name| (*name).to_owned()).collect(),
@@ -89,10 +89,10 @@ fn check_tables(
             filter: Vec::new(),
         };
         let expected = answer(tables, &request).unwrap();
-        for (dataset, part_rows) in datasets.iter().zip(part_rows) {
+        for (dataset, row_group_rows) in datasets.iter().zip(row_group_rows) {
             let alone = Execution { threads: NonZeroUsize::new(1), ..Execution::default() };
             let found = run(dataset, &request, alone).map(|table| json(&table)).unwrap();
-            prop_assert_eq!(found, &*expected, "{} {:?} {:?} {}", interval, dimensions, metrics, part_rows);
+            prop_assert_eq!(found, &*expected, "{} {:?} {:?} {}", interval, dimensions, metrics, row_group_rows);
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{CheckedFile, check_ranges, reading};
+use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
 /// The accounts that have events in some files of a dataset.
@@ -48,10 +48,10 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;
     let open = || {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone())?;
-        check_ranges(builder.metadata(), file.len())?;
+        check_chunk_ranges(builder.metadata(), file.len())?;
         Ok(builder)
     };
-    let builder = reading(open).of_dataset(&path)?;
+    let builder = catch_panics(open).of_dataset(&path)?;
     let column = builder.parquet_schema().columns().iter().position(|column| column.name() == ACCOUNT);
     let mut accounts = BTreeSet::new();
     let mut mixed = Vec::new();
@@ -79,7 +79,7 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
         }
         Ok(accounts)
     };
-    reading(read).of_dataset(&path)
+    catch_panics(read).of_dataset(&path)
 }
 
 /// The value of a column that has the same one all over a row group, if the statistics say so for sure.

@@ -14,7 +14,7 @@ use parquet::file::metadata::{
 };
 use parquet::file::reader::{ChunkReader, Length};
 use std::sync::Arc;
-use trueup_core::dataset::{check_footer, check_ranges, reading};
+use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
 
 /// Row groups that take less than this are read with any memory.
 const LEAST: usize = 96 << 20;
@@ -56,7 +56,7 @@ impl ParquetReader {
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
             ArrowReaderMetadata::try_new(metadata, options).and_then(keeping_codes)
         };
-        let metadata = reading(read).map_err(InputFault::Damaged)?;
+        let metadata = catch_panics(read).map_err(InputFault::Damaged)?;
         Ok(Self { bytes, metadata, limits, next_group: 0, open: None })
     }
 
@@ -101,7 +101,7 @@ impl ParquetReader {
     fn next_rows(&mut self) -> Result<Option<RawChunk>, InputFault> {
         let Some((row_group, group)) = &mut self.open else { return Ok(None) };
         let first = group.rows;
-        let Some(batch) = reading(|| Ok(group.next()?)).map_err(|error| row_group.fault(error))? else {
+        let Some(batch) = catch_panics(|| Ok(group.next()?)).map_err(|error| row_group.fault(error))? else {
             self.open = None;
             return Ok(None);
         };
@@ -125,7 +125,7 @@ impl MeasuredRowGroup {
         let row_group = self.row_group.number;
         let (mut pieces, mut first) = (Vec::new(), 0);
         let mut reader = self.row_group.reader(ProjectionMask::all(), self.rows)?;
-        let mut next = || reading(|| Ok(reader.next().transpose()?)).map_err(|error| self.row_group.fault(error));
+        let mut next = || catch_panics(|| Ok(reader.next().transpose()?)).map_err(|error| self.row_group.fault(error));
         while let Some(batch) = next()? {
             let rows = batch.num_rows();
             pieces.push(DecodedBatch {
@@ -161,7 +161,7 @@ fn footer(bytes: &ParquetBytes, most: usize) -> Result<ParquetMetaData> {
     let footer = bytes.get_bytes(start, length)?;
     check_footer(&footer)?;
     let metadata = ParquetMetaDataReader::decode_metadata(&footer)?;
-    check_ranges(&metadata, bytes.len())?;
+    check_chunk_ranges(&metadata, bytes.len())?;
     Ok(metadata)
 }
 

@@ -6,7 +6,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use trueup_core::dataset::{CheckedFile, FileAt};
+use trueup_core::dataset::{CheckedFile, PositionedReader};
 
 /// An open Parquet file, read by many threads at once.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl ChunkReader for ParquetBytes {
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         Ok(match self {
-            Self::Input { file, .. } => Box::new(BufReader::new(FileAt { file: file.clone(), at: start })),
+            Self::Input { file, .. } => Box::new(BufReader::new(PositionedReader { file: file.clone(), at: start })),
             Self::Stored(file) => Box::new(file.get_read(start)?),
         })
     }
@@ -52,7 +52,7 @@ impl ChunkReader for ParquetBytes {
                     )));
                 }
                 let mut bytes = vec![0; length];
-                FileAt { file: file.clone(), at: start }.read_exact(&mut bytes)?;
+                PositionedReader { file: file.clone(), at: start }.read_exact(&mut bytes)?;
                 Ok(bytes.into())
             }
             Self::Stored(file) => file.get_bytes(start, length),

@@ -10,7 +10,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use rayon::prelude::*;
 use std::sync::Arc;
-use trueup_core::dataset::{Pages, measure, reading};
+use trueup_core::dataset::{Pages, catch_panics, measure_chunk};
 
 /// What a row group is read from. Nothing of it is read that takes more memory than `most`.
 #[derive(Clone)]
@@ -45,10 +45,10 @@ impl InputRowGroup {
 
     /// The memory that the rows take, which are as many as the footer says.
     pub(super) fn memory(&self) -> std::result::Result<RowGroupMemory, InputFault> {
-        let measured = reading(|| {
+        let measured = catch_panics(|| {
             let columns = self.metadata().columns().par_iter();
             let rooms = columns.map(|chunk| {
-                let room = measure(self.bytes.clone(), chunk, self.most)?;
+                let room = measure_chunk(self.bytes.clone(), chunk, self.most)?;
                 let column = chunk.column_descr();
                 if column.max_rep_level() == 0 && room.values != self.rows() {
                     let (values, rows, column) = (room.values, self.rows(), column.path().string());
@@ -81,7 +81,7 @@ impl InputRowGroup {
             let levels = parquet_to_arrow_field_levels(schema, columns, Some(&self.fields))?;
             ParquetRecordBatchReader::try_new_with_row_groups(&levels, self, rows, None)
         };
-        reading(open).map_err(|error| self.fault(error))
+        catch_panics(open).map_err(|error| self.fault(error))
     }
 
     /// The error that the row group does not read, with the column that is at fault.
@@ -108,7 +108,7 @@ impl InputRowGroup {
                     .try_for_each(|batch| batch.map(drop))?;
                 Ok(())
             };
-            reading(read).is_err()
+            catch_panics(read).is_err()
         });
         damaged.map(|(_, column)| column.path().string())
     }

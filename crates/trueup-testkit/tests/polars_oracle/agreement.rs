@@ -29,7 +29,7 @@ pub(crate) struct Both {
 impl Both {
     pub(crate) fn new(events: Vec<RecordBatch>, spend: Vec<RecordBatch>, accounts: Vec<RecordBatch>) -> Self {
         let frames = (frame(&events).unwrap(), frame(&spend).unwrap(), frame(&accounts).unwrap());
-        let tables = Tables { events, spend, accounts, part_rows: 1_000 };
+        let tables = Tables { events, spend, accounts, row_group_rows: 1_000 };
         let dataset = Dataset::from_tables(&tables).unwrap();
         Self { dataset, events: frames.0, spend: frames.1, accounts: frames.2, exact_doubles: true }
     }

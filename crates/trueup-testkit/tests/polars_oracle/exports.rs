@@ -18,7 +18,7 @@ fn answer(tables: &Tables, request: &Request) -> Option<ResultTable> {
         events: event_batches(tables),
         spend: spend_batches(tables),
         accounts: account_batches(tables),
-        part_rows: 50,
+        row_group_rows: 50,
     };
     let [start, end] = [request.start, request.end].map(|date| Day::from_date(date).unwrap());
     let query = EventsQuery::new(request.fields.clone(), start, end).interval(request.interval.parse().ok()?);

@@ -1,117 +1,122 @@
-//! Where the documents of an insights file stand, so that a request reads those of its own accounts only.
+//! The locations of the documents in an insights file, so that a request reads only the documents of its accounts. A
+//! damaged part of the file fails only the requests that may need a document in it.
 
-use super::super::blocks::BLOCK;
-use super::super::checked::CheckedFile;
-use super::super::manifest::DataFile;
 use super::line;
 use crate::Day;
+use crate::dataset::block_checksums::BLOCK_BYTES;
+use crate::dataset::checked_file::CheckedFile;
+use crate::dataset::manifest::DataFile;
 use crate::error::{DatasetError, Error};
 use crate::query::{AccountFilter, DateRange};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::path::Path;
 
-/// Where the documents of a file stand, and where it does not read.
+/// The locations of the documents of a file, and its damaged parts.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct InsightIndex {
+    /// For each account, its documents by date.
     accounts: BTreeMap<String, Vec<InsightLocation>>,
     damaged_ranges: Vec<DamagedRange>,
 }
 
-/// Where a document stands.
+/// The location of a document.
 #[derive(Debug)]
 pub(super) struct InsightLocation {
     pub(super) date: Day,
+    /// Its bytes in the file.
     pub(super) bytes: Range<u64>,
 }
 
-/// A part of a file that does not read.
+/// A part of a file that cannot be read.
 #[derive(Debug)]
 struct DamagedRange {
     /// The account and day of the last line before it; `None` if there is none.
     after: Option<(String, Day)>,
     /// The account and day of the first line after it; `None` if there is none.
     before: Option<(String, Day)>,
-    fault: Fault,
+    cause: DamageCause,
 }
 
-/// Why a part of a file does not read.
+/// Why a part of a file cannot be read.
 #[derive(Clone, Debug)]
-enum Fault {
-    /// The block that begins there is not what was written.
+enum DamageCause {
+    /// The checksum block at a position is not what was written.
     Checksum { from: u64 },
-    /// The line is no document.
+    /// A line is not a document.
     Line { line: u64, fault: String },
-    /// It has so many lines.
+    /// The file has another number of lines than the manifest says.
     Length { found: u64, promised: u64 },
 }
 
-impl Index {
-    /// Finds the documents of a file, as long as it may go on.
-    pub(super) fn of(
+impl InsightIndex {
+    /// Finds the documents of a file. `check` says whether to go on.
+    pub(super) fn build(
         folder: &Path,
         promised: &DataFile,
-        go_on: &impl Fn() -> Result<(), Error>,
+        check: &impl Fn() -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let file = CheckedFile::open(folder, promised)?;
-        let mut reading = Reading::default();
+        let mut builder = IndexBuilder::default();
         let mut start = 0;
         while start < promised.size {
-            go_on()?;
-            let end = (start + BLOCK).min(promised.size);
+            check()?;
+            let end = (start + BLOCK_BYTES).min(promised.size);
             match file.bytes(&(start..end)) {
-                Ok(bytes) => reading.sound(&bytes),
-                Err(DatasetError::Checksum { from, .. }) => reading.damaged(from, end - start),
+                Ok(bytes) => builder.add_block(&bytes),
+                Err(DatasetError::Checksum { from, .. }) => builder.add_damaged_block(from, end - start),
                 Err(error) => return Err(error.into()),
             }
             start = end;
         }
-        Ok(reading.finish(promised.rows))
+        Ok(builder.finish(promised.rows))
     }
 
-    /// Whether all of the file reads.
+    /// Returns whether no part of the file is damaged.
     pub(super) const fn is_whole(&self) -> bool {
         self.damaged_ranges.is_empty()
     }
 
-    /// Where the documents stand that `accounts` published on a day of `range`, or without one the most recent of each; in the order
-    /// of the file.
+    /// Finds the documents that `accounts` published on a day of `range` or, without a range, the most recent one of
+    /// each account. They are in the order of the file.
     pub(super) fn find<'i>(
         &'i self,
         accounts: &AccountFilter,
         range: Option<DateRange>,
         path: &Path,
     ) -> Result<Vec<(&'i str, &'i InsightLocation)>, DatasetError> {
-        if let Some(hole) = self.damaged_ranges.iter().find(|hole| hole.concerns(accounts, range)) {
-            return Err(hole.fault.clone().of(path));
+        if let Some(damaged) = self.damaged_ranges.iter().find(|damaged| damaged.concerns(accounts, range)) {
+            return Err(damaged.cause.clone().into_error(path));
         }
         let mut found = Vec::new();
-        let mut add = |account: &'i String, places: &'i Vec<InsightLocation>| match range {
+        let mut add = |account: &'i String, documents: &'i Vec<InsightLocation>| match range {
             Some(range) => {
                 let days = range.start..=range.end;
-                found.extend(places.iter().filter(|place| days.contains(&place.date)).map(|place| (&**account, place)));
+                let in_range = documents.iter().filter(|document| days.contains(&document.date));
+                found.extend(in_range.map(|document| (&**account, document)));
             }
-            // The most recent comes last.
-            None => found.extend(places.last().map(|place| (&**account, place))),
+            // The most recent document comes last.
+            None => found.extend(documents.last().map(|document| (&**account, document))),
         };
         match accounts {
-            AccountFilter::All => self.accounts.iter().for_each(|(account, places)| add(account, places)),
+            AccountFilter::All => self.accounts.iter().for_each(|(account, documents)| add(account, documents)),
             AccountFilter::Only(keys) => keys
                 .iter()
                 .filter_map(|key| self.accounts.get_key_value(key))
-                .for_each(|(account, places)| add(account, places)),
+                .for_each(|(account, documents)| add(account, documents)),
         }
         Ok(found)
     }
 }
 
 impl DamagedRange {
-    /// Whether it may hold a document that is asked for. Lines come by account and day, so that what it holds lies between its
-    /// neighbours: later documents of the account before it, earlier ones of the account after it, and any of those between.
+    /// Returns whether it may contain a document of a request. Lines are sorted by account and day, so that it may
+    /// contain later documents of the account before it, earlier ones of the account after it, and any of the accounts
+    /// between them.
     fn concerns(&self, accounts: &AccountFilter, range: Option<DateRange>) -> bool {
         let AccountFilter::Only(keys) = accounts else { return true };
         if self.after.is_some() && self.before.is_some() && self.after > self.before {
-            // Lines in no order tell nothing of what lies between them.
+            // If the lines are not sorted, any document may be between them.
             return true;
         }
         let bound = |end: &Option<(String, Day)>| match end {
@@ -123,15 +128,15 @@ impl DamagedRange {
             let (after, before) = (day(&self.after, key), day(&self.before, key));
             match range {
                 Some(range) => after.is_none_or(|day| range.end > day) && before.is_none_or(|day| range.start < day),
-                // Where a later one reads, none in here is the most recent.
+                // If a later document can be read, no document in here is the most recent.
                 None => before.is_none(),
             }
         })
     }
 }
 
-impl Fault {
-    fn of(self, path: &Path) -> DatasetError {
+impl DamageCause {
+    fn into_error(self, path: &Path) -> DatasetError {
         let path = path.to_owned();
         match self {
             Self::Checksum { from } => DatasetError::Checksum { path, from },
@@ -141,29 +146,30 @@ impl Fault {
     }
 }
 
-/// A file while it is read, block by block.
+/// Builds an index from the checksum blocks of a file.
 #[derive(Default)]
-struct Reading {
-    index: Index,
-    /// What has been read of the present line, and where it begins.
+struct IndexBuilder {
+    index: InsightIndex,
+    /// The bytes of the current line that have been read.
     line: Vec<u8>,
-    begins: u64,
-    /// The bytes read before.
+    /// The position of the current line.
+    line_start: u64,
+    /// The position of the next byte.
     position: u64,
-    /// Lines read before.
+    /// The number of complete lines.
     lines: u64,
-    /// The account and day of the last line that read.
+    /// The account and day of the last line that could be read.
     last: Option<(String, Day)>,
-    /// Why nothing has been read since.
-    open: Option<Fault>,
-    /// Whether the beginning of the present line is lost.
+    /// Why no line since then could be read.
+    damage: Option<DamageCause>,
+    /// Whether the beginning of the current line is damaged.
     torn: bool,
-    /// Where the first block begins that has changed: lines behind it have no number.
-    lost: Option<u64>,
+    /// The position of the first damaged block. The numbers of lines after it are unknown.
+    first_damaged: Option<u64>,
 }
 
-impl Reading {
-    fn sound(&mut self, block: &[u8]) {
+impl IndexBuilder {
+    fn add_block(&mut self, block: &[u8]) {
         for piece in block.split_inclusive(|byte| *byte == b'\n') {
             if !self.torn {
                 self.line.extend_from_slice(piece);
@@ -175,9 +181,9 @@ impl Reading {
         }
     }
 
-    fn damaged(&mut self, from: u64, length: u64) {
-        self.open.get_or_insert(Fault::Checksum { from });
-        self.lost.get_or_insert(from);
+    fn add_damaged_block(&mut self, from: u64, length: u64) {
+        self.damage.get_or_insert(DamageCause::Checksum { from });
+        self.first_damaged.get_or_insert(from);
         self.line.clear();
         self.torn = true;
         self.position += length;
@@ -191,48 +197,48 @@ impl Reading {
                     let account = account.into_owned();
                     let key = Some((account.clone(), date));
                     let after = std::mem::replace(&mut self.last, key.clone());
-                    if let Some(fault) = self.open.take() {
-                        self.index.damaged_ranges.push(DamagedRange { after, before: key, fault });
+                    if let Some(cause) = self.damage.take() {
+                        self.index.damaged_ranges.push(DamagedRange { after, before: key, cause });
                     }
-                    let before = document.as_ptr().addr() - self.line.as_ptr().addr();
-                    let start = self.begins + before as u64;
+                    let offset = document.as_ptr().addr() - self.line.as_ptr().addr();
+                    let start = self.line_start + offset as u64;
                     let bytes = start..start + document.len() as u64;
                     self.index.accounts.entry(account).or_default().push(InsightLocation { date, bytes });
                 }
                 Err(fault) => {
-                    let fault = match self.lost {
-                        Some(from) => Fault::Checksum { from },
-                        None => Fault::Line { line: self.lines, fault },
+                    let cause = match self.first_damaged {
+                        Some(from) => DamageCause::Checksum { from },
+                        None => DamageCause::Line { line: self.lines, fault },
                     };
-                    self.open.get_or_insert(fault);
+                    self.damage.get_or_insert(cause);
                 }
             }
         }
         self.torn = false;
         self.line.clear();
-        self.begins = self.position;
+        self.line_start = self.position;
     }
 
-    fn finish(mut self, promised: u64) -> Index {
+    fn finish(mut self, promised: u64) -> InsightIndex {
         if !self.line.is_empty() {
             self.end_line();
         }
-        if let Some(fault) = self.open.take() {
-            self.index.damaged_ranges.push(DamagedRange { after: self.last.take(), before: None, fault });
+        if let Some(cause) = self.damage.take() {
+            self.index.damaged_ranges.push(DamagedRange { after: self.last.take(), before: None, cause });
         }
         if self.index.is_whole() && self.lines != promised {
-            let fault = Fault::Length { found: self.lines, promised };
-            self.index.damaged_ranges.push(DamagedRange { after: None, before: None, fault });
+            let cause = DamageCause::Length { found: self.lines, promised };
+            self.index.damaged_ranges.push(DamagedRange { after: None, before: None, cause });
         }
         self.index
     }
 }
 
-/// The document at a place of a file.
+/// Reads the document at a location.
 pub(super) fn document(file: &CheckedFile, bytes: &Range<u64>) -> Result<String, DatasetError> {
     let document = file.bytes(bytes)?;
     String::from_utf8(document.into()).map_err(|_| {
-        // The line was one, when the index was made from the same bytes.
+        // The line was a document when the index was made from the same bytes.
         DatasetError::Checksum { path: file.path().to_owned(), from: bytes.start }
     })
 }

@@ -1,21 +1,21 @@
 //! The header of a page.
 
-use super::thrift::{Thrift, Value};
+use crate::dataset::thrift::{FieldValue, Thrift};
 use parquet::basic::Encoding;
 
-/// What a header says of its page.
+/// What the header says of a page.
 #[derive(Clone, Debug)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
-    /// Bytes of the page in the file.
-    pub(super) packed: usize,
-    /// Bytes of the page once it is unpacked.
-    pub(super) unpacked: usize,
+pub(super) struct PageHeader {
+    pub(super) kind: PageKind,
+    /// The bytes of the page in the file.
+    pub(super) compressed: usize,
+    /// The bytes of the decompressed page.
+    pub(super) decompressed: usize,
 }
 
 /// What a page holds.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum PageKind {
     Dictionary {
         values: u32,
         encoding: Encoding,
@@ -28,38 +28,40 @@ pub(super) enum Kind {
         repetition: Encoding,
     },
     DataV2(DataV2),
-    /// An index that no reader needs.
+    /// An index, which is not read.
     Index,
 }
 
-/// A page of data whose levels are not packed.
+/// A data page of version 2, whose levels are not compressed.
 #[derive(Clone, Debug)]
 pub(super) struct DataV2 {
     pub(super) values: u32,
     pub(super) nulls: u32,
     pub(super) rows: u32,
     pub(super) encoding: Encoding,
-    /// Bytes of levels.
+    /// The bytes of the definition levels.
     pub(super) definition: u32,
+    /// The bytes of the repetition levels.
     pub(super) repetition: u32,
-    pub(super) is_packed: bool,
+    pub(super) is_compressed: bool,
 }
 
-/// Fields of structures by number.
+/// The fields of a structure that are numbers or booleans, by field number.
 #[derive(Default)]
 struct Numbers([Option<i64>; 8]);
 
-impl Header {
-    /// Reads a header from the front of `bytes`, and gives back its length; `None` where the bytes end early or are no header.
+impl PageHeader {
+    /// Reads a header from the front of `bytes`. Returns it with its length, or `None` if the bytes end early or are
+    /// not a header.
     pub(super) fn read(bytes: &[u8]) -> Option<(Self, usize)> {
         let mut thrift = Thrift::new(bytes);
         let mut page = Numbers::default();
         let [mut data, mut dictionary, mut data_v2] = [const { None }; 3];
         thrift.fields(|thrift, id, value| {
             match (id, &value) {
-                (5, Value::Struct) => data = Some(Numbers::read(thrift)?),
-                (7, Value::Struct) => dictionary = Some(Numbers::read(thrift)?),
-                (8, Value::Struct) => data_v2 = Some(Numbers::read(thrift)?),
+                (5, FieldValue::Struct) => data = Some(Numbers::read(thrift)?),
+                (7, FieldValue::Struct) => dictionary = Some(Numbers::read(thrift)?),
+                (8, FieldValue::Struct) => data_v2 = Some(Numbers::read(thrift)?),
                 _ => {
                     page.set(id, &value);
                     thrift.pass(&value)?;
@@ -69,14 +71,14 @@ impl Header {
         })?;
         let kind = match page.get(1)? {
             0 => data?.data()?,
-            1 => Kind::Index,
+            1 => PageKind::Index,
             2 => dictionary?.dictionary()?,
             3 => data_v2?.data_v2()?,
             _ => return None,
         };
         let size =
             |id| page.get(id).and_then(|size| i32::try_from(size).ok()).and_then(|size| usize::try_from(size).ok());
-        let header = Self { kind, unpacked: size(2)?, packed: size(3)? };
+        let header = Self { kind, decompressed: size(2)?, compressed: size(3)? };
         Some((header, bytes.len() - thrift.left()))
     }
 }
@@ -91,10 +93,10 @@ impl Numbers {
         Some(numbers)
     }
 
-    fn set(&mut self, id: i64, value: &Value) {
+    fn set(&mut self, id: i64, value: &FieldValue) {
         let number = match value {
-            Value::Number(number) => *number,
-            Value::Truth(truth) => i64::from(*truth),
+            FieldValue::Number(number) => *number,
+            FieldValue::Truth(truth) => i64::from(*truth),
             _ => return,
         };
         if let Some(place) = usize::try_from(id).ok().and_then(|id| self.0.get_mut(id)) {
@@ -106,7 +108,7 @@ impl Numbers {
         self.0[id]
     }
 
-    /// A count, which has 31 bits.
+    /// Returns a count, which has 31 bits.
     fn count(&self, id: usize) -> Option<u32> {
         i32::try_from(self.get(id)?).ok().and_then(|count| u32::try_from(count).ok())
     }
@@ -116,7 +118,7 @@ impl Numbers {
             0 => Encoding::PLAIN,
             2 => Encoding::PLAIN_DICTIONARY,
             3 => Encoding::RLE,
-            #[expect(deprecated, reason = "levels of old files have it")]
+            #[expect(deprecated, reason = "old files have levels in this encoding")]
             4 => Encoding::BIT_PACKED,
             5 => Encoding::DELTA_BINARY_PACKED,
             6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
@@ -127,25 +129,25 @@ impl Numbers {
         })
     }
 
-    fn dictionary(&self) -> Option<Kind> {
+    fn dictionary(&self) -> Option<PageKind> {
         let is_sorted = self.get(3) == Some(1);
-        Some(Kind::Dictionary { values: self.count(1)?, encoding: self.encoding(2)?, is_sorted })
+        Some(PageKind::Dictionary { values: self.count(1)?, encoding: self.encoding(2)?, is_sorted })
     }
 
-    fn data(&self) -> Option<Kind> {
+    fn data(&self) -> Option<PageKind> {
         let [encoding, definition, repetition] = [self.encoding(2)?, self.encoding(3)?, self.encoding(4)?];
-        Some(Kind::Data { values: self.count(1)?, encoding, definition, repetition })
+        Some(PageKind::Data { values: self.count(1)?, encoding, definition, repetition })
     }
 
-    fn data_v2(&self) -> Option<Kind> {
-        Some(Kind::DataV2(DataV2 {
+    fn data_v2(&self) -> Option<PageKind> {
+        Some(PageKind::DataV2(DataV2 {
             values: self.count(1)?,
             nulls: self.count(2)?,
             rows: self.count(3)?,
             encoding: self.encoding(4)?,
             definition: self.count(5)?,
             repetition: self.count(6)?,
-            is_packed: self.get(7) != Some(0),
+            is_compressed: self.get(7) != Some(0),
         }))
     }
 }

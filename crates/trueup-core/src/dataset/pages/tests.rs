@@ -20,7 +20,7 @@ const CODECS: [fn() -> Compression; 6] = [
 
 const VERSIONS: [WriterVersion; 2] = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
 
-/// Columns of 500 rows, one of them null now and then.
+/// Columns of 500 rows; one column has some nulls.
 fn columns() -> RecordBatch {
     let text = |row: u32| (!row.is_multiple_of(7)).then(|| format!("{}{}", row % 11, "x".repeat((row % 50) as usize)));
     let amounts = Decimal128Array::from_iter_values((0..500).map(|row| row * 1_000_001));
@@ -44,13 +44,13 @@ fn small_pages() -> WriterPropertiesBuilder {
     WriterProperties::builder().set_data_page_row_count_limit(60).set_write_batch_size(20)
 }
 
-/// Whatever Parquet's own reader finds in a page, except for statistics, which it leaves out too.
+/// Formats all of a page. Parquet's own reader leaves out the statistics too.
 fn shown(page: &Page) -> String {
     format!("{page:?}")
 }
 
 #[test]
-fn pages_are_those_that_the_reader_of_parquet_finds() {
+fn pages_equal_those_of_the_reader_of_parquet() {
     for (version, codec) in VERSIONS.into_iter().flat_map(|version| CODECS.map(|codec| (version, codec()))) {
         for is_coded in [true, false] {
             let properties =
@@ -69,7 +69,7 @@ fn pages_are_those_that_the_reader_of_parquet_finds() {
 }
 
 #[test]
-fn a_page_that_is_passed_over_is_not_read() {
+fn a_page_can_be_skipped() {
     let (bytes, metadata) = written(&columns(), small_pages());
     let chunk = metadata.row_group(0).column(0);
     let all: Vec<Page> = Pages::new(bytes.clone(), chunk, 1 << 20).collect::<Result<_>>().unwrap();
@@ -81,10 +81,10 @@ fn a_page_that_is_passed_over_is_not_read() {
     assert_eq!(shown(&pages.get_next_page().unwrap().unwrap()), shown(&all[2]));
 }
 
-/// A page that a few bytes become, and the bytes that its header says.
+/// Decompresses a page of `size` equal bytes whose header says another size.
 fn bomb(codec: Compression, says: impl Fn(usize) -> usize, size: usize) -> Result<()> {
     let page = vec![b'a'; size];
-    let packed = match codec {
+    let compressed = match codec {
         Compression::SNAPPY => snap::raw::Encoder::new().compress_vec(&page).unwrap(),
         Compression::GZIP(_) => {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -99,14 +99,14 @@ fn bomb(codec: Compression, says: impl Fn(usize) -> usize, size: usize) -> Resul
         }
         _ => lz4_flex::block::compress(&page),
     };
-    let mut unpacked = Vec::new();
-    let done = Unpacker::new(codec).unpack(&packed, says(size), &mut unpacked);
-    assert!(unpacked.capacity() <= says(size) * 2 + 64, "{codec:?} made room for {} bytes", unpacked.capacity());
+    let mut decompressed = Vec::new();
+    let done = Decompressor::new(codec).decompress(&compressed, says(size), &mut decompressed);
+    assert!(decompressed.capacity() <= says(size) * 2 + 64, "{codec:?} allocated {} bytes", decompressed.capacity());
     done
 }
 
 #[test]
-fn a_page_unpacks_to_what_its_header_says_and_no_further() {
+fn a_page_decompresses_to_the_size_in_its_header_or_is_an_error() {
     for codec in CODECS.into_iter().skip(1).map(|codec| codec()) {
         assert!(bomb(codec, |size| size, 1_000_000).is_ok(), "{codec:?}");
         assert!(bomb(codec, |_| 1_000, 1_000_000).is_err(), "{codec:?}");
@@ -116,7 +116,7 @@ fn a_page_unpacks_to_what_its_header_says_and_no_further() {
 }
 
 #[test]
-fn a_page_beyond_the_limit_is_refused_before_it_is_unpacked() {
+fn a_page_above_the_limit_is_an_error_before_it_is_decompressed() {
     let text = "a".repeat(1 << 20);
     let batch = RecordBatch::try_from_iter([("text", Arc::new(StringArray::from(vec![text.as_str(); 9])) as ArrayRef)])
         .unwrap();
@@ -131,15 +131,15 @@ fn a_page_beyond_the_limit_is_refused_before_it_is_unpacked() {
     assert!(Pages::new(bytes, chunk, 1 << 21).all(|page| page.is_ok()));
 }
 
-fn room(properties: WriterPropertiesBuilder, texts: &[&str]) -> Room {
+fn memory(properties: WriterPropertiesBuilder, texts: &[&str]) -> ChunkMemory {
     let batch =
         RecordBatch::try_from_iter([("text", Arc::new(StringArray::from(texts.to_vec())) as ArrayRef)]).unwrap();
     let (bytes, metadata) = written(&batch, properties);
-    measure(bytes, metadata.row_group(0).column(0), 1 << 24).unwrap()
+    measure_chunk(bytes, metadata.row_group(0).column(0), 1 << 24).unwrap()
 }
 
 #[test]
-fn the_memory_of_a_row_is_that_of_its_longest_text_whatever_the_page_takes() {
+fn the_memory_of_a_row_is_that_of_the_longest_text_in_any_encoding() {
     let long = "é".repeat(50_000);
     let texts: Vec<&str> = (0..1_000).map(|row| if row == 500 { "short" } else { &*long }).collect();
     let plain = || WriterProperties::builder().set_dictionary_enabled(false).set_data_page_size_limit(1 << 16);
@@ -155,34 +155,15 @@ fn the_memory_of_a_row_is_that_of_its_longest_text_whatever_the_page_takes() {
             plain().set_encoding(Encoding::DELTA_BYTE_ARRAY).set_writer_version(VERSIONS[1]),
         ),
     ] {
-        let room = room(properties, &texts);
-        assert_eq!(room.values, 1_000, "{name}");
-        assert!(room.row >= long.len() && room.row < long.len() + 100, "{name}: {room:?}");
-        assert!(room.held >= 6 && room.held < 100 * long.len(), "{name}: {room:?}");
+        let memory = memory(properties, &texts);
+        assert_eq!(memory.values, 1_000, "{name}");
+        assert!(memory.row >= long.len() && memory.row < long.len() + 100, "{name}: {memory:?}");
+        assert!(memory.held >= 6 && memory.held < 100 * long.len(), "{name}: {memory:?}");
     }
 }
 
 #[test]
-fn a_footer_that_counts_what_it_has_not_is_refused() {
-    // The schema (2) has one column, and then come more row groups (4) than any file has bytes for.
-    let footer = |row_groups: &[u8]| [&[0x15, 2, 0x19, 0x1c, 0, 0x29][..], row_groups].concat();
-    assert!(check_footer(&footer(&[0x1c, 0, 0])).is_ok());
-    assert!(check_footer(&footer(&[0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0])).is_err());
-    let many = [&[0xfc, 0x81, 0x80, 0x02][..], &[0; 40_000]].concat();
-    assert!(check_footer(&footer(&many)).is_err());
-    assert!(check_footer(&[]).is_err());
-    // Each column lies in the one before it.
-    let column = [0x55, 2, 0];
-    let deep = |columns: usize| {
-        let count = u8::try_from(columns).unwrap();
-        [&[0x15, 2, 0x19, 0xfc, count][..], &column.repeat(columns), &[0]].concat()
-    };
-    assert!(check_footer(&deep(30)).is_ok());
-    assert!(check_footer(&deep(40)).is_err());
-}
-
-#[test]
-fn a_dictionary_that_counts_more_than_it_has_is_refused() {
+fn a_dictionary_that_counts_more_values_than_it_has_is_an_error() {
     let (_, metadata) = written(&columns(), WriterProperties::builder());
     for chunk in metadata.row_group(0).columns() {
         let dictionary = |num_values| Page::DictionaryPage {
@@ -191,7 +172,7 @@ fn a_dictionary_that_counts_more_than_it_has_is_refused() {
             encoding: Encoding::PLAIN,
             is_sorted: false,
         };
-        let checked = |count| values::check(&dictionary(count), chunk.column_descr(), 1 << 20);
+        let checked = |count| counts::check(&dictionary(count), chunk.column_descr(), 1 << 20);
         assert!(checked(4).is_ok(), "{}", chunk.column_path());
         assert!(checked(17).is_err(), "{}", chunk.column_path());
         assert!(checked(u32::MAX).is_err(), "{}", chunk.column_path());

@@ -12,9 +12,9 @@ use trueup_testkit::cases::case;
 use trueup_testkit::oracle::{Request, Tables};
 
 /// Events per part: small, so that most cases have several.
-const PART_ROWS: usize = 7;
+const ROW_GROUP_ROWS: usize = 7;
 
-static NOTHING: LazyLock<Dataset> = LazyLock::new(|| dataset(&Tables::default(), PART_ROWS));
+static NOTHING: LazyLock<Dataset> = LazyLock::new(|| dataset(&Tables::default(), ROW_GROUP_ROWS));
 
 /// Tables and a question without metrics yet.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Asked {
             is_on_rows(filter) && NOTHING.query(&query.filter(filter.clone())).is_ok()
         };
         let filter = ask::filter(&request).ok().flatten().filter(accepted);
-        let dataset = dataset(&tables, PART_ROWS);
+        let dataset = dataset(&tables, ROW_GROUP_ROWS);
         Self { tables, request, dimensions, filter, dataset }
     }
 
@@ -59,7 +59,7 @@ impl Asked {
             row.ad_spend = row.ad_spend.map(i64::abs);
             row.management_fee = row.management_fee.map(i64::abs);
         }
-        self.dataset = dataset(&self.tables, PART_ROWS);
+        self.dataset = dataset(&self.tables, ROW_GROUP_ROWS);
         self
     }
 

@@ -11,14 +11,14 @@ use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches}
 use trueup_testkit::oracle::{EventRow, Request, Tables};
 
 /// Events per part: one customer each, a few, all.
-const PART_ROWS: [usize; 4] = [1, 3, 50, 65_536];
+const ROW_GROUP_ROWS: [usize; 4] = [1, 3, 50, 65_536];
 
 fn answer(dataset: &Dataset, request: &Request, execution: Execution) -> Result<String, Refused> {
     run(dataset, request, execution).map(|table| json(&table))
 }
 
 /// The tables in several batches of rows.
-fn in_batches(tables: &Tables, rows: usize, part_rows: usize) -> Dataset {
+fn in_batches(tables: &Tables, rows: usize, row_group_rows: usize) -> Dataset {
     let events = tables.events.chunks(rows).map(|events| Tables { events: events.to_vec(), ..Tables::default() });
     let spend = tables.spend.chunks(rows).map(|spend| Tables { spend: spend.to_vec(), ..Tables::default() });
     let accounts = tables.accounts.chunks(rows).map(|rows| Tables { accounts: rows.to_vec(), ..Tables::default() });
@@ -26,7 +26,7 @@ fn in_batches(tables: &Tables, rows: usize, part_rows: usize) -> Dataset {
         events: events.flat_map(|tables| event_batches(&tables)).collect(),
         spend: spend.flat_map(|tables| spend_batches(&tables)).collect(),
         accounts: accounts.flat_map(|tables| account_batches(&tables)).collect(),
-        part_rows,
+        row_group_rows,
     };
     Dataset::from_tables(&canonical).unwrap()
 }
@@ -57,8 +57,8 @@ proptest! {
     #![proptest_config(super::short())]
 
     #[test]
-    fn threads_change_nothing(((tables, request), part_rows) in (case(), select(&PART_ROWS[..]))) {
-        let dataset = dataset(&tables, part_rows);
+    fn threads_change_nothing(((tables, request), row_group_rows) in (case(), select(&ROW_GROUP_ROWS[..]))) {
+        let dataset = dataset(&tables, row_group_rows);
         let expected = answer(&dataset, &request, Execution::default());
         for threads in [1, 2, 8] {
             let execution = Execution { threads: NonZeroUsize::new(threads), ..Execution::default() };
@@ -73,17 +73,17 @@ proptest! {
     #[test]
     fn the_size_of_parts_changes_nothing((tables, request) in case()) {
         let expected = answer(&dataset(&tables, usize::MAX), &request, Execution::default());
-        for part_rows in PART_ROWS {
-            prop_assert_eq!(answer(&dataset(&tables, part_rows), &request, Execution::default()), expected.clone());
+        for row_group_rows in ROW_GROUP_ROWS {
+            prop_assert_eq!(answer(&dataset(&tables, row_group_rows), &request, Execution::default()), expected.clone());
         }
     }
 
     #[test]
     fn the_order_of_rows_and_their_batches_changes_nothing(
-        ((tables, shuffled, request), rows, part_rows) in (shuffled(), 1..20_usize, select(&PART_ROWS[..])),
+        ((tables, shuffled, request), rows, row_group_rows) in (shuffled(), 1..20_usize, select(&ROW_GROUP_ROWS[..])),
     ) {
-        let expected = answer(&dataset(&tables, part_rows), &request, Execution::default());
-        let shuffled = in_batches(&shuffled, rows, part_rows);
+        let expected = answer(&dataset(&tables, row_group_rows), &request, Execution::default());
+        let shuffled = in_batches(&shuffled, rows, row_group_rows);
         prop_assert_eq!(answer(&shuffled, &request, Execution::default()), expected);
     }
 
@@ -95,8 +95,8 @@ proptest! {
     }
 
     #[test]
-    fn pruning_changes_nothing(((tables, request), part_rows) in (case(), select(&PART_ROWS[..]))) {
-        let dataset = dataset(&tables, part_rows);
+    fn pruning_changes_nothing(((tables, request), row_group_rows) in (case(), select(&ROW_GROUP_ROWS[..]))) {
+        let dataset = dataset(&tables, row_group_rows);
         let unpruned = Execution { pruning: false, ..Execution::default() };
         prop_assert_eq!(answer(&dataset, &request, unpruned), answer(&dataset, &request, Execution::default()));
     }

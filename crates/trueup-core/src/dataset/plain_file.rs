@@ -1,4 +1,4 @@
-//! Opening what must be a plain file: a name may lead to a device, to a pipe that nobody writes to, or out of the folder.
+//! Opening a plain file: a name might otherwise lead to a device, to a pipe without a writer, or out of the folder.
 
 use crate::error::DatasetError;
 use std::fs::File;
@@ -9,14 +9,14 @@ use std::path::{Component, Path};
 #[derive(Debug)]
 pub(super) enum NotOpened {
     Io(io::Error),
-    /// It is something other than a plain file.
+    /// It is not a plain file; the text says what it is.
     NotPlain(&'static str),
-    /// The path is not that of a file below the folder.
+    /// The path does not lead to a file below the folder.
     Outside,
 }
 
 impl NotOpened {
-    pub(super) fn of(self, path: &Path) -> DatasetError {
+    pub(super) fn into_error(self, path: &Path) -> DatasetError {
         let path = path.to_owned();
         match self {
             Self::Io(source) if source.kind() == io::ErrorKind::NotFound => DatasetError::MissingFile { path },
@@ -27,7 +27,7 @@ impl NotOpened {
     }
 }
 
-/// The names of the folders and of the file of a path below a folder.
+/// Splits a path below a folder into the names of its folders and of its file.
 fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
     let name = |component| match component {
         Component::Normal(name) => name.to_str(),
@@ -37,7 +37,8 @@ fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
     names.filter(|names| !names.is_empty()).ok_or(NotOpened::Outside)
 }
 
-/// Opens the plain file at a path below a folder. No name on the way may be a symbolic link; the folder itself may be behind one.
+/// Opens the plain file at a path below a folder. No name of the path may be a symbolic link; the folder itself may be
+/// behind one.
 #[cfg(unix)]
 pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -52,7 +53,7 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     for name in folders {
         let opened = retry_on_intr(|| openat(&within, *name, folder_flags | OFlags::NOFOLLOW, Mode::empty()));
         within = opened.map_err(|error| {
-            // Systems differ in what they say of a symbolic link where a folder is expected.
+            // Systems report different errors for a symbolic link where a folder is expected.
             if matches!(error, Errno::LOOP | Errno::NOTDIR | Errno::MLINK) {
                 NotOpened::NotPlain("behind something that is not a folder")
             } else {
@@ -60,11 +61,11 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
             }
         })?;
     }
-    // A pipe that nobody writes to is opened at once, and refused below.
+    // With `NONBLOCK`, opening a pipe without a writer returns immediately; the pipe is rejected below.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = retry_on_intr(|| openat(&within, *file, flags, Mode::empty())).map_err(|error| match error {
         Errno::LOOP | Errno::MLINK => NotOpened::NotPlain(LINK),
-        // A socket, or a device that is not there.
+        // A socket, or a device that does not exist.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => NotOpened::NotPlain(SPECIAL),
         error => io(error),
     })?;
@@ -75,14 +76,15 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     }
 }
 
-/// Opens the plain file at a path below a folder. No name on the way may be a symbolic link; the folder itself may be behind one.
+/// Opens the plain file at a path below a folder. No name of the path may be a symbolic link; the folder itself may be
+/// behind one.
 #[cfg(not(unix))]
 pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
-    let mut place = folder.to_owned();
+    let mut opened = folder.to_owned();
     let names = names(path)?;
     for (at, name) in (1..).zip(&names) {
-        place.push(name);
-        let kind = std::fs::symlink_metadata(&place).map_err(NotOpened::Io)?.file_type();
+        opened.push(name);
+        let kind = std::fs::symlink_metadata(&opened).map_err(NotOpened::Io)?.file_type();
         if kind.is_symlink() {
             return Err(NotOpened::NotPlain(LINK));
         }
@@ -90,7 +92,7 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
             return Err(NotOpened::NotPlain(if kind.is_dir() { FOLDER } else { SPECIAL }));
         }
     }
-    File::open(place).map_err(NotOpened::Io)
+    File::open(opened).map_err(NotOpened::Io)
 }
 
 const LINK: &str = "a symbolic link";

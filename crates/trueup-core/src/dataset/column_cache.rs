@@ -1,4 +1,4 @@
-//! Decoded columns, held for the next query under a budget.
+//! Decoded columns, held for later queries within a budget.
 
 use crate::MemoryBudget;
 use crate::memory::Evict;
@@ -6,69 +6,74 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Decoded parts of tables. When they take more than the budget, those that were read longest ago are dropped; a query that is
-/// reading one keeps it as long as it needs it.
+/// The decoded columns of row groups. If they take more than the budget, the columns that have not been read for the
+/// longest time are dropped. A query that still uses dropped columns keeps them until it ends.
 #[derive(Debug)]
 pub(super) struct ColumnCache(Mutex<Held>);
 
+/// What a cache holds.
 #[derive(Debug)]
 struct Held {
-    parts: HashMap<usize, Entry>,
-    /// Bytes of all parts.
+    /// The columns of each row group, by its key.
+    row_groups: HashMap<usize, Entry>,
+    /// The bytes of all columns.
     bytes: usize,
-    /// The most bytes of all parts.
+    /// The most bytes of all columns.
     budget: usize,
-    /// What counts these bytes besides, if anything does, and how many it has counted.
+    /// The shared budget, if the columns count against one.
     memory: Option<MemoryBudget>,
+    /// The bytes that count against the shared budget.
     counted: usize,
-    /// Counts what is read, to tell what was read before what.
+    /// The number of reads and writes so far, which orders the entries by age.
     reads: u64,
 }
 
+/// The columns of a row group.
 #[derive(Debug)]
 struct Entry {
     columns: Arc<dyn Any + Send + Sync>,
     bytes: usize,
+    /// The number of reads before the last read.
     last_read: u64,
 }
 
 impl ColumnCache {
     pub(super) fn new(budget: usize) -> Self {
-        Self(Mutex::new(Held { parts: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, reads: 0 }))
+        Self(Mutex::new(Held { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, reads: 0 }))
     }
 
-    /// The columns held of a part.
-    pub(super) fn get<T: Any + Send + Sync>(&self, part: usize) -> Option<Arc<T>> {
+    /// Returns the held columns of a row group.
+    pub(super) fn get<T: Any + Send + Sync>(&self, row_group: usize) -> Option<Arc<T>> {
         let mut held = self.held();
         held.reads += 1;
         let reads = held.reads;
-        let entry = held.parts.get_mut(&part)?;
+        let entry = held.row_groups.get_mut(&row_group)?;
         entry.last_read = reads;
-        // A part is always of one table.
+        // A row group belongs to one table, so its columns always have the same type.
         entry.columns.clone().downcast().ok()
     }
 
-    /// Holds the columns of a part in place of those that were held of it.
-    pub(super) fn put<T: Any + Send + Sync>(&self, part: usize, columns: Arc<T>, bytes: usize) {
+    /// Replaces the held columns of a row group.
+    pub(super) fn put<T: Any + Send + Sync>(&self, row_group: usize, columns: Arc<T>, bytes: usize) {
         let mut held = self.held();
         held.reads += 1;
         let entry = Entry { columns, bytes, last_read: held.reads };
-        let before = held.parts.insert(part, entry).map_or(0, |entry| entry.bytes);
+        let before = held.row_groups.insert(row_group, entry).map_or(0, |entry| entry.bytes);
         held.bytes = held.bytes - before + bytes;
         held.shrink();
     }
 
-    /// Changes the budget, at once.
+    /// Changes the budget, and drops columns that do not fit.
     pub(super) fn set_budget(&self, budget: usize) {
         let mut held = self.held();
         held.budget = budget;
         held.shrink();
     }
 
-    /// Counts the columns against a budget, which drops some when others need their place.
+    /// Counts the columns against a shared budget, which drops some when a query needs their memory.
     pub(super) fn count_against(self: &Arc<Self>, memory: &MemoryBudget) {
         let mut held = self.held();
-        held.count_nowhere();
+        held.stop_counting();
         held.memory = Some(memory.clone());
         held.shrink();
         drop(held);
@@ -76,13 +81,13 @@ impl ColumnCache {
         memory.watch(cache);
     }
 
-    /// The bytes of the columns that are held.
+    /// Returns the bytes of the held columns.
     pub(super) fn bytes(&self) -> usize {
         self.held().bytes
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        // Nothing that may panic happens while it is locked.
+        // The code that holds the lock cannot panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,19 +102,20 @@ impl Evict for ColumnCache {
 }
 
 impl Held {
-    /// Drops columns until the others are as few as they may be, and counted.
+    /// Drops columns until the rest fits into both budgets.
     fn shrink(&mut self) {
         while (self.bytes > self.budget || !self.count()) && self.drop_oldest() {}
     }
 
+    /// Drops the columns that have not been read for the longest time. Returns whether there were any.
     fn drop_oldest(&mut self) -> bool {
-        let oldest = self.parts.iter().min_by_key(|(_, entry)| entry.last_read).map(|(part, _)| *part);
-        let Some(entry) = oldest.and_then(|part| self.parts.remove(&part)) else { return false };
+        let oldest = self.row_groups.iter().min_by_key(|(_, entry)| entry.last_read).map(|(row_group, _)| *row_group);
+        let Some(entry) = oldest.and_then(|row_group| self.row_groups.remove(&row_group)) else { return false };
         self.bytes -= entry.bytes;
         true
     }
 
-    /// Counts the bytes that are held; whether there is room for them.
+    /// Counts the held bytes against the shared budget. Returns whether they fit.
     fn count(&mut self) -> bool {
         let is_counted = self.memory.as_ref().is_none_or(|memory| memory.count_columns(self.counted, self.bytes));
         if is_counted {
@@ -118,7 +124,8 @@ impl Held {
         is_counted
     }
 
-    fn count_nowhere(&mut self) {
+    /// Stops counting against the shared budget.
+    fn stop_counting(&mut self) {
         if let Some(memory) = self.memory.take() {
             memory.count_columns(self.counted, 0);
         }
@@ -128,7 +135,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.count_nowhere();
+        self.stop_counting();
     }
 }
 
@@ -137,11 +144,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_read_longest_ago_is_dropped_first() {
+    fn the_columns_not_read_for_the_longest_time_are_dropped_first() {
         let cache = ColumnCache::new(10);
-        let held = |part| cache.get::<u8>(part).is_some();
-        for part in 0..3 {
-            cache.put(part, Arc::new(0_u8), 4);
+        let held = |row_group| cache.get::<u8>(row_group).is_some();
+        for row_group in 0..3 {
+            cache.put(row_group, Arc::new(0_u8), 4);
         }
         assert_eq!((held(0), held(1), held(2), cache.bytes()), (false, true, true, 8));
         cache.get::<u8>(1);
@@ -157,16 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn columns_make_room_for_queries_and_never_take_theirs() {
+    fn columns_give_way_to_queries_and_never_displace_them() {
         let memory = MemoryBudget::new(100);
         let [first, second] = [80, 80].map(|budget| Arc::new(ColumnCache::new(budget)));
-        // What is held already counts.
-        (0..4).for_each(|part| first.put(part, Arc::new(0_u8), 20));
+        // Columns that are already held count.
+        (0..4).for_each(|row_group| first.put(row_group, Arc::new(0_u8), 20));
         first.count_against(&memory);
         assert_eq!((first.bytes(), memory.held()), (80, 80));
         second.count_against(&memory);
-        (0..2).for_each(|part| second.put(part, Arc::new(0_u8), 20));
-        // The second drops its own, never those of the first.
+        (0..2).for_each(|row_group| second.put(row_group, Arc::new(0_u8), 20));
+        // The second cache drops its own columns, never those of the first.
         assert_eq!((first.bytes(), second.bytes(), memory.held()), (80, 20, 100));
         let query = memory.reserve(50);
         assert!(query.is_ok());

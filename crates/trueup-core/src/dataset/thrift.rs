@@ -1,22 +1,23 @@
-//! The compact protocol of Thrift, as far as it is read before Parquet's reader is trusted with what it says.
+//! Thrift's compact protocol, as much as is needed to check the footer and the page headers before Parquet's reader
+//! uses them.
 
-/// How deep structures may lie in each other.
-const DEPTH: usize = 32;
+/// The deepest nesting that is read.
+const MAX_DEPTH: usize = 32;
 
-/// Bytes that are read from the front.
+/// A reader that takes values from the front of its bytes.
 pub(super) struct Thrift<'a>(&'a [u8]);
 
 /// The value of a field.
-pub(super) enum Value {
+pub(super) enum FieldValue {
     Truth(bool),
     Number(i64),
     Struct,
     List,
-    /// Something that has been passed over.
+    /// A value of another type, which has been skipped.
     Other,
 }
 
-/// The types of values.
+/// The codes of the types of values.
 mod kind {
     pub(super) const STOP: u8 = 0;
     pub(super) const TRUE: u8 = 1;
@@ -39,14 +40,14 @@ impl<'a> Thrift<'a> {
         Self(bytes)
     }
 
-    /// The bytes that have not been read.
+    /// Returns the number of bytes that have not been read.
     pub(super) const fn left(&self) -> usize {
         self.0.len()
     }
 
-    /// Reads a structure field by field: `take` is given the number of each and its value, and reads a structure or a list on its own.
-    /// `None` where the bytes end early or are no structure.
-    pub(super) fn fields(&mut self, mut take: impl FnMut(&mut Self, i64, Value) -> Option<()>) -> Option<()> {
+    /// Reads a structure and calls `take` with the number and the value of each field. `take` must read or
+    /// [pass](Self::pass) a structure or a list itself. Returns `None` if the bytes end early or are not a structure.
+    pub(super) fn fields(&mut self, mut take: impl FnMut(&mut Self, i64, FieldValue) -> Option<()>) -> Option<()> {
         let mut id = 0_i64;
         loop {
             let header = self.byte()?;
@@ -59,30 +60,31 @@ impl<'a> Thrift<'a> {
                 delta => id.checked_add(delta.into())?,
             };
             let value = match kind {
-                kind::TRUE => Value::Truth(true),
-                kind::FALSE => Value::Truth(false),
-                kind::SHORT | kind::INT | kind::LONG => Value::Number(self.number()?),
-                kind::STRUCT => Value::Struct,
-                kind::LIST => Value::List,
+                kind::TRUE => FieldValue::Truth(true),
+                kind::FALSE => FieldValue::Truth(false),
+                kind::SHORT | kind::INT | kind::LONG => FieldValue::Number(self.number()?),
+                kind::STRUCT => FieldValue::Struct,
+                kind::LIST => FieldValue::List,
                 kind => {
-                    self.skip(kind, DEPTH)?;
-                    Value::Other
+                    self.skip(kind, MAX_DEPTH)?;
+                    FieldValue::Other
                 }
             };
             take(self, id, value)?;
         }
     }
 
-    /// Passes over a structure or a list that a field has as its value.
-    pub(super) fn pass(&mut self, value: &Value) -> Option<()> {
+    /// Skips the structure or the list that is the value of a field.
+    pub(super) fn pass(&mut self, value: &FieldValue) -> Option<()> {
         match value {
-            Value::Struct => self.skip(kind::STRUCT, DEPTH),
-            Value::List => self.skip(kind::LIST, DEPTH),
+            FieldValue::Struct => self.skip(kind::STRUCT, MAX_DEPTH),
+            FieldValue::List => self.skip(kind::LIST, MAX_DEPTH),
             _ => Some(()),
         }
     }
 
-    /// The number of structures in a list; `None` if they are more than its bytes can hold, or something else.
+    /// Reads the length of a list of structures. Returns `None` if the list has other values, or more than the bytes
+    /// can hold.
     pub(super) fn structures(&mut self) -> Option<usize> {
         let (count, kind) = self.list()?;
         (count == 0 || kind == kind::STRUCT).then_some(count)
@@ -94,7 +96,7 @@ impl<'a> Thrift<'a> {
             15 => usize::try_from(self.varint()?).ok()?,
             count => count.into(),
         };
-        // Every value takes a byte at least.
+        // Every value has at least one byte.
         (count <= self.0.len()).then_some((count, header & 0x0f))
     }
 
@@ -110,7 +112,7 @@ impl<'a> Thrift<'a> {
             kind::LIST | kind::SET => {
                 let (count, kind) = self.list()?;
                 (0..count).try_for_each(|_| match kind {
-                    // In a list they have a byte each.
+                    // A list stores a byte for each.
                     kind::TRUE | kind::FALSE => self.take(1),
                     kind => self.skip(kind, depth),
                 })
@@ -131,7 +133,7 @@ impl<'a> Thrift<'a> {
                         if header >> 4 == 0 {
                             self.pass_varint()?;
                         }
-                        // Most of a footer is numbers and short texts, so that these are passed over without a call.
+                        // Numbers and short texts are most of a footer, so they are skipped without a call.
                         match kind {
                             kind::SHORT | kind::INT | kind::LONG => self.pass_varint()?,
                             kind::BINARY => self.pass_binary()?,
@@ -150,10 +152,10 @@ impl<'a> Thrift<'a> {
 
     #[inline]
     fn pass_varint(&mut self) -> Option<()> {
-        /// Bytes of the longest number.
-        const LONGEST: usize = 10;
+        /// The most bytes of a number.
+        const MAX_BYTES: usize = 10;
 
-        let last = self.0.iter().take(LONGEST).position(|byte| byte & 0x80 == 0)?;
+        let last = self.0.iter().take(MAX_BYTES).position(|byte| byte & 0x80 == 0)?;
         self.0 = &self.0[last + 1..];
         Some(())
     }

@@ -16,14 +16,14 @@ fn events(rows: usize) -> RecordBatch {
 }
 
 #[test]
-fn a_part_holds_its_own_texts_alone() {
-    let tables = Tables { events: vec![events(100)], part_rows: 10, ..Tables::default() };
+fn a_row_group_holds_only_its_own_texts() {
+    let tables = Tables { events: vec![events(100)], row_group_rows: 10, ..Tables::default() };
     let dataset = Dataset::from_tables(&tables).unwrap();
-    assert_eq!(dataset.event_parts(), 10);
-    for part in &dataset.events {
-        let split = part.read(&Projection::default()).unwrap();
-        // The empty text has a code of its own.
-        assert_eq!((part.rows, split.text("eventId").unwrap().dictionary().len()), (10, 11));
+    assert_eq!(dataset.event_row_groups(), 10);
+    for row_group in &dataset.events {
+        let columns = row_group.read(&Projection::default()).unwrap();
+        // The empty text has a code too.
+        assert_eq!((row_group.rows, columns.text("eventId").unwrap().dictionary().len()), (10, 11));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a page's values begin with: the counts that Parquet's reader makes room by.
+//! The counts that the values of a page begin with, because Parquet's reader allocates memory by them.
 
 use crate::scan::{delta_count, delta_decode, take_counted};
 use parquet::basic::{Encoding, Type};
@@ -7,26 +7,28 @@ use parquet::schema::types::ColumnDescriptor;
 
 const LEVELS: &str = "a page has no sound levels";
 const COUNT: &str = "a page counts more values than it has";
-const ROOM: &str = "a page counts more values than there is memory for";
+const MEMORY: &str = "a page counts more values than there is memory for";
 
-/// Checks the counts of a page.
+/// Checks the counts of a page. `limit` is the most bytes that may be allocated.
 pub(super) fn check(page: &Page, column: &ColumnDescriptor, limit: usize) -> Result<(), &'static str> {
     let values = usize::try_from(page.num_values()).map_err(|_| COUNT)?;
     if let Page::DictionaryPage { buf, .. } = page {
-        let fitting = buf.len().checked_div(least_width(column)).unwrap_or(0);
+        let fitting = buf.len().checked_div(min_width(column)).unwrap_or(0);
         return if values <= fitting { Ok(()) } else { Err(COUNT) };
     }
     match page.encoding() {
         Encoding::DELTA_BINARY_PACKED => delta_header(encoded(page, column)?, values).map(drop),
-        // A length of each value is held.
-        Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if values.saturating_mul(8) > limit => Err(ROOM),
+        // The length of each value is held.
+        Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if values.saturating_mul(8) > limit => {
+            Err(MEMORY)
+        }
         Encoding::DELTA_LENGTH_BYTE_ARRAY => delta_header(encoded(page, column)?, values).map(drop),
         Encoding::DELTA_BYTE_ARRAY => longest_of_delta(page, column).map(drop),
         _ => Ok(()),
     }
 }
 
-/// The longest value of a page of texts that shows it by itself: a dictionary, or values that begin as those before them do.
+/// Returns the length of the longest value of a page of texts: a dictionary, or a page in `DELTA_BYTE_ARRAY`.
 pub(super) fn longest(page: &Page, column: &ColumnDescriptor) -> Result<usize, &'static str> {
     let Page::DictionaryPage { buf, .. } = page else { return longest_of_delta(page, column) };
     let (mut bytes, mut longest) = (&**buf, 0);
@@ -36,8 +38,8 @@ pub(super) fn longest(page: &Page, column: &ColumnDescriptor) -> Result<usize, &
     Ok(longest)
 }
 
-/// The least bytes that a value takes in a dictionary, 0 where there can be none.
-fn least_width(column: &ColumnDescriptor) -> usize {
+/// Returns the fewest bytes of a value in a dictionary; 0 if the type has no dictionary.
+fn min_width(column: &ColumnDescriptor) -> usize {
     match column.physical_type() {
         Type::BOOLEAN => 0,
         Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
@@ -47,7 +49,7 @@ fn least_width(column: &ColumnDescriptor) -> usize {
     }
 }
 
-/// The values of a page, behind its levels.
+/// Returns the values of a page, which come after its levels.
 fn encoded<'a>(page: &'a Page, column: &ColumnDescriptor) -> Result<&'a [u8], &'static str> {
     match page {
         Page::DataPage { buf, num_values, def_level_encoding, rep_level_encoding, .. } => {
@@ -75,15 +77,16 @@ fn encoded<'a>(page: &'a Page, column: &ColumnDescriptor) -> Result<&'a [u8], &'
     }
 }
 
-/// How many differences follow, which are no more than the page has values.
+/// Returns the number of differences, at most `values`.
 fn delta_header(bytes: &[u8], values: usize) -> Result<usize, &'static str> {
-    // A page of nothing but nulls may have no values.
+    // A page in which every value is null may have no bytes.
     if bytes.is_empty() {
         return Ok(0);
     }
     delta_count(bytes).filter(|count| *count <= values).ok_or(COUNT)
 }
 
+/// Returns the length of the longest value of a page in `DELTA_BYTE_ARRAY`.
 fn longest_of_delta(page: &Page, column: &ColumnDescriptor) -> Result<usize, &'static str> {
     let values = usize::try_from(page.num_values()).map_err(|_| COUNT)?;
     let mut bytes = encoded(page, column)?;
@@ -97,11 +100,12 @@ fn longest_of_delta(page: &Page, column: &ColumnDescriptor) -> Result<usize, &'s
         }
         Ok::<_, &'static str>(lengths)
     };
-    // Each value takes some bytes over from the one before it, and adds some.
-    let (taken, added) = (lengths()?, lengths()?);
-    if taken.len() != added.len() {
+    // Each value shares a prefix with the one before it, and adds a suffix.
+    let (prefixes, suffixes) = (lengths()?, lengths()?);
+    if prefixes.len() != suffixes.len() {
         return Err(COUNT);
     }
-    let longest = taken.into_iter().zip(added).map(|(taken, added)| u64::from(taken) + u64::from(added)).max();
+    let longest =
+        prefixes.into_iter().zip(suffixes).map(|(prefix, suffix)| u64::from(prefix) + u64::from(suffix)).max();
     usize::try_from(longest.unwrap_or(0)).ok().filter(|longest| *longest <= size).ok_or(COUNT)
 }

@@ -1,8 +1,9 @@
 //! A dataset in memory, from tables in canonical form.
 
-use super::cache::ColumnCache;
+use super::column_cache::ColumnCache;
 use super::open::read_plain;
-use super::{Bounds, Dataset, RowGroup};
+use super::prune::RowGroupBounds;
+use super::{Dataset, RowGroup};
 use crate::error::{DatasetError, Error};
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::scan::{ColumnFault, ColumnSource, EventColumns, Projection, SpendColumns, SpendProjection, TableColumns};
@@ -13,30 +14,30 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Tables in canonical form: columns carry the names of fields.
+/// Tables in canonical form: the names of columns are those of fields.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// Rows of events; by account and `eventId` the last one counts.
+    /// Rows of events. Of the rows with the same account and `eventId`, the last one counts.
     pub events: Vec<RecordBatch>,
-    /// Rows of spend; rows alike add up.
+    /// Rows of spend. Equal rows add up.
     pub spend: Vec<RecordBatch>,
     /// Rows of accounts.
     pub accounts: Vec<RecordBatch>,
-    /// Events are held in parts of about so many rows, of whole customers.
-    pub part_rows: usize,
+    /// The approximate number of rows of a row group, which holds whole customers.
+    pub row_group_rows: usize,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        Self { events: Vec::new(), spend: Vec::new(), accounts: Vec::new(), part_rows: 65_536 }
+        Self { events: Vec::new(), spend: Vec::new(), accounts: Vec::new(), row_group_rows: 65_536 }
     }
 }
 
 impl Tables {
-    /// Reads Parquet files in canonical form, whole.
+    /// Reads Parquet files in canonical form.
     ///
     /// # Errors
-    /// A file does not read.
+    /// A file cannot be read.
     pub fn from_parquet<P: AsRef<Path>>(events: &[P], spend: &[P], accounts: &[P]) -> Result<Self, Error> {
         let read = |paths: &[P]| -> Result<Vec<RecordBatch>, Error> {
             let mut batches = Vec::new();
@@ -52,10 +53,10 @@ impl Tables {
 }
 
 impl Dataset {
-    /// A dataset in memory.
+    /// Makes a dataset in memory.
     ///
     /// # Errors
-    /// A table breaks a rule: the first row at fault, its column and value are named.
+    /// A table breaks a rule. The error names the first row at fault, its column and value.
     pub fn from_tables(tables: &Tables) -> Result<Self, Error> {
         let accounts = Accounts::from_batches(&tables.accounts)?;
         let events = sorted_events(&tables.events, &accounts)?;
@@ -66,8 +67,8 @@ impl Dataset {
             manifest: None,
             insights: Vec::new(),
             accounts,
-            events: event_parts(&events, &columns, tables.part_rows.max(1))?,
-            spend: spend_parts(&sorted_spend(&tables.spend)?)?,
+            events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?,
+            spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,
             columns,
             cache: Arc::new(ColumnCache::new(0)),
         })
@@ -90,7 +91,7 @@ fn sorted_spend(batches: &[RecordBatch]) -> Result<RecordBatch, TableFault> {
     Ok(model::sort_spend(&model::concat_spend(&normalized)?)?)
 }
 
-/// The batch, if no row is at fault.
+/// Returns the batch, if no row is at fault.
 fn whole(normalized: Normalized) -> Result<RecordBatch, TableFault> {
     match normalized.faults.into_iter().next() {
         Some(fault) => Err(TableFault::Row(fault)),
@@ -98,44 +99,45 @@ fn whole(normalized: Normalized) -> Result<RecordBatch, TableFault> {
     }
 }
 
-fn event_parts(
+fn event_row_groups(
     sorted: &model::SortedEvents,
     columns: &BTreeSet<String>,
-    part_rows: usize,
+    row_group_rows: usize,
 ) -> Result<Vec<RowGroup<EventColumns>>, Error> {
     let projection = Projection { texts: columns.clone(), totals: true, date_times: true };
     let batch = with_ordinals(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
-    let mut parts = Vec::new();
+    let mut row_groups = Vec::new();
     let mut from = 0;
     for to in sorted.customers.iter().skip(1).map(|offset| *offset as usize) {
-        if to - from >= part_rows || to == batch.num_rows() {
-            // Each part has its own dictionaries, of its own texts: one of all texts would be held once for every part.
+        if to - from >= row_group_rows || to == batch.num_rows() {
+            // A row group has dictionaries of only its texts, because a dictionary of all texts would be held once
+            // per row group.
             let rows = batch.slice(from, to - from);
-            let split = EventColumns::decode(&ColumnSource::Batch(&rows), &projection).map_err(unexpected)?;
-            let bounds = bounds(&split.days);
-            parts.push(RowGroup::in_memory(rows.num_rows(), bounds, split));
+            let columns = EventColumns::decode(&ColumnSource::Batch(&rows), &projection).map_err(unexpected)?;
+            let bounds = bounds(&columns.days);
+            row_groups.push(RowGroup::in_memory(rows.num_rows(), bounds, columns));
             from = to;
         }
     }
-    Ok(parts)
+    Ok(row_groups)
 }
 
-fn spend_parts(batch: &RecordBatch) -> Result<Vec<RowGroup<SpendColumns>>, Error> {
-    let split = SpendColumns::decode(&ColumnSource::Batch(batch), &SpendProjection::all()).map_err(unexpected)?;
-    let bounds = bounds(&split.days);
-    Ok(vec![RowGroup::in_memory(batch.num_rows(), bounds, split)])
+fn spend_row_groups(batch: &RecordBatch) -> Result<Vec<RowGroup<SpendColumns>>, Error> {
+    let columns = SpendColumns::decode(&ColumnSource::Batch(batch), &SpendProjection::all()).map_err(unexpected)?;
+    let bounds = bounds(&columns.days);
+    Ok(vec![RowGroup::in_memory(batch.num_rows(), bounds, columns)])
 }
 
-fn bounds(days: &[u16]) -> Bounds {
+fn bounds(days: &[u16]) -> RowGroupBounds {
     let days = days.iter().min().zip(days.iter().max()).map(|(first, last)| (i32::from(*first), i32::from(*last)));
-    Bounds { accounts: None, days }
+    RowGroupBounds { accounts: None, days }
 }
 
 fn unexpected(ColumnFault { column, fault }: ColumnFault) -> Error {
     Error::Unexpected { column, fault }
 }
 
-/// The batch with the number of each row's customer.
+/// Adds the column that numbers the customer of each row.
 fn with_ordinals(batch: &RecordBatch, customers: &[u32]) -> Result<RecordBatch, ArrowError> {
     let mut ordinals = Vec::with_capacity(batch.num_rows());
     for (ordinal, ends) in (0_i32..).zip(customers.windows(2)) {

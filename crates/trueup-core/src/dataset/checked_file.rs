@@ -1,0 +1,383 @@
+//! Reading a dataset's file: every byte is compared with its block checksum before it is used.
+
+use super::block_checksums::BlockChecksums;
+use super::manifest::DataFile;
+use super::plain_file::open_plain;
+use crate::error::DatasetError;
+use bytes::buf::Reader;
+use bytes::{Buf, Bytes};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{ChunkReader, Length};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, BufRead, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The bytes that a sequential reader reads at a time.
+const READ_BYTES: usize = 1 << 20;
+
+/// A file that a manifest names: where it is, and what its bytes must be.
+#[derive(Debug)]
+pub(super) struct PromisedFile {
+    folder: PathBuf,
+    /// The path below the folder, as in the manifest.
+    name: String,
+    checksums: BlockChecksums,
+}
+
+/// An open file of a dataset: a plain file, as long as the manifest says. Its bytes are compared with the manifest's
+/// checksums each time that they are read, so that a file whose bytes change while it is open gives an error and never
+/// other bytes.
+#[derive(Clone, Debug)]
+pub struct CheckedFile {
+    promised: Arc<PromisedFile>,
+    file: Arc<File>,
+}
+
+impl PromisedFile {
+    /// Describes a file that the manifest of a dataset's folder names.
+    pub(super) fn new(folder: &Path, promised: &DataFile) -> Result<Arc<Self>, DatasetError> {
+        let checksums = BlockChecksums::new(folder.join(&promised.path), promised.size, promised.blocks.clone())?;
+        Ok(Arc::new(Self { folder: folder.to_owned(), name: promised.path.clone(), checksums }))
+    }
+
+    /// Returns the path of the file.
+    pub(super) fn path(&self) -> &Path {
+        self.checksums.path()
+    }
+
+    /// Returns the length of the file in bytes.
+    pub(super) const fn size(&self) -> u64 {
+        self.checksums.size()
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// The file is missing, not plain, reached through a symbolic link, or of another length.
+    pub(super) fn open(self: &Arc<Self>) -> Result<CheckedFile, DatasetError> {
+        let file = open_plain(&self.folder, &self.name).map_err(|error| error.into_error(self.path()))?;
+        match file.metadata().map(|metadata| metadata.len()) {
+            Ok(found) if found == self.size() => Ok(CheckedFile { promised: self.clone(), file: Arc::new(file) }),
+            Ok(found) => Err(self.other_length(found)),
+            Err(source) => Err(DatasetError::Io { path: self.path().to_owned(), source }),
+        }
+    }
+
+    fn other_length(&self, found: u64) -> DatasetError {
+        DatasetError::Length { path: self.path().to_owned(), unit: "bytes", found, promised: self.size() }
+    }
+}
+
+impl CheckedFile {
+    /// Opens a file that the manifest of a dataset's folder names.
+    ///
+    /// # Errors
+    /// The file is missing, not plain, reached through a symbolic link, or of another length.
+    pub fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
+        PromisedFile::new(folder, promised)?.open()
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.promised.path()
+    }
+
+    /// Reads the checksum blocks that contain `bytes` of the file.
+    pub(super) fn read(&self, bytes: &Range<u64>) -> Result<FileSlice, DatasetError> {
+        let checksums = &self.promised.checksums;
+        let blocks = checksums.blocks_around(bytes);
+        let read = self.read_unchecked(&blocks)?;
+        checksums.check(blocks.start, &read)?;
+        Ok(FileSlice::new(checksums.size(), blocks.start, read.into()))
+    }
+
+    /// Reads bytes of the file, up to its end.
+    ///
+    /// # Errors
+    /// They cannot be read, or differ from what was written.
+    pub fn bytes(&self, bytes: &Range<u64>) -> Result<Bytes, DatasetError> {
+        Ok(self.read(bytes)?.within(bytes))
+    }
+
+    /// Reads the whole file.
+    ///
+    /// # Errors
+    /// The bytes cannot be read, or differ from what was written.
+    pub fn whole(&self) -> Result<Bytes, DatasetError> {
+        self.bytes(&(0..self.promised.size()))
+    }
+
+    /// Returns a reader of the file from its begin to its end.
+    #[must_use]
+    pub fn reader(&self) -> CheckedReader {
+        CheckedReader { file: self.clone(), next: 0, bytes: Bytes::new() }
+    }
+
+    /// Reads the footer of a Parquet file, whose last bytes hold its length.
+    pub(super) fn read_footer(&self) -> Result<FileSlice, DatasetError> {
+        let size = self.promised.size();
+        let tail = size.saturating_sub(8);
+        let last = self.read(&(tail..size))?;
+        let length = last.get_bytes(tail, 4).ok().and_then(|length| length.as_ref().try_into().ok());
+        let start = tail.saturating_sub(length.map_or(0, u32::from_le_bytes).into());
+        if last.contains(start) { Ok(last) } else { self.read(&(start..size)) }
+    }
+
+    /// Returns the SHA-256 of the file as it is, in lower-case hex, to compare with the manifest's.
+    pub(super) fn sha256(&self) -> Result<String, DatasetError> {
+        let mut digest = Sha256::new();
+        for start in (0..self.promised.size()).step_by(READ_BYTES) {
+            let end = (start + READ_BYTES as u64).min(self.promised.size());
+            digest.update(self.read_unchecked(&(start..end))?);
+        }
+        Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Reads bytes without a comparison with their checksums.
+    fn read_unchecked(&self, bytes: &Range<u64>) -> Result<Vec<u8>, DatasetError> {
+        let failed = |source| DatasetError::Io { path: self.path().to_owned(), source };
+        let length = usize::try_from(bytes.end - bytes.start)
+            .map_err(|_| failed(io::Error::from(io::ErrorKind::OutOfMemory)))?;
+        let mut read = Vec::with_capacity(length);
+        PositionedReader { file: self.file.clone(), at: bytes.start }
+            .take(length as u64)
+            .read_to_end(&mut read)
+            .map_err(failed)?;
+        // The file was as long as promised when it was opened.
+        if read.len() == length { Ok(read) } else { Err(self.promised.other_length(bytes.start + read.len() as u64)) }
+    }
+}
+
+impl Length for CheckedFile {
+    fn len(&self) -> u64 {
+        self.promised.size()
+    }
+}
+
+impl ChunkReader for CheckedFile {
+    type T = CheckedReader;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        Ok(CheckedReader { file: self.clone(), next: start, bytes: Bytes::new() })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.promised.size());
+        let Some(end) = end else {
+            return Err(ParquetError::EOF(format!("{length} bytes from {start} on are more than the file has")));
+        };
+        self.bytes(&(start..end)).map_err(|error| ParquetError::External(Box::new(error)))
+    }
+}
+
+/// A reader of a checked file from some position to its end.
+#[derive(Debug)]
+pub struct CheckedReader {
+    file: CheckedFile,
+    /// The position of the first byte that has not been read.
+    next: u64,
+    /// Bytes that have been read and checked, but not consumed.
+    bytes: Bytes,
+}
+
+impl BufRead for CheckedReader {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        /// Reads end at multiples of this length, so that the next one begins with a checksum block.
+        const STEP: u64 = READ_BYTES as u64;
+
+        let size = self.file.promised.size();
+        if self.bytes.is_empty() && self.next < size {
+            let end = (self.next / STEP).saturating_add(1).saturating_mul(STEP).min(size);
+            self.bytes = self.file.bytes(&(self.next..end)).map_err(io::Error::other)?;
+            self.next = end;
+        }
+        Ok(&self.bytes)
+    }
+
+    fn consume(&mut self, amount: usize) {
+        drop(self.bytes.split_to(amount.min(self.bytes.len())));
+    }
+}
+
+impl Read for CheckedReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut held = self.fill_buf()?;
+        let read = held.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+/// Returns the error of a [`CheckedReader`] as it was before it became an error of the standard library.
+pub(super) fn reader_error(error: io::Error, path: &Path) -> DatasetError {
+    match error.downcast::<DatasetError>() {
+        Ok(error) => error,
+        Err(source) => DatasetError::Io { path: path.to_owned(), source },
+    }
+}
+
+/// Consecutive bytes of a file, addressed by their positions in the file.
+#[derive(Clone, Debug)]
+pub(super) struct FileSlice {
+    /// The length of the file.
+    file_length: u64,
+    start: u64,
+    bytes: Bytes,
+}
+
+impl FileSlice {
+    /// Wraps the bytes from `start` on of a file of `file_length` bytes.
+    const fn new(file_length: u64, start: u64, bytes: Bytes) -> Self {
+        Self { file_length, start, bytes }
+    }
+
+    /// Returns whether the byte at a position of the file is here.
+    fn contains(&self, at: u64) -> bool {
+        self.start <= at && at - self.start < self.bytes.len() as u64
+    }
+
+    /// Returns those of the bytes of the file that are here.
+    fn within(&self, bytes: &Range<u64>) -> Bytes {
+        let index = |at: u64| {
+            usize::try_from(at.saturating_sub(self.start)).map_or(self.bytes.len(), |at| at.min(self.bytes.len()))
+        };
+        let (start, end) = (index(bytes.start), index(bytes.end));
+        self.bytes.slice(start..end.max(start))
+    }
+
+    /// Returns the bytes from a position on.
+    fn from(&self, start: u64) -> ParquetResult<Bytes> {
+        let from = start.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
+        let from = from.filter(|from| *from <= self.bytes.len());
+        from.map(|from| self.bytes.slice(from..)).ok_or_else(|| outside(start))
+    }
+}
+
+impl Length for FileSlice {
+    fn len(&self) -> u64 {
+        self.file_length
+    }
+}
+
+impl ChunkReader for FileSlice {
+    type T = Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        Ok(self.from(start)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let bytes = self.from(start)?;
+        if length > bytes.len() { Err(outside(start)) } else { Ok(bytes.slice(..length)) }
+    }
+}
+
+fn outside(start: u64) -> ParquetError {
+    ParquetError::EOF(format!("the bytes from {start} on are not those of the columns"))
+}
+
+/// A reader with its own position: readers of one file do not disturb each other.
+#[derive(Debug)]
+pub struct PositionedReader {
+    /// The file. Its own position does not change.
+    pub file: Arc<File>,
+    /// The position of the next byte.
+    pub at: u64,
+}
+
+impl Read for PositionedReader {
+    #[cfg(unix)]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+
+    #[cfg(windows)]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = std::os::windows::fs::FileExt::seek_read(&*self.file, into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::super::block_checksums::BlockHasher;
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+    use tempfile::TempDir;
+
+    /// Writes a file of more than three checksum blocks. Returns its path, its bytes, and its entry in a manifest.
+    fn written() -> (TempDir, PathBuf, Vec<u8>, DataFile) {
+        let dir = TempDir::new().unwrap();
+        let bytes: Vec<u8> = (0..200_000_u32).map(|at| (at % 251) as u8).collect();
+        let mut sums = BlockHasher::default();
+        bytes.chunks(777).for_each(|chunk| sums.add(chunk));
+        let blocks = sums.finish();
+        assert_eq!(blocks.len(), 4 * 8);
+        let path = dir.path().join("f");
+        fs::write(&path, &bytes).unwrap();
+        let size = bytes.len() as u64;
+        (dir, path, bytes, DataFile { path: "f".to_owned(), size, rows: 0, sha256: String::new(), blocks })
+    }
+
+    #[test]
+    fn any_range_of_a_file_can_be_read() {
+        let (dir, _, bytes, promised) = written();
+        let file = CheckedFile::open(dir.path(), &promised).unwrap();
+        for (start, end) in [(0, 1), (65_535, 65_537), (65_536, 131_072), (70_000, 199_999), (199_999, 300_000), (5, 5)]
+        {
+            let expected = &bytes[usize::try_from(start).unwrap()..usize::try_from(end).unwrap().min(bytes.len())];
+            assert_eq!(file.bytes(&(start..end)).unwrap(), expected, "{start}..{end}");
+        }
+        assert_eq!(file.whole().unwrap(), bytes);
+        let mut read = Vec::new();
+        file.get_read(77).unwrap().read_to_end(&mut read).unwrap();
+        assert_eq!(read, &bytes[77..]);
+        assert!(file.get_bytes(199_999, 2).is_err());
+        assert!(file.get_bytes(u64::MAX, 2).is_err());
+    }
+
+    #[test]
+    fn a_byte_that_changes_while_the_file_is_open_is_found_each_time() {
+        let (dir, path, bytes, promised) = written();
+        let file = CheckedFile::open(dir.path(), &promised).unwrap();
+        assert_eq!(file.whole().unwrap(), bytes);
+        for at in [0, 65_535, 65_536, 131_072, 199_999] {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            fs::write(&path, &changed).unwrap();
+            let at = at as u64;
+            let from = at / 65_536 * 65_536;
+            let found =
+                |error: DatasetError| matches!(error, DatasetError::Checksum { from: found, .. } if found == from);
+            for _ in 0..2 {
+                assert!(found(file.bytes(&(at..at + 1)).unwrap_err()), "{at}");
+                assert!(found(file.whole().unwrap_err()), "{at}");
+                assert!(found(reader_error(io::copy(&mut file.reader(), &mut io::sink()).unwrap_err(), &path)), "{at}");
+            }
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(file.whole().unwrap(), bytes);
+        }
+        fs::write(&path, &bytes[..150_000]).unwrap();
+        let cut = file.whole().unwrap_err().to_string();
+        assert_eq!(cut, format!("`{}` has 150000 bytes, but the manifest says 200000", path.display()));
+    }
+
+    #[test]
+    fn a_promise_without_a_checksum_for_each_block_is_refused() {
+        let (dir, _, _, promised) = written();
+        for blocks in ["", "00000000", &promised.blocks[1..], &format!("{}00000000", promised.blocks)] {
+            let promised = DataFile { blocks: blocks.to_owned(), ..promised.clone() };
+            assert!(CheckedFile::open(dir.path(), &promised).is_err(), "{blocks}");
+        }
+    }
+}

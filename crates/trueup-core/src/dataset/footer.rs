@@ -1,0 +1,201 @@
+//! The footer of a Parquet file, which may be damaged: checked before Parquet's reader allocates memory by its counts.
+
+use super::checked_file::FileSlice;
+use super::thrift::{FieldValue, Thrift};
+use arrow_schema::Schema;
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{
+    FooterTail, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
+};
+use parquet::file::reader::{ChunkReader, Length};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The columns whose statistics are read.
+const WITH_STATISTICS: [&str; 2] = ["account", "date"];
+
+/// The most row groups that Parquet can number.
+const MAX_ROW_GROUPS: usize = 1 << 15;
+
+/// The deepest nesting of columns that is read, because Parquet's reader recurses on the stack.
+const MAX_DEPTH: usize = 32;
+
+/// Decodes a footer and the types of the columns, all of which must be flat. Of the statistics, which are most of a
+/// footer, only those that [`RowGroupBounds`](super::prune::RowGroupBounds) needs are decoded.
+pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema)> {
+    let tail = file.len().saturating_sub(8);
+    let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
+    let footer = file.get_bytes(tail.saturating_sub(length as u64), length)?;
+    check_footer(&footer)?;
+    let columns = ParquetMetaDataReader::decode_schema(&footer)?;
+    let with_statistics: Vec<usize> =
+        (0..columns.num_columns()).filter(|leaf| WITH_STATISTICS.contains(&columns.column(*leaf).name())).collect();
+    let options = ParquetMetaDataOptions::new()
+        .with_schema(columns.clone())
+        .with_column_stats_policy(ParquetStatisticsPolicy::skip_except(&with_statistics))
+        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    let metadata = ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options))?;
+    let schema = parquet_to_arrow_schema(&columns, metadata.file_metadata().key_value_metadata())?;
+    if schema.fields().len() != columns.num_columns() {
+        return Err(general("a column is not flat".to_owned()));
+    }
+    check_chunk_ranges(&metadata, file.len())?;
+    Ok((metadata, schema))
+}
+
+/// Returns the number of rows of each row group, as the footer says.
+pub(super) fn row_counts(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
+    let count = |rows: i64| u64::try_from(rows).map_err(|_| general(format!("a row group has {rows} rows")));
+    metadata.row_groups().iter().map(|row_group| count(row_group.num_rows())).collect()
+}
+
+/// Checks that the counts of a footer fit its bytes, and that its columns are not nested too deeply.
+///
+/// # Errors
+/// A count is too large, or the nesting too deep.
+pub fn check_footer(footer: &[u8]) -> Result<()> {
+    let read = Thrift::new(footer).fields(|thrift, id, value| match (id, &value) {
+        (2, FieldValue::List) => check_nesting(thrift),
+        (4, FieldValue::List) => {
+            let count = thrift.structures().filter(|count| *count <= MAX_ROW_GROUPS)?;
+            (0..count).try_for_each(|_| thrift.pass(&FieldValue::Struct))
+        }
+        _ => thrift.pass(&value),
+    });
+    read.ok_or_else(|| {
+        general(format!(
+            "the footer is damaged: it counts more than its bytes hold, or more than {MAX_ROW_GROUPS} row groups, or its columns lie \
+             more than {MAX_DEPTH} deep in each other"
+        ))
+    })
+}
+
+fn check_nesting(thrift: &mut Thrift<'_>) -> Option<()> {
+    /// The field of a column that holds the number of its children.
+    const CHILDREN: i64 = 5;
+
+    // For each ancestor of the next column, how many children are still to come.
+    let mut open: Vec<i64> = Vec::new();
+    for _ in 0..thrift.structures()? {
+        let mut children = 0;
+        thrift.fields(|thrift, id, value| {
+            if let (CHILDREN, FieldValue::Number(number)) = (id, &value) {
+                children = *number;
+            }
+            thrift.pass(&value)
+        })?;
+        while open.pop_if(|left| *left == 0).is_some() {}
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        if children > 0 {
+            open.push(children);
+        }
+        (open.len() <= MAX_DEPTH).then_some(())?;
+    }
+    Some(())
+}
+
+/// Checks that each column chunk lies inside a file of `length` bytes, because Parquet's reader does not.
+///
+/// # Errors
+/// A chunk does not. The error names its row group and column.
+pub fn check_chunk_ranges(metadata: &ParquetMetaData, length: u64) -> Result<()> {
+    for (number, row_group) in metadata.row_groups().iter().enumerate() {
+        for chunk in row_group.columns() {
+            let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+            let end = start.checked_add(chunk.compressed_size());
+            let inside = end.and_then(|end| u64::try_from(end).ok()).is_some_and(|end| end <= length);
+            if start < 0 || chunk.compressed_size() < 0 || !inside {
+                let (bytes, column) = (chunk.compressed_size(), chunk.column_path().string());
+                return Err(general(format!(
+                    "row group {number}, column `{column}`: {bytes} bytes from {start} on do not lie in the file"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs `read`, and turns a panic into an error: Parquet's reader panics on some damaged pages. What it was reading is
+/// dropped.
+///
+/// # Errors
+/// The reader fails or panics.
+pub fn catch_panics<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| Err(damaged(panic.as_ref())))
+}
+
+fn damaged(panic: &(dyn Any + Send)) -> ParquetError {
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    general(format!("damaged data: {}", message.unwrap_or("the reader could not go on")))
+}
+
+fn general(message: String) -> ParquetError {
+    ParquetError::General(message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_panic_of_the_reader_is_an_error() {
+        assert_eq!(catch_panics(|| Ok(1)).ok(), Some(1));
+        let failed = catch_panics::<()>(|| panic!("offset {} out of bounds", 3)).unwrap_err();
+        assert!(failed.to_string().ends_with("damaged data: offset 3 out of bounds"), "{failed}");
+    }
+
+    #[test]
+    fn a_column_chunk_outside_the_file_is_named() {
+        let schema = Arc::new(parse_message_type("message m { REQUIRED INT32 date; REQUIRED INT32 total; }").unwrap());
+        let schema = Arc::new(SchemaDescriptor::new(schema));
+        let checked = |data_page: i64, dictionary: Option<i64>, bytes: i64| {
+            let chunk = |column: usize| ColumnChunkMetaData::builder(schema.column(column)).set_data_page_offset(4);
+            let other = chunk(1).set_data_page_offset(data_page).set_dictionary_page_offset(dictionary);
+            let columns = vec![chunk(0).build()?, other.set_total_compressed_size(bytes).build()?];
+            let row_group = RowGroupMetaData::builder(schema.clone()).set_num_rows(1).set_column_metadata(columns);
+            let file = FileMetaData::new(2, 1, None, None, schema.clone(), None);
+            check_chunk_ranges(&ParquetMetaData::new(file, vec![row_group.build()?]), 100)
+        };
+        assert!(checked(4, None, 96).is_ok());
+        for (data_page, dictionary, bytes) in [
+            (-1, None, 5),
+            (4, Some(-1), 5),
+            (4, None, -1),
+            (4, None, 97),
+            (i64::MIN, None, 5),
+            (i64::MAX, None, i64::MAX),
+        ] {
+            let refused = checked(data_page, dictionary, bytes).unwrap_err().to_string();
+            assert!(refused.contains("row group 0, column `total`: "), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_footer_that_counts_more_than_its_bytes_hold_is_an_error() {
+        // The schema (field 2) has one column. Row groups (field 4) follow, more than any file has bytes for.
+        let footer = |row_groups: &[u8]| [&[0x15, 2, 0x19, 0x1c, 0, 0x29][..], row_groups].concat();
+        assert!(check_footer(&footer(&[0x1c, 0, 0])).is_ok());
+        assert!(check_footer(&footer(&[0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0])).is_err());
+        let many = [&[0xfc, 0x81, 0x80, 0x02][..], &[0; 40_000]].concat();
+        assert!(check_footer(&footer(&many)).is_err());
+        assert!(check_footer(&[]).is_err());
+        // Each column is nested in the one before it.
+        let column = [0x55, 2, 0];
+        let deep = |columns: usize| {
+            let count = u8::try_from(columns).unwrap();
+            [&[0x15, 2, 0x19, 0xfc, count][..], &column.repeat(columns), &[0]].concat()
+        };
+        assert!(check_footer(&deep(30)).is_ok());
+        assert!(check_footer(&deep(40)).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! The compression of pages.
+
+use parquet::basic::Compression;
+use parquet::errors::{ParquetError, Result};
+use std::io::Read;
+use zstd::bulk::Decompressor as ZstdDecompressor;
+
+/// Decompresses the pages of a column chunk. A page never takes more memory than its header says.
+pub(super) struct Decompressor {
+    codec: Compression,
+    /// Kept for the next page, because making one takes as long as decompressing a small page.
+    zstd: Option<ZstdDecompressor<'static>>,
+}
+
+impl Decompressor {
+    pub(super) const fn new(codec: Compression) -> Self {
+        Self { codec, zstd: None }
+    }
+
+    /// Returns whether pages are not compressed.
+    pub(super) fn is_idle(&self) -> bool {
+        self.codec == Compression::UNCOMPRESSED
+    }
+
+    /// Appends the decompressed bytes of a page, which must be `length` bytes.
+    pub(super) fn decompress(&mut self, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
+        let wrong = || ParquetError::General(format!("a page does not unpack to {length} bytes, as its header says"));
+        let begin = into.len();
+        match self.codec {
+            Compression::UNCOMPRESSED => into.extend_from_slice(compressed),
+            Compression::LZ4_RAW => lz4_block(compressed, length, into).ok_or_else(wrong)?,
+            Compression::LZ4 => lz4(compressed, length, into).ok_or_else(wrong)?,
+            Compression::SNAPPY => {
+                if snap::raw::decompress_len(compressed).map_err(external)? != length {
+                    return Err(wrong());
+                }
+                into.resize(begin + length, 0);
+                snap::raw::Decoder::new().decompress(compressed, &mut into[begin..]).map_err(external)?;
+            }
+            Compression::GZIP(_) => at_most(flate2::read::MultiGzDecoder::new(compressed), length, into)?,
+            Compression::ZSTD(_) => {
+                let zstd = match &mut self.zstd {
+                    Some(zstd) => zstd,
+                    None => self.zstd.insert(ZstdDecompressor::new()?),
+                };
+                // zstd fills the capacity of the vector, which may be larger than `length`, so each page gets a new
+                // vector.
+                if begin == 0 {
+                    *into = zstd.decompress(compressed, length)?;
+                } else {
+                    into.append(&mut zstd.decompress(compressed, length)?);
+                }
+            }
+            codec => return Err(ParquetError::NYI(format!("pages packed by {codec} cannot be read"))),
+        }
+        if into.len() - begin == length { Ok(()) } else { Err(wrong()) }
+    }
+}
+
+fn external(error: snap::Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
+}
+
+/// Appends what can be read, at most `length + 1` bytes.
+fn at_most(from: impl Read, length: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
+    into.reserve(length);
+    from.take((length as u64).saturating_add(1)).read_to_end(into)?;
+    Ok(())
+}
+
+fn lz4_block(compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Option<()> {
+    /// The most bytes that one byte of a block can become.
+    const MAX_RATIO: usize = 255;
+
+    if length / MAX_RATIO > compressed.len() {
+        return None;
+    }
+    let begin = into.len();
+    into.resize(begin + length, 0);
+    let decompressed = lz4_flex::block::decompress_into(compressed, &mut into[begin..]).ok()?;
+    (decompressed == length).then_some(())
+}
+
+/// Decompresses what Parquet calls LZ4: blocks in Hadoop's frames, LZ4's own frames, or a bare block.
+fn lz4(compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Option<()> {
+    let begin = into.len();
+    if hadoop(compressed, length, into).is_some() {
+        return Some(());
+    }
+    into.truncate(begin);
+    if at_most(lz4_flex::frame::FrameDecoder::new(compressed), length, into).is_ok() && into.len() - begin == length {
+        return Some(());
+    }
+    into.truncate(begin);
+    lz4_block(compressed, length, into)
+}
+
+/// Decompresses blocks, each after its decompressed and its compressed length.
+fn hadoop(mut compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Option<()> {
+    let mut left = length;
+    while left > 0 {
+        let (decompressed, rest) = compressed.split_first_chunk()?;
+        let (size, rest) = rest.split_first_chunk()?;
+        let decompressed = usize::try_from(u32::from_be_bytes(*decompressed)).ok()?;
+        let (block, rest) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*size)).ok()?)?;
+        left = left.checked_sub(decompressed).filter(|_| decompressed > 0)?;
+        lz4_block(block, decompressed, into)?;
+        compressed = rest;
+    }
+    compressed.is_empty().then_some(())
+}
