@@ -24,6 +24,7 @@ mod read;
 mod rejects;
 mod source;
 mod spend;
+mod spill_file;
 mod summary;
 mod table;
 mod version;

@@ -1,10 +1,10 @@
 //! Spend: a batch restates every day of an account that it has a row of.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::events::Rows;
 use crate::ignored::IgnoredColumn;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{RowRules, TableReader};
+use crate::spill_file::SpillFile;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
 use crate::{CREATED_BY, IngestError, Input, RowCounts};
@@ -80,7 +80,7 @@ struct Quarters {
     /// Bytes of what is held.
     bytes: usize,
     limit: usize,
-    spilled: BTreeMap<u16, Rows>,
+    spilled: BTreeMap<u16, SpillFile>,
     /// Bytes of each quarter, spilled ones too.
     sizes: BTreeMap<u16, usize>,
     scratch: Option<Scratch>,
@@ -118,7 +118,8 @@ impl Quarters {
     fn spill(&mut self) -> Result<(), IngestError> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for (quarter, batches) in std::mem::take(&mut self.held) {
-            let rows = self.spilled.entry(quarter).or_insert_with(|| Rows::new(scratch, &format!("spend-{quarter}")));
+            let rows =
+                self.spilled.entry(quarter).or_insert_with(|| SpillFile::new(scratch, &format!("spend-{quarter}")));
             batches.iter().try_for_each(|batch| rows.write(batch))?;
         }
         self.bytes = 0;

@@ -1,22 +1,28 @@
-//! What each step may take of the memory.
+//! How much of the memory each step of an ingest of events may take.
 
-use super::gather::MAX_TEXT;
 use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::place::shortened;
 
-/// Bytes that fit in any memory: less would make row groups and files that no query likes, or refuse common customers.
-const ANY: usize = 16 << 20;
+/// A limit below this many bytes would make row groups and files that slow every query down, or refuse ordinary customers. Whatever
+/// the memory, so much fits into it.
+const MIN_LIMIT: usize = 16 << 20;
 
-/// Rows, and the bytes of memory that they take.
+/// The most bytes of a column of texts: Arrow stores the ends of texts as `i32`.
+pub(super) const MAX_TEXT_COLUMN_BYTES: usize = i32::MAX as usize;
+
+/// The most bytes of a name that a message repeats.
+const MAX_SHOWN_BYTES: usize = 200;
+
+/// A number of rows, and the bytes of memory that they take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Size {
     pub(super) rows: usize,
     pub(super) bytes: usize,
 }
 
-/// The memory of an ingest of events, and the share that each step may take of it. Together the shares are more than the whole, but the
-/// steps do not all take theirs at the same time.
+/// The memory of an ingest of events, and the share of each step, in bytes. The shares add up to more than the whole, because the steps
+/// do not all use theirs at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) memory: usize,
@@ -25,53 +31,64 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Rows that are held while others are read.
-    pub(super) fn held(self) -> usize {
+    /// Returns the share of the events that are buffered while others are read.
+    pub(super) fn buffer(self) -> usize {
         self.memory / 2
     }
 
-    /// The distinct texts of a column.
-    pub(super) fn texts(self) -> usize {
+    /// Returns the share of one dictionary.
+    pub(super) fn dictionary(self) -> usize {
         self.memory / 64
     }
 
-    /// The distinct texts of all columns.
-    pub(super) fn all_texts(self) -> usize {
+    /// Returns the share of all dictionaries.
+    pub(super) fn dictionaries(self) -> usize {
         self.memory / 8
     }
 
-    /// The keys of accounts, and what is known of each.
+    /// Returns the share of the account keys and of what is stored per account.
     pub(super) fn accounts(self) -> usize {
-        (self.memory / 2).max(ANY)
+        (self.memory / 2).max(MIN_LIMIT)
     }
 
-    /// A block of spilled rows; a thread holds a few.
-    pub(super) fn block(self) -> usize {
-        (self.memory / 128).clamp(1, ANY)
+    /// Returns the share of one batch of a spill file; each thread holds a few.
+    pub(super) fn spilled_batch(self) -> usize {
+        (self.memory / 128).clamp(1, MIN_LIMIT)
     }
 
-    /// Rows that are sorted at once, while others are encoded.
-    pub(super) fn sorted(self) -> usize {
-        (self.memory / 8).min(MAX_TEXT)
+    /// Returns the share of the events that are being sorted while others are encoded as Parquet.
+    pub(super) fn sort(self) -> usize {
+        (self.memory / 8).min(MAX_TEXT_COLUMN_BYTES)
     }
 
-    /// The rows of a customer, which are held, sorted, and encoded as a whole.
+    /// Returns the share of one customer, whose history is held, sorted and encoded as a whole.
     pub(super) fn customer(self) -> usize {
-        (self.memory / 8).clamp(ANY, MAX_TEXT)
+        (self.memory / 8).clamp(MIN_LIMIT, MAX_TEXT_COLUMN_BYTES)
     }
 
-    /// Refuses a customer with more events, or with events of more bytes, than are taken. `name` gives its account and itself.
+    /// Returns the share of one row group.
+    pub(super) fn row_group(self) -> usize {
+        (self.memory / 16).max(MIN_LIMIT)
+    }
+
+    /// Returns the share of all row groups that are being filled.
+    pub(super) fn open_row_groups(self) -> usize {
+        (self.memory / 6).max(2 * MIN_LIMIT)
+    }
+
+    /// Refuses a history that is longer or larger than allowed. `name` returns its account and its customer.
     pub(super) fn check_customer<'n>(
         self,
-        size: Size,
+        history: Size,
         name: impl FnOnce() -> (&'n str, &'n str),
     ) -> Result<(), IngestError> {
-        if size.rows <= self.customer_events && size.bytes <= self.customer() {
+        if history.rows <= self.customer_events && history.bytes <= self.customer() {
             return Ok(());
         }
         let (account, customer) = name();
+        let shown = |name| shortened(name, MAX_SHOWN_BYTES).to_owned();
         let (account, customer) = (shown(account), shown(customer));
-        let Size { rows: events, bytes } = size;
+        let Size { rows: events, bytes } = history;
         let limit = self.customer_events;
         Err(match events > limit {
             true => ErrorKind::LongHistory { account, customer, events, limit },
@@ -79,21 +96,4 @@ impl Budget {
         }
         .into())
     }
-
-    /// The rows of a row group.
-    pub(super) fn row_group(self) -> usize {
-        (self.memory / 16).max(ANY)
-    }
-
-    /// The rows of the row groups that are being filled.
-    pub(super) fn open_groups(self) -> usize {
-        (self.memory / 6).max(2 * ANY)
-    }
-}
-
-/// The most bytes of a name that a message repeats.
-const SHOWN: usize = 200;
-
-fn shown(name: &str) -> String {
-    shortened(name, SHOWN).to_owned()
 }

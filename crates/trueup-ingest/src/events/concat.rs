@@ -1,7 +1,6 @@
-//! Rows of several batches put together.
+//! Concatenation of event batches, or of some rows of them.
 
-use super::coded::{Coded, Dimension, Width, row_bytes, wrong};
-use super::runs::{self, Run};
+use super::event_batch::{DimensionColumn, DimensionKind, EventBatch, row_bytes, text_bytes, unsound_column};
 use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrowNativeTypeOp, PrimitiveArray, StringArray};
@@ -9,92 +8,126 @@ use arrow_schema::ArrowError;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Batches whose rows are put together. What is put together always has the same columns of the same types.
-pub(super) struct Concat<'a> {
-    batches: &'a [Coded],
-    dimensions: Vec<Column<'a>>,
+/// Consecutive rows of one of several batches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowRange {
+    /// The position of the batch among the batches.
+    pub(super) batch: u32,
+    pub(super) start: u32,
+    pub(super) len: u32,
 }
 
-/// A dimension in all of the batches.
-struct Column<'a> {
-    name: &'a str,
-    /// What holds it in every batch.
-    width: Width,
-    of_batch: Vec<Option<&'a Dimension>>,
-}
+impl RowRange {
+    pub(super) fn rows(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start + self.len as usize
+    }
 
-impl<'a> Concat<'a> {
-    pub(super) fn new(batches: &'a [Coded]) -> Self {
-        let mut columns: BTreeMap<&str, Vec<Option<&Dimension>>> = BTreeMap::new();
-        for (at, batch) in batches.iter().enumerate() {
-            for (name, column) in &batch.extra {
-                columns.entry(name).or_insert_with(|| vec![None; batches.len()])[at] = Some(column);
+    /// Halves the range until no part has more than `max_bytes`, except for single rows.
+    pub(super) fn split(self, max_bytes: usize, bytes_of: impl Fn(Self) -> usize) -> Vec<Self> {
+        let (mut split, mut left) = (Vec::new(), vec![self]);
+        while let Some(range) = left.pop() {
+            if range.len <= 1 || bytes_of(range) <= max_bytes {
+                split.push(range);
+            } else {
+                let half = range.len / 2;
+                left.push(Self { start: range.start + half, len: range.len - half, ..range });
+                left.push(Self { len: half, ..range });
             }
         }
-        let column = |(name, of_batch): (&'a str, Vec<Option<&'a Dimension>>)| {
-            let widths = of_batch.iter().flatten().map(|column| column.width());
-            Column { name, width: widths.reduce(Width::with).unwrap_or(Width::Byte), of_batch }
+        split
+    }
+}
+
+/// Batches whose rows can be concatenated. Every result has the same columns with the same types, whichever rows it consists of.
+pub(super) struct BatchSet<'a> {
+    batches: &'a [EventBatch],
+    dimensions: Vec<SetDimension<'a>>,
+}
+
+/// A dimension of a batch set.
+struct SetDimension<'a> {
+    name: &'a str,
+    /// The kind that can hold the rows of every batch.
+    kind: DimensionKind,
+    /// The column of each batch; `None` if the batch does not have the dimension.
+    columns: Vec<Option<&'a DimensionColumn>>,
+}
+
+impl<'a> BatchSet<'a> {
+    pub(super) fn new(batches: &'a [EventBatch]) -> Self {
+        let mut dimensions: BTreeMap<&str, Vec<Option<&DimensionColumn>>> = BTreeMap::new();
+        for (at, batch) in batches.iter().enumerate() {
+            for (name, column) in &batch.dimensions {
+                dimensions.entry(name).or_insert_with(|| vec![None; batches.len()])[at] = Some(column);
+            }
+        }
+        let dimension = |(name, columns): (&'a str, Vec<Option<&'a DimensionColumn>>)| {
+            let kinds = columns.iter().flatten().map(|column| column.kind());
+            SetDimension { name, kind: kinds.reduce(DimensionKind::unify).unwrap_or(DimensionKind::Codes8), columns }
         };
-        Self { batches, dimensions: columns.into_iter().map(column).collect() }
+        Self { batches, dimensions: dimensions.into_iter().map(dimension).collect() }
     }
 
-    /// Bytes that each row takes apart from its texts.
+    /// Returns the bytes of a row of the result without its texts.
     pub(super) fn row_bytes(&self) -> usize {
-        row_bytes(self.dimensions.iter().map(|column| column.width))
+        row_bytes(self.dimensions.iter().map(|dimension| dimension.kind))
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions.len()
     }
 
-    /// Bytes that the texts of a run take.
-    pub(super) fn text_bytes(&self, run: Run) -> usize {
-        self.batches[run.batch as usize].text_bytes(run.rows())
+    /// Returns the bytes of the texts of a range.
+    pub(super) fn text_bytes(&self, range: RowRange) -> usize {
+        self.batches[range.batch as usize].text_bytes(range.rows())
     }
 
-    /// All rows.
-    pub(super) fn all(&self) -> Result<Coded, ArrowError> {
-        let len = |batch: &Coded| u32::try_from(batch.len()).unwrap_or(u32::MAX);
-        let run = |(batch, rows)| Run { batch, start: 0, len: len(rows) };
-        self.rows(&(0..).zip(self.batches).map(run).collect::<Vec<_>>())
+    /// Concatenates all rows.
+    pub(super) fn all(&self) -> Result<EventBatch, ArrowError> {
+        let len = |batch: &EventBatch| u32::try_from(batch.len()).unwrap_or(u32::MAX);
+        let range = |(batch, rows)| RowRange { batch, start: 0, len: len(rows) };
+        self.rows(&(0..).zip(self.batches).map(range).collect::<Vec<_>>())
     }
 
-    /// The rows of some runs, one after the other.
-    pub(super) fn rows(&self, runs: &[Run]) -> Result<Coded, ArrowError> {
-        let len = runs::rows(runs);
-        let extra = self.dimensions.iter().map(|column| {
-            let rows = match column.width {
-                Width::Byte => Dimension::Byte(column.codes::<u8>(runs, len)?.into()),
-                Width::Short => Dimension::Short(column.codes::<u16>(runs, len)?.into()),
-                Width::Word => Dimension::Word(column.codes::<u32>(runs, len)?.into()),
-                Width::Plain => Dimension::Plain(column.plain(runs, len)?),
-                Width::Mixed => Dimension::Mixed(column.codes::<u32>(runs, len)?.into(), column.plain(runs, len)?),
+    /// Concatenates the rows of some ranges.
+    pub(super) fn rows(&self, ranges: &[RowRange]) -> Result<EventBatch, ArrowError> {
+        let len = ranges.iter().map(|range| range.len as usize).sum();
+        let dimensions = self.dimensions.iter().map(|dimension| {
+            let rows = match dimension.kind {
+                DimensionKind::Codes8 => DimensionColumn::Codes8(dimension.codes::<u8>(ranges, len)?.into()),
+                DimensionKind::Codes16 => DimensionColumn::Codes16(dimension.codes::<u16>(ranges, len)?.into()),
+                DimensionKind::Codes32 => DimensionColumn::Codes32(dimension.codes::<u32>(ranges, len)?.into()),
+                DimensionKind::Texts => DimensionColumn::Texts(dimension.texts(ranges, len)?),
+                DimensionKind::Mixed => {
+                    DimensionColumn::Mixed(dimension.codes::<u32>(ranges, len)?.into(), dimension.texts(ranges, len)?)
+                }
             };
-            Ok((column.name.to_owned(), rows))
+            Ok((dimension.name.to_owned(), rows))
         });
-        Ok(Coded {
-            extra: extra.collect::<Result<_, ArrowError>>()?,
-            accounts: self.values(runs, len, |batch| &batch.accounts),
-            opportunity_ids: self.strings(runs, len, |batch| &batch.opportunity_ids)?,
-            stages: self.values(runs, len, |batch| &batch.stages),
-            dates: self.values(runs, len, |batch| &batch.dates),
-            date_times: self.values(runs, len, |batch| &batch.date_times),
-            event_ids: self.strings(runs, len, |batch| &batch.event_ids)?,
-            totals: self.values(runs, len, |batch| &batch.totals),
+        Ok(EventBatch {
+            dimensions: dimensions.collect::<Result<_, ArrowError>>()?,
+            accounts: self.values(ranges, len, |batch| &batch.accounts),
+            opportunity_ids: self.strings(ranges, len, |batch| &batch.opportunity_ids)?,
+            stages: self.values(ranges, len, |batch| &batch.stages),
+            dates: self.values(ranges, len, |batch| &batch.dates),
+            date_times: self.values(ranges, len, |batch| &batch.date_times),
+            event_ids: self.strings(ranges, len, |batch| &batch.event_ids)?,
+            totals: self.values(ranges, len, |batch| &batch.totals),
         })
     }
 
     fn values<P: ArrowPrimitiveType<Native: ArrowNativeTypeOp>>(
         &self,
-        runs: &[Run],
+        ranges: &[RowRange],
         len: usize,
-        column: impl Fn(&Coded) -> &PrimitiveArray<P>,
+        column: impl Fn(&EventBatch) -> &PrimitiveArray<P>,
     ) -> PrimitiveArray<P> {
         let data_type = self.batches.first().map_or(P::DATA_TYPE, |batch| column(batch).data_type().clone());
         let mut values = PrimitiveBuilder::<P>::with_capacity(len).with_data_type(data_type);
-        for run in runs {
-            let (column, rows) = (column(&self.batches[run.batch as usize]), run.rows());
+        for range in ranges {
+            let (column, rows) = (column(&self.batches[range.batch as usize]), range.rows());
             if column.null_count() == 0 {
                 values.append_slice(&column.values()[rows]);
             } else {
@@ -106,49 +139,45 @@ impl<'a> Concat<'a> {
 
     fn strings(
         &self,
-        runs: &[Run],
+        ranges: &[RowRange],
         len: usize,
-        column: impl Fn(&Coded) -> &StringArray,
+        column: impl Fn(&EventBatch) -> &StringArray,
     ) -> Result<StringArray, ArrowError> {
-        let bytes = runs.iter().map(|run| text_bytes(column(&self.batches[run.batch as usize]), run.rows())).sum();
+        let bytes =
+            ranges.iter().map(|range| text_bytes(column(&self.batches[range.batch as usize]), range.rows())).sum();
         let mut texts = StringBuilder::with_capacity(len, bytes);
-        for run in runs {
-            let rows = run.rows();
-            texts.append_array(&column(&self.batches[run.batch as usize]).slice(rows.start, rows.len()))?;
+        for range in ranges {
+            let rows = range.rows();
+            texts.append_array(&column(&self.batches[range.batch as usize]).slice(rows.start, rows.len()))?;
         }
         Ok(texts.finish())
     }
 }
 
-/// The bytes of the texts of some rows.
-pub(super) fn text_bytes(texts: &StringArray, rows: Range<usize>) -> usize {
-    let offsets = texts.value_offsets();
-    usize::try_from(offsets[rows.end] - offsets[rows.start]).unwrap_or(0)
-}
-
-impl Column<'_> {
-    fn codes<C: Code>(&self, runs: &[Run], len: usize) -> Result<Vec<C>, ArrowError> {
+impl SetDimension<'_> {
+    /// Concatenates the codes.
+    fn codes<C: Code>(&self, ranges: &[RowRange], len: usize) -> Result<Vec<C>, ArrowError> {
         let mut codes = Vec::with_capacity(len);
-        for run in runs {
-            match self.of_batch[run.batch as usize] {
-                Some(column) => C::append(column, run.rows(), &mut codes).ok_or_else(|| wrong(self.name))?,
-                None => codes.resize(codes.len() + run.len as usize, C::default()),
+        for range in ranges {
+            match self.columns[range.batch as usize] {
+                Some(column) => C::append(column, range.rows(), &mut codes).ok_or_else(|| unsound_column(self.name))?,
+                None => codes.resize(codes.len() + range.len as usize, C::default()),
             }
         }
         Ok(codes)
     }
 
-    /// The texts of the rows that have no code.
-    fn plain(&self, runs: &[Run], len: usize) -> Result<StringArray, ArrowError> {
-        let texts = |run: &Run| match self.of_batch[run.batch as usize] {
-            Some(Dimension::Plain(texts) | Dimension::Mixed(_, texts)) => Some(texts),
+    /// Concatenates the texts of the rows without a code.
+    fn texts(&self, ranges: &[RowRange], len: usize) -> Result<StringArray, ArrowError> {
+        let texts_of = |range: &RowRange| match self.columns[range.batch as usize] {
+            Some(DimensionColumn::Texts(texts) | DimensionColumn::Mixed(_, texts)) => Some(texts),
             _ => None,
         };
-        let bytes = runs.iter().map(|run| texts(run).map_or(0, |texts| text_bytes(texts, run.rows()))).sum();
+        let bytes = ranges.iter().map(|range| texts_of(range).map_or(0, |texts| text_bytes(texts, range.rows()))).sum();
         let mut plain = StringBuilder::with_capacity(len, bytes);
-        for run in runs {
-            let rows = run.rows();
-            match texts(run) {
+        for range in ranges {
+            let rows = range.rows();
+            match texts_of(range) {
                 Some(texts) => plain.append_array(&texts.slice(rows.start, rows.len()))?,
                 None => plain.append_nulls(rows.len()),
             }
@@ -157,39 +186,43 @@ impl Column<'_> {
     }
 }
 
-/// A code of some width.
+/// A code of 8, 16 or 32 bits.
 trait Code: Copy + Default {
-    /// Adds the codes of some rows of a column; `None` if it has wider ones.
-    fn append(column: &Dimension, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()>;
+    /// Appends the codes of some rows of a column. Returns `None` if the column's codes are wider.
+    fn append(column: &DimensionColumn, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()>;
 }
 
 impl Code for u8 {
-    fn append(column: &Dimension, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()> {
-        let Dimension::Byte(column) = column else { return None };
+    fn append(column: &DimensionColumn, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()> {
+        let DimensionColumn::Codes8(column) = column else { return None };
         codes.extend_from_slice(&column.values()[rows]);
         Some(())
     }
 }
 
 impl Code for u16 {
-    fn append(column: &Dimension, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()> {
+    fn append(column: &DimensionColumn, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()> {
         match column {
-            Dimension::Byte(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
-            Dimension::Short(column) => codes.extend_from_slice(&column.values()[rows]),
-            Dimension::Word(_) | Dimension::Plain(_) | Dimension::Mixed(..) => return None,
+            DimensionColumn::Codes8(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
+            DimensionColumn::Codes16(column) => codes.extend_from_slice(&column.values()[rows]),
+            DimensionColumn::Codes32(_) | DimensionColumn::Texts(_) | DimensionColumn::Mixed(..) => return None,
         }
         Some(())
     }
 }
 
 impl Code for u32 {
-    fn append(column: &Dimension, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()> {
+    fn append(column: &DimensionColumn, rows: Range<usize>, codes: &mut Vec<Self>) -> Option<()> {
         match column {
-            Dimension::Byte(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
-            Dimension::Short(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
-            Dimension::Word(column) | Dimension::Mixed(column, _) => codes.extend_from_slice(&column.values()[rows]),
-            // A row with a text has no code.
-            Dimension::Plain(_) => codes.resize(codes.len() + rows.len(), 0),
+            DimensionColumn::Codes8(column) => codes.extend(column.values()[rows].iter().map(|code| Self::from(*code))),
+            DimensionColumn::Codes16(column) => {
+                codes.extend(column.values()[rows].iter().map(|code| Self::from(*code)))
+            }
+            DimensionColumn::Codes32(column) | DimensionColumn::Mixed(column, _) => {
+                codes.extend_from_slice(&column.values()[rows])
+            }
+            // A row without a code has its text in the other half of a mixed column.
+            DimensionColumn::Texts(_) => codes.resize(codes.len() + rows.len(), 0),
         }
         Some(())
     }

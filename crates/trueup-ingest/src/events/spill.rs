@@ -1,171 +1,191 @@
-//! Events on disk, account by account.
+//! Step 2, spill: event batches stay in memory as long as they fit, and are spilled to disk from then on.
 
-use super::coded::Coded;
-use super::concat::Concat;
-use super::parts::Part;
-use super::runs::{Run, by_account};
-use super::sorted::Known;
-use super::texts::{Dictionaries, lock};
+mod account_spill;
+
+use super::account_ranges::AccountSize;
+use super::budget::{Budget, MAX_TEXT_COLUMN_BYTES};
+use super::dictionaries::{DictionaryBuilders, lock};
+use super::event_batch::{DimensionKind, EventBatch, row_bytes};
 use crate::IngestError;
-use crate::error::ErrorContext;
-use crate::version::Scratch;
-use arrow_array::{RecordBatch, UInt32Array};
-use arrow_ipc::reader::FileReader;
-use arrow_ipc::writer::FileWriter;
-use arrow_schema::ArrowError;
-use arrow_select::take::take_record_batch;
-use rayon::prelude::*;
-use std::io::{BufReader, BufWriter};
-use std::path::PathBuf;
-use trueup_core::files::Files;
+use crate::error::ErrorKind;
+use crate::version::VersionBuilder;
+pub(super) use account_spill::AccountSpill;
+use arrow_array::Array;
+use hashbrown::HashSet;
+use std::collections::BTreeMap;
 use trueup_core::model::ACCOUNT;
 
-/// A block of spilled rows ends with the account from so many rows on, so that hardly more is read than is asked for.
-const BLOCK_ROWS: u32 = 1 << 12;
+/// Bytes that each range of an account's rows takes while ranges are sorted by account.
+const RANGE_BYTES: usize = 40;
 
-/// A block of spilled rows ends within an account from so many rows on.
-const LARGE_BLOCK_ROWS: u32 = 1 << 15;
-
-/// Bytes that a column has in a block on average, if there are as many rows: less would be hardly more than the column's own overhead.
-const COLUMN_BYTES: usize = 4 << 10;
-
-/// Of a block, rows are copied out if they are at most one in this many.
-const FEW: usize = 2;
-
-/// Events on disk.
-pub(super) struct Spill {
-    pub(super) scratch: Scratch,
-    /// Rows that the dataset held before.
-    stored: Vec<Spilled>,
+/// The events of one ingest while they are read.
+pub(super) struct EventBuffer<'a> {
+    budget: Budget,
+    dictionaries: &'a DictionaryBuilders,
+    /// Rows that the dataset already had.
+    stored: Vec<EventBatch>,
     /// Rows of the inputs, in their order.
-    new: Vec<Spilled>,
+    new: Vec<EventBatch>,
+    /// Bytes of both.
+    bytes: usize,
+    /// An upper bound of the bytes that any text column of both has.
+    text_column_bytes: usize,
+    spill: Option<AccountSpill>,
+    /// Whether the inputs have rows of an account, by the account's code.
+    has_new_rows: Vec<bool>,
+    summary: BufferSummary,
 }
 
-/// A file of rows in the order of their accounts' keys.
-struct Spilled {
-    path: PathBuf,
-    /// The codes of the first and the last account of each block.
-    blocks: Vec<(u32, u32)>,
+/// What is known of all rows, in memory or spilled.
+pub(super) struct BufferSummary {
+    /// The rows of each account, by the account's code.
+    pub(super) accounts: Vec<AccountSize>,
+    /// The kind that can hold each dimension.
+    pub(super) dimensions: BTreeMap<String, DimensionKind>,
+    /// Whether Parquet can store every total in 64 bits.
+    pub(super) has_narrow_totals: bool,
+    /// Whether any row has an event id.
+    pub(super) has_ids: bool,
 }
 
-impl Spill {
-    pub(super) fn new(scratch: Scratch) -> Self {
-        Self { scratch, stored: Vec::new(), new: Vec::new() }
+/// The events of one ingest once all are read.
+pub(super) struct BufferedEvents {
+    /// The rows in memory, in the order of arrival; rows that the dataset already had come first.
+    pub(super) batches: Vec<EventBatch>,
+    /// The rows on disk. If there is a spill, no rows are in memory.
+    pub(super) spill: Option<AccountSpill>,
+    pub(super) summary: BufferSummary,
+}
+
+impl<'a> EventBuffer<'a> {
+    pub(super) fn new(budget: Budget, dictionaries: &'a DictionaryBuilders) -> Self {
+        Self {
+            budget,
+            dictionaries,
+            stored: Vec::new(),
+            new: Vec::new(),
+            bytes: 0,
+            text_column_bytes: 0,
+            spill: None,
+            has_new_rows: Vec::new(),
+            summary: BufferSummary {
+                accounts: Vec::new(),
+                dimensions: BTreeMap::new(),
+                has_narrow_totals: true,
+                has_ids: false,
+            },
+        }
     }
 
-    /// Adds rows, behind those of their kind that were added before.
-    pub(super) fn write(
-        &mut self,
-        batches: &[Coded],
-        are_stored: bool,
-        dictionaries: &Dictionaries,
-        block_bytes: usize,
-    ) -> Result<(), IngestError> {
-        let concat = Concat::new(batches);
-        let runs = {
-            let ranks = lock(&dictionaries.of(ACCOUNT)).ranks();
-            by_account(batches, &ranks)
+    /// Adds rows of an input, which follow the rows added before.
+    pub(super) fn add(&mut self, batch: EventBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
+        self.record(&batch);
+        self.has_new_rows.resize(self.summary.accounts.len(), false);
+        for (account, _) in batch.account_runs() {
+            self.has_new_rows[account as usize] = true;
+        }
+        self.new.push(batch);
+        let (count, bytes) = self.dictionaries.accounts();
+        if bytes > self.budget.accounts() {
+            return Err(ErrorKind::ManyAccounts { count }.into());
+        }
+        self.spill_if_full(version)
+    }
+
+    /// Adds rows that the dataset already had. They precede the rows of every input.
+    pub(super) fn add_stored(&mut self, batch: EventBatch, version: &mut VersionBuilder) -> Result<(), IngestError> {
+        self.record(&batch);
+        self.stored.push(batch);
+        self.spill_if_full(version)
+    }
+
+    /// Whether no input had a row.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_new_rows.contains(&true)
+    }
+
+    /// Returns the accounts of the inputs' rows.
+    pub(super) fn new_accounts(&self) -> HashSet<String> {
+        let dictionary = self.dictionaries.of(ACCOUNT);
+        let dictionary = lock(&dictionary);
+        let accounts = (0..).zip(&self.has_new_rows).filter(|(_, has_new_rows)| **has_new_rows);
+        accounts.map(|(account, _)| dictionary.text(account).to_owned()).collect()
+    }
+
+    /// Refuses more than `limit` dimensions.
+    pub(super) fn check_dimensions(&self, limit: usize) -> Result<(), IngestError> {
+        let count = self.summary.dimensions.len();
+        if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
+    }
+
+    /// Ends reading. Spills everything if some of it is spilled already, or if an account is too large to be sorted in memory.
+    pub(super) fn finish(mut self, version: &mut VersionBuilder) -> Result<BufferedEvents, IngestError> {
+        if self.spill.is_some() || self.summary.has_account_above(self.budget.sort()) {
+            self.spill(version)?;
+        }
+        let Self { stored, new, spill, summary, .. } = self;
+        Ok(BufferedEvents { batches: stored.into_iter().chain(new).collect(), spill, summary })
+    }
+
+    fn record(&mut self, batch: &EventBatch) {
+        self.bytes += batch.bytes();
+        self.text_column_bytes += batch.largest_text_column();
+        let ranges = self.summary.record(batch);
+        self.bytes += ranges * RANGE_BYTES;
+    }
+
+    fn spill_if_full(&mut self, version: &mut VersionBuilder) -> Result<(), IngestError> {
+        let fits = self.bytes <= self.budget.buffer() && self.text_column_bytes <= MAX_TEXT_COLUMN_BYTES;
+        if fits { Ok(()) } else { self.spill(version) }
+    }
+
+    /// Moves all rows in memory to disk.
+    fn spill(&mut self, version: &mut VersionBuilder) -> Result<(), IngestError> {
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            None => self.spill.insert(AccountSpill::new(version.scratch()?)),
         };
-        let blocks = in_blocks(runs, &concat, block_bytes);
-        let number = self.stored.len() + self.new.len();
-        let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
-        let written: Vec<Spilled> = blocks
-            .par_chunks(share)
-            .enumerate()
-            .map(|(at, blocks)| {
-                let path = self.scratch.path().join(format!("spilled-{:06}", number + at));
-                Spilled::write(self.scratch.files(), path, blocks, &concat)
-            })
-            .collect::<Result<_, _>>()?;
-        if are_stored { &mut self.stored } else { &mut self.new }.extend(written);
-        Ok(())
-    }
-
-    /// Hands on the rows of a part in the order in which they came: those that the dataset held before come first.
-    pub(super) fn read(
-        &self,
-        part: &Part,
-        known: &Known,
-        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
-    ) -> Result<(), IngestError> {
-        let files = self.scratch.files();
-        self.stored.iter().chain(&self.new).try_for_each(|file| file.read(files, part, known, take))
-    }
-}
-
-impl Spilled {
-    fn write(files: &Files, path: PathBuf, blocks: &[Vec<Run>], concat: &Concat<'_>) -> Result<Self, IngestError> {
-        let schema = concat.rows(&[]).and_then(|none| none.to_batch()).doing("spill rows")?.schema();
-        let file = BufWriter::new(files.create(&path).at("create", &path)?);
-        let mut writer = FileWriter::try_new(file, &schema).doing("spill rows")?;
-        let mut accounts = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let rows = concat.rows(block).doing("spill rows")?;
-            let of_rows = rows.accounts.values();
-            accounts.extend(of_rows.first().copied().zip(of_rows.last().copied()));
-            rows.to_batch().and_then(|batch| writer.write(&batch)).doing("spill rows")?;
-        }
-        writer.finish().doing("spill rows")?;
-        Ok(Self { path, blocks: accounts })
-    }
-
-    fn read(
-        &self,
-        files: &Files,
-        part: &Part,
-        known: &Known,
-        take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,
-    ) -> Result<(), IngestError> {
-        let blocks = part.find(&self.blocks, |(first, _)| known.rank(*first), |(_, last)| known.rank(*last));
-        if blocks.is_empty() {
-            return Ok(());
-        }
-        let file = BufReader::new(files.open(&self.path).at("read", &self.path)?);
-        let mut reader = FileReader::try_new(file, None).doing("read spilled rows")?;
-        reader.set_index(blocks.start).doing("read spilled rows")?;
-        for batch in reader.take(blocks.len()) {
-            let batch = batch.doing("read spilled rows")?;
-            let rows = Coded::of_batch(&batch).doing("read spilled rows")?;
-            let rank = |account: &u32| known.rank(*account);
-            let rows = part.find(rows.accounts.values(), rank, rank);
-            let slice = batch.slice(rows.start, rows.len());
-            // A slice holds all of its block.
-            let few = rows.len() * FEW <= batch.num_rows();
-            take(if few { copied(&slice).doing("read spilled rows")? } else { slice })?;
-        }
+        let batch_bytes = self.budget.spilled_batch();
+        spill.write_stored(&std::mem::take(&mut self.stored), self.dictionaries, batch_bytes)?;
+        spill.write_new(&std::mem::take(&mut self.new), self.dictionaries, batch_bytes)?;
+        (self.bytes, self.text_column_bytes) = (0, 0);
         Ok(())
     }
 }
 
-/// A slice of a batch with memory of its own.
-fn copied(slice: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let rows: Vec<u32> = (0..u32::try_from(slice.num_rows()).unwrap_or(u32::MAX)).collect();
-    take_record_batch(slice, &UInt32Array::from(rows))
-}
-
-/// Runs in the order of accounts in blocks that are written and read as a whole, each of about `block_bytes` at most.
-fn in_blocks(runs: Vec<(u32, Run)>, concat: &Concat<'_>, block_bytes: usize) -> Vec<Vec<Run>> {
-    let mut blocks: Vec<Vec<Run>> = Vec::new();
-    let row_bytes = concat.row_bytes();
-    let block_bytes = block_bytes.max(concat.dimensions() * COLUMN_BYTES);
-    let bytes_of = |run: Run| run.len as usize * row_bytes + concat.text_bytes(run);
-    let (mut rows, mut bytes) = (u32::MAX, 0);
-    let mut last = None;
-    for (account, run) in runs {
-        for run in run.split(block_bytes, bytes_of) {
-            let full = if last == Some(account) { LARGE_BLOCK_ROWS } else { BLOCK_ROWS };
-            let more = bytes_of(run);
-            if rows >= full || bytes + more > block_bytes {
-                blocks.push(Vec::new());
-                (rows, bytes) = (0, 0);
+impl BufferSummary {
+    /// Adds a batch. Returns the number of ranges that its rows form by account.
+    fn record(&mut self, batch: &EventBatch) -> usize {
+        let (mut start, mut ranges) = (0, 0);
+        for (account, len) in batch.account_runs() {
+            let (account, len) = (account as usize, len as usize);
+            if account >= self.accounts.len() {
+                self.accounts.resize(account + 1, AccountSize::default());
             }
-            if let Some(block) = blocks.last_mut() {
-                block.push(run);
-            }
-            rows += run.len;
-            bytes += more;
-            last = Some(account);
+            self.accounts[account].rows += len;
+            self.accounts[account].text_bytes += batch.text_bytes(start..start + len);
+            start += len;
+            ranges += 1;
         }
+        for (name, column) in &batch.dimensions {
+            match self.dimensions.get_mut(name) {
+                Some(kind) => *kind = kind.unify(column.kind()),
+                None => drop(self.dimensions.insert(name.clone(), column.kind())),
+            }
+        }
+        self.has_narrow_totals &= batch.has_narrow_totals();
+        self.has_ids |= batch.event_ids.null_count() < batch.len();
+        ranges
     }
-    blocks
+
+    /// Returns the bytes of a row without its texts, once all rows are concatenated.
+    pub(super) fn row_bytes(&self) -> usize {
+        row_bytes(self.dimensions.values().copied())
+    }
+
+    /// Whether the rows of an account take more than `bytes`.
+    fn has_account_above(&self, bytes: usize) -> bool {
+        let row_bytes = self.row_bytes();
+        self.accounts.iter().any(|account| account.size(row_bytes).bytes > bytes)
+    }
 }

@@ -1,45 +1,34 @@
-//! Rows on disk that carry their place in the order of arrival.
+//! Rows that wait on disk while an ingest goes on.
 
 use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::version::Scratch;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
-use std::sync::Arc;
 use trueup_core::files::{Files, OpenFile};
 
-/// The last column of spilled rows: their place in the order of arrival.
-pub(super) const SEQUENCE: &str = "trueup.sequence";
-
-/// The batch with its rows' places behind the other columns.
-pub(super) fn with_sequence(batch: &RecordBatch, sequence: ArrayRef) -> Result<RecordBatch, ArrowError> {
-    let last = Arc::new(Field::new(SEQUENCE, DataType::UInt64, false));
-    let fields: Vec<_> = batch.schema_ref().fields().iter().cloned().chain([last]).collect();
-    let columns = batch.columns().iter().cloned().chain([sequence]).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
-}
-
-/// Rows on disk, in one file for each schema that they have had.
-pub(crate) struct Rows {
+/// Rows on disk, read back in the order in which they were written. Begins another file whenever the schema changes.
+pub(crate) struct SpillFile {
     operations: Files,
-    /// What the files' names begin with.
+    /// The path of every file without its extension, which is the file's number.
     stem: PathBuf,
     files: Vec<PathBuf>,
     writer: Option<StreamWriter<BufWriter<OpenFile>>>,
-    /// Of the file that is being written.
+    /// The schema of the file that is being written.
     schema: Option<SchemaRef>,
-    /// Bytes that the rows take in memory.
-    pub(super) bytes: usize,
-    pub(super) rows: usize,
-    /// Batches written.
-    pub(super) batches: usize,
+    /// Bytes that the rows would take in memory.
+    pub(crate) bytes: usize,
+    pub(crate) rows: usize,
+    /// The number of batches written.
+    pub(crate) batches: usize,
 }
 
-impl Rows {
+impl SpillFile {
+    /// `name` begins the names of its files in the scratch folder.
     pub(crate) fn new(scratch: &Scratch, name: &str) -> Self {
         let operations = scratch.files().clone();
         Self {
@@ -54,6 +43,7 @@ impl Rows {
         }
     }
 
+    /// Appends a batch. Does nothing if it has no rows.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -72,7 +62,7 @@ impl Rows {
         self.writer.as_mut().map_or(Ok(()), |writer| writer.write(batch)).doing("spill rows")
     }
 
-    /// Ends writing.
+    /// Ends writing, so that the rows can be read.
     pub(crate) fn end(&mut self) -> Result<(), IngestError> {
         match self.writer.take() {
             Some(mut writer) => {
@@ -83,7 +73,7 @@ impl Rows {
         }
     }
 
-    /// The rows, in the order in which they were written.
+    /// Returns the batches, in the order in which they were written.
     pub(crate) fn read(&self) -> impl Iterator<Item = Result<RecordBatch, IngestError>> + use<> {
         let operations = self.operations.clone();
         self.files.clone().into_iter().flat_map(move |path| {

@@ -1,4 +1,4 @@
-//! A column of recurring texts as a column chunk of Parquet: its distinct texts, then their codes.
+//! A column of texts, and its encoding as a Parquet column chunk: a page of the distinct texts, then a page of their codes.
 
 use super::hybrid;
 use crate::parquet_file::EncodedChunk;
@@ -14,41 +14,50 @@ use parquet::schema::types::ColumnDescPtr;
 use std::cell::RefCell;
 use zstd::bulk::Compressor;
 
-/// Longer texts are no bounds in statistics.
-const LONGEST_BOUND: usize = 64;
+/// The statistics of a column have no bounds if any of its texts is longer than this.
+const MAX_BOUND_BYTES: usize = 64;
 
-/// How pages are compressed.
+/// How the pages of a column chunk are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum PageCompression {
+    /// LZ4, which is fast to decompress.
     Fast,
-    Well,
+    /// Zstandard, which makes pages smaller.
+    Strong,
 }
 
-/// A column of texts with codes into its distinct texts.
+/// The texts of a row group's column, as codes into its distinct texts.
+///
+/// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity `[1, 1, 0, 1]`.
 #[derive(Debug, Default)]
-pub(super) struct CodedTexts<'a> {
-    /// In the order of their first rows.
-    pub(super) texts: Vec<&'a str>,
-    /// A code for each row that is not null.
-    pub(super) codes: Vec<u32>,
-    /// For each row 1 if it is not null, else 0; empty if none is null.
-    pub(super) filled: Vec<u32>,
+pub(in crate::events::write) struct TextColumn<'a> {
+    /// The distinct texts, in the order of their first rows.
+    pub(in crate::events::write) texts: Vec<&'a str>,
+    /// The code of each row that is not null.
+    pub(in crate::events::write) codes: Vec<u32>,
+    /// For each row, 0 if it is null and 1 if not; empty if no row is null.
+    pub(super) validity: Vec<u32>,
 }
 
-impl CodedTexts<'_> {
+impl TextColumn<'_> {
     fn rows(&self) -> usize {
-        if self.filled.is_empty() { self.codes.len() } else { self.filled.len() }
+        if self.validity.is_empty() { self.codes.len() } else { self.validity.len() }
     }
 
-    pub(super) fn encode(&self, column: &ColumnDescPtr, packing: Packing) -> Result<EncodedChunk, ParquetError> {
+    /// Encodes the column chunk.
+    pub(super) fn encode(
+        &self,
+        column: &ColumnDescPtr,
+        compression: PageCompression,
+    ) -> Result<EncodedChunk, ParquetError> {
         let mut sink = TrackedWrite::new(Vec::new());
         let mut pages = SerializedPageWriter::new(&mut sink);
-        let (dictionary, length) = packing.pack(self.dictionary_page())?;
+        let (dictionary, length) = compression.compress(self.dictionary_page())?;
         let num_values = count(self.texts.len())?;
         let page =
             Page::DictionaryPage { buf: dictionary.into(), num_values, encoding: Encoding::PLAIN, is_sorted: false };
         let dictionary = pages.write_page(CompressedPage::new(page, length))?;
-        let (data, length) = packing.pack(self.data_page(column.max_def_level() > 0))?;
+        let (data, length) = compression.compress(self.data_page(column.max_def_level() > 0))?;
         let page = Page::DataPage {
             buf: data.into(),
             num_values: count(self.rows())?,
@@ -61,7 +70,7 @@ impl CodedTexts<'_> {
         pages.close()?;
         let stats = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
         let metadata = ColumnChunkMetaData::builder(column.clone())
-            .set_compression(packing.codec())
+            .set_compression(compression.codec())
             .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
             .set_page_encoding_stats(vec![
                 stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN),
@@ -99,10 +108,10 @@ impl CodedTexts<'_> {
         let mut page = Vec::with_capacity(self.codes.len() / 2);
         if nullable {
             let mut levels = Vec::new();
-            if self.filled.is_empty() {
+            if self.validity.is_empty() {
                 hybrid::repeat(1, self.codes.len(), 1, &mut levels);
             } else {
-                hybrid::encode(&self.filled, 1, &mut levels);
+                hybrid::encode(&self.validity, 1, &mut levels);
             }
             push_length(levels.len(), &mut page);
             page.append(&mut levels);
@@ -115,7 +124,7 @@ impl CodedTexts<'_> {
 
     fn statistics(&self) -> Statistics {
         let bound = |text: &&str| ByteArray::from(text.as_bytes().to_vec());
-        let short = self.texts.iter().all(|text| text.len() <= LONGEST_BOUND);
+        let short = self.texts.iter().all(|text| text.len() <= MAX_BOUND_BYTES);
         let (min, max) = if short { (self.texts.iter().min(), self.texts.iter().max()) } else { (None, None) };
         let nulls = (self.rows() - self.codes.len()) as u64;
         Statistics::ByteArray(
@@ -126,26 +135,26 @@ impl CodedTexts<'_> {
     }
 }
 
-impl Packing {
+impl PageCompression {
     fn codec(self) -> Compression {
         match self {
             Self::Fast => Compression::LZ4_RAW,
-            Self::Well => Compression::ZSTD(ZstdLevel::default()),
+            Self::Strong => Compression::ZSTD(ZstdLevel::default()),
         }
     }
 
-    /// The page as it is stored, and its length before.
-    fn pack(self, page: Vec<u8>) -> Result<(Vec<u8>, usize), ParquetError> {
-        let packed = match self {
+    /// Returns the compressed page, and the length of the page itself.
+    fn compress(self, page: Vec<u8>) -> Result<(Vec<u8>, usize), ParquetError> {
+        let compressed = match self {
             Self::Fast => lz4_flex::block::compress(&page),
-            Self::Well => compress_well(&page)?,
+            Self::Strong => compress_strongly(&page)?,
         };
-        Ok((packed, page.len()))
+        Ok((compressed, page.len()))
     }
 }
 
-fn compress_well(page: &[u8]) -> std::io::Result<Vec<u8>> {
-    // To make a compressor takes as long as to compress a small page.
+fn compress_strongly(page: &[u8]) -> std::io::Result<Vec<u8>> {
+    // Each thread keeps its compressor, because making one takes as long as compressing a small page.
     thread_local!(static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) });
     COMPRESSOR.with_borrow_mut(|compressor| match compressor {
         Some(compressor) => compressor.compress(page),

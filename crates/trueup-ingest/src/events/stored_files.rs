@@ -1,7 +1,8 @@
-//! Event files that the dataset holds already.
+//! The event files that the dataset already has: which accounts they hold, and their rows as event batches.
 
-use super::coded::Coded;
-use super::texts::Dictionaries;
+use super::dictionaries::DictionaryBuilders;
+use super::encode::encode;
+use super::event_batch::EventBatch;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::read::TableReader;
@@ -21,28 +22,29 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{ACCOUNT, CUSTOMER_COLUMN};
 
-/// The accounts that have events in some files of a dataset.
+/// Returns the accounts that have events in some files of a dataset.
 pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTreeSet<String>, IngestError> {
     let sets: Vec<BTreeSet<String>> = files.par_iter().map(|file| accounts(dir, file)).collect::<Result<_, _>>()?;
     Ok(sets.into_iter().flatten().collect())
 }
 
-/// The files that hold one of the accounts, and the others.
+/// Divides files into those with an event of one of the accounts, and the others.
 pub(crate) fn files_with(
     files: &[DataFile],
     dir: &Path,
     wanted: &HashSet<String>,
 ) -> Result<(Vec<DataFile>, Vec<DataFile>), IngestError> {
-    let held: Vec<bool> = files
+    let has_wanted: Vec<bool> = files
         .par_iter()
         .map(|file| Ok(accounts(dir, file)?.iter().any(|account| wanted.contains(account))))
         .collect::<Result<_, IngestError>>()?;
-    let (with, without): (Vec<_>, Vec<_>) = files.iter().cloned().zip(held).partition(|(_, held)| *held);
+    let (with, without): (Vec<_>, Vec<_>) =
+        files.iter().cloned().zip(has_wanted).partition(|(_, has_wanted)| *has_wanted);
     let files = |part: Vec<(DataFile, bool)>| part.into_iter().map(|(file, _)| file).collect();
     Ok((files(with), files(without)))
 }
 
-/// The accounts of an event file: from the statistics of row groups of a single account, else from the column.
+/// Returns the accounts of an event file. Reads the column only of row groups whose statistics do not name a single account.
 fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError> {
     let path = dir.join(&file.path);
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;
@@ -82,7 +84,7 @@ fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError
     catch_panics(read).of_dataset(&path)
 }
 
-/// The value of a column that has the same one all over a row group, if the statistics say so for sure.
+/// Returns the value that all rows of a row group have in a column, if the statistics prove that there is one.
 fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     let statistics = group.column(column).statistics()?;
     let exact = statistics.min_is_exact() && statistics.max_is_exact();
@@ -90,13 +92,13 @@ fn only_value(group: &RowGroupMetaData, column: usize) -> Option<String> {
     if exact && min == max { String::from_utf8(min.to_vec()).ok() } else { None }
 }
 
-/// Reads an event file's rows back.
+/// Reads the rows of an event file as event batches, in their order.
 pub(super) fn read(
     dir: &Path,
     file: &DataFile,
     reader: &TableReader<'_>,
-    dictionaries: &Dictionaries,
-    take: &mut dyn FnMut(Coded) -> Result<(), IngestError>,
+    dictionaries: &DictionaryBuilders,
+    take: &mut dyn FnMut(EventBatch) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
     let path = dir.join(&file.path);
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;
@@ -129,9 +131,9 @@ pub(super) fn read(
     }
 }
 
-/// A file's rows without the numbers of customers.
-fn restore(batch: &RecordBatch, dictionaries: &Dictionaries) -> Result<Coded, IngestError> {
+/// Encodes rows of an event file, without the column that numbers the customers.
+fn restore(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> Result<EventBatch, IngestError> {
     let kept = batch.schema_ref().fields().iter().enumerate().filter(|(_, field)| field.name() != CUSTOMER_COLUMN);
     let kept: Vec<usize> = kept.map(|(at, _)| at).collect();
-    batch.project(&kept).and_then(|batch| Coded::of_stored(&batch, dictionaries)).doing("read stored events")
+    batch.project(&kept).and_then(|batch| encode(&batch, dictionaries)).doing("read stored events")
 }

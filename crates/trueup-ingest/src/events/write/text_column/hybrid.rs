@@ -1,9 +1,9 @@
-//! Parquet's hybrid of runs and packed numbers.
+//! Parquet's hybrid encoding of small numbers: a run of one number is stored once, and other numbers are packed bit by bit.
 
-/// Values in a packed group.
+/// Numbers in a packed group.
 const GROUP: usize = 8;
 
-/// Bits that are written at once.
+/// Bits that are written together.
 const WORD: u8 = 32;
 
 /// Appends numbers of at most `width` bits each.
@@ -11,7 +11,7 @@ pub(super) fn encode(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     let (mut packed, mut at) = (0, 0);
     while let Some(group) = numbers[at..].first_chunk::<GROUP>() {
         let number = group[0];
-        // All eight are looked at whatever they are: where a run ends cannot be foretold.
+        // Compare all eight without a branch, because the processor cannot predict where a run ends.
         if group.iter().fold(0, |differing, other| differing | (number ^ other)) != 0 {
             at += GROUP;
             continue;
@@ -22,16 +22,17 @@ pub(super) fn encode(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
         at += run;
         packed = at;
     }
-    // The last group may be short; what is missing is filled with zeros that nobody reads.
+    // The last group may be short. It is filled up with zeros, which no reader looks at.
     pack(&numbers[packed..], width, out);
 }
 
-/// Appends one number so many times.
+/// Appends a run of one number.
 pub(super) fn repeat(number: u32, times: usize, width: u8, out: &mut Vec<u8>) {
     varint(times << 1, out);
     out.extend_from_slice(&number.to_le_bytes()[..usize::from(width.div_ceil(8))]);
 }
 
+/// Appends numbers in packed groups.
 fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     if numbers.is_empty() {
         return;
@@ -54,6 +55,7 @@ fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     out.resize(end, 0);
 }
 
+/// Appends a number as a variable-length integer.
 fn varint(mut number: usize, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(low_byte(number) | 0x80);
@@ -66,13 +68,13 @@ fn low_byte(bits: usize) -> u8 {
     bits.to_le_bytes()[0]
 }
 
-/// The lowest bits, as many as are written at once.
+/// Returns the lowest [`WORD`] bits.
 fn low_word(bits: u64) -> u32 {
     let [a, b, c, d, ..] = bits.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// The bits that numbers up to this one need.
+/// Returns the number of bits that numbers up to `largest` need.
 pub(super) fn width(largest: usize) -> u8 {
     u8::try_from(usize::BITS - largest.leading_zeros()).unwrap_or(u8::MAX)
 }
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Reads as the specification of Parquet says, bit by bit.
+    /// Reads bit by bit, as the specification of Parquet says.
     fn decode(mut bytes: &[u8], width: u8, count: usize) -> Vec<u32> {
         let mut numbers = Vec::new();
         while numbers.len() < count {
@@ -113,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_what_a_reader_finds(
+        fn encoded_numbers_decode_to_the_same_numbers(
             width in 0..=32_u8,
             runs in prop::collection::vec((any::<u32>(), prop_oneof![1..4_usize, 6..40_usize]), 0..60),
         ) {

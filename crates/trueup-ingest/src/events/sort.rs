@@ -1,0 +1,84 @@
+//! Step 3, sort: the rows of whole accounts are put in the order of the dataset, and superseded rows are left out.
+
+pub(super) mod oversize;
+
+use super::dictionaries::EventDictionaries;
+use super::event_batch::{DimensionColumn, EventBatch};
+use arrow_array::{Array, BooleanArray};
+use arrow_schema::ArrowError;
+use std::cmp::Ordering;
+use trueup_core::model::{EventKeys, EventOrder, Stage, order_events};
+
+/// Whole customers in the order of the dataset. The rows themselves stay where they are; only their numbers are sorted.
+///
+/// For example, `order: [2, 0, 1]` and `customers: [0, 2, 3]` say that the first customer has the rows 2 and 0, and the second has row 1.
+#[derive(Debug)]
+pub(super) struct SortedCustomers {
+    pub(super) rows: EventBatch,
+    /// The numbers of the rows, in order.
+    pub(super) order: Vec<u32>,
+    /// Where each customer begins in `order`, and at last the length of `order`.
+    pub(super) customers: Vec<u32>,
+    /// The number of superseded rows, which are left out.
+    pub(super) superseded: usize,
+}
+
+/// Sorts rows in the order of arrival. A row with an event id supersedes every earlier row of the account with that id; if no row has an
+/// event id, `has_ids` may be false, which is faster.
+pub(super) fn sort(
+    rows: EventBatch,
+    has_ids: bool,
+    dictionaries: &EventDictionaries,
+) -> Result<SortedCustomers, ArrowError> {
+    let keys = keys(&rows, dictionaries);
+    if has_ids && let Some(latest) = keys.latest()? {
+        let latest = rows.filter(BooleanArray::from(latest))?;
+        let superseded = rows.len() - latest.len();
+        drop(rows);
+        return Ok(SortedCustomers { superseded, ..sort_latest(latest, dictionaries)? });
+    }
+    let EventOrder { rows: order, customers } = order(&rows, &keys, dictionaries)?;
+    drop(keys);
+    Ok(SortedCustomers { rows, order, customers, superseded: 0 })
+}
+
+/// Sorts rows of which none supersedes another.
+fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<SortedCustomers, ArrowError> {
+    let EventOrder { rows: order, customers } = order(&rows, &keys(&rows, dictionaries), dictionaries)?;
+    Ok(SortedCustomers { rows, order, customers, superseded: 0 })
+}
+
+/// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order does not depend
+/// on the order of arrival.
+fn order(rows: &EventBatch, keys: &EventKeys<'_>, dictionaries: &EventDictionaries) -> Result<EventOrder, ArrowError> {
+    let total = |row: usize| rows.totals.is_valid(row).then(|| rows.totals.value(row));
+    order_events(keys, &|one, other| {
+        let compare = |(name, column): &(String, DimensionColumn)| {
+            let texts = dictionaries.texts(name);
+            text(texts, column, one).cmp(text(texts, column, other))
+        };
+        let dimensions = || rows.dimensions.iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal);
+        total(one).cmp(&total(other)).then_with(dimensions)
+    })
+}
+
+/// Returns the text of a row, given the texts of the column's codes; empty for null.
+fn text<'a>(texts: &'a [Box<str>], column: &'a DimensionColumn, row: usize) -> &'a str {
+    match column.code(row) {
+        Some(code) => texts.get(code as usize).map_or("", AsRef::as_ref),
+        None => column.text(row),
+    }
+}
+
+fn keys<'a>(rows: &'a EventBatch, dictionaries: &EventDictionaries) -> EventKeys<'a> {
+    // Every code was made from a stage, so the default is never used.
+    let stage = |code: &u8| Stage::from_code(*code).unwrap_or(Stage::LeadOriginated);
+    EventKeys {
+        accounts: rows.accounts.values().iter().map(|account| dictionaries.account_rank(*account)).collect(),
+        opportunity_ids: rows.opportunity_ids.iter().map(Option::unwrap_or_default).collect(),
+        stages: rows.stages.values().iter().map(stage).collect(),
+        dates: rows.dates.values().to_vec(),
+        date_times: rows.date_times.iter().collect(),
+        event_ids: rows.event_ids.iter().map(Option::unwrap_or_default).collect(),
+    }
+}

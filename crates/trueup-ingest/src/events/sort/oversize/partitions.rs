@@ -1,0 +1,217 @@
+//! Spilled rows divided by customer, and their event ids divided by id, so that each partition can be processed on its own.
+
+use crate::IngestError;
+use crate::error::ErrorContext;
+use crate::events::account_ranges::AccountSlice;
+use crate::events::budget::{Budget, Size};
+use crate::events::dictionaries::EventDictionaries;
+use crate::events::event_batch::{EventBatch, primitive_column, text_column};
+use crate::events::spill::AccountSpill;
+use crate::spill_file::SpillFile;
+use crate::version::Scratch;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_select::take::take_record_batch;
+use hashbrown::{HashMap, HashSet};
+use rayon::prelude::*;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
+
+/// The fewest and the most partitions; the number is a power of two. A partition that is still too large is divided again.
+const MIN_PARTITIONS: usize = 4;
+const MAX_PARTITIONS: usize = 64;
+
+/// Buckets of customers. A multiple of any number of partitions, so that all customers of a bucket are in one partition.
+const BUCKETS: usize = MAX_PARTITIONS << 10;
+
+/// The column of a row's position in the order of arrival.
+pub(super) const SEQUENCE: &str = "trueup.sequence";
+
+/// The column of an event id that names the partition with its row.
+pub(super) const PARTITION: &str = "trueup.partition";
+
+/// The rows of a slice on disk.
+pub(super) struct Partitions {
+    /// The rows. All rows of a customer are in one partition.
+    pub(super) customers: Vec<SpillFile>,
+    /// The event ids: account, id, and the partition and position of the row. All rows of an event id are in one of these partitions.
+    pub(super) ids: Vec<SpillFile>,
+}
+
+impl Partitions {
+    /// Reads the rows of a slice from the spill. Refuses customers whose history is too long or too large.
+    pub(super) fn new(
+        spill: &AccountSpill,
+        slice: &AccountSlice,
+        dictionaries: &EventDictionaries,
+        budget: Budget,
+        scratch: &Scratch,
+    ) -> Result<Self, IngestError> {
+        let share = slice.size.bytes.div_ceil(budget.sort().max(1));
+        let count = share.clamp(MIN_PARTITIONS, MAX_PARTITIONS).next_power_of_two();
+        let files = |name: &str| -> Vec<SpillFile> {
+            (0..count).map(|at| SpillFile::new(scratch, &format!("{name}-{at:03}"))).collect()
+        };
+        let mut partitions = Self { customers: files("customers"), ids: files("ids") };
+        let mut histories = HistorySizes(vec![Size::default(); BUCKETS]);
+        let mut next = 0;
+        spill.read(slice, dictionaries, &mut |batch| {
+            next = partitions.add(batch, next, &mut histories)?;
+            Ok(())
+        })?;
+        partitions.customers.iter_mut().chain(&mut partitions.ids).try_for_each(SpillFile::end)?;
+        histories.check(&partitions.customers, dictionaries, budget)?;
+        Ok(partitions)
+    }
+
+    /// Adds rows, the first of which has the position `first`. Returns the position after the last.
+    fn add(&mut self, rows: EventBatch, first: u64, histories: &mut HistorySizes) -> Result<u64, IngestError> {
+        let next = first + rows.len() as u64;
+        let hashes = hashes(&rows.accounts, &rows.opportunity_ids, 0);
+        histories.add(&hashes, &rows);
+        let partitions = choose(&hashes, self.customers.len());
+        let batch = SequencedBatch { rows, sequence: UInt64Array::from_iter_values(first..next) };
+        distribute(&batch.to_record_batch().doing("spill rows")?, &partitions, &mut self.customers)?;
+        let (ids, partitions) = batch.ids(partitions, self.ids.len()).doing("spill rows")?;
+        distribute(&ids, &partitions, &mut self.ids)?;
+        Ok(next)
+    }
+}
+
+/// Rows with the position of each in the order of arrival.
+pub(super) struct SequencedBatch {
+    rows: EventBatch,
+    sequence: UInt64Array,
+}
+
+impl SequencedBatch {
+    pub(super) fn of_record_batch(batch: &RecordBatch) -> Result<Self, ArrowError> {
+        Ok(Self { rows: EventBatch::of_record_batch(batch)?, sequence: primitive_column(batch, SEQUENCE)? })
+    }
+
+    fn to_record_batch(&self) -> Result<RecordBatch, ArrowError> {
+        let batch = self.rows.to_record_batch()?;
+        let last = Arc::new(Field::new(SEQUENCE, DataType::UInt64, false));
+        let fields: Vec<_> = batch.schema_ref().fields().iter().cloned().chain([last]).collect();
+        let sequence: ArrayRef = Arc::new(self.sequence.clone());
+        let columns = batch.columns().iter().cloned().chain([sequence]).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    }
+
+    /// Returns the rows whose positions are not among the superseded ones.
+    pub(super) fn without(self, superseded: &HashSet<u64>) -> Result<EventBatch, ArrowError> {
+        if superseded.is_empty() {
+            return Ok(self.rows);
+        }
+        let kept: BooleanArray = self.sequence.values().iter().map(|at| Some(!superseded.contains(at))).collect();
+        self.rows.filter(kept)
+    }
+
+    /// Returns the event ids of the rows, given the partition of each row, and chooses a partition out of `count` for each id.
+    fn ids(&self, partitions: Vec<u32>, count: usize) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
+        let EventBatch { accounts, event_ids, .. } = &self.rows;
+        let with_id: UInt32Array =
+            (0..).zip(event_ids).filter_map(|(row, id)| id.map(|_| row)).collect::<Vec<u32>>().into();
+        let ids = RecordBatch::try_from_iter([
+            (ACCOUNT, Arc::new(accounts.clone()) as ArrayRef),
+            (EVENT_ID, Arc::new(event_ids.clone()) as ArrayRef),
+            (PARTITION, Arc::new(UInt32Array::from(partitions)) as ArrayRef),
+            (SEQUENCE, Arc::new(self.sequence.clone()) as ArrayRef),
+        ])?;
+        let ids = take_record_batch(&ids, &with_id)?;
+        let hashes = hashes(&primitive_column(&ids, ACCOUNT)?, &text_column(&ids, EVENT_ID)?, 0);
+        Ok((ids, choose(&hashes, count)))
+    }
+}
+
+/// Divides rows of a partition by customer once more. Each `round` divides in another way.
+pub(super) fn divide_again(batch: &RecordBatch, round: u64, files: &mut [SpillFile]) -> Result<(), IngestError> {
+    let accounts = primitive_column(batch, ACCOUNT).doing("split spilled events")?;
+    let customers = text_column(batch, OPPORTUNITY_ID).doing("split spilled events")?;
+    let hashes = hashes(&accounts, &customers, round);
+    distribute(batch, &choose(&hashes, files.len()), files)
+}
+
+/// Hashes the account and the text of each row.
+fn hashes(accounts: &UInt32Array, texts: &StringArray, round: u64) -> Vec<u64> {
+    let hash = |pair: (&u32, Option<&str>)| {
+        let mut hasher = DefaultHasher::new();
+        (round, pair).hash(&mut hasher);
+        hasher.finish()
+    };
+    accounts.values().iter().zip(texts).map(hash).collect()
+}
+
+/// Chooses a partition out of `count` for each hash.
+fn choose(hashes: &[u64], count: usize) -> Vec<u32> {
+    let count = u64::try_from(count).unwrap_or(1).max(1);
+    hashes.iter().map(|hash| u32::try_from(hash % count).unwrap_or(0)).collect()
+}
+
+/// Writes each row to its partition.
+fn distribute(batch: &RecordBatch, partitions: &[u32], files: &mut [SpillFile]) -> Result<(), IngestError> {
+    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); files.len()];
+    for (row, partition) in (0..).zip(partitions) {
+        rows[*partition as usize].push(row);
+    }
+    files.par_iter_mut().zip(rows).try_for_each(|(file, rows)| {
+        file.write(&take_record_batch(batch, &UInt32Array::from(rows)).doing("spill rows")?)
+    })
+}
+
+/// The sizes of histories, added up by bucket. Several customers may share a bucket.
+struct HistorySizes(Vec<Size>);
+
+impl HistorySizes {
+    /// Adds rows, given the hashes of their customers.
+    fn add(&mut self, hashes: &[u64], rows: &EventBatch) {
+        let row_bytes = rows.row_bytes();
+        for (row, hash) in hashes.iter().enumerate() {
+            let size = &mut self.0[bucket(*hash)];
+            size.rows += 1;
+            size.bytes += row_bytes + rows.text_bytes(row..row + 1);
+        }
+    }
+
+    /// Refuses a customer whose history is too long or too large. `partitions` hold all rows.
+    fn check(
+        &self,
+        partitions: &[SpillFile],
+        dictionaries: &EventDictionaries,
+        budget: Budget,
+    ) -> Result<(), IngestError> {
+        for (bucket, size) in self.0.iter().enumerate() {
+            if budget.check_customer(*size, || ("", "")).is_ok() {
+                continue;
+            }
+            for ((account, customer), size) in customers(&partitions[bucket % partitions.len()], bucket)? {
+                budget.check_customer(size, || (dictionaries.account(account), &customer))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bucket(hash: u64) -> usize {
+    usize::try_from(hash % BUCKETS as u64).unwrap_or(0)
+}
+
+/// Returns the customers of a bucket with the sizes of their histories.
+fn customers(partition: &SpillFile, wanted: usize) -> Result<HashMap<(u32, String), Size>, IngestError> {
+    let mut sizes: HashMap<u32, HashMap<String, Size>> = HashMap::new();
+    for batch in partition.read() {
+        let rows = EventBatch::of_record_batch(&batch?).doing("count the events of customers")?;
+        let hashes = hashes(&rows.accounts, &rows.opportunity_ids, 0);
+        for row in (0..hashes.len()).filter(|row| bucket(hashes[*row]) == wanted) {
+            let of_account = sizes.entry(rows.accounts.value(row)).or_default();
+            let size = of_account.entry_ref(rows.opportunity_ids.value(row)).or_default();
+            size.rows += 1;
+            size.bytes += rows.row_bytes() + rows.text_bytes(row..row + 1);
+        }
+    }
+    let of_account = |(account, customers): (u32, HashMap<String, Size>)| {
+        customers.into_iter().map(move |(customer, size)| ((account, customer), size))
+    };
+    Ok(sizes.into_iter().flat_map(of_account).collect())
+}

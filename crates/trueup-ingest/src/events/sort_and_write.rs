@@ -1,0 +1,144 @@
+//! Steps 3 and 4 in turns: while some accounts are sorted, those sorted before are written.
+
+use super::account_ranges::{AccountSlice, ranges_by_account};
+use super::budget::Budget;
+use super::concat::BatchSet;
+use super::dictionaries::EventDictionaries;
+use super::event_batch::EventBatch;
+use super::sort::{SortedCustomers, oversize, sort};
+use super::spill::{AccountSpill, BufferedEvents};
+use super::write::{EventWriter, FileLayout};
+use crate::IngestError;
+use crate::error::ErrorContext;
+use crate::version::VersionBuilder;
+use rayon::prelude::*;
+use trueup_core::dataset::manifest::DataFile;
+
+/// Slices that are sorted at the same time, per thread.
+const SLICES_PER_THREAD: usize = 4;
+
+/// A slice of at most this many rows and bytes fits in any memory.
+const SMALL_ROWS: usize = 32;
+const SMALL_BYTES: usize = 1 << 20;
+
+/// Sorts all events and writes their files. Returns the files, and the number of superseded rows.
+pub(super) fn sort_and_write(
+    events: BufferedEvents,
+    dictionaries: &EventDictionaries,
+    budget: Budget,
+    layout: FileLayout,
+    version: &mut VersionBuilder,
+) -> Result<(Vec<DataFile>, u64), IngestError> {
+    let BufferedEvents { batches, spill, summary } = events;
+    let slices = AccountSlice::divide(&summary.accounts, summary.row_bytes(), dictionaries);
+    let dimensions = summary.dimensions.keys().map(String::as_str);
+    let writer = EventWriter::new(version, layout, dimensions, summary.has_narrow_totals, dictionaries, budget);
+    let mut pass =
+        SortAndWrite { writer, dictionaries, has_ids: summary.has_ids, budget, sorted: Vec::new(), superseded: 0 };
+    let Some(spill) = spill else {
+        pass.add_buffered(&batches, &slices)?;
+        return pass.finish();
+    };
+    pass.add_spilled(&spill, &slices)?;
+    // Removing the spill takes long enough to be done while the last files are written.
+    rayon::join(|| pass.finish(), || drop(spill)).0
+}
+
+struct SortAndWrite<'a> {
+    writer: EventWriter<'a>,
+    dictionaries: &'a EventDictionaries,
+    /// Whether any row has an event id.
+    has_ids: bool,
+    budget: Budget,
+    /// Sorted but not yet written.
+    sorted: Vec<SortedCustomers>,
+    superseded: u64,
+}
+
+impl SortAndWrite<'_> {
+    /// Adds all rows, which are in memory.
+    fn add_buffered(&mut self, batches: &[EventBatch], slices: &[AccountSlice]) -> Result<(), IngestError> {
+        let (dictionaries, has_ids) = (self.dictionaries, self.has_ids);
+        let ranges = ranges_by_account(batches, dictionaries.account_ranks());
+        let batches = BatchSet::new(batches);
+        let rows_of = |slice: &AccountSlice| {
+            let found = &ranges[slice.find(&ranges, |(rank, _)| *rank, |(rank, _)| *rank)];
+            batches.rows(&found.iter().map(|(_, range)| *range).collect::<Vec<_>>())
+        };
+        let mut left = slices;
+        while !left.is_empty() {
+            let (now, later) = left.split_at(self.slices_per_step(left));
+            self.step(now, |slice| {
+                rows_of(slice).and_then(|rows| sort(rows, has_ids, dictionaries)).doing("sort events")
+            })?;
+            left = later;
+        }
+        Ok(())
+    }
+
+    /// Adds all rows, which are on disk.
+    fn add_spilled(&mut self, spill: &AccountSpill, slices: &[AccountSlice]) -> Result<(), IngestError> {
+        let (dictionaries, has_ids) = (self.dictionaries, self.has_ids);
+        let mut left = slices;
+        while let Some(slice) = left.first() {
+            let is_small = slice.size.rows <= SMALL_ROWS && slice.size.bytes <= SMALL_BYTES;
+            if slice.size.bytes > self.budget.sort() && !is_small {
+                self.add_oversize(spill, slice)?;
+                left = &left[1..];
+                continue;
+            }
+            let (now, later) = left.split_at(self.slices_per_step(left));
+            self.step(now, |slice| {
+                let mut batches = Vec::new();
+                spill.read(slice, dictionaries, &mut |batch| {
+                    batches.push(batch);
+                    Ok(())
+                })?;
+                BatchSet::new(&batches).all().and_then(|rows| sort(rows, has_ids, dictionaries)).doing("sort events")
+            })?;
+            left = later;
+        }
+        Ok(())
+    }
+
+    /// Adds an account that cannot be sorted in memory.
+    fn add_oversize(&mut self, spill: &AccountSpill, slice: &AccountSlice) -> Result<(), IngestError> {
+        let Self { writer, dictionaries, budget, .. } = self;
+        writer.write(self.sorted.drain(..))?;
+        self.superseded += oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| writer.write([sorted]))?;
+        Ok(())
+    }
+
+    /// Returns how many of the slices to sort in one step: enough to keep every thread busy, as far as they fit in memory.
+    fn slices_per_step(&self, slices: &[AccountSlice]) -> usize {
+        let mut bytes = 0;
+        let fitting = slices.iter().take_while(|slice| {
+            bytes += slice.size.bytes;
+            bytes <= self.budget.sort()
+        });
+        fitting.take(rayon::current_num_threads() * SLICES_PER_THREAD).count().max(1)
+    }
+
+    /// Sorts some slices, while what the step before has sorted is written.
+    fn step(
+        &mut self,
+        slices: &[AccountSlice],
+        sort: impl Fn(&AccountSlice) -> Result<SortedCustomers, IngestError> + Sync + Send,
+    ) -> Result<(), IngestError> {
+        let (writer, before) = (&mut self.writer, std::mem::take(&mut self.sorted));
+        let (written, sorted) = rayon::join(
+            || writer.write(before),
+            || slices.par_iter().map(sort).collect::<Result<Vec<SortedCustomers>, IngestError>>(),
+        );
+        written?;
+        self.sorted = sorted?;
+        self.superseded += self.sorted.iter().map(|sorted| sorted.superseded as u64).sum::<u64>();
+        Ok(())
+    }
+
+    /// Writes the rest. Returns all files, and the number of superseded rows.
+    fn finish(mut self) -> Result<(Vec<DataFile>, u64), IngestError> {
+        self.writer.write(self.sorted)?;
+        Ok((self.writer.finish()?, self.superseded))
+    }
+}

@@ -1,0 +1,217 @@
+//! Step 4, write: sorted customers become row groups, and row groups become Parquet files.
+//!
+//! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period (`open_row_groups`), ends row
+//! groups and files where the `layout` says so, and encodes the columns of whole row groups in parallel: `row_group` collects a column's
+//! values from wherever its rows are, `text_column` encodes texts that recur, and parquet's `ArrowWriter` encodes all other columns.
+
+mod layout;
+mod open_row_groups;
+mod row_group;
+mod text_column;
+
+use super::budget::{Budget, Size};
+use super::dictionaries::EventDictionaries;
+use super::sort::SortedCustomers;
+use crate::IngestError;
+use crate::error::ErrorContext;
+use crate::parquet_file::ParquetFileWriter;
+use crate::table::Table;
+use crate::version::{FileFinisher, VersionBuilder};
+use arrow_schema::SchemaRef;
+pub(super) use layout::FileLayout;
+use open_row_groups::OpenRowGroups;
+use parquet::errors::ParquetError;
+use row_group::PendingRowGroup;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use trueup_core::dataset::manifest::DataFile;
+
+/// Row groups that are encoded at the same time, per thread.
+const GROUPS_PER_THREAD: usize = 4;
+
+/// Column chunks that are encoded at the same time, because the encoder of a chunk takes memory even before it has values.
+const MAX_ENCODERS: usize = 1 << 11;
+
+/// Files that may still be on their way to the disk while the next ones are filled.
+const MAX_ENDING: usize = 4;
+
+/// Takes customers in the order of the dataset and writes them into files.
+pub(super) struct EventWriter<'a> {
+    version: &'a mut VersionBuilder,
+    layout: FileLayout,
+    dictionaries: &'a EventDictionaries,
+    budget: Budget,
+    schema: SchemaRef,
+    /// The account of the last customer.
+    account: Option<u32>,
+    /// What the file that customers are added to has so far.
+    filling: FileProgress,
+    groups: OpenRowGroups,
+    /// Whole row groups that are yet to be encoded, file by file. The last file may get more.
+    whole: Vec<Vec<PendingRowGroup>>,
+    /// The file that encoded row groups are appended to.
+    open: Option<ParquetFileWriter>,
+    /// Later files, which are on their way to the disk.
+    ending: VecDeque<FileFinisher>,
+    /// The first files, which are complete.
+    files: Vec<DataFile>,
+}
+
+/// What a file has so far.
+#[derive(Default)]
+struct FileProgress {
+    rows: usize,
+    /// The customers of its whole row groups.
+    customers: i32,
+    /// The number of its whole row groups.
+    whole_groups: usize,
+    /// Bytes of memory of its open row groups.
+    open_bytes: usize,
+}
+
+impl<'a> EventWriter<'a> {
+    /// `dimensions` are the names of all dimensions in order.
+    pub(super) fn new<'n>(
+        version: &'a mut VersionBuilder,
+        layout: FileLayout,
+        dimensions: impl Iterator<Item = &'n str>,
+        has_narrow_totals: bool,
+        dictionaries: &'a EventDictionaries,
+        budget: Budget,
+    ) -> Self {
+        Self {
+            version,
+            layout,
+            dictionaries,
+            budget,
+            schema: Arc::new(layout::file_schema(dimensions, has_narrow_totals)),
+            account: None,
+            filling: FileProgress::default(),
+            groups: OpenRowGroups::default(),
+            whole: vec![Vec::new()],
+            open: None,
+            ending: VecDeque::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Adds the next customers, and writes the row groups that are whole now.
+    pub(super) fn write(&mut self, sorted: impl IntoIterator<Item = SortedCustomers>) -> Result<(), IngestError> {
+        sorted.into_iter().try_for_each(|sorted| self.add(sorted))?;
+        self.encode()?;
+        self.groups.release_rows().doing("take rows")
+    }
+
+    /// Ends the last file and returns all files.
+    pub(super) fn finish(mut self) -> Result<Vec<DataFile>, IngestError> {
+        self.end_file();
+        self.encode()?;
+        self.end_open()?;
+        for ending in self.ending {
+            self.files.push(ending.wait()?);
+        }
+        Ok(self.files)
+    }
+
+    fn add(&mut self, sorted: SortedCustomers) -> Result<(), IngestError> {
+        let rows = Arc::new(sorted.rows);
+        let max_row_bytes = rows.max_row_bytes();
+        // Most row groups cannot have too many bytes, whichever rows they have. Then an upper bound of the size is enough.
+        let are_small = max_row_bytes.saturating_mul(self.layout.group_rows) <= self.layout.group_bytes;
+        for ends in sorted.customers.windows(2) {
+            let order = &sorted.order[ends[0] as usize..ends[1] as usize];
+            let bytes = if are_small { order.len() * max_row_bytes } else { rows.bytes_of(order) };
+            let Some(first) = order.first().map(|row| *row as usize) else { continue };
+            let account = rows.accounts.value(first);
+            self.budget.check_customer(Size { rows: order.len(), bytes }, || {
+                (self.dictionaries.account(account), rows.opportunity_ids.value(first))
+            })?;
+            let new_account = self.account != Some(account);
+            self.account = Some(account);
+            let FileProgress { rows: filled, whole_groups, open_bytes, .. } = self.filling;
+            let chunks = whole_groups * self.schema.fields().len();
+            if self.layout.ends_file(filled, new_account) || self.layout.is_too_large(open_bytes, chunks) {
+                self.end_file();
+            }
+            self.filling.rows += order.len();
+            self.filling.open_bytes += bytes;
+            if let Some(whole) = self.groups.push(self.layout, &rows, order, bytes) {
+                self.end_group(whole);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self, mut group: PendingRowGroup) {
+        self.filling.open_bytes -= group.bytes;
+        self.filling.whole_groups += 1;
+        self.filling.customers += group.number(self.filling.customers);
+        if let Some(file) = self.whole.last_mut() {
+            file.push(group);
+        }
+    }
+
+    fn end_file(&mut self) {
+        for group in self.groups.end() {
+            self.end_group(group);
+        }
+        self.filling = FileProgress::default();
+        self.whole.push(Vec::new());
+    }
+
+    /// Encodes and writes the row groups that are whole.
+    fn encode(&mut self) -> Result<(), IngestError> {
+        let whole = std::mem::replace(&mut self.whole, vec![Vec::new()]);
+        let columns = self.schema.fields().len();
+        let max_groups = (rayon::current_num_threads() * GROUPS_PER_THREAD).min(MAX_ENCODERS / columns).max(1);
+        for (at, groups) in whole.into_iter().enumerate() {
+            if at > 0 {
+                self.end_open()?;
+            }
+            let mut left = groups.into_iter().peekable();
+            while left.peek().is_some() {
+                // Take enough to keep every thread busy, as far as they fit in memory, and at least one.
+                let (mut groups, mut bytes) = (Vec::new(), 0);
+                while groups.len() < max_groups
+                    && (groups.is_empty() || bytes < self.budget.sort())
+                    && let Some(group) = left.next()
+                {
+                    bytes += group.bytes;
+                    groups.push(group);
+                }
+                self.append(&groups)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, groups: &[PendingRowGroup]) -> Result<(), IngestError> {
+        let file = match &mut self.open {
+            Some(file) => file,
+            None => {
+                let file = self.version.create(Table::Events, self.files.len() + self.ending.len())?;
+                self.open.insert(ParquetFileWriter::begin(file, &self.schema, layout::properties(&self.schema))?)
+            }
+        };
+        file.write_groups(
+            groups,
+            |group| group.rows,
+            |group, at, column| {
+                let field =
+                    self.schema.fields().get(at).ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
+                group.column(field.name(), field.data_type(), self.dictionaries, column)
+            },
+        )
+    }
+
+    /// Ends the open file. Waits for the first files on their way to the disk, because they keep what is not yet written in memory.
+    fn end_open(&mut self) -> Result<(), IngestError> {
+        self.ending.extend(self.open.take().map(ParquetFileWriter::end).transpose()?);
+        while self.ending.len() > MAX_ENDING
+            && let Some(ending) = self.ending.pop_front()
+        {
+            self.files.push(ending.wait()?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! Where row groups and files of events end, and how their columns are stored.
+
+use crate::events::event_batch::NARROW_TOTAL_DIGITS;
+use arrow_schema::{DataType, Field, Schema};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use std::sync::Arc;
+use trueup_core::model::{CUSTOMER_COLUMN, DATE, DATE_TIME, TOTAL, stored_event_schema};
+
+/// Column chunks after which a file ends, because the metadata of every chunk is in memory until then.
+const MAX_CHUNKS: usize = 1 << 16;
+
+/// A file ends within an account at this multiple of the rows after which it ends at the next account.
+const MAX_FILE_FACTOR: usize = 4;
+
+/// How events are divided into row groups and files. The division depends only on the customers and their order, so that the same events
+/// always make the same files, unless their texts are so long that the memory decides.
+///
+/// For example, `group_rows: 65_536, file_rows: 1_048_576, group_bytes: 64 MiB, open_bytes: 170 MiB` for 1 GiB of memory.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::events) struct FileLayout {
+    /// The most rows of a row group, unless a single customer has more.
+    pub(in crate::events) group_rows: usize,
+    /// The rows after which a file ends at the next account.
+    pub(in crate::events) file_rows: usize,
+    /// The most bytes of memory of a row group, unless a single customer takes more.
+    pub(in crate::events) group_bytes: usize,
+    /// The bytes of memory of the open row groups after which a file ends.
+    pub(in crate::events) open_bytes: usize,
+}
+
+/// Rows, and the bytes of memory that they take; of a row group or of a customer.
+pub(super) type RowsAndBytes = (usize, usize);
+
+impl FileLayout {
+    /// Whether a file of this many rows ends before the next customer.
+    pub(super) fn ends_file(self, filled: usize, new_account: bool) -> bool {
+        let full = if new_account { self.file_rows } else { self.file_rows.saturating_mul(MAX_FILE_FACTOR) };
+        filled > 0 && filled >= full
+    }
+
+    /// Whether a file ends before the next customer because of the bytes of its open row groups or the number of its column chunks.
+    pub(super) fn is_too_large(self, open_bytes: usize, chunks: usize) -> bool {
+        open_bytes >= self.open_bytes || chunks >= MAX_CHUNKS
+    }
+
+    /// Whether a row group ends before the customer `next`.
+    pub(super) fn ends_group(self, filled: RowsAndBytes, next: RowsAndBytes, new_account: bool) -> bool {
+        // A row group ends early between accounts, because queries about other accounts can then skip it.
+        let early = new_account && filled.0 >= self.group_rows.div_ceil(2);
+        filled.0 > 0 && (early || filled.0 + next.0 > self.group_rows || filled.1 + next.1 > self.group_bytes)
+    }
+}
+
+/// Returns the schema of a file: the customer's number, then the stored columns. Narrow totals have fewer digits, which Parquet stores in
+/// 64 bits.
+pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_narrow_totals: bool) -> Schema {
+    let customer = Arc::new(Field::new(CUSTOMER_COLUMN, DataType::Int32, false));
+    let stored = stored_event_schema(dimensions);
+    let stored = stored.fields().iter().map(|field| match field.data_type() {
+        DataType::Decimal128(_, scale) if has_narrow_totals => {
+            Arc::new(Field::new(field.name(), DataType::Decimal128(NARROW_TOTAL_DIGITS, *scale), true))
+        }
+        _ => field.clone(),
+    });
+    Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())
+}
+
+/// Returns how the columns of a file are encoded and compressed, except for those that [`text_column`](super::text_column) encodes.
+///
+/// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left hardly recur, and are
+/// compressed strongly because they are large.
+pub(super) fn properties(schema: &Schema) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(crate::CREATED_BY.to_owned())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        // A column chunk has one page, as far as its size allows, because a scan reads whole chunks.
+        .set_data_page_row_count_limit(usize::MAX)
+        .set_max_row_group_row_count(None)
+        .set_offset_index_disabled(true)
+        .set_compression(Compression::LZ4_RAW);
+    for field in schema.fields() {
+        let column = ColumnPath::from(field.name().as_str());
+        properties = match field.name().as_str() {
+            CUSTOMER_COLUMN | DATE | DATE_TIME => properties
+                .set_column_compression(column.clone(), Compression::UNCOMPRESSED)
+                .set_column_dictionary_enabled(column.clone(), false)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
+            TOTAL => properties.set_column_dictionary_enabled(column, true),
+            _ if field.data_type() == &DataType::Utf8 => properties
+                .set_column_compression(column.clone(), Compression::ZSTD(ZstdLevel::default()))
+                .set_column_dictionary_enabled(column, false),
+            _ => properties,
+        };
+    }
+    properties.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_groups_and_files_end_between_accounts_where_possible() {
+        let layout = FileLayout { group_rows: 10, file_rows: 20, group_bytes: 100, open_bytes: 200 };
+        assert!(!layout.ends_group((0, 0), (99, 999), true));
+        assert!(!layout.ends_group((8, 8), (2, 2), false));
+        assert!(layout.ends_group((8, 8), (3, 3), false));
+        assert!(!layout.ends_group((4, 4), (1, 1), true));
+        assert!(layout.ends_group((5, 5), (1, 1), true));
+        assert!(!layout.ends_group((5, 5), (1, 1), false));
+        assert!(!layout.ends_group((1, 60), (1, 40), false));
+        assert!(layout.ends_group((1, 60), (1, 41), false));
+
+        assert!(!layout.is_too_large(199, MAX_CHUNKS - 1));
+        assert!(layout.is_too_large(200, 0) && layout.is_too_large(0, MAX_CHUNKS));
+        assert!(!layout.ends_file(0, true));
+        assert!(!layout.ends_file(19, true));
+        assert!(layout.ends_file(20, true));
+        assert!(!layout.ends_file(79, false));
+        assert!(layout.ends_file(80, false));
+        assert!(!FileLayout { file_rows: 0, ..layout }.ends_file(0, true));
+    }
+}
