@@ -1,15 +1,15 @@
-//! Accounts: by key, the later replaces the earlier.
+//! Accounts: a later account replaces an earlier account with the same key.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::events;
-use crate::faults::RowFaults;
-use crate::ignored::IgnoredColumn;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::TableReader;
+use crate::report::IgnoredColumn;
+use crate::row_check::{CheckFault, check_rows};
 use crate::source::{ColumnNames, InputReader};
 use crate::table::Table;
 use crate::version::VersionBuilder;
-use crate::{IngestError, Input, RowCounts, long_texts};
+use crate::{IngestError, Input, RowCounts, events};
+use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -18,8 +18,8 @@ use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::read_accounts;
 use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, TableFault};
 
-/// The accounts that a dataset holds.
-pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
+/// Reads the accounts that the dataset holds.
+pub(crate) fn stored(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
     let mut accounts = Accounts::default();
     for file in manifest.map_or(&[][..], |manifest| &manifest.accounts) {
         accounts.merge(read_accounts(dir, file).of_dataset(&dir.join(&file.path))?);
@@ -27,81 +27,88 @@ pub(crate) fn held(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, 
     Ok(accounts)
 }
 
-/// Reads the accounts of the inputs; one that occurs twice breaks a rule.
+/// Reads the accounts of the inputs, one row after the other, because a key that occurs twice breaks a rule.
 pub(crate) fn read(inputs: &[&Input], reader: &mut TableReader<'_>) -> Result<(Accounts, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
     let mut accounts = Accounts::default();
     reader.progress.stage("reading accounts", Some(inputs.iter().map(|input| input.size()).sum()));
-    let limits = reader.limits;
     for input in inputs {
-        let mut names = ColumnNames::default();
-        let mut source = InputReader::open(reader.files, input, limits)?;
-        if let Some(schema) = source.schema() {
-            let empty = arrow_array::RecordBatch::new_empty(schema.clone());
-            accounts.read(&empty).map_err(|fault| wrong(fault, input))?;
-            reader.warn_ignored(input, &ignored(schema));
-        }
-        while let Some(part) = source.next()? {
-            reader.progress.advance(part.bytes());
-            for piece in part.decode(Table::Accounts, limits).map_err(|fault| fault.of(&input.shown))? {
-                let mut piece = piece.map_err(|fault| fault.of(&input.shown))?;
-                let broken = piece.broken.take();
-                let long = long_texts::find(&piece.batch, limits.max_text_bytes);
-                let (sound, rows) = long_texts::leave_out(&piece.batch, &long).doing("leave rows out")?;
-                let mut read = accounts.read(&sound).map_err(|fault| wrong(fault, input))?;
-                read.faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
-                let schema = sound.schema();
-                check_size(&accounts, limits.table_bytes())?;
-                counts.taken += u64::try_from(read.rows.len()).unwrap_or(0);
-                let faults = RowFaults::new(piece, long, read.faults, limits.max_text_bytes);
-                reader.judge(input, faults, &mut counts)?;
-                if let Some(fault) = broken {
-                    return Err(fault.of(&input.shown));
-                }
-                names.note(&schema, limits).map_err(|fault| fault.of(&input.shown))?;
-                reader.warn_ignored(input, &ignored(&schema));
-            }
-        }
+        read_input(input, reader, &mut accounts, &mut counts)?;
     }
     Ok((accounts, counts))
 }
 
-/// Bytes that an account takes apart from its texts.
-const ACCOUNT: usize = 256;
+fn read_input(
+    input: &Input,
+    reader: &mut TableReader<'_>,
+    accounts: &mut Accounts,
+    counts: &mut RowCounts,
+) -> Result<(), IngestError> {
+    let limits = reader.limits;
+    let mut names = ColumnNames::default();
+    let mut source = InputReader::open(reader.files, input, limits)?;
+    if let Some(schema) = source.schema() {
+        accounts.read(&RecordBatch::new_empty(schema.clone())).map_err(|fault| table_fault(&fault).of(&input.shown))?;
+        reader.warn_ignored(input, &ignored(schema));
+    }
+    while let Some(chunk) = source.next()? {
+        reader.progress.advance(chunk.bytes());
+        for decoded in chunk.decode(Table::Accounts, limits).map_err(|fault| fault.of(&input.shown))? {
+            let mut decoded = decoded.map_err(|fault| fault.of(&input.shown))?;
+            let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
+            let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
+                let read = accounts.read(batch).map_err(|fault| CheckFault::Input(table_fault(&fault)))?;
+                Ok((read.rows.len(), read.faults))
+            });
+            let (taken, faults) = checked.map_err(|fault| fault.of(&input.shown))?;
+            check_size(accounts, limits.table_bytes())?;
+            counts.taken += u64::try_from(taken).unwrap_or(0);
+            reader.reject_rows(input, faults, counts)?;
+            if let Some(fault) = fatal {
+                return Err(fault.of(&input.shown));
+            }
+            names.add(&schema, limits).map_err(|fault| fault.of(&input.shown))?;
+            reader.warn_ignored(input, &ignored(&schema));
+        }
+    }
+    Ok(())
+}
 
-/// Refuses more accounts than may be held.
+fn table_fault(fault: &TableFault) -> InputFault {
+    InputFault::Schema(fault.to_string())
+}
+
+/// Returns the columns that the table of accounts does not have.
+fn ignored(schema: &Schema) -> Vec<IgnoredColumn> {
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    IgnoredColumn::unknown(names, Table::Accounts.name(), &ACCOUNT_COLUMNS)
+}
+
+/// Bytes that an account takes apart from its texts.
+const ACCOUNT_BYTES: usize = 256;
+
+/// Checks that all accounts together take at most `limit` bytes.
 pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), IngestError> {
     let texts =
         |account: &Account| account.key.len() + account.name.len() + account.industry.as_ref().map_or(0, String::len);
-    let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT).sum();
+    let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT_BYTES).sum();
     if bytes > limit { Err(ErrorKind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
 }
 
-/// The columns that accounts do not have.
-fn ignored(schema: &Schema) -> Vec<IgnoredColumn> {
-    let names = schema.fields().iter().map(|field| field.name().as_str());
-    let unknown = names.filter(|name| !ACCOUNT_COLUMNS.contains(name));
-    unknown.map(|name| IgnoredColumn::unknown(name, Table::Accounts.name(), &ACCOUNT_COLUMNS)).collect()
-}
-
-fn wrong(fault: TableFault, input: &Input) -> IngestError {
-    InputFault::Schema(fault.to_string()).of(&input.shown)
-}
-
-/// Refuses a new time zone for an account whose events have their dates already.
+/// Checks that no account with events gets another time zone, because the dates of its events are already decided.
 pub(crate) fn check_zones(
-    held: &Accounts,
+    stored: &Accounts,
     new: &Accounts,
     manifest: Option<&Manifest>,
     dir: &Path,
 ) -> Result<(), IngestError> {
-    let changed: Vec<_> = new.iter().filter(|account| held.time_zone(&account.key) != account.time_zone).collect();
+    let changed: Vec<_> = new.iter().filter(|account| stored.time_zone(&account.key) != account.time_zone).collect();
     let Some(manifest) = manifest.filter(|_| !changed.is_empty()) else { return Ok(()) };
     let with_events = events::accounts_with_events(&manifest.events, dir)?;
     match changed.into_iter().find(|account| with_events.contains(&account.key)) {
         Some(account) => Err(ErrorKind::ZoneChanged {
             account: account.key.clone(),
-            held: held.time_zone(&account.key).to_string(),
+            stored: stored.time_zone(&account.key).to_string(),
             wanted: account.time_zone.to_string(),
         }
         .into()),
@@ -109,7 +116,7 @@ pub(crate) fn check_zones(
     }
 }
 
-/// Writes all accounts of the dataset.
+/// Writes all accounts of the dataset as one file.
 pub(crate) fn write(accounts: &Accounts, version: &mut VersionBuilder) -> Result<Vec<DataFile>, IngestError> {
     let batch = accounts.to_batch().doing("put accounts together")?;
     let properties = WriterProperties::builder()

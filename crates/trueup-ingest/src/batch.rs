@@ -1,26 +1,24 @@
-//! Which tables an ingest changes, and what the manifest says of it.
+//! The batch of an ingest: the tables that it changes, the checksum of each table's inputs, and the manifest's record of it.
 
-use crate::checksum::BatchChecksum;
-use crate::mapped::MappedInputs;
+use crate::error::{ErrorContext, OPEN};
+use crate::input::MappedInputs;
+use crate::pending_file::hex;
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Input, Progress, RowCounts};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest};
 use trueup_core::files::Files;
 
-/// The tables that an ingest brings something new to.
+/// The tables that an ingest changes, and the tables whose inputs it skips because the dataset already has that batch.
 pub(crate) struct BatchPlan {
     tables: Vec<PlannedTable>,
     skipped: Vec<SkippedTable>,
-}
-
-/// A table whose inputs are passed over, because the dataset holds their batch.
-struct SkippedTable {
-    table: Table,
-    /// The version that was made from that batch.
-    version: u64,
-    /// Whether the table was given other batches since, so that it may not hold what this one would bring.
-    overtaken: bool,
 }
 
 struct PlannedTable {
@@ -31,9 +29,17 @@ struct PlannedTable {
     checksum: BatchChecksum,
 }
 
+struct SkippedTable {
+    table: Table,
+    /// The version that the batch became.
+    version: u64,
+    /// Whether the table received later batches, so that it may no longer hold the rows of this batch.
+    is_overtaken: bool,
+}
+
 impl BatchPlan {
-    /// Leaves out tables whose batch the dataset holds already: of events any batch, since events without an id would be added twice;
-    /// of the others the latest, since an earlier one may have been replaced meanwhile.
+    /// Skips a table whose batch the dataset already has. Events are compared with every earlier batch, because events without an id
+    /// would be added twice. Other tables are compared with their latest batch, because it may have replaced an earlier one.
     pub(crate) fn new(
         given: &[(Table, Input)],
         mapped: &MappedInputs,
@@ -48,7 +54,7 @@ impl BatchPlan {
                 continue;
             }
             if batches(latest, table).next().is_none() {
-                // Whatever the inputs are, they are new.
+                // The first batch of a table is always new, so its checksum may be computed meanwhile.
                 let checksum = BatchChecksum::begin(files.clone(), origins.clone())?;
                 tables.push(PlannedTable { table, inputs, origins, checksum });
                 continue;
@@ -56,35 +62,35 @@ impl BatchPlan {
             let size = |path: &PathBuf| Input::given(path).size();
             progress.stage("checking what is new", Some(origins.iter().map(size).sum()));
             let checksum = BatchChecksum::of(files, &origins, progress)?;
-            match held(latest, table, &checksum) {
-                Some(held) => skipped.push(held),
+            match find_batch(latest, table, &checksum) {
+                Some(found) => skipped.push(found),
                 None => tables.push(PlannedTable { table, inputs, origins, checksum: BatchChecksum::Known(checksum) }),
             }
         }
         Ok(Self { tables, skipped })
     }
 
-    /// Whether nothing is new.
+    /// Returns whether nothing is new.
     pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// What the caller should know of inputs that are passed over. That all of them are, and the dataset holds what they would bring, is
-    /// said by the summary as a whole.
+    /// Returns a warning for each skipped table. There is none if everything is skipped and nothing is overtaken, because then the
+    /// summary says it all.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.overtaken) {
+        if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.is_overtaken) {
             return Vec::new();
         }
         self.skipped.iter().map(SkippedTable::warning).collect()
     }
 
-    /// The inputs of a table that something is new of.
+    /// Returns the inputs of a table that the ingest changes; `None` for any other table.
     pub(crate) fn inputs(&self, table: Table) -> Option<Vec<&Input>> {
         let planned = self.tables.iter().find(|planned| planned.table == table)?;
         Some(planned.inputs.iter().collect())
     }
 
-    /// What the manifest says of the ingest.
+    /// Returns the manifest's record of the ingest.
     ///
     /// # Errors
     /// An input cannot be read.
@@ -108,28 +114,112 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The batches of a table and the versions that were made from them, the latest first.
+/// Returns the batches of a table and the versions that they became, the latest first.
 fn batches(latest: Option<&Manifest>, table: Table) -> impl Iterator<Item = (u64, &BatchTable)> {
     let batches = latest.map_or(&[][..], |manifest| &manifest.batches);
     batches.iter().rev().filter_map(move |batch| Some((batch.version, batch.tables.get(table.name())?)))
 }
 
-/// The batch of a table with that checksum, if it makes bringing its inputs again pointless.
-fn held(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<SkippedTable> {
-    let (age, (version, _)) = batches(latest, table).enumerate().find(|(_, (_, held))| held.checksum == checksum)?;
-    let overtaken = age > 0;
-    (table == Table::Events || !overtaken).then_some(SkippedTable { table, version, overtaken })
+/// Finds an earlier batch of a table with that checksum, if the table need not be ingested again.
+fn find_batch(latest: Option<&Manifest>, table: Table, checksum: &str) -> Option<SkippedTable> {
+    let (age, (version, _)) = batches(latest, table).enumerate().find(|(_, (_, batch))| batch.checksum == checksum)?;
+    let is_overtaken = age > 0;
+    (table == Table::Events || !is_overtaken).then_some(SkippedTable { table, version, is_overtaken })
 }
 
 impl SkippedTable {
     fn warning(&self) -> String {
         let version = self.version;
-        let (these_were, them) = match self.table {
-            Table::Events => ("these events were", "them"),
-            Table::Spend => ("this spend was", "it"),
-            Table::Accounts => ("these accounts were", "them"),
-            Table::Insights => ("these insights were", "them"),
+        let (these_were, they_are) = match self.table {
+            Table::Events => ("these events were", "they are"),
+            Table::Spend => ("this spend was", "it is"),
+            Table::Accounts => ("these accounts were", "they are"),
+            Table::Insights => ("these insights were", "they are"),
         };
-        format!("{these_were} ingested before, as version {version}; nothing of {them} is applied again")
+        format!("{these_were} ingested before, as version {version}; {they_are} not applied again")
+    }
+}
+
+/// The checksum of a table's inputs in hex. It is the checksum of the sorted checksums of the files, so the order of the files does not
+/// matter.
+enum BatchChecksum {
+    Known(String),
+    /// A thread computes it while the inputs are ingested.
+    Pending(ChecksumThread),
+}
+
+/// A thread that reads the inputs. It stops when this is dropped.
+struct ChecksumThread {
+    thread: JoinHandle<Result<String, IngestError>>,
+    _stop: SetOnDrop,
+}
+
+struct SetOnDrop(Arc<AtomicBool>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl BatchChecksum {
+    /// Computes the checksum of some files.
+    fn of(files: &Files, paths: &[PathBuf], progress: &dyn Progress) -> Result<String, IngestError> {
+        let advance = |length| {
+            progress.advance(length);
+            true
+        };
+        let sums = paths.par_iter().map(|path| file_checksum(files, path, &advance)).collect::<Result<_, _>>()?;
+        Ok(combine(sums))
+    }
+
+    /// Begins to compute the checksum of some files.
+    fn begin(files: Files, paths: Vec<PathBuf>) -> Result<Self, IngestError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let read = move || {
+            let sums = paths.iter().map(|path| file_checksum(&files, path, &|_| !stopped.load(Ordering::Relaxed)));
+            Ok(combine(sums.collect::<Result<_, _>>()?))
+        };
+        let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
+        Ok(Self::Pending(ChecksumThread { thread, _stop: SetOnDrop(stop) }))
+    }
+
+    /// Returns the checksum, once it is known.
+    fn finish(self) -> Result<String, IngestError> {
+        match self {
+            Self::Known(checksum) => Ok(checksum),
+            Self::Pending(ChecksumThread { thread, .. }) => {
+                let failed = || io::Error::other("the thread that computes it has failed");
+                thread.join().map_err(|_| failed()).doing("compute the checksum of the inputs")?
+            }
+        }
+    }
+}
+
+fn combine(mut sums: Vec<String>) -> String {
+    sums.sort_unstable();
+    let mut hasher = Sha256::new();
+    for sum in sums {
+        hasher.update(sum.as_bytes());
+        hasher.update(b"\n");
+    }
+    hex(&hasher.finalize())
+}
+
+/// Computes the checksum of a file. `go_on` receives the bytes of each read, and returns whether to continue.
+fn file_checksum(files: &Files, path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
+    let mut file = files.open(path).at(OPEN, path)?;
+    let mut hasher = Sha256::new();
+    let mut bytes = vec![0; 1 << 20];
+    loop {
+        let length = match file.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            length => length.at("read", path)?,
+        };
+        hasher.update(&bytes[..length]);
+        if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {
+            return Ok(hex(&hasher.finalize()));
+        }
     }
 }

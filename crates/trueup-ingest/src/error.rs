@@ -1,14 +1,25 @@
-//! What can go wrong with an ingest.
+//! The errors of an ingest.
 
 use crate::OutputError;
-use crate::place::RowFault;
+use crate::row_fault::RowFault;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use trueup_core::Shown;
 use trueup_core::dataset::store::StoreError;
 
-/// An ingest that failed. The dataset is as it was, unless the new version [may be published](Self::may_be_published).
+/// An ingest that failed.
+///
+/// The dataset is unchanged, unless the new version [may be published](Self::may_be_published). The message names the file, the row, and
+/// the value at fault in one line; [`source`](std::error::Error::source) is the cause, if there is one.
+///
+/// ```
+/// use trueup_ingest::Ingest;
+///
+/// let error = Ingest::into("dataset").run(&()).unwrap_err();
+/// assert!(error.is_usage());
+/// assert_eq!(error.to_string(), "there is nothing to ingest: name at least one file");
+/// ```
 #[derive(Debug)]
 pub struct IngestError(Box<ErrorKind>);
 
@@ -30,11 +41,11 @@ pub(crate) enum ErrorKind {
     #[error("{}, {fault}", path.display())]
     Row { path: PathBuf, fault: RowFault },
     #[error(
-        "the time zone of account `{}` is `{held}` and cannot become `{wanted}`: its events' dates are already decided; \
+        "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: its events' dates are already decided; \
          to change it, ingest all of the account's events again, together with the new accounts, into a new dataset",
         Shown(.account)
     )]
-    ZoneChanged { account: String, held: String, wanted: String },
+    ZoneChanged { account: String, stored: String, wanted: String },
     #[error(
         "the events of the dataset would have {count} dimensions, but at most {limit} are taken; leave columns out, or raise \
          `--max-columns`"
@@ -78,7 +89,7 @@ pub(crate) enum ErrorKind {
     Mapping(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a file as a whole cannot be taken.
+/// Why an input as a whole cannot be ingested.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputFault {
     #[error("the file is empty")]
@@ -122,8 +133,8 @@ pub(crate) enum InputFault {
 }
 
 impl IngestError {
-    /// Whether the request or the data is at fault: a row that breaks a rule, a file that cannot be read as what it should be, a
-    /// change that the dataset does not allow, or a dataset that is damaged.
+    /// Returns whether the data is at fault: a row that breaks a rule, a file that is not in its format, a change that the dataset does
+    /// not allow, a dataset that is damaged, or another ingest into the same dataset.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
@@ -140,7 +151,7 @@ impl IngestError {
             ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
             ErrorKind::AfterRejects { error, .. } => error.is_data(),
-            // An input that is not there is the caller's; a disk that is full is not.
+            // A missing input is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
             #[cfg(feature = "mapping")]
             ErrorKind::Mapping(_) => true,
@@ -148,15 +159,15 @@ impl IngestError {
         }
     }
 
-    /// Whether readers see the new version, or may see it, although the ingest failed: the file system refused while the version was
-    /// published, or while it was made durable.
+    /// Returns whether readers may see the new version although the ingest failed, because the file system refused while the version was
+    /// published or made durable.
     #[must_use]
     pub fn may_be_published(&self) -> bool {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
     }
 
-    /// Whether the ingest was asked for wrongly: nothing to ingest, a file given twice or out of the dataset's own folder, a mapping
-    /// without the feature.
+    /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own folder, or a mapping
+    /// without the feature `mapping`.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(
@@ -169,7 +180,7 @@ impl IngestError {
     }
 }
 
-/// What is tried with an input.
+/// The action of opening an input. [`IngestError::is_data`] recognizes a missing input by it.
 pub(crate) const OPEN: &str = "open the input";
 
 impl From<ErrorKind> for IngestError {
@@ -235,7 +246,7 @@ impl<T, E: std::error::Error + Send + Sync + 'static> ErrorContext<T, E> for Res
 }
 
 impl InputFault {
-    /// The fault with the file that has it.
+    /// Adds the file.
     pub(crate) fn of(self, path: &Path) -> IngestError {
         ErrorKind::Input { path: path.to_owned(), fault: self }.into()
     }

@@ -3,7 +3,7 @@
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::Budget;
-use crate::input::{self, Input};
+use crate::input::{self, Input, MappedInputs};
 use crate::read::TableReader;
 use crate::rejects::{self, RejectsWriter};
 use crate::source::ReadLimits;
@@ -14,15 +14,21 @@ use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
 
-/// Bytes of memory for each row that is read at once: several batches are, and each is held more than once on its way.
-const BATCH_SHARE: usize = 4_096;
+/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms on its way.
+const ROW_BYTES: usize = 4_096;
 
-/// An ingest of files into a dataset: it takes place as a whole or not at all.
+/// An ingest of files into a dataset. Either all of it takes place, or nothing of it.
 ///
-/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`), by their name or else by their first bytes, with the
-/// columns of the table that they are given as; their order matters only where rows replace one another. A batch that the dataset holds
-/// already changes nothing.
+/// # Inputs
+/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If the name says nothing, the first bytes decide. A file
+/// has the columns of the table that it is given as. The order of the files matters only where rows replace one another. If the dataset
+/// already holds the batch of a table, the table stays as it is.
 ///
+/// # Memory
+/// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held as a whole are
+/// refused if they do not fit.
+///
+/// # Examples
 /// ```
 /// use trueup_ingest::Ingest;
 ///
@@ -31,6 +37,20 @@ const BATCH_SHARE: usize = 4_096;
 /// std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-31\n")?;
 /// let summary = Ingest::into(dir.path().join("dataset")).events(events).run(&())?;
 /// assert_eq!((summary.version, summary.events.taken), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A row that breaks a rule ends the ingest, unless there is a file for such rows:
+/// ```
+/// # use trueup_ingest::Ingest;
+/// # let dir = tempfile::tempdir()?;
+/// # let (events, rejects) = (dir.path().join("events.csv"), dir.path().join("rejects.ndjson"));
+/// std::fs::write(&events, "account,opportunityId,type,date\nacme,1,booked,2025-01-31\nacme,2,booked,soon\n")?;
+/// let ingest = Ingest::into(dir.path().join("dataset")).events(events);
+/// let error = ingest.run(&()).unwrap_err();
+/// assert!(error.to_string().contains("line 3, column `date`: expected a date"));
+/// let summary = ingest.rejects(&rejects).run(&())?;
+/// assert_eq!((summary.events.taken, summary.events.rejected), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -55,7 +75,7 @@ pub struct Ingest {
 }
 
 impl Ingest {
-    /// An ingest into the dataset in that folder, which is made if it is not there.
+    /// An ingest into the dataset in that folder. The folder is made if it does not exist; the folders above it too.
     pub fn into(dataset: impl AsRef<Path>) -> Self {
         Self {
             dir: dataset.as_ref().to_owned(),
@@ -78,7 +98,7 @@ impl Ingest {
         }
     }
 
-    /// Adds a file of events; with a mapping, a file of whatever the mapping reads.
+    /// Adds a file of events. With a mapping, the file is one that the mapping reads.
     #[must_use]
     pub fn events(mut self, path: impl AsRef<Path>) -> Self {
         self.events.push(path.as_ref().to_owned());
@@ -106,7 +126,7 @@ impl Ingest {
         self
     }
 
-    /// Reads the event files through a mapping. It needs the feature `mapping`.
+    /// Reads the event files through a mapping file. Needs the feature `mapping`.
     #[must_use]
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
@@ -129,78 +149,79 @@ impl Ingest {
         self
     }
 
-    /// Bytes of memory that the ingest may take, 1 GiB if not set. It takes at most a fifth more, and a fixed part of 200 MiB. Events
-    /// and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a customer's history that
-    /// takes more than an eighth, and the spend of a calendar quarter, the accounts, or the keys of insights, if they take more than a
-    /// quarter (16 MiB always fit).
+    /// Sets the bytes of memory that the ingest may take; 1 GiB if not set. It may take a fifth more, and a fixed 200 MiB.
+    ///
+    /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a customer's history
+    /// that takes more than an eighth of the memory; and the spend of a calendar quarter, the accounts, or the keys of insights, if they
+    /// take more than a quarter (16 MiB always fit).
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
         self
     }
 
-    /// The rows that a row group should have. A customer's rows are never split.
+    /// Sets the rows of a row group of events and spend; 65,536 if not set. The history of a customer is never split.
     #[must_use]
     pub fn row_group_rows(mut self, rows: usize) -> Self {
         self.group_rows = rows.max(1);
         self
     }
 
-    /// The rows after which an event file ends where the account does.
+    /// Sets the rows of an event file; 1,048,576 if not set. A file ends with the account that reaches this number.
     #[must_use]
     pub fn file_rows(mut self, rows: usize) -> Self {
         self.file_rows = rows.max(1);
         self
     }
 
-    /// The rows that are read at once, about.
+    /// Sets the rows of a batch while inputs are read; 65,536 if not set. Less memory means fewer rows.
     #[must_use]
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows.max(1);
         self
     }
 
-    /// The most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. More are an error.
+    /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. More are an error.
     #[must_use]
     pub fn max_columns(mut self, columns: usize) -> Self {
         self.max_columns = columns.max(1);
         self
     }
 
-    /// The most bytes of a text, 1 MiB if not set. A row with a longer one breaks a rule.
+    /// Sets the most bytes of a text; 1 MiB if not set. A row with a longer text breaks a rule.
     #[must_use]
     pub fn max_text_bytes(mut self, bytes: usize) -> Self {
         self.max_text_bytes = bytes.max(1);
         self
     }
 
-    /// The most events of a customer, 1,000,000 if not set; a customer's history lies in memory as a whole. More are an error, and so
-    /// are histories that take more than an eighth of the memory.
+    /// Sets the most events of a customer; 1,000,000 if not set. More are an error, because a history is held in memory as a whole; so
+    /// is a history that takes more than an eighth of the memory.
     #[must_use]
     pub fn max_customer_events(mut self, events: usize) -> Self {
         self.max_customer_events = events.max(1);
         self
     }
 
-    /// The number of threads; as many as there are processors if not set.
+    /// Sets the number of threads; the number of processors if not set.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
     }
 
-    /// The file operations that write the dataset; a test makes them fail.
+    /// Sets the file operations that read the inputs and write the dataset. Tests use it to make an operation fail.
     #[must_use]
     pub fn files(mut self, files: Files) -> Self {
         self.files = files;
         self
     }
 
-    /// Takes the ingest: reads and checks all inputs, writes the new files, and makes them visible with the next manifest.
+    /// Runs the ingest: reads and checks all inputs, writes the new data files, and makes them visible with the next manifest.
     ///
     /// # Errors
     /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses. The dataset is
-    /// then as it was, unless the error [may be published](IngestError::may_be_published).
+    /// then unchanged, unless the new version [may be published](IngestError::may_be_published).
     pub fn run(&self, progress: &dyn Progress) -> Result<IngestSummary, IngestError> {
         let Some(threads) = self.threads else { return self.run_here(progress) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?;
@@ -211,17 +232,17 @@ impl Ingest {
         let given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
-        let mapped = crate::mapped::MappedInputs::make(self.mapping.as_deref(), &given, &mut version)?;
+        let mapped = MappedInputs::make(self.mapping.as_deref(), &given, &mut version)?;
         let plan = BatchPlan::new(&given, &mapped, latest.as_ref(), &self.files, progress)?;
         let warnings = plan.warnings();
-        let mut summary = IngestSummary { version: version.version() - 1, warnings, ..IngestSummary::default() };
+        let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
             return Ok(summary);
         }
         let mut reader = TableReader {
             files: &self.files,
             limits: ReadLimits {
-                rows: self.batch_rows.min((self.memory / BATCH_SHARE).max(1)),
+                rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
                 group_bytes: self.memory / 8,
                 max_columns: self.max_columns,
                 max_text_bytes: self.max_text_bytes,
@@ -239,7 +260,7 @@ impl Ingest {
         Ok(summary)
     }
 
-    /// The path of the rejects file, which may be written, and the rules for outputs that say so.
+    /// Checks that the rejects file may be written. Returns its path, and the rules for outputs that allow it.
     fn checked_rejects(&self, given: &[(Table, Input)]) -> Result<Option<(&Path, Outputs)>, IngestError> {
         let Some(path) = self.rejects.as_deref() else { return Ok(None) };
         let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
@@ -249,7 +270,7 @@ impl Ingest {
         Ok(Some((path, outputs)))
     }
 
-    /// The files given, by table, each of them once.
+    /// Returns the files given, by table, and checks that each is given once.
     fn given(&self) -> Result<Vec<(Table, Input)>, IngestError> {
         let tables = [
             (Table::Events, &self.events),
@@ -264,11 +285,11 @@ impl Ingest {
         if given.is_empty() {
             return Err(ErrorKind::NothingToIngest.into());
         }
-        input::check(&given.iter().map(|(_, input)| input).collect::<Vec<_>>(), &self.dir)?;
+        input::check(given.iter().map(|(_, input)| input), &self.dir)?;
         Ok(given)
     }
 
-    /// Writes the new files and gives back the manifest that is to name them.
+    /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their time zones.
     fn write(
         &self,
         plan: BatchPlan,
@@ -278,7 +299,7 @@ impl Ingest {
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
         let dir = self.dir.as_path();
-        let mut directory = accounts::held(latest.as_ref(), dir)?;
+        let mut directory = accounts::stored(latest.as_ref(), dir)?;
         let mut accounts_files = None;
         if let Some(inputs) = plan.inputs(Table::Accounts) {
             let (new, counts) = accounts::read(&inputs, reader)?;
@@ -316,9 +337,9 @@ impl Ingest {
             (manifest.insights, summary.insights) =
                 insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
         }
-        manifest.version = version.version();
+        manifest.version = version.number();
         CREATED_BY.clone_into(&mut manifest.created_by);
-        manifest.batches.push(plan.batch(version.version(), summary)?);
+        manifest.batches.push(plan.batch(version.number(), summary)?);
         Ok(manifest)
     }
 }

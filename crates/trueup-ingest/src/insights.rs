@@ -1,9 +1,9 @@
-//! Insight documents: by account and date, each kept byte for byte as published.
+//! Insight documents: one per account and date, each kept byte for byte as published.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
-use crate::place::{InputLocation, RowFault, shortened};
 use crate::read::TableReader;
-use crate::source::blocks::{TextBlockFault, TextBlocks};
+use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::source::{TextBlockFault, TextBlocks};
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input, RowCounts};
@@ -17,66 +17,32 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::files::OpenFile;
 use trueup_core::{Day, Shown};
 
-/// Bytes of an insights file that are read at once.
-const BLOCK: usize = 4 << 20;
+/// Bytes of an insights file that are read at a time.
+const BLOCK_BYTES: usize = 4 << 20;
 
-/// The most bytes of a line: a document is longer than a text may be.
-const LONGEST: usize = 16 << 20;
+/// The most bytes of a line. Documents may be longer than texts.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// The lines to be written, by account and date.
-type Documents = BTreeMap<(String, Day), DocumentLocation>;
+/// Bytes of memory per document while only its location is held, apart from the key of its account.
+const DOCUMENT_BYTES: usize = 128;
 
-/// Where a document's line is. Documents are read when they are written: together they need not fit in memory.
-#[derive(Clone, Copy)]
-struct DocumentLocation {
-    /// Which of the files.
-    file: usize,
-    line: u64,
-    /// The first byte.
-    start: u64,
-    bytes: usize,
-}
-
-/// Bytes of memory that a document takes before it is read, apart from the key of its account.
-const DOCUMENT: usize = 128;
-
-/// A line of an insights file.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InsightLine<'a> {
-    #[serde(borrow)]
-    account: Cow<'a, str>,
-    #[serde(borrow)]
-    date: Cow<'a, str>,
-    #[serde(borrow)]
-    insight: &'a RawValue,
-}
-
-/// Adds the documents of some inputs to those that the dataset holds, and gives back all of its insights files.
+/// Adds the documents of some inputs to the stored documents, and returns all insights files of the dataset.
 pub(crate) fn ingest(
     inputs: &[&Input],
-    held: &[DataFile],
+    stored: &[DataFile],
     dir: &Path,
     version: &mut VersionBuilder,
     reader: &mut TableReader<'_>,
 ) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
-    let mut documents = Documents::new();
+    let longest = reader.limits.max_text_bytes;
+    let mut index = DocumentIndex::new(reader.limits.table_bytes());
     let mut files: Vec<DocumentFile> = Vec::new();
-    let mut bytes = 0;
-    let (limit, longest) = (reader.limits.table_bytes(), reader.limits.max_text_bytes);
-    let mut note = |documents: &mut Documents, key: (String, Day), location| {
-        bytes += key.0.len() + DOCUMENT;
-        if bytes > limit {
-            return Err(IngestError::from(ErrorKind::LargeTable { what: "keys of insights", bytes, limit }));
-        }
-        Ok(documents.insert(key, location).is_some())
-    };
-    for file in held {
+    for file in stored {
         let mut file = DocumentFile::Stored(CheckedFile::open(dir, file).of_dataset(&dir.join(&file.path))?);
         let path = file.path().to_owned();
         file.each_line(files.len(), &mut |location, line| {
-            note(&mut documents, parse(line).of_dataset(&path)?, location).map(drop)
+            index.add(parse(line).of_dataset(&path)?, location).map(drop)
         })?;
         files.push(file);
     }
@@ -87,46 +53,88 @@ pub(crate) fn ingest(
             return Err(InputFault::Empty.of(&input.shown));
         }
         let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
-        file.each_line(files.len(), &mut |location, text| {
-            reader.progress.advance(u64::try_from(text.len()).unwrap_or(0) + 1);
-            match parse(text) {
+        file.each_line(files.len(), &mut |location, line| {
+            reader.progress.advance(u64::try_from(line.len()).unwrap_or(0) + 1);
+            match parse(line) {
                 Ok(key) => {
                     counts.taken += 1;
-                    counts.replaced += u64::from(note(&mut documents, key, location)?);
+                    counts.replaced += u64::from(index.add(key, location)?);
                     Ok(())
                 }
-                Err(fault) => reader.judge_row(input, fault.at(location.line, text, longest), &mut counts),
+                Err(fault) => reader.reject_row(input, fault.at(location.line, line, longest), &mut counts),
             }
         })?;
         files.push(file);
     }
     if counts.taken == 0 {
-        return Ok((held.to_vec(), counts));
+        return Ok((stored.to_vec(), counts));
     }
-    let mut file = version.create(Table::Insights, 0)?;
-    let path = file.path().to_owned();
-    let mut line = Vec::new();
-    for (key, location) in &documents {
-        let from = &mut files[location.file];
-        from.read(location, &mut line)?;
-        // What was checked is what is written.
-        if str::from_utf8(&line).ok().and_then(|line| parse(line).ok()).as_ref() != Some(key) {
-            let what = "the document has changed while it was read";
-            return Err(InputFault::Record { line: location.line, what }.of(from.path()));
-        }
-        file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", &path)?;
-    }
-    Ok((vec![file.finish(u64::try_from(documents.len()).unwrap_or(u64::MAX))?], counts))
+    Ok((vec![index.write(&mut files, version)?], counts))
 }
 
-/// A file of documents, which is read twice: to find them, and to write them.
+/// The locations of all documents, by account and date. The documents themselves need not fit in memory: they are read again when they
+/// are written.
+struct DocumentIndex {
+    documents: BTreeMap<(String, Day), DocumentLocation>,
+    bytes: usize,
+    /// The most bytes of memory that the index may take.
+    limit: usize,
+}
+
+/// The location of a document's line.
+#[derive(Clone, Copy)]
+struct DocumentLocation {
+    /// The number of the file.
+    file: usize,
+    /// The physical line, counted from 1.
+    line: u64,
+    /// The first byte.
+    start: u64,
+    bytes: usize,
+}
+
+impl DocumentIndex {
+    const fn new(limit: usize) -> Self {
+        Self { documents: BTreeMap::new(), bytes: 0, limit }
+    }
+
+    /// Adds a document. Returns whether it replaces another one.
+    fn add(&mut self, key: (String, Day), location: DocumentLocation) -> Result<bool, IngestError> {
+        self.bytes += key.0.len() + DOCUMENT_BYTES;
+        let (bytes, limit) = (self.bytes, self.limit);
+        if bytes > limit {
+            return Err(ErrorKind::LargeTable { what: "keys of insights", bytes, limit }.into());
+        }
+        Ok(self.documents.insert(key, location).is_some())
+    }
+
+    /// Writes all documents, by account and date.
+    fn write(&self, files: &mut [DocumentFile], version: &mut VersionBuilder) -> Result<DataFile, IngestError> {
+        let mut output = version.create(Table::Insights, 0)?;
+        let path = output.path().to_owned();
+        let mut line = Vec::new();
+        for (key, location) in &self.documents {
+            let file = &mut files[location.file];
+            file.read(location, &mut line)?;
+            // Checks again, because an input may change between the two reads.
+            if str::from_utf8(&line).ok().and_then(|line| parse(line).ok()).as_ref() != Some(key) {
+                let what = "the document has changed while it was read";
+                return Err(InputFault::Record { line: location.line, what }.of(file.path()));
+            }
+            output.write_all(&line).and_then(|()| output.write_all(b"\n")).at("write", &path)?;
+        }
+        output.finish(u64::try_from(self.documents.len()).unwrap_or(u64::MAX))
+    }
+}
+
+/// A file of documents. It is read twice: to find the documents, and to write them.
 enum DocumentFile {
     Stored(CheckedFile),
     Input { file: OpenFile, shown: PathBuf },
 }
 
 impl DocumentFile {
-    /// What messages call it.
+    /// Returns the name in messages.
     fn path(&self) -> &Path {
         match self {
             Self::Stored(file) => file.path(),
@@ -141,7 +149,7 @@ impl DocumentFile {
         }
     }
 
-    /// Reads a document once more.
+    /// Reads a document again.
     fn read(&mut self, location: &DocumentLocation, line: &mut Vec<u8>) -> Result<(), IngestError> {
         line.resize(location.bytes, 0);
         let read = match self {
@@ -154,7 +162,7 @@ impl DocumentFile {
         read.map_err(|error| self.failed(error))
     }
 
-    /// Hands on every line that is not blank, and where it is: lines are counted from 1. The file has the given number.
+    /// Passes on each line that is not blank, with its location. `number` is the number of this file.
     fn each_line(
         &mut self,
         number: usize,
@@ -165,7 +173,7 @@ impl DocumentFile {
             Self::Stored(file) => Box::new(file.reader()),
             Self::Input { file, .. } => Box::new(file),
         };
-        let mut blocks = TextBlocks::new(reader, BLOCK, LONGEST, false);
+        let mut blocks = TextBlocks::new(reader, BLOCK_BYTES, MAX_LINE_BYTES, false);
         let mut start = 0;
         let fault = loop {
             let block = match blocks.next() {
@@ -173,14 +181,13 @@ impl DocumentFile {
                 Ok(None) => return Ok(()),
                 Err(fault) => break fault,
             };
-            let text = crate::source::text(&block).map_err(|fault| fault.of(&shown))?;
+            let text = block.text().map_err(|fault| fault.of(&shown))?;
             for (line, text) in (block.line..).zip(text.split_inclusive('\n')) {
                 let document = text.trim_ascii();
                 if !document.is_empty() {
                     let before = text.len() - text.trim_ascii_start().len();
-                    let location =
-                        DocumentLocation { file: number, line, start: start + before as u64, bytes: document.len() };
-                    take(location, document)?;
+                    let (start, bytes) = (start + before as u64, document.len());
+                    take(DocumentLocation { file: number, line, start, bytes }, document)?;
                 }
                 start += text.len() as u64;
             }
@@ -193,7 +200,32 @@ impl DocumentFile {
     }
 }
 
-/// Why a line is no insight document.
+/// A line of an insights file.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InsightLine<'a> {
+    #[serde(borrow)]
+    account: Cow<'a, str>,
+    #[serde(borrow)]
+    date: Cow<'a, str>,
+    #[serde(borrow)]
+    insight: &'a RawValue,
+}
+
+/// Returns the account and date of a line.
+fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
+    let line: InsightLine<'_> = serde_json::from_str(text)?;
+    if line.account.is_empty() || line.account.contains([',', '/']) {
+        return Err(DocumentFault::Account(line.account.into_owned()));
+    }
+    let day = line.date.parse()?;
+    if !line.insight.get().starts_with('{') {
+        return Err(DocumentFault::Insight);
+    }
+    Ok((line.account.into_owned(), day))
+}
+
+/// Why a line is not an insight document.
 #[derive(Debug, thiserror::Error)]
 enum DocumentFault {
     #[error("expected {{\"account\", \"date\", \"insight\"}}, but: {}", Shown(&.0.to_string()))]
@@ -215,24 +247,11 @@ impl DocumentFault {
             Self::Insight => (Some("insight"), text),
         };
         RowFault {
-            place: InputLocation::Line(line),
+            location: InputLocation::Line(line),
             column: column.map(str::to_owned),
             value: Some(shortened(value, longest).to_owned()),
             reason: self.to_string(),
             cells: Vec::new(),
         }
     }
-}
-
-/// The account and date of a line.
-fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
-    let line: InsightLine<'_> = serde_json::from_str(text)?;
-    if line.account.is_empty() || line.account.contains([',', '/']) {
-        return Err(DocumentFault::Account(line.account.into_owned()));
-    }
-    let day = line.date.parse()?;
-    if !line.insight.get().starts_with('{') {
-        return Err(DocumentFault::Insight);
-    }
-    Ok((line.account.into_owned(), day))
 }

@@ -1,8 +1,8 @@
-//! A Parquet file that is written row group by row group, the columns side by side.
+//! Writes a Parquet file row group by row group; threads encode the columns in parallel.
 
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::version::{FileFinisher, PendingFile};
+use crate::pending_file::{FileFinisher, PendingFile};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, SchemaRef};
 use bytes::Bytes;
@@ -36,7 +36,7 @@ impl ParquetFileWriter {
         properties: WriterProperties,
     ) -> Result<Self, IngestError> {
         let path = file.path().to_owned();
-        // What arrow would add beside Parquet's own schema says nothing that a reader of datasets needs.
+        // Readers of datasets do not need the arrow schema next to Parquet's own.
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let (writer, factory) = ArrowWriter::try_new_with_options(file, schema.clone(), options)
             .and_then(ArrowWriter::into_serialized_writer)
@@ -45,14 +45,14 @@ impl ParquetFileWriter {
         Ok(Self { writer, columns, factory, path, groups: 0, rows: 0 })
     }
 
-    /// Adds each batch as a row group.
+    /// Writes each batch as a row group.
     pub(crate) fn write(&mut self, row_groups: &[RecordBatch]) -> Result<(), IngestError> {
         self.write_groups(row_groups, RecordBatch::num_rows, |batch, at, _| {
             Ok(ColumnData::Values(batch.column(at).clone()))
         })
     }
 
-    /// Adds row groups, each of so many rows, column by column.
+    /// Writes row groups. `rows` returns the rows of a row group, and `column` one of its columns.
     pub(crate) fn write_groups<G: Sync>(
         &mut self,
         row_groups: &[G],
@@ -95,26 +95,26 @@ impl ParquetFileWriter {
         Ok(())
     }
 
-    /// Ends the file, durably.
+    /// Ends the file and waits until it is durable.
     pub(crate) fn finish(self) -> Result<DataFile, IngestError> {
         self.end()?.wait()
     }
 
-    /// Ends the file, which is on its way to the disk still.
+    /// Ends the file. It is durable after [`FileFinisher::wait`].
     pub(crate) fn end(self) -> Result<FileFinisher, IngestError> {
         let file = self.writer.into_inner().writing(&self.path)?;
         file.end(u64::try_from(self.rows).unwrap_or(u64::MAX))
     }
 }
 
-/// A column of a row group that is ready to be written.
+/// A column of a row group.
 pub(crate) enum ColumnData {
     Encoded(Box<EncodedChunk>),
-    /// Values that are yet to be encoded as the file's properties say.
+    /// Values that are not encoded yet. The file's properties say how.
     Values(ArrayRef),
 }
 
-/// The bytes of a column chunk, and what the footer says of it.
+/// The bytes of a column chunk, and its metadata for the footer.
 pub(crate) struct EncodedChunk {
     pub(crate) bytes: Vec<u8>,
     pub(crate) close: ColumnCloseResult,
@@ -135,7 +135,7 @@ fn encode(
         ColumnData::Values(values) => values,
     };
     let field = Field::new(column.name(), values.data_type().clone(), column.max_def_level() > 0);
-    // Every column is flat, and so a single leaf.
+    // No column is nested, so each has a single leaf.
     for leaf in compute_leaves(&field, &values)? {
         writer.write(&leaf)?;
     }

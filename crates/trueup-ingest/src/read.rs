@@ -1,62 +1,63 @@
-//! From input files to rows that keep the rules of their table.
+//! Reads inputs, checks their rows against the rules of a table, and passes the sound rows on in file order.
+//!
+//! ```text
+//! TableReader::read        one input; calls the steps below until the input ends
+//!   InputReader::next      RawChunk: a block of text or a row group                 source.rs
+//!   ChunkChecker::check    decodes and checks a chunk, on any thread
+//!     RawChunk::decode     DecodedBatch: rows in the columns of the input           source/
+//!     check_rows           leaves out rows with texts that are too long             row_check.rs
+//!       RowRules           stored rows, and faults                                  events/, spend.rs
+//!   RowSink::take_chunk    rejects faulty rows, and passes CheckedBatch on, in file order
+//! ```
 
 use crate::error::{ErrorKind, InputFault};
-use crate::faults::RowFaults;
-use crate::ignored::IgnoredColumn;
-use crate::place::RowFault;
 use crate::rejects::RejectsWriter;
+use crate::report::IgnoredColumn;
+use crate::row_check::{CheckFault, RowFaults, check_rows};
+use crate::row_fault::RowFault;
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits};
 use crate::table::Table;
-use crate::{IngestError, Input, Progress, RowCounts, long_texts};
+use crate::{IngestError, Input, Progress, RowCounts};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
 use trueup_core::files::Files;
 use trueup_core::model::{Normalized, SchemaFault};
 
-/// Checks the rows of one schema and gives them their stored form.
+/// The rules of a table for inputs of one schema.
 pub(crate) trait RowRules: Send + Sync {
-    /// The columns that are not stored and that the caller should know of.
+    /// Returns the columns that are not stored and that the user should know of.
     fn ignored(&self) -> Vec<IgnoredColumn>;
+
+    /// Returns the sound rows in stored form, and the faults of the others.
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError>;
 }
 
-/// The rules for a schema.
+/// Makes the rules for a schema.
 pub(crate) type MakeRowRules<'a> = dyn Fn(&Schema) -> Result<Box<dyn RowRules + 'a>, SchemaFault> + Sync + 'a;
 
-/// Takes rows that keep the rules, in file order.
-pub(crate) type Take<'a> = dyn FnMut(RecordBatch) -> Result<(), IngestError> + Send + 'a;
+/// Takes sound rows, in file order.
+pub(crate) type TakeRows<'a> = dyn FnMut(RecordBatch) -> Result<(), IngestError> + Send + 'a;
 
-/// What all reading of one ingest shares.
+/// Reads the inputs of one ingest, table by table.
 pub(crate) struct TableReader<'a> {
     pub(crate) files: &'a Files,
     pub(crate) limits: ReadLimits,
     pub(crate) progress: &'a dyn Progress,
-    /// Where faulty rows go; without it the first one ends the ingest.
+    /// The file for faulty rows. Without it, the first faulty row ends the ingest.
     pub(crate) rejects: Option<RejectsWriter>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// A piece whose rows keep the rules.
-struct CheckedBatch {
-    /// The columns as given.
-    schema: SchemaRef,
-    /// The columns that are not stored.
-    ignored: Vec<IgnoredColumn>,
-    batch: RecordBatch,
-    faults: RowFaults,
-    broken: Option<InputFault>,
-}
-
 impl TableReader<'_> {
-    /// Reads the rows of an input and hands them on in file order.
+    /// Reads an input and passes its sound rows to `take` in file order.
     pub(crate) fn read(
         &mut self,
         input: &Input,
         table: Table,
         make_rules: &MakeRowRules<'_>,
         counts: &mut RowCounts,
-        take: &mut Take<'_>,
+        take: &mut TakeRows<'_>,
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
@@ -65,62 +66,62 @@ impl TableReader<'_> {
         }
         let progress = self.progress;
         let checker = ChunkChecker { table, make_rules, limits: self.limits };
-        let check = |part: RawChunk| {
-            let bytes = part.bytes();
-            let checked = checker.part(part);
+        let check = |chunk: RawChunk| {
+            let bytes = chunk.bytes();
+            let checked = checker.check(chunk);
             progress.advance(bytes);
             checked
         };
-        let mut taking = RowSink { input, checker: &checker, names: ColumnNames::default(), counts, take };
+        let mut sink = RowSink { input, checker: &checker, names: ColumnNames::default(), counts, take };
         let mut checked: Vec<CheckedChunk> = Vec::new();
         loop {
-            let (parts, end) = self.next_parts(&mut source);
-            // What was checked before is taken meanwhile, which may spill rows and leave threads idle.
+            let (chunks, end) = self.next_chunks(&mut source);
+            // Checks these chunks while the chunks before them are taken, because taking may spill rows and leave threads idle.
             let (next, taken) = rayon::join(
-                || parts.into_par_iter().map(check).collect(),
-                || checked.into_iter().try_for_each(|part| taking.part(self, part)),
+                || chunks.into_par_iter().map(check).collect(),
+                || checked.into_iter().try_for_each(|chunk| sink.take_chunk(self, chunk)),
             );
             taken?;
             checked = next;
-            if let End::More = end {
+            if let InputEnd::NotYet = end {
                 continue;
             }
-            checked.into_iter().try_for_each(|part| taking.part(self, part))?;
-            return if let End::Broken(error) = end { Err(error) } else { Ok(()) };
+            checked.into_iter().try_for_each(|chunk| sink.take_chunk(self, chunk))?;
+            return if let InputEnd::Failed(error) = end { Err(error) } else { Ok(()) };
         }
     }
 
-    /// Parts enough to keep every thread busy, as far as they fit in memory, and whether there are more. What stands before a
-    /// fault in the file is judged before it.
-    fn next_parts(&self, source: &mut InputReader<'_>) -> (Vec<RawChunk>, End) {
-        let wanted = ReadLimits::parts();
-        let mut parts = Vec::with_capacity(wanted);
+    /// Returns as many chunks as keep every thread busy and fit in memory. The chunks before a fault of the file are still returned,
+    /// so that an earlier fault in their rows is reported first.
+    fn next_chunks(&self, source: &mut InputReader<'_>) -> (Vec<RawChunk>, InputEnd) {
+        let wanted = ReadLimits::chunks();
+        let mut chunks = Vec::with_capacity(wanted);
         let mut bytes = 0;
-        while parts.len() < wanted && bytes <= self.limits.group_bytes {
+        while chunks.len() < wanted && bytes <= self.limits.group_bytes {
             match source.next() {
-                Ok(Some(part)) => {
-                    bytes += part.memory();
-                    parts.push(part);
+                Ok(Some(chunk)) => {
+                    bytes += chunk.memory();
+                    chunks.push(chunk);
                 }
-                Ok(None) => return (parts, End::Done),
-                Err(error) => return (parts, End::Broken(error)),
+                Ok(None) => return (chunks, InputEnd::Reached),
+                Err(error) => return (chunks, InputEnd::Failed(error)),
             }
         }
-        (parts, End::More)
+        (chunks, InputEnd::NotYet)
     }
 
-    /// Sets faulty rows aside, or ends the ingest with the first.
-    pub(crate) fn judge(
+    /// Rejects faulty rows, or ends the ingest at the first.
+    pub(crate) fn reject_rows(
         &mut self,
         input: &Input,
         faults: RowFaults,
         counts: &mut RowCounts,
     ) -> Result<(), IngestError> {
-        faults.each(|fault| self.judge_row(input, fault, counts))
+        faults.each(|fault| self.reject_row(input, fault, counts))
     }
 
-    /// Sets a faulty row aside, or ends the ingest.
-    pub(crate) fn judge_row(
+    /// Rejects a faulty row, or ends the ingest.
+    pub(crate) fn reject_row(
         &mut self,
         input: &Input,
         fault: RowFault,
@@ -134,7 +135,7 @@ impl TableReader<'_> {
         Ok(())
     }
 
-    /// Says once which columns of an input are not stored.
+    /// Adds a warning for each ignored column of an input, unless there is one already.
     pub(crate) fn warn_ignored(&mut self, input: &Input, ignored: &[IgnoredColumn]) {
         for column in ignored {
             let warning = column.warning(input);
@@ -145,123 +146,112 @@ impl TableReader<'_> {
     }
 }
 
-/// What takes the rows of an input.
-struct RowSink<'a, 'r> {
-    input: &'a Input,
-    checker: &'a ChunkChecker<'a, 'r>,
-    names: ColumnNames,
-    counts: &'a mut RowCounts,
-    take: &'a mut Take<'a>,
+/// What follows the chunks that were read.
+enum InputEnd {
+    NotYet,
+    Reached,
+    Failed(IngestError),
 }
 
-impl RowSink<'_, '_> {
-    /// Hands on the rows of a part. What did not fit in memory is checked only now.
-    fn part(&mut self, reader: &mut TableReader<'_>, mut part: CheckedChunk) -> Result<(), IngestError> {
-        loop {
-            part.pieces.into_iter().try_for_each(|piece| self.piece(reader, piece))?;
-            if let Some(fault) = part.fault {
-                return Err(fault.of(self.input));
-            }
-            let Some(rest) = part.rest else { return Ok(()) };
-            part = self.checker.pieces(rest);
-        }
-    }
-
-    fn piece(&mut self, reader: &mut TableReader<'_>, piece: CheckedBatch) -> Result<(), IngestError> {
-        let Self { input, .. } = self;
-        reader.judge(input, piece.faults, self.counts)?;
-        if let Some(fault) = piece.broken {
-            return Err(fault.of(&input.shown));
-        }
-        self.names.note(&piece.schema, reader.limits).map_err(|fault| fault.of(&input.shown))?;
-        reader.warn_ignored(input, &piece.ignored);
-        self.counts.taken += u64::try_from(piece.batch.num_rows()).unwrap_or(0);
-        (self.take)(piece.batch)
-    }
-}
-
-/// What follows the parts that were read.
-enum End {
-    More,
-    Done,
-    Broken(IngestError),
-}
-
-/// Why a part cannot be checked.
-enum ChunkFault {
-    Input(InputFault),
-    Arrow(ArrowError),
-}
-
-impl ChunkFault {
-    fn of(self, input: &Input) -> IngestError {
-        match self {
-            Self::Input(fault) => fault.of(&input.shown),
-            Self::Arrow(error) => ErrorKind::Internal { action: "check the rows", source: Box::new(error) }.into(),
-        }
-    }
-}
-
-/// A part whose rows keep the rules.
-struct CheckedChunk {
-    pieces: Vec<CheckedBatch>,
-    /// What the part has beyond, as far as it did not fit in memory.
-    rest: Option<ChunkDecoder>,
-    /// Why nothing after the pieces can be taken.
-    fault: Option<ChunkFault>,
-}
-
-/// Checks what rows are made of.
+/// Decodes and checks chunks.
 struct ChunkChecker<'a, 'r> {
     table: Table,
     make_rules: &'a MakeRowRules<'r>,
     limits: ReadLimits,
 }
 
+/// A chunk whose rows are checked.
+struct CheckedChunk {
+    batches: Vec<CheckedBatch>,
+    /// The rows that did not fit in memory and are not decoded yet.
+    rest: Option<ChunkDecoder>,
+    /// The reason why nothing after the batches can be taken, if there is one.
+    fault: Option<CheckFault>,
+}
+
+/// Rows that keep the rules, in stored form.
+struct CheckedBatch {
+    /// The columns of the input.
+    schema: SchemaRef,
+    ignored: Vec<IgnoredColumn>,
+    batch: RecordBatch,
+    faults: RowFaults,
+    /// The reason why the rest of the file cannot be read, if there is one.
+    fatal: Option<InputFault>,
+}
+
 impl ChunkChecker<'_, '_> {
-    /// Checks a part, as far as what it becomes fits in memory.
-    fn part(&self, part: RawChunk) -> CheckedChunk {
-        match part.decode(self.table, self.limits) {
-            Ok(pieces) => self.pieces(pieces),
-            Err(fault) => CheckedChunk { pieces: Vec::new(), rest: None, fault: Some(ChunkFault::Input(fault)) },
+    /// Checks a chunk, as far as its rows fit in memory.
+    fn check(&self, chunk: RawChunk) -> CheckedChunk {
+        match chunk.decode(self.table, self.limits) {
+            Ok(decoder) => self.check_more(decoder),
+            Err(fault) => CheckedChunk { batches: Vec::new(), rest: None, fault: Some(CheckFault::Input(fault)) },
         }
     }
 
-    fn pieces(&self, mut rest: ChunkDecoder) -> CheckedChunk {
-        let mut pieces = Vec::new();
+    /// Checks further rows of a chunk, as far as they fit in memory.
+    fn check_more(&self, mut rest: ChunkDecoder) -> CheckedChunk {
+        let mut batches = Vec::new();
         let mut bytes = 0;
-        while let Some(piece) = rest.next() {
-            match piece.map_err(ChunkFault::Input).and_then(|piece| self.piece(piece)) {
+        while let Some(decoded) = rest.next() {
+            match decoded.map_err(CheckFault::Input).and_then(|decoded| self.check_batch(decoded)) {
                 Ok(checked) => {
                     bytes += checked.batch.get_array_memory_size() + checked.faults.bytes();
-                    pieces.push(checked);
+                    batches.push(checked);
                 }
-                Err(fault) => return CheckedChunk { pieces, rest: None, fault: Some(fault) },
+                Err(fault) => return CheckedChunk { batches, rest: None, fault: Some(fault) },
             }
-            if bytes > self.limits.part_bytes() {
-                return CheckedChunk { pieces, rest: Some(rest), fault: None };
+            if bytes > self.limits.chunk_bytes() {
+                return CheckedChunk { batches, rest: Some(rest), fault: None };
             }
         }
-        CheckedChunk { pieces, rest: None, fault: None }
+        CheckedChunk { batches, rest: None, fault: None }
     }
 
-    fn piece(&self, mut piece: DecodedBatch) -> Result<CheckedBatch, ChunkFault> {
-        let schema = piece.batch.schema();
+    fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch, CheckFault> {
+        let schema = decoded.batch.schema();
         let rules =
-            (self.make_rules)(&schema).map_err(|fault| ChunkFault::Input(InputFault::Schema(fault.to_string())))?;
-        let longest = self.limits.max_text_bytes;
-        let long = long_texts::find(&piece.batch, longest);
-        let mut normalized = if long.is_empty() {
-            rules.normalize(&piece.batch).map_err(ChunkFault::Arrow)?
-        } else {
-            let (sound, rows) = long_texts::leave_out(&piece.batch, &long).map_err(ChunkFault::Arrow)?;
-            let mut normalized = rules.normalize(&sound).map_err(ChunkFault::Arrow)?;
-            normalized.faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
-            normalized
-        };
-        let faults = std::mem::take(&mut normalized.faults);
-        let (batch, broken) = (normalized.batch, piece.broken.take());
-        let faults = RowFaults::new(piece, long, faults, longest);
-        Ok(CheckedBatch { schema, ignored: rules.ignored(), batch, faults, broken })
+            (self.make_rules)(&schema).map_err(|fault| CheckFault::Input(InputFault::Schema(fault.to_string())))?;
+        let fatal = decoded.fatal.take();
+        let (batch, faults) = check_rows(decoded, self.limits.max_text_bytes, |batch| {
+            let normalized = rules.normalize(batch).map_err(CheckFault::Arrow)?;
+            Ok((normalized.batch, normalized.faults))
+        })?;
+        Ok(CheckedBatch { schema, ignored: rules.ignored(), batch, faults, fatal })
+    }
+}
+
+/// Takes the checked rows of an input.
+struct RowSink<'a, 'r> {
+    input: &'a Input,
+    checker: &'a ChunkChecker<'a, 'r>,
+    names: ColumnNames,
+    counts: &'a mut RowCounts,
+    take: &'a mut TakeRows<'a>,
+}
+
+impl RowSink<'_, '_> {
+    /// Takes the rows of a chunk. Rows that did not fit in memory are decoded and checked now.
+    fn take_chunk(&mut self, reader: &mut TableReader<'_>, mut chunk: CheckedChunk) -> Result<(), IngestError> {
+        loop {
+            chunk.batches.into_iter().try_for_each(|batch| self.take_batch(reader, batch))?;
+            if let Some(fault) = chunk.fault {
+                return Err(fault.of(&self.input.shown));
+            }
+            let Some(rest) = chunk.rest else { return Ok(()) };
+            chunk = self.checker.check_more(rest);
+        }
+    }
+
+    fn take_batch(&mut self, reader: &mut TableReader<'_>, checked: CheckedBatch) -> Result<(), IngestError> {
+        let input = self.input;
+        reader.reject_rows(input, checked.faults, self.counts)?;
+        if let Some(fault) = checked.fatal {
+            return Err(fault.of(&input.shown));
+        }
+        self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.of(&input.shown))?;
+        reader.warn_ignored(input, &checked.ignored);
+        self.counts.taken += u64::try_from(checked.batch.num_rows()).unwrap_or(0);
+        (self.take)(checked.batch)
     }
 }

@@ -1,26 +1,23 @@
-//! Rows that are set aside.
+//! The rejects file: the rows that broke a rule, one JSON object per row.
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
-use crate::place::{InputLocation, RowFault};
+use crate::row_fault::{InputLocation, RowFault};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file of rows that broke a rule, one JSON object each.
+/// A rejects file while it is written.
 ///
-/// It takes its name before the dataset has its new version, so that no row that was left out is lost. It keeps the name of an ingest
-/// that the data ended, because the rows may say why; of one that the system ended nothing is left.
+/// The file gets its name before the new version of the dataset is published, so that no rejected row is lost. If the data ends the
+/// ingest, the file stays, because its rows may say why. If the system ends the ingest, no file stays.
 pub(crate) struct RejectsWriter {
     path: PathBuf,
     writer: BufWriter<OutputFile>,
     rows: u64,
 }
-
-/// A file of rejects that has its name, if there is one.
-pub(crate) struct PlacedRejects(Option<PathBuf>);
 
 impl RejectsWriter {
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, IngestError> {
@@ -28,9 +25,10 @@ impl RejectsWriter {
         Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), rows: 0 })
     }
 
-    pub(crate) fn add(&mut self, file: &Path, fault: &RowFault) -> Result<(), IngestError> {
+    /// Adds a row of an input.
+    pub(crate) fn add(&mut self, input: &Path, fault: &RowFault) -> Result<(), IngestError> {
         self.rows += 1;
-        let written = serde_json::to_writer(&mut self.writer, &Rejected { file, fault }).map_err(Into::into);
+        let written = serde_json::to_writer(&mut self.writer, &RejectedRow { input, fault }).map_err(Into::into);
         written.and_then(|()| self.writer.write_all(b"\n")).at("write", &self.path)
     }
 
@@ -42,7 +40,7 @@ impl RejectsWriter {
         Ok(placed)
     }
 
-    /// Keeps the file if there are rows in it and the data ended the ingest; the error then says so.
+    /// Keeps the file if it has rows and the data ended the ingest. The error then names the file.
     fn keep_after(self, error: IngestError) -> IngestError {
         let (path, rows) = (self.path.clone(), self.rows);
         if rows == 0 || !error.is_data() {
@@ -50,24 +48,27 @@ impl RejectsWriter {
         }
         match self.finish() {
             Ok(_) => ErrorKind::AfterRejects { error, rows, path }.into(),
-            // Of the two, the error that ended the ingest matters more.
+            // The error that ended the ingest matters more than the file's.
             Err(_) => error,
         }
     }
 }
 
+/// The path of a rejects file that has its name; `None` if there is no such file.
+pub(crate) struct PlacedRejects(Option<PathBuf>);
+
 impl PlacedRejects {
-    /// Removes the file if the ingest that it belongs to did not take place for certain.
+    /// Removes the file after an ingest that certainly published nothing. Returns the error.
     pub(crate) fn take_back(self, error: IngestError) -> IngestError {
         if let Some(place) = self.0.filter(|_| !error.may_be_published()) {
-            // The error that ended the ingest is the one to report; a file that stays is right about its rows.
+            // The error that ended the ingest is reported instead; the content of a file that stays is still correct.
             drop(fs::remove_file(place));
         }
         error
     }
 }
 
-/// Ends the file of rejects once everything is written but not yet published, or has failed.
+/// Ends the rejects file, after everything is written but not yet published, or after an error.
 pub(crate) fn settle<T>(
     written: Result<T, IngestError>,
     rejects: Option<RejectsWriter>,
@@ -80,16 +81,18 @@ pub(crate) fn settle<T>(
     }
 }
 
-struct Rejected<'a> {
-    file: &'a Path,
+/// A line of the file, for example
+/// `{"file":"a.csv","line":2,"column":"date","value":"x","reason":"expected …","row":{"account":"acme","date":"x"}}`.
+struct RejectedRow<'a> {
+    input: &'a Path,
     fault: &'a RowFault,
 }
 
-impl serde::Serialize for Rejected<'_> {
+impl serde::Serialize for RejectedRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("file", &self.file.to_string_lossy())?;
-        match self.fault.place {
+        map.serialize_entry("file", &self.input.to_string_lossy())?;
+        match self.fault.location {
             InputLocation::Line(line) => map.serialize_entry("line", &line)?,
             InputLocation::Row { row_group, row } => {
                 map.serialize_entry("rowGroup", &row_group)?;
@@ -104,7 +107,7 @@ impl serde::Serialize for Rejected<'_> {
     }
 }
 
-/// The row's cells, in the file's own order.
+/// The row's cells, in the order of the file.
 struct RejectedCells<'a>(&'a [(String, Option<String>)]);
 
 impl serde::Serialize for RejectedCells<'_> {

@@ -1,9 +1,9 @@
-//! Spend: a batch restates every day of an account that it has a row of.
+//! Spend: the rows of a batch replace all stored rows of the same account and day.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::ignored::IgnoredColumn;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{RowRules, TableReader};
+use crate::report::IgnoredColumn;
 use crate::spill_file::SpillFile;
 use crate::table::Table;
 use crate::version::{Scratch, VersionBuilder};
@@ -28,10 +28,10 @@ use trueup_core::model::{
     ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
 };
 
-/// Adds the spend of some inputs to what the dataset holds, and gives back all of its spend files.
+/// Adds the spend of some inputs to the stored spend, and returns all spend files of the dataset.
 pub(crate) fn ingest(
     inputs: &[&Input],
-    held: &[DataFile],
+    stored: &[DataFile],
     dir: &Path,
     group_rows: usize,
     version: &mut VersionBuilder,
@@ -39,11 +39,11 @@ pub(crate) fn ingest(
 ) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
     let limit = reader.limits.table_bytes();
-    let (mut quarters, mut restated) = (Quarters::new(limit), Restated::default());
+    let (mut quarters, mut restated) = (Quarters::new(limit), RestatedDays::default());
     reader.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
-        // Objects of NDJSON may lack members one by one, so that only the whole file shows what no object has.
-        let measures = Arc::new(Mutex::new(Measures::default()));
+        // Each NDJSON object may lack some members, so only the whole file shows whether any row has a measure.
+        let measures = Arc::new(Mutex::new(MeasureCheck::default()));
         let rules = |schema: &_| {
             let normalizer = SpendNormalizer::of_part(schema)?;
             Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
@@ -57,11 +57,11 @@ pub(crate) fn ingest(
         }
     }
     if counts.taken == 0 {
-        return Ok((held.to_vec(), counts));
+        return Ok((stored.to_vec(), counts));
     }
-    for file in held {
-        read_held(dir, file, &mut |batch| {
-            let kept = restated.leave_out(&batch).doing("replace spend")?;
+    for file in stored {
+        read_stored(dir, file, &mut |batch| {
+            let kept = restated.others(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
             quarters.push(&kept, version)
         })?;
@@ -74,14 +74,14 @@ pub(crate) fn ingest(
     Ok((vec![groups.finish()?], counts))
 }
 
-/// Spend in stored form, by calendar quarter: in memory, or on disk once it takes more than `limit` bytes.
+/// Spend in stored form by calendar quarter. It is spilled to disk once it takes more than `limit` bytes of memory.
 struct Quarters {
     held: BTreeMap<u16, Vec<RecordBatch>>,
-    /// Bytes of what is held.
+    /// Bytes of `held`.
     bytes: usize,
     limit: usize,
     spilled: BTreeMap<u16, SpillFile>,
-    /// Bytes of each quarter, spilled ones too.
+    /// Bytes of each quarter, in memory and on disk.
     sizes: BTreeMap<u16, usize>,
     scratch: Option<Scratch>,
 }
@@ -114,7 +114,7 @@ impl Quarters {
         Ok(())
     }
 
-    /// Moves what is held to disk, once something is there.
+    /// Moves `held` to disk, if there is a scratch folder.
     fn spill(&mut self) -> Result<(), IngestError> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for (quarter, batches) in std::mem::take(&mut self.held) {
@@ -126,7 +126,7 @@ impl Quarters {
         Ok(())
     }
 
-    /// Hands on the rows in order, quarter by quarter.
+    /// Sorts the rows quarter by quarter, and passes each quarter on.
     fn sorted(mut self, mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>) -> Result<(), IngestError> {
         self.spill()?;
         let mut sort = |batches: Vec<RecordBatch>| {
@@ -142,7 +142,7 @@ impl Quarters {
     }
 }
 
-/// The rows of each quarter that a batch has rows of.
+/// Splits a batch into the rows of each quarter.
 fn by_quarter(batch: &RecordBatch) -> Result<Vec<(u16, RecordBatch)>, ArrowError> {
     let quarters = spend_quarters(batch);
     if quarters.is_sorted() {
@@ -162,11 +162,11 @@ fn by_quarter(batch: &RecordBatch) -> Result<Vec<(u16, RecordBatch)>, ArrowError
     rows.into_iter().map(take).collect()
 }
 
-/// A spend file that rows are added to in order; all of its row groups but the last have as many.
+/// A spend file that takes rows in order. All its row groups except the last have `group_rows` rows.
 struct SpendFile {
     file: ParquetFileWriter,
     group_rows: usize,
-    /// Fewer rows than a row group has.
+    /// The rows after the last full row group.
     rest: RecordBatch,
 }
 
@@ -198,61 +198,61 @@ impl SpendFile {
     }
 }
 
-/// Whether any part of an input has something that can be summed.
+/// Checks that some chunk of an input has a measure.
 #[derive(Default)]
-struct Measures {
-    met: bool,
-    /// The fault of the last part that has nothing.
+struct MeasureCheck {
+    has_measure: bool,
+    /// The fault of the last chunk without a measure.
     fault: Option<SchemaFault>,
 }
 
-impl Measures {
-    fn note(&mut self, part: &SpendNormalizer) {
-        match part.no_spend() {
+impl MeasureCheck {
+    fn add(&mut self, chunk: &SpendNormalizer) {
+        match chunk.no_spend() {
             Some(fault) => self.fault = Some(fault),
-            None => self.met = true,
+            None => self.has_measure = true,
         }
     }
 
-    /// What is wrong with the input, now that all of it was read.
+    /// Returns the fault of an input that was read to its end.
     fn fault(&mut self) -> Option<SchemaFault> {
-        self.fault.take().filter(|_| !self.met)
+        self.fault.take().filter(|_| !self.has_measure)
     }
 }
 
-/// The rules of spend, which note what the rows of an input can be summed by.
+/// The rules of spend.
 struct SpendRules {
     normalizer: SpendNormalizer,
-    measures: Arc<Mutex<Measures>>,
+    measures: Arc<Mutex<MeasureCheck>>,
 }
 
 impl RowRules for SpendRules {
     fn ignored(&self) -> Vec<IgnoredColumn> {
-        let unknown = |column: &String| IgnoredColumn::unknown(column, Table::Spend.name(), &SPEND_COLUMNS);
-        self.normalizer.ignored_columns().iter().map(unknown).collect()
+        let columns = self.normalizer.ignored_columns().iter().map(String::as_str);
+        IgnoredColumn::unknown(columns, Table::Spend.name(), &SPEND_COLUMNS)
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
-        // A blank line of NDJSON has no columns, and is no fault.
+        // A chunk of blank NDJSON lines has no columns and says nothing about the measures.
         if batch.num_rows() > 0 {
-            self.measures.lock().unwrap_or_else(PoisonError::into_inner).note(&self.normalizer);
+            self.measures.lock().unwrap_or_else(PoisonError::into_inner).add(&self.normalizer);
         }
         self.normalizer.normalize(batch)
     }
 }
 
-/// Days by account that a batch has rows of.
+/// The days of each account that the inputs have rows of. Their stored rows are replaced.
 #[derive(Default)]
-struct Restated {
+struct RestatedDays {
     days: HashMap<String, HashSet<i32>>,
-    /// Bytes that they take, about.
+    /// Bytes of memory that the days take, approximately.
     bytes: usize,
 }
 
-/// Bytes that a day of an account takes, about.
+/// Bytes of memory per day of an account, approximately.
 const DAY_BYTES: usize = 16;
 
-impl Restated {
+impl RestatedDays {
     fn add(&mut self, batch: &RecordBatch, limit: usize) -> Result<(), IngestError> {
         for (account, day) in keys(batch).doing("read spend")? {
             if !self.days.contains_key(account) {
@@ -269,8 +269,8 @@ impl Restated {
         Ok(())
     }
 
-    /// The rows of days that are not restated.
-    fn leave_out(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    /// Returns the rows of all other days.
+    fn others(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let kept: BooleanArray = keys(batch)?
             .map(|(account, day)| Some(!self.days.get(account).is_some_and(|days| days.contains(&day))))
             .collect();
@@ -282,14 +282,14 @@ fn keys(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowE
     let accounts = batch.column_by_name(ACCOUNT).and_then(|column| column.as_string_opt::<i32>());
     let days = batch.column_by_name(DATE).and_then(|column| column.as_primitive_opt::<Date32Type>());
     match (accounts, days) {
-        // Neither is ever null in stored spend.
+        // Stored spend has no nulls in these columns.
         (Some(accounts), Some(days)) => Ok(accounts.iter().flatten().zip(days.values().iter().copied())),
-        _ => Err(ArrowError::SchemaError("stored spend has no sound account and date".to_owned())),
+        _ => Err(ArrowError::SchemaError("stored spend has no `account` and `date` of the expected types".to_owned())),
     }
 }
 
-/// Hands on the rows of a stored file, one row group after the other.
-fn read_held(
+/// Passes on the rows of a stored file, row group by row group.
+fn read_stored(
     dir: &Path,
     file: &DataFile,
     take: &mut dyn FnMut(RecordBatch) -> Result<(), IngestError>,

@@ -12,7 +12,7 @@ pub(crate) enum Table {
 impl Table {
     pub(crate) const ALL: [Self; 4] = [Self::Events, Self::Spend, Self::Accounts, Self::Insights];
 
-    /// Its name in manifests, and of its folder.
+    /// Returns the name of the table in manifests, and of its folder.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Events => "events",
@@ -22,7 +22,7 @@ impl Table {
         }
     }
 
-    /// Columns without which no row is sound. JSON objects may lack them one by one, so that there the row is at fault, not the file.
+    /// Returns the columns that every row needs. In NDJSON a row may lack one; then the row is at fault, not the file.
     pub(crate) const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Events => &["account", "opportunityId", "type", "date"],
@@ -31,7 +31,7 @@ impl Table {
         }
     }
 
-    /// Columns whose numbers are amounts of money.
+    /// Returns the columns of amounts of money.
     pub(crate) const fn amounts(self) -> &'static [&'static str] {
         match self {
             Self::Events => &["total"],

@@ -2,7 +2,7 @@
 
 use crate::IngestError;
 use crate::error::ErrorKind;
-use crate::place::shortened;
+use crate::row_fault::shortened;
 
 /// A limit below this many bytes would make row groups and files that slow every query down, or refuse ordinary customers. Whatever
 /// the memory, so much fits into it.

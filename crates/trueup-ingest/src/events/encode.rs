@@ -4,8 +4,8 @@ mod text_codes;
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::{EventBatch, column, dimension_arrays, primitive_column, unsound_column};
-use crate::ignored::IgnoredColumn;
 use crate::read::RowRules;
+use crate::report::IgnoredColumn;
 use arrow_array::types::{Decimal128Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{ArrowError, Schema};

@@ -7,7 +7,6 @@ use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetReader};
-use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use hashbrown::HashSet;
@@ -118,8 +117,8 @@ pub(super) fn read(
             .into_par_iter()
             .map(|part| {
                 reader.progress.advance(part.bytes());
-                let pieces = part.decode(Table::Events, reader.limits).map_err(stored)?;
-                let restored = pieces.map(|piece| restore(&piece.map_err(stored)?.batch, dictionaries));
+                let decoded = part.decode().map_err(stored)?.into_iter();
+                let restored = decoded.map(|decoded| restore(&decoded.batch, dictionaries));
                 restored.collect::<Result<Vec<_>, IngestError>>()
             })
             .collect();

@@ -1,36 +1,36 @@
-//! What is wrong with a mapping, as far as it can be known without its data.
+//! Checks a mapping, as far as possible without its data.
 
+use super::canonical::{CanonicalTable, ColumnType, EVENT_COLUMNS, STAGES};
 use super::declaration::{EventTableDeclaration, InputDeclaration, MappingFile, TableDeclaration, ValueSource};
 use super::error::KeyFault;
-use super::field::{CanonicalTable, ColumnType, EVENT_COLUMNS, STAGES};
 use super::origin::ValueOrigin;
-use super::reading::{TextRules, ValueReader};
-use super::table::nothing;
+use super::values::{TextRules, ValueReader};
 use std::collections::{BTreeMap, BTreeSet};
 
 type CheckResult = Result<(), KeyFault>;
 
 /// Checks a whole mapping.
-pub(super) fn declaration(it: &MappingFile) -> CheckResult {
-    for (name, found) in &it.input {
+pub(super) fn mapping(file: &MappingFile) -> CheckResult {
+    for (name, found) in &file.input {
         input(name, found)?;
     }
-    if it.events.is_empty() && it.spend.is_empty() && it.accounts.is_empty() {
-        return Err(nothing());
+    if file.events.is_empty() && file.spend.is_empty() && file.accounts.is_empty() {
+        let reason = "a mapping makes at least one table of [[events]], [[spend]] or [[accounts]]";
+        return Err(KeyFault::new("events", reason));
     }
-    for (at, table) in it.events.iter().enumerate() {
-        events(it, table, &format!("events[{at}]"))?;
+    for (at, table) in file.events.iter().enumerate() {
+        events(file, table, &format!("events[{at}]"))?;
     }
-    for (target, tables) in [(CanonicalTable::Spend, &it.spend), (CanonicalTable::Accounts, &it.accounts)] {
+    for (target, tables) in [(CanonicalTable::Spend, &file.spend), (CanonicalTable::Accounts, &file.accounts)] {
         for (at, table) in tables.iter().enumerate() {
             let key = format!("{}[{at}]", target.key());
-            from(it, table, target, &key)?;
-            sources(it, target, &table.columns, &format!("{key}.columns"))?;
+            from(file, table, target, &key)?;
+            sources(file, target, &table.columns, &format!("{key}.columns"))?;
             let dates: &[&str] = if target == CanonicalTable::Spend { &["date"] } else { &[] };
             required(target, dates, &key, |name| table.columns.contains_key(name))?;
         }
     }
-    first_touch(it)
+    first_touch(file)
 }
 
 fn input(name: &str, input: &InputDeclaration) -> CheckResult {
@@ -39,7 +39,7 @@ fn input(name: &str, input: &InputDeclaration) -> CheckResult {
         return Err(KeyFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
     }
     if input.file.is_empty() || input.file.contains(['/', '\\']) {
-        let reason = "expected the name of a file without its folder; `*` and `?` may stand in it";
+        let reason = "expected the name of a file without its folder; `*` and `?` match other characters";
         return Err(KeyFault::new(format!("{key}.file"), reason).with_value(&input.file));
     }
     let mut seen = BTreeSet::new();
@@ -49,23 +49,23 @@ fn input(name: &str, input: &InputDeclaration) -> CheckResult {
     }
 }
 
-fn events(it: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
-    from(it, &table.table(), CanonicalTable::Events, key)?;
+fn events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
+    from(file, &table.table(), CanonicalTable::Events, key)?;
     let own = format!("{key}.columns");
-    sources(it, CanonicalTable::Events, &table.columns, &own)?;
+    sources(file, CanonicalTable::Events, &table.columns, &own)?;
     if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
         let reason = "a column of this name is made under `columns`";
         return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
     }
     if let Some(name) = table.keep.iter().find(|name| EVENT_COLUMNS.contains(&name.as_str())) {
-        let reason = "only dimensions are kept; this one stands under `columns`";
+        let reason = "only dimensions can be kept; make this column under `columns`";
         return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
     }
     let dates = ["date", "dateTime"];
     if table.stages.is_empty() {
         let has = |name: &str| table.columns.contains_key(name);
         if !has("type") {
-            return Err(KeyFault::new(&own, "expected `type`, or a table of `stages` beside `columns`"));
+            return Err(KeyFault::new(&own, "expected `type`, or a table of `stages` next to `columns`"));
         }
         return required(CanonicalTable::Events, &dates, key, has);
     }
@@ -80,7 +80,7 @@ fn events(it: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckRe
         if columns.contains_key("type") {
             return Err(KeyFault::new(format!("{key}.type"), "the stage itself is the type"));
         }
-        sources(it, CanonicalTable::Events, columns, &key)?;
+        sources(file, CanonicalTable::Events, columns, &key)?;
         required(CanonicalTable::Events, &dates, &key, |name| {
             columns.contains_key(name) || table.columns.contains_key(name)
         })?;
@@ -88,12 +88,12 @@ fn events(it: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckRe
     Ok(())
 }
 
-/// The inputs that a table is made of.
-fn from(it: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+/// Checks the inputs of a table.
+fn from(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
     let known = |name: &str, key: String| {
-        let names: Vec<&str> = it.input.keys().map(String::as_str).collect();
-        let reason = || format!("no [input] has this name; there are: {}", names.join(", "));
-        if it.input.contains_key(name) { Ok(()) } else { Err(KeyFault::new(key, reason()).with_value(name)) }
+        let names: Vec<&str> = file.input.keys().map(String::as_str).collect();
+        let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
+        if file.input.contains_key(name) { Ok(()) } else { Err(KeyFault::new(key, reason()).with_value(name)) }
     };
     let Some(from) = &table.from else {
         let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
@@ -109,7 +109,7 @@ fn from(it: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key:
         let key = format!("{key}.join[{at}]");
         known(&join.input, format!("{key}.input"))?;
         if join.alias().is_empty() || join.alias().contains('.') {
-            return Err(KeyFault::new(format!("{key}.as"), "expected a name without a point").with_value(join.alias()));
+            return Err(KeyFault::new(format!("{key}.as"), "expected a name without a dot").with_value(join.alias()));
         }
         if !aliases.insert(join.alias()) {
             let reason = "an input of this table already has this name; `as` can give another";
@@ -123,7 +123,7 @@ fn from(it: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key:
 }
 
 fn sources(
-    it: &MappingFile,
+    file: &MappingFile,
     target: CanonicalTable,
     columns: &BTreeMap<String, ValueSource>,
     key: &str,
@@ -134,26 +134,26 @@ fn sources(
             let reason = format!("a table of {} has only the columns {}", target.key(), columns.join(", "));
             return Err(KeyFault::new(key, reason).with_value(name));
         }
-        self::source(it, source, target.field(name), &key)?;
+        self::source(file, source, target.column_type(name), &key)?;
     }
     Ok(())
 }
 
-fn source(it: &MappingFile, source: &ValueSource, field: ColumnType, key: &str) -> CheckResult {
-    let reading = ValueReader::new(field, source, key)?;
-    TextRules::new(source, &it.map, key)?;
-    match ValueOrigin::new(source, field, key)? {
+fn source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key: &str) -> CheckResult {
+    let reader = ValueReader::new(column_type, source, key)?;
+    TextRules::new(source, &file.map, key)?;
+    match ValueOrigin::new(source, column_type, key)? {
         ValueOrigin::Value(value) => {
-            let required = matches!(field, ColumnType::Key | ColumnType::Stage) && value.0.is_empty();
-            let read = if required { Err("expected a value".to_owned()) } else { reading.check(&value.0) };
+            let required = matches!(column_type, ColumnType::Key | ColumnType::Stage) && value.0.is_empty();
+            let read = if required { Err("expected a value".to_owned()) } else { reader.check(&value.0) };
             read.map_err(|reason| KeyFault::new(key, reason).with_value(&value.0))
         }
         ValueOrigin::Parts(parts) => {
             for (name, part) in parts {
-                self::source(it, part, ColumnType::Text, &format!("{key}.{name}"))?;
+                self::source(file, part, ColumnType::Text, &format!("{key}.{name}"))?;
             }
             if parts.iter().all(|(_, part)| part.column.is_none()) {
-                return Err(KeyFault::new(key, "one of the parts has to be a column"));
+                return Err(KeyFault::new(key, "at least one of the parts must be a column"));
             }
             Ok(())
         }
@@ -161,7 +161,7 @@ fn source(it: &MappingFile, source: &ValueSource, field: ColumnType, key: &str) 
     }
 }
 
-/// The columns that a table cannot do without; one of the dates is enough.
+/// Checks that a table has the columns that it needs. One of the dates is enough.
 fn required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
     if let Some(missing) = target.required().iter().find(|name| !has(name)) {
         return Err(KeyFault::new(key, format!("expected the column `{missing}`")));
@@ -172,15 +172,15 @@ fn required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str
     Ok(())
 }
 
-fn first_touch(it: &MappingFile) -> CheckResult {
-    let Some(first_touch) = &it.first_touch else { return Ok(()) };
+fn first_touch(file: &MappingFile) -> CheckResult {
+    let Some(first_touch) = &file.first_touch else { return Ok(()) };
     let key = "first_touch.copy";
-    if first_touch.copy.is_empty() || it.events.is_empty() {
+    if first_touch.copy.is_empty() || file.events.is_empty() {
         return Err(KeyFault::new(key, "expected columns of [[events]] to copy"));
     }
     let mut seen = BTreeSet::new();
     for name in &first_touch.copy {
-        let made = it.events.iter().any(|table| {
+        let made = file.events.iter().any(|table| {
             table.keep.contains(name)
                 || table.columns.contains_key(name)
                 || table.stages.values().any(|stage| stage.contains_key(name))
@@ -190,7 +190,7 @@ fn first_touch(it: &MappingFile) -> CheckResult {
         } else if EVENT_COLUMNS.contains(&name.as_str()) {
             "this column belongs to the single event and is not copied"
         } else if !seen.insert(name) {
-            "the column is named twice"
+            "the column is listed twice"
         } else {
             continue;
         };

@@ -1,22 +1,18 @@
-//! What a mapping file may say, as it is written.
+//! A mapping file as it is written.
 
-mod join;
-mod source;
-mod table;
-
-pub(super) use join::{Join, Unmatched};
-pub(super) use source::{Constant, Unmapped, ValueMap, ValueSource};
-pub(super) use table::{Conditions, EventTableDeclaration, TableDeclaration};
-
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A mapping file.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a mapping file")]
 pub(super) struct MappingFile {
     #[serde(default)]
     pub(super) input: BTreeMap<String, InputDeclaration>,
+    /// Maps that several columns may share, by name.
     #[serde(default)]
     pub(super) map: BTreeMap<String, BTreeMap<String, Constant>>,
     #[serde(default)]
@@ -30,23 +26,23 @@ pub(super) struct MappingFile {
 
 /// Files that are read as one table.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table that describes an input")]
 pub(super) struct InputDeclaration {
-    /// A file name, in which `*` stands for any characters and `?` for one.
+    /// A file name, in which `*` matches any characters and `?` matches one.
     pub(super) file: String,
     pub(super) format: Option<FileFormat>,
+    /// What separates the cells of a CSV file; a comma if absent.
     pub(super) separator: Option<char>,
     /// The columns of a CSV file that has no header.
     pub(super) header: Option<Vec<String>>,
     /// Cells of a CSV file that mean no value.
     #[serde(default)]
     pub(super) empty: Vec<String>,
-    /// From the file's name of a column to the mapping's.
+    /// From the name of a column in the file to its name in the mapping.
     #[serde(default)]
     pub(super) rename: BTreeMap<String, String>,
 }
 
-/// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FileFormat {
@@ -54,9 +50,242 @@ pub(super) enum FileFormat {
     Parquet,
 }
 
-/// Columns that a customer's events take from its first conversion.
+/// Columns that all events of a customer take from the customer's first conversion.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with the key `copy`")]
 pub(super) struct FirstTouch {
     pub(super) copy: Vec<String>,
+}
+
+/// Conditions on rows: columns, each with the values that it may have.
+pub(super) type Conditions = BTreeMap<String, OneOrMore>;
+
+/// A table of spend or of accounts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of spend or accounts")]
+pub(super) struct TableDeclaration {
+    pub(super) from: Option<String>,
+    #[serde(default)]
+    pub(super) join: Vec<Join>,
+    #[serde(default, rename = "where")]
+    pub(super) only: Conditions,
+    #[serde(default)]
+    pub(super) unless: Conditions,
+    #[serde(default)]
+    pub(super) columns: BTreeMap<String, ValueSource>,
+}
+
+/// A table of events. In a long table each row is an event; in a wide table each row has the dates of several stages.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of events")]
+pub(super) struct EventTableDeclaration {
+    pub(super) from: String,
+    #[serde(default)]
+    pub(super) join: Vec<Join>,
+    #[serde(default, rename = "where")]
+    pub(super) only: Conditions,
+    #[serde(default)]
+    pub(super) unless: Conditions,
+    /// Columns of the input that become dimensions of the same name.
+    #[serde(default)]
+    pub(super) keep: Vec<String>,
+    #[serde(default)]
+    pub(super) columns: BTreeMap<String, ValueSource>,
+    /// Wide tables: the columns of each stage's events, which add to `columns` or replace them.
+    #[serde(default)]
+    pub(super) stages: BTreeMap<String, BTreeMap<String, ValueSource>>,
+}
+
+impl EventTableDeclaration {
+    /// Returns the part that all tables have.
+    pub(super) fn table(&self) -> TableDeclaration {
+        TableDeclaration {
+            from: Some(self.from.clone()),
+            join: self.join.clone(),
+            only: self.only.clone(),
+            unless: self.unless.clone(),
+            columns: self.columns.clone(),
+        }
+    }
+}
+
+/// One text, or several alternatives.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a text or a list of texts")]
+pub(super) enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    pub(super) fn texts(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::More(texts) => texts,
+        }
+    }
+}
+
+/// Another input whose columns are added to the rows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table that describes a join")]
+pub(super) struct Join {
+    pub(super) input: String,
+    /// The name of the joined input in this table; its own name if absent.
+    #[serde(rename = "as")]
+    pub(super) alias: Option<String>,
+    pub(super) on: JoinKeys,
+    pub(super) unmatched: Unmatched,
+    /// Whether a row may match several rows, and is repeated for each.
+    #[serde(default)]
+    pub(super) many: bool,
+}
+
+impl Join {
+    pub(super) fn alias(&self) -> &str {
+        self.alias.as_deref().unwrap_or(&self.input)
+    }
+}
+
+/// The columns that must be equal on both sides.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a column, a list of columns, or a table of columns here and there")]
+pub(super) enum JoinKeys {
+    Same(String),
+    AllSame(Vec<String>),
+    /// From a column of the rows so far to a column of the joined input.
+    Pairs(BTreeMap<String, String>),
+}
+
+impl JoinKeys {
+    pub(super) fn pairs(&self) -> Vec<(&str, &str)> {
+        match self {
+            Self::Same(name) => vec![(name, name)],
+            Self::AllSame(names) => names.iter().map(|name| (name.as_str(), name.as_str())).collect(),
+            Self::Pairs(pairs) => pairs.iter().map(|(here, there)| (here.as_str(), there.as_str())).collect(),
+        }
+    }
+}
+
+/// What happens to a row that matches no row of the joined input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Unmatched {
+    /// It stays, and the joined columns are empty.
+    Keep,
+    /// It is left out.
+    Drop,
+    /// It is an error.
+    Refuse,
+}
+
+/// The source of a column's values, and how texts change before they are read.
+///
+/// A text in its place names a column; a whole number is the value itself. For example
+/// `{ column = "sale", remove = "$,", default = "0" }`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(super) struct ValueSource {
+    pub(super) column: Option<String>,
+    /// Columns whose texts are joined. There is no value if one of the texts is empty.
+    pub(super) columns: Option<Vec<String>>,
+    /// The text between the texts of `columns`.
+    pub(super) separator: Option<String>,
+    pub(super) value: Option<Constant>,
+    pub(super) year: Option<Box<ValueSource>>,
+    pub(super) month: Option<Box<ValueSource>>,
+    pub(super) day: Option<Box<ValueSource>>,
+    /// Characters that are removed.
+    pub(super) remove: Option<String>,
+    pub(super) decimal_mark: Option<char>,
+    pub(super) map: Option<ValueMap>,
+    pub(super) unmapped: Option<Unmapped>,
+    /// The text to read if there is none.
+    pub(super) default: Option<Constant>,
+    /// The format of dates, as strftime defines it.
+    pub(super) format: Option<String>,
+    /// The IANA time zone of clock times.
+    pub(super) time_zone: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for ValueSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SourceVisitor;
+        impl<'de> Visitor<'de> for SourceVisitor {
+            type Value = ValueSource;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a column's name, a whole number, or a table such as { column = \"...\" } or { value = \"...\" }",
+                )
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<ValueSource, E> {
+                Ok(ValueSource { column: Some(name.to_owned()), ..ValueSource::default() })
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<ValueSource, E> {
+                Ok(ValueSource { value: Some(Constant(number.to_string())), ..ValueSource::default() })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ValueSource, A::Error> {
+                // Calls the derived function of that name, because `remote = "Self"` makes it an inherent one.
+                ValueSource::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+        deserializer.deserialize_any(SourceVisitor)
+    }
+}
+
+/// A value in the mapping itself, as text. Numbers with a decimal point are refused, because amounts stay exact only as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Constant(pub(super) String);
+
+impl<'de> Deserialize<'de> for Constant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ConstantVisitor;
+        impl Visitor<'_> for ConstantVisitor {
+            type Value = Constant;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, a whole number, true or false (write other numbers and dates as text)")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Constant, E> {
+                Ok(Constant(text.to_owned()))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Constant, E> {
+                Ok(Constant(number.to_string()))
+            }
+
+            fn visit_bool<E: Error>(self, truth: bool) -> Result<Constant, E> {
+                Ok(Constant(truth.to_string()))
+            }
+        }
+        deserializer.deserialize_any(ConstantVisitor)
+    }
+}
+
+/// From values of the input to values of the canonical table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected the name of a [map], or a table of values")]
+pub(super) enum ValueMap {
+    Named(String),
+    Inline(BTreeMap<String, Constant>),
+}
+
+/// What happens to a value that the map does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Unmapped {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It stays.
+    Keep,
+    /// The cell is empty.
+    Empty,
+    /// The row is left out.
+    Skip,
 }

@@ -1,19 +1,16 @@
-//! The files that a mapping is given, as its inputs.
+//! Opens the given files as the inputs of a mapping.
 
 use super::MappingError;
+use super::csv_outline::{self, CsvOutline};
 use super::declaration::{FileFormat, InputDeclaration, MappingFile};
-use super::error::KeyFault;
-use super::fault::place;
-use super::records::CsvOutline;
-use super::rows::rows_but;
-use super::scope::PLACE;
-use super::{pattern, records};
+use super::error::{KeyFault, location};
+use super::expressions::{LOCATION, rows_except};
 use polars::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An input: its files one below the other, with each row's place.
+/// An input: the rows of its files in order, each with its location.
 pub(super) struct OpenedInput {
     pub(super) frame: LazyFrame,
     pub(super) schema: SchemaRef,
@@ -28,7 +25,7 @@ pub(super) fn open(
     let mut owner = vec![None; files.len()];
     for (name, input) in &declaration.input {
         for (at, file) in files.iter().enumerate() {
-            if !pattern::matches(&input.file, &file_name(file)) {
+            if !is_match(&input.file, &file_name(file)) {
                 continue;
             }
             if let Some(other) = owner[at].replace(name) {
@@ -55,12 +52,12 @@ pub(super) fn open(
         let Some(((_, first), others)) = parts.split_first() else {
             return Err(fault.with_value(&input.file).of(mapping));
         };
-        let engine = |source| MappingError::Engine { key: key.clone(), source: Box::new(source) };
+        let engine = |source| MappingError::engine(&key, source);
         let schema = first.clone().collect_schema().map_err(engine)?;
         let mut frames = vec![first.clone()];
         for (file, other) in others {
             let found = other.clone().collect_schema().map_err(engine)?;
-            alike(&schema, &found).map_err(|reason| refused(file, &reason))?;
+            check_same_columns(&schema, &found).map_err(|reason| refused(file, &reason))?;
             frames.push(
                 other.clone().select(schema.iter_names().map(|name| Expr::Column(name.clone())).collect::<Vec<_>>()),
             );
@@ -72,7 +69,7 @@ pub(super) fn open(
     Ok(opened)
 }
 
-/// One file, its columns under the mapping's names.
+/// Opens a file, with its columns under the names of the mapping.
 fn scan(
     file: &Path,
     input: &InputDeclaration,
@@ -80,7 +77,7 @@ fn scan(
     key: &str,
     mapping: &Path,
 ) -> Result<LazyFrame, MappingError> {
-    let engine = |source| MappingError::Engine { key: key.to_owned(), source: Box::new(source) };
+    let engine = |source| MappingError::engine(key, source);
     let path = PlRefPath::try_from_path(file).map_err(engine)?;
     let csv = match input.format {
         Some(format) => format == FileFormat::Csv,
@@ -90,10 +87,10 @@ fn scan(
         let separator = input.separator.map_or(Some(b','), |char| u8::try_from(char).ok());
         let separator = separator
             .ok_or_else(|| KeyFault::new(format!("{key}.separator"), "expected an ASCII character").of(mapping))?;
-        let CsvOutline { header: names, blank } = records::check(file, input, separator)?;
+        let CsvOutline { header: names, blank } = csv_outline::check(file, input, separator)?;
         let empty = (!input.empty.is_empty())
             .then(|| NullValues::AllColumns(input.empty.iter().map(|text| text.as_str().into()).collect()));
-        // Every column is text: an id keeps its zeros, an amount its digits.
+        // Every column is text, so that ids keep their zeros and amounts their digits.
         let schema: Schema = names.iter().map(|name| Field::new(name.as_str().into(), DataType::String)).collect();
         let frame = LazyCsvReader::new(path)
             .with_glob(false)
@@ -117,7 +114,7 @@ fn scan(
         let arguments = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
         let mut frame = LazyFrame::scan_parquet(path, arguments).map_err(engine)?;
         let schema = frame.collect_schema().map_err(|source| refused(file, &source.to_string()))?;
-        // A dictionary of texts is text.
+        // Decodes dictionaries of texts, because text is the only such type that mappings read.
         let coded = schema.iter().filter(|(_, dtype)| dtype.is_categorical());
         let coded: Vec<Expr> = coded.map(|(name, _)| Expr::Column(name.clone()).cast(DataType::String)).collect();
         if !coded.is_empty() {
@@ -128,7 +125,8 @@ fn scan(
     };
     for (from, to) in &input.rename {
         if !names.contains(from) {
-            let reason = format!("`{}` has no column of this name; it has: {}", file.display(), names.join(", "));
+            let reason =
+                format!("`{}` has no column of this name; the columns are: {}", file.display(), names.join(", "));
             return Err(KeyFault::new(format!("{key}.rename"), reason).with_value(from).of(mapping));
         }
         if names.contains(to) && !input.rename.contains_key(to) {
@@ -139,10 +137,10 @@ fn scan(
     if !input.rename.is_empty() {
         frame = frame.rename(input.rename.keys(), input.rename.values(), true);
     }
-    let row = col(PLACE).cast(DataType::UInt64) + lit(place(number, 0));
-    frame = frame.with_row_index(PLACE, Some(1)).with_columns([row.alias(PLACE)]);
+    let row = col(LOCATION).cast(DataType::UInt64) + lit(location(number, 0));
+    frame = frame.with_row_index(LOCATION, Some(1)).with_columns([row.alias(LOCATION)]);
     if !blank.is_empty() {
-        frame = frame.filter(rows_but(col(PLACE), blank.into_iter().map(|row| place(number, row)).collect()));
+        frame = frame.filter(rows_except(col(LOCATION), blank.into_iter().map(|row| location(number, row)).collect()));
     }
     Ok(frame)
 }
@@ -152,14 +150,15 @@ fn format_of(file: &Path) -> Result<FileFormat, MappingError> {
     match extension.as_deref() {
         Some("csv" | "tsv" | "txt") => Ok(FileFormat::Csv),
         Some("parquet" | "pq") => Ok(FileFormat::Parquet),
-        _ => Err(refused(file, "its name does not say whether it is CSV or Parquet; the input's `format` can")),
+        _ => Err(refused(file, "its name does not say whether it is CSV or Parquet; set the input's `format`")),
     }
 }
 
-fn alike(first: &Schema, other: &Schema) -> Result<(), String> {
+/// Checks that two files of an input have the same columns.
+fn check_same_columns(first: &Schema, other: &Schema) -> Result<(), String> {
     for (name, dtype) in first.iter() {
         match other.get(name) {
-            None => return Err(format!("it has no column `{name}`, but the first file of its input has")),
+            None => return Err(format!("it has no column `{name}`, but the first file of its input has one")),
             Some(found) if found != dtype => {
                 return Err(format!(
                     "its column `{name}` is of type {found}, but {dtype} in the first file of its input"
@@ -169,7 +168,7 @@ fn alike(first: &Schema, other: &Schema) -> Result<(), String> {
         }
     }
     match other.iter_names().find(|name| !first.contains(name)) {
-        Some(name) => Err(format!("it has a column `{name}`, but the first file of its input has not")),
+        Some(name) => Err(format!("it has a column `{name}`, but the first file of its input has none")),
         None => Ok(()),
     }
 }
@@ -181,3 +180,35 @@ fn refused(file: &Path, reason: &str) -> MappingError {
 fn file_name(file: &Path) -> String {
     file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
+
+/// Returns whether a file name matches a pattern: `*` matches any characters, `?` matches one, and any other character itself.
+fn is_match(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // The position of the last `*`, and how many characters of the name lie before what follows it.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(char) if *char == '?' || *char == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    p = at + 1;
+                    n = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|char| *char == '*')
+}
+
+#[cfg(test)]
+mod tests;

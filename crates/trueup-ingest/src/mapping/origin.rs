@@ -1,15 +1,15 @@
-//! The one place that a column's values come from.
+//! Checks that a column's values have exactly one origin.
 
+use super::canonical::ColumnType;
 use super::declaration::{Constant, ValueSource};
 use super::error::KeyFault;
-use super::field::ColumnType;
 
-/// Where the values of a column come from.
+/// The origin of a column's values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueOrigin<'a> {
     /// A column of the inputs.
     Column(&'a str),
-    /// The texts of several columns, strung together with what stands between them.
+    /// The joined texts of several columns, and the text between them.
     Columns(&'a [String], &'a str),
     /// The same value on every row.
     Value(&'a Constant),
@@ -18,7 +18,7 @@ pub(super) enum ValueOrigin<'a> {
 }
 
 impl<'a> ValueOrigin<'a> {
-    /// Checks that a source names one origin, and nothing that does not go with it.
+    /// Returns the origin that a source names, and checks that the source has no key that does not fit.
     pub(super) fn new(source: &'a ValueSource, field: ColumnType, key: &str) -> Result<Self, KeyFault> {
         let parts = [("year", &source.year), ("month", &source.month), ("day", &source.day)];
         let parts_given = parts.iter().filter(|(_, part)| part.is_some()).count();
@@ -31,7 +31,7 @@ impl<'a> ValueOrigin<'a> {
             return Err(KeyFault::new(key, reason));
         }
         if source.separator.is_some() && source.columns.is_none() {
-            return Err(KeyFault::new(format!("{key}.separator"), "there are no `columns` beside it"));
+            return Err(KeyFault::new(format!("{key}.separator"), "only a source with `columns` can have this key"));
         }
         if let Some(columns) = &source.columns {
             if columns.is_empty() {
@@ -42,12 +42,12 @@ impl<'a> ValueOrigin<'a> {
         if let Some(column) = &source.column {
             return Ok(Self::Column(column));
         }
-        let worded = source.remove.is_some()
+        let changes_text = source.remove.is_some()
             || source.map.is_some()
             || source.unmapped.is_some()
             || source.default.is_some()
             || source.decimal_mark.is_some();
-        if worded {
+        if changes_text {
             let reason = "`remove`, `decimal_mark`, `map`, `unmapped` and `default` go with `column` or `columns`";
             return Err(KeyFault::new(key, reason));
         }
@@ -58,15 +58,15 @@ impl<'a> ValueOrigin<'a> {
             return Err(KeyFault::new(key, "only `date` can be made of `year`, `month` and `day`"));
         }
         if source.format.is_some() {
-            return Err(KeyFault::new(format!("{key}.format"), "a date of three parts has no format"));
+            return Err(KeyFault::new(format!("{key}.format"), "a date of three parts cannot have a format"));
         }
         let mut found = [("", source); 3];
         for (slot, (name, part)) in found.iter_mut().zip(parts) {
             let part = part
                 .as_deref()
-                .ok_or_else(|| KeyFault::new(key, "a date in parts has all of `year`, `month` and `day`"))?;
+                .ok_or_else(|| KeyFault::new(key, "a date in parts needs all of `year`, `month` and `day`"))?;
             if matches!(Self::new(part, ColumnType::Text, &format!("{key}.{name}"))?, Self::Parts(_)) {
-                return Err(KeyFault::new(format!("{key}.{name}"), "a part has no parts"));
+                return Err(KeyFault::new(format!("{key}.{name}"), "a part cannot have parts"));
             }
             *slot = (name, part);
         }

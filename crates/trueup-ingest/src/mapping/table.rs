@@ -1,16 +1,15 @@
-//! A canonical table, as a plan over the inputs.
+//! Plans canonical tables over the inputs, and gives events first-touch credit.
 
 use super::MappingError;
-use super::column::CompiledColumn;
-use super::declaration::{EventTableDeclaration, FirstTouch, TableDeclaration, ValueSource};
-use super::error::KeyFault;
-use super::field::{CanonicalTable, ColumnType, STAGES};
-use super::rows::each_row;
-use super::stream::{JoinedRows, TablePlanner};
+use super::canonical::{CONVERSION, CanonicalTable, ColumnType, STAGES};
+use super::column::{ColumnCompiler, CompiledColumn};
+use super::declaration::{Constant, EventTableDeclaration, FirstTouch, TableDeclaration, ValueSource};
+use super::expressions::{ColumnValue, Days, Micros, days_of, each_row};
+use super::join::{JoinedRows, TablePlanner};
 use polars::prelude::*;
 use std::collections::BTreeMap;
 
-/// A plan whose columns are those of a canonical table.
+/// A lazy frame with the columns of a canonical table.
 pub(super) struct TablePlan {
     pub(super) frame: LazyFrame,
     pub(super) columns: Vec<String>,
@@ -19,7 +18,7 @@ pub(super) struct TablePlan {
 }
 
 impl TablePlanner<'_> {
-    /// A table of spend or accounts.
+    /// Plans a table of spend or accounts.
     pub(super) fn table(
         &self,
         target: CanonicalTable,
@@ -27,14 +26,14 @@ impl TablePlanner<'_> {
         at: usize,
     ) -> Result<TablePlan, MappingError> {
         let key = format!("{}[{at}]", target.key());
-        let stream = self.stream(table, &key)?;
-        let plan = TableSpec { target, key: key.clone(), copied: &[], optional: false };
+        let rows = self.joined_rows(table, &key)?;
+        let spec = TableSpec { target, key: key.clone(), copied: &[], optional: false };
         let columns =
             table.columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
-        self.select(stream, columns.collect(), &plan)
+        self.select(rows, columns.collect(), &spec)
     }
 
-    /// The tables of events that one declaration makes: one if it is long, one for each stage if it is wide.
+    /// Plans the tables of events of one declaration: one table if it is long, one per stage if it is wide.
     pub(super) fn events(
         &self,
         table: &EventTableDeclaration,
@@ -42,7 +41,7 @@ impl TablePlanner<'_> {
         first_touch: Option<&FirstTouch>,
     ) -> Result<Vec<TablePlan>, MappingError> {
         let key = format!("events[{at}]");
-        let stream = self.stream(&table.table(), &key)?;
+        let rows = self.joined_rows(&table.table(), &key)?;
         let kept: Vec<(&str, ValueSource)> = table
             .keep
             .iter()
@@ -55,44 +54,45 @@ impl TablePlanner<'_> {
         );
         let copied = first_touch.map_or(&[][..], |first_touch| &first_touch.copy);
         if table.stages.is_empty() {
-            let plan = TableSpec { target: CanonicalTable::Events, key, copied, optional: false };
-            return Ok(vec![self.select(stream, common, &plan)?]);
+            let spec = TableSpec { target: CanonicalTable::Events, key, copied, optional: false };
+            return Ok(vec![self.select(rows, common, &spec)?]);
         }
         let mut tables = Vec::new();
         for (stage, columns) in STAGES.iter().filter_map(|stage| table.stages.get_key_value(*stage)) {
             let key = format!("{key}.stages.{stage}");
-            let constant = super::declaration::Constant(stage.clone());
+            let constant = Constant(stage.clone());
             let stage = ValueSource { value: Some(constant), ..ValueSource::default() };
             let mut all = common.clone();
             all.insert("type", (&stage, key.clone()));
             all.extend(columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));
-            let plan = TableSpec { target: CanonicalTable::Events, key: key.clone(), copied, optional: true };
-            tables.push(self.select(stream.clone(), all, &plan)?);
+            let spec = TableSpec { target: CanonicalTable::Events, key: key.clone(), copied, optional: true };
+            tables.push(self.select(rows.clone(), all, &spec)?);
         }
         Ok(tables)
     }
 
     fn select(
         &self,
-        stream: JoinedRows,
+        rows: JoinedRows,
         columns: ValueSources<'_>,
-        plan: &TableSpec<'_>,
+        spec: &TableSpec<'_>,
     ) -> Result<TablePlan, MappingError> {
-        let context = self.context(&stream.scope);
-        let mut frame = stream.frame.clone();
+        let compiler = ColumnCompiler { planner: self, known: &rows.columns };
+        let mut frame = rows.frame.clone();
         let (mut dates, mut others) = (Vec::new(), Vec::new());
         for (name, (source, key)) in &columns {
-            let field = match plan.target.field(name) {
-                // What is copied is compared with the same column of other tables, so it is text in all of them.
-                ColumnType::Dimension if plan.copied.iter().any(|copied| copied == name) => ColumnType::Text,
-                field => field,
+            let column_type = match spec.target.column_type(name) {
+                // Credit copies the column between tables, so it is text in each of them.
+                ColumnType::Dimension if spec.copied.iter().any(|copied| copied == name) => ColumnType::Text,
+                column_type => column_type,
             };
             let CompiledColumn { expr, only } =
-                context.compile(source, field, key).map_err(|fault| fault.of(self.mapping))?;
+                compiler.compile(source, column_type, key).map_err(|fault| fault.of(self.mapping))?;
             if let Some(only) = only {
                 frame = frame.filter(only);
             }
-            let list = if matches!(field, ColumnType::Day | ColumnType::Instant) { &mut dates } else { &mut others };
+            let list =
+                if matches!(column_type, ColumnType::Day | ColumnType::Instant) { &mut dates } else { &mut others };
             list.push(expr.alias(made(name)));
         }
         let dated = ["date", "dateTime"]
@@ -101,15 +101,15 @@ impl TablePlanner<'_> {
             .map(|name| col(made(name)).is_not_null());
         if let Some(dated) = dated.reduce(Expr::or) {
             frame = frame.with_columns(dates);
-            frame = if plan.optional {
+            frame = if spec.optional {
                 frame.filter(dated)
             } else {
                 let column = columns.get("date").or_else(|| columns.get("dateTime"));
-                let (name, key) = column.map_or(("date", plan.key.as_str()), |(source, key)| {
+                let (name, key) = column.map_or(("date", spec.key.as_str()), |(source, key)| {
                     (source.column.as_deref().unwrap_or("date"), key.as_str())
                 });
                 let none = when(dated).then(lit(NULL)).otherwise(lit("")).cast(DataType::String);
-                let checked = each_row::<bool>(vec![none], stream.place.clone(), context.site(key, name), |texts| {
+                let checked = each_row::<bool>(vec![none], rows.location.clone(), self.site(key, name), |texts| {
                     if texts[0].is_none() { Ok(Some(true)) } else { Err("expected a date".to_owned()) }
                 });
                 frame.filter(checked)
@@ -119,29 +119,80 @@ impl TablePlanner<'_> {
         let frame = frame
             .with_columns(others)
             .select(names.iter().map(|name| col(made(name)).alias(name.as_str())).collect::<Vec<_>>());
-        Ok(TablePlan { frame, columns: names, key: plan.key.clone() })
+        Ok(TablePlan { frame, columns: names, key: spec.key.clone() })
     }
 }
 
-/// The columns of a table by name, each with where it comes from and the key that says so.
+/// The columns of a table by name, each with its source and the key of that source.
 type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
 
-/// How columns become a table.
+/// What a table is.
 struct TableSpec<'a> {
     target: CanonicalTable,
     key: String,
     /// The columns that first-touch credit copies.
     copied: &'a [String],
-    /// Whether a row without a date is no event, rather than a fault.
+    /// Whether a row without a date is left out. Otherwise it is a fault.
     optional: bool,
 }
 
-/// The name of a finished column beside those of the inputs, whose names never begin like this.
+/// Returns the name of a finished column. No column of an input begins with `=`.
 fn made(name: &str) -> PlSmallStr {
     format!("={name}").into()
 }
 
-/// A fault of the whole mapping.
-pub(super) fn nothing() -> KeyFault {
-    KeyFault::new("events", "a mapping makes at least one table of [[events]], [[spend]] or [[accounts]]")
+/// The key of first-touch credit.
+const FIRST_TOUCH: &str = "first_touch";
+
+/// Returns the first conversion of each customer that has one: the account, the customer, and the columns to copy.
+pub(super) fn first_conversions(tables: &[TablePlan], copied: &[String]) -> Result<DataFrame, MappingError> {
+    let mut conversions = Vec::new();
+    for table in tables {
+        let has = |name: &str| table.columns.iter().any(|column| column == name);
+        let or_none = |name: &str, dtype: DataType| if has(name) { col(name) } else { lit(NULL).cast(dtype) };
+        let instant = or_none("dateTime", Micros::dtype());
+        let day = or_none("date", Days::dtype()).cast(DataType::Int32).cast(DataType::Int64);
+        // An event without a date takes the UTC date of its time, because the zones of accounts are not known yet.
+        let day = when(day.clone().is_null()).then(days_of(instant.clone())).otherwise(day);
+        let mut columns = vec![col("account"), col("opportunityId"), day.alias("=day"), instant.alias("=instant")];
+        columns.extend(copied.iter().map(|name| or_none(name, DataType::String).alias(credited(name))));
+        conversions.push(table.frame.clone().filter(col("type").eq(lit(CONVERSION))).select(columns));
+    }
+    let order = SortMultipleOptions::default().with_maintain_order(true).with_nulls_last(false);
+    let mut kept = vec![col("account"), col("opportunityId")];
+    kept.extend(copied.iter().map(|name| col(credited(name))));
+    concat(&conversions, UnionArgs::default())
+        .map(|all| {
+            all.sort(["account", "opportunityId", "=day", "=instant"], order)
+                .unique_stable_generic(Some(vec![col("account"), col("opportunityId")]), UniqueKeepStrategy::First)
+                .select(kept)
+        })
+        .and_then(LazyFrame::collect)
+        .map_err(|source| MappingError::engine(FIRST_TOUCH, source))
+}
+
+/// Replaces columns of a table of events by those of each customer's first conversion. Customers without a conversion keep their values.
+pub(super) fn give_credit(table: TablePlan, credit: &DataFrame, copied: &[String]) -> TablePlan {
+    let mut columns = table.columns;
+    let own =
+        |name: &String| if columns.contains(name) { col(name.as_str()) } else { lit(NULL).cast(DataType::String) };
+    let given = copied.iter().map(|name| {
+        when(col("=credit").is_not_null()).then(col(credited(name))).otherwise(own(name)).alias(name.as_str())
+    });
+    let given: Vec<Expr> = given.collect();
+    columns.extend(copied.iter().filter(|name| !columns.contains(name)).cloned().collect::<Vec<_>>());
+    let keys = [col("account"), col("opportunityId")];
+    let mut arguments = JoinArgs::new(JoinType::Left).with_coalesce(JoinCoalesce::CoalesceColumns);
+    arguments.maintain_order = MaintainOrderJoin::Left;
+    let credit = credit.clone().lazy().with_columns([lit(true).alias("=credit")]);
+    let frame = table
+        .frame
+        .join(credit, keys.clone(), keys, arguments)
+        .with_columns(given)
+        .select(columns.iter().map(|name| col(name.as_str())).collect::<Vec<_>>());
+    TablePlan { frame, columns, key: table.key }
+}
+
+fn credited(name: &str) -> PlSmallStr {
+    format!("=credit.{name}").into()
 }

@@ -1,13 +1,13 @@
-//! Comma-separated text, by the rules of RFC 4180.
+//! Decodes comma-separated text as RFC 4180 defines it.
 //!
-//! Common readers of CSV guess at broken quoting: a quote that is never closed swallows the rest of the file, and text after a closing
-//! quote is glued to the cell. Here both are errors that name the line.
+//! Common CSV readers guess if quoting is broken: a quote that is never closed swallows the rest of the file, and text after a closing
+//! quote becomes part of the cell. Here both are errors that name the line.
 
-use super::ReadLimits;
-use super::blocks::TextBlock;
-use super::piece::{DecodedBatch, MalformedRecords, RowLocations};
+use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
+use super::limits::ReadLimits;
+use super::text_blocks::{TextBlock, count_lines};
 use crate::error::InputFault;
-use crate::place::{InputLocation, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -15,9 +15,9 @@ use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The columns that a block's header names, all of them text, and where the rows begin.
+/// Reads the header of the first block. Returns the columns, all of them text, and the block of the rows that follow.
 pub(crate) fn read_header(block: &TextBlock) -> Result<(SchemaRef, TextBlock), InputFault> {
-    let mut records = CsvRecords::new(super::piece::text(block)?, block.line);
+    let mut records = CsvRecords::new(block.text()?, block.line);
     let mut cells = Vec::new();
     let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
     let mut names = HashSet::with_capacity(cells.len());
@@ -30,12 +30,11 @@ pub(crate) fn read_header(block: &TextBlock) -> Result<(SchemaRef, TextBlock), I
         }
     }
     let fields: Vec<Field> = cells.iter().map(|cell| Field::new(cell.as_ref(), DataType::Utf8, true)).collect();
-    let rows =
-        TextBlock { bytes: block.bytes[block.bytes.len() - records.rest().len()..].to_vec(), line: records.line };
-    Ok((Arc::new(Schema::new(fields)), rows))
+    let rows = block.bytes[block.bytes.len() - records.rest().len()..].to_vec();
+    Ok((Arc::new(Schema::new(fields)), TextBlock { bytes: rows, line: records.line }))
 }
 
-/// The rows of a block, piece by piece.
+/// The rows of a block, batch by batch.
 pub(crate) struct CsvDecoder {
     text: String,
     at: usize,
@@ -47,37 +46,37 @@ pub(crate) struct CsvDecoder {
 impl CsvDecoder {
     pub(crate) fn new(block: TextBlock, schema: SchemaRef, limits: ReadLimits) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: super::piece::into_text(block)?, at: 0, line, schema, limits })
+        Ok(Self { text: block.into_text()?, at: 0, line, schema, limits })
     }
 
-    /// The next rows; `None` after the last.
+    /// Returns the next rows, or `None` after the last. An empty cell is null.
     pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
         if self.at == self.text.len() {
             return Ok(None);
         }
         let mut records = CsvRecords { text: &self.text, at: self.at, line: self.line };
         let width = self.schema.fields().len();
-        let most_rows = self.limits.rows;
-        // Room for what a block commonly holds saves most of the growing; commonly a block is one piece.
+        // Reserve for an average column: most blocks become a single batch.
         let bytes = if self.at == 0 { self.text.len() / width.max(1) } else { 0 };
         let mut builders: Vec<StringBuilder> =
             (0..width).map(|_| StringBuilder::with_capacity(bytes.min(1024), bytes)).collect();
-        let (mut lines, mut torn, mut cells) = (Vec::new(), MalformedRecords::default(), Vec::with_capacity(width));
-        let broken = loop {
-            if lines.len() >= most_rows || torn.are_many() {
+        let (mut lines, mut malformed) = (Vec::new(), MalformedRecords::default());
+        let mut cells = Vec::with_capacity(width);
+        let fatal = loop {
+            if lines.len() >= self.limits.rows || malformed.is_full() {
                 break None;
             }
             let line = match records.read(&mut cells) {
                 Ok(Some(line)) => line,
                 Ok(None) => break None,
                 Err(fault) => {
-                    // Nothing after it is read.
+                    // After a broken quote it is unknown where records begin.
                     records.at = self.text.len();
                     break Some(fault);
                 }
             };
             if cells.len() != width {
-                torn.push(wrong_width(line, &cells, &self.schema, self.limits.max_text_bytes));
+                malformed.push(wrong_width(line, &cells, &self.schema, self.limits.max_text_bytes));
                 continue;
             }
             lines.push(line);
@@ -90,22 +89,22 @@ impl CsvDecoder {
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
             .map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(DecodedBatch { batch, places: RowLocations::Lines(lines), torn: torn.rows, broken }))
+        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.rows, fatal }))
     }
 }
 
 fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: usize) -> RowFault {
     let names = schema.fields().iter().map(|field| field.name().clone()).chain(std::iter::repeat(String::new()));
     RowFault {
-        place: InputLocation::Line(line),
+        location: InputLocation::Line(line),
         column: None,
         value: None,
-        reason: format!("the row has {} cells, and the header has {}", cells.len(), schema.fields().len()),
+        reason: format!("expected {} cells as in the header, but found {}", schema.fields().len(), cells.len()),
         cells: names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect(),
     }
 }
 
-/// The records of a text, one after the other.
+/// The records of a text, read one after the other.
 struct CsvRecords<'a> {
     text: &'a str,
     at: usize,
@@ -122,7 +121,7 @@ impl<'a> CsvRecords<'a> {
         &self.text[self.at..]
     }
 
-    /// Reads the next record, leaving out empty lines, and says on which line it begins; `None` at the end.
+    /// Reads the next record that is not an empty line. Returns the line on which it begins, or `None` at the end.
     fn read(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<Option<u64>, InputFault> {
         cells.clear();
         loop {
@@ -139,7 +138,7 @@ impl<'a> CsvRecords<'a> {
         Ok(Some(line))
     }
 
-    /// Reads a cell and what ends it; says whether the record goes on.
+    /// Reads a cell and the comma or line end after it. Returns whether the record has another cell.
     fn read_cell(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<bool, InputFault> {
         let rest = self.rest();
         if let Some(quoted) = rest.strip_prefix('"') {
@@ -156,7 +155,7 @@ impl<'a> CsvRecords<'a> {
             }
             let ended_by_line = bytes.get(length) != Some(&b',');
             let cell = &rest[..length];
-            // The return before the line end belongs to it.
+            // A carriage return before the line feed belongs to the line end.
             let cell = if ended_by_line { cell.strip_suffix('\r').unwrap_or(cell) } else { cell };
             cells.push(Cow::Borrowed(cell));
             self.at += length;
@@ -182,7 +181,7 @@ impl<'a> CsvRecords<'a> {
         Ok(false)
     }
 
-    /// The cell whose text begins after an opening quote, and its length with the closing quote.
+    /// Returns the cell that follows an opening quote, and its length in the file including the closing quote.
     fn unquote(&mut self, quoted: &'a str) -> Result<(Cow<'a, str>, usize), InputFault> {
         let (mut from, mut doubled) = (0, false);
         let end = loop {
@@ -197,7 +196,7 @@ impl<'a> CsvRecords<'a> {
             from = at + 2;
         };
         let cell = &quoted[..end];
-        self.line += super::blocks::count_lines(cell.as_bytes());
+        self.line += count_lines(cell.as_bytes());
         let cell = if doubled { Cow::Owned(cell.replace("\"\"", "\"")) } else { Cow::Borrowed(cell) };
         Ok((cell, end + 1))
     }

@@ -1,16 +1,16 @@
-//! One JSON object per line.
+//! Decodes NDJSON: one JSON object per line.
 //!
-//! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. So a column may mix types,
-//! and its type need not be known before the last line is read.
+//! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. A column may therefore mix
+//! types, and its type need not be known before the last line is read.
 
-use super::ReadLimits;
-use super::blocks::TextBlock;
-use super::piece::{self, DecodedBatch, RowLocations, into_text};
+use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
+use super::limits::ReadLimits;
+use super::text_blocks::TextBlock;
 use crate::error::InputFault;
-use crate::place::{InputLocation, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use hashbrown::{HashMap, HashSet};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -19,14 +19,14 @@ use std::fmt;
 use std::sync::Arc;
 use trueup_core::Shown;
 
-/// The rows of a block, piece by piece.
+/// The rows of a block, batch by batch.
 pub(crate) struct NdjsonDecoder {
     text: String,
     at: usize,
     line: u64,
-    /// Columns that are there even if no object has them.
-    known: &'static [&'static str],
-    /// Columns that keep a decimal number as it is written, since a double could not hold all its digits.
+    /// Columns that every batch has, even if no object has such a member.
+    required: &'static [&'static str],
+    /// Columns whose decimal numbers stay as written, because a double does not hold all their digits.
     exact: &'static [&'static str],
     limits: ReadLimits,
 }
@@ -34,22 +34,22 @@ pub(crate) struct NdjsonDecoder {
 impl NdjsonDecoder {
     pub(crate) fn new(
         block: TextBlock,
-        known: &'static [&'static str],
+        required: &'static [&'static str],
         exact: &'static [&'static str],
         limits: ReadLimits,
     ) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: into_text(block)?, at: 0, line, known, exact, limits })
+        Ok(Self { text: block.into_text()?, at: 0, line, required, exact, limits })
     }
 
-    /// The next rows; `None` after the last.
+    /// Returns the next rows, or `None` after the last. A JSON null, an empty text, and a missing member are null.
     pub(crate) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut table = TableBuilder::new(self.known, self.exact, self.limits.max_columns);
-        let (mut lines, mut torn, mut broken) = (Vec::new(), piece::MalformedRecords::default(), None);
-        while lines.len() < self.limits.rows && table.cells() < self.limits.cells() && !torn.are_many() {
+        let mut table = TableBuilder::new(self.required, self.exact, self.limits.max_columns);
+        let (mut lines, mut malformed, mut fatal) = (Vec::new(), MalformedRecords::default(), None);
+        while lines.len() < self.limits.rows && table.cells() < self.limits.cells() && !malformed.is_full() {
             let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
             let (record, line) = (text.trim_end_matches(['\r', '\n']), self.line);
             self.at += text.len();
@@ -57,118 +57,114 @@ impl NdjsonDecoder {
             if record.trim_ascii().is_empty() {
                 continue;
             }
-            match Members::read(record)
-                .map_err(|error| RecordFault::Row(MalformedRecord::NoObject(error)))
-                .and_then(|members| table.push(&members))
-            {
+            let pushed = Members::read(record)
+                .map_err(|error| RecordFault::Row(MalformedRecord::NotAnObject(error)))
+                .and_then(|members| table.push(&members));
+            match pushed {
                 Ok(()) => lines.push(line),
-                Err(RecordFault::Columns(fault)) => {
-                    // Nothing after it is read.
+                Err(RecordFault::Row(fault)) => malformed.push(fault.at(line, record, self.limits.max_text_bytes)),
+                Err(RecordFault::File(fault)) => {
                     self.at = self.text.len();
-                    broken = Some(fault);
+                    fatal = Some(fault);
                 }
-                Err(RecordFault::Row(fault)) => torn.push(fault.at(line, record, self.limits.max_text_bytes)),
             }
         }
         let batch = table.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(DecodedBatch { batch, places: RowLocations::Lines(lines), torn: torn.rows, broken }))
+        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.rows, fatal }))
     }
 }
 
-/// The columns seen so far.
+/// The columns of a batch while its objects are read.
 struct TableBuilder<'k> {
     exact: &'k [&'k str],
     columns: Vec<ColumnBuilder>,
-    /// The places of the columns by name.
-    places: HashMap<String, usize>,
-    most_columns: usize,
+    /// Indexes in `columns`, by name.
+    indexes: HashMap<String, usize>,
+    max_columns: usize,
     rows: usize,
-    /// Objects so far, torn ones included.
+    /// Objects so far, including malformed ones.
     objects: usize,
 }
 
 struct ColumnBuilder {
     name: String,
-    /// Of the rows up to the last that has a value here.
+    /// The cells of the rows up to the last row that has a value in this column.
     texts: StringBuilder,
     /// The number of the last object that has a member of this name.
-    object: usize,
+    last_object: usize,
 }
 
 impl<'k> TableBuilder<'k> {
-    fn new(known: &[&str], exact: &'k [&'k str], most_columns: usize) -> Self {
-        let (columns, places) = (Vec::new(), HashMap::new());
-        let mut table = Self { exact, columns, places, most_columns, rows: 0, objects: 0 };
-        for name in known {
+    fn new(required: &[&str], exact: &'k [&'k str], max_columns: usize) -> Self {
+        let (columns, indexes) = (Vec::new(), HashMap::new());
+        let mut table = Self { exact, columns, indexes, max_columns, rows: 0, objects: 0 };
+        for name in required {
             table.add(name);
         }
         table
     }
 
-    /// Cells so far, including empty ones.
+    /// Returns the number of cells so far, including empty ones.
     fn cells(&self) -> usize {
         self.columns.len() * self.rows
     }
 
-    /// The place of the column with that name; objects mostly name their members in the same order, so `hint` is tried first.
+    /// Finds a column by name. Tries `hint` first, because objects usually list their members in the same order.
     fn find(&self, name: &str, hint: usize) -> Option<usize> {
         if self.columns.get(hint).is_some_and(|column| column.name == name) {
             return Some(hint);
         }
-        self.places.get(name).copied()
+        self.indexes.get(name).copied()
     }
 
     fn add(&mut self, name: &str) -> usize {
         let at = self.columns.len();
-        self.places.insert(name.to_owned(), at);
-        self.columns.push(ColumnBuilder { name: name.to_owned(), texts: StringBuilder::new(), object: 0 });
+        self.indexes.insert(name.to_owned(), at);
+        self.columns.push(ColumnBuilder { name: name.to_owned(), texts: StringBuilder::new(), last_object: 0 });
         at
     }
 
+    /// Adds an object as a row. A malformed object adds nothing, because all its cells are rendered before the first is added.
     fn push(&mut self, members: &Members<'_>) -> Result<(), RecordFault> {
         self.objects += 1;
-        // Rendered first: a row that is torn in the middle must leave nothing behind.
         let mut cells = Vec::with_capacity(members.0.len());
         let mut new = HashSet::new();
         let mut hint = 0;
         for (name, value) in &members.0 {
             if name.is_empty() {
-                return Err(RecordFault::Row(MalformedRecord::Nameless));
+                return Err(RecordFault::Row(MalformedRecord::NamelessMember));
             }
-            let place = self.find(name, hint);
-            let repeated = match place {
+            let index = self.find(name, hint);
+            let is_repeated = match index {
                 Some(at) => {
                     hint = at + 1;
-                    std::mem::replace(&mut self.columns[at].object, self.objects) == self.objects
+                    std::mem::replace(&mut self.columns[at].last_object, self.objects) == self.objects
                 }
                 None => !new.insert(name.as_ref()),
             };
-            if repeated {
-                return Err(RecordFault::Row(MalformedRecord::Repeated(name.to_string())));
+            if is_repeated {
+                return Err(RecordFault::Row(MalformedRecord::RepeatedMember(name.to_string())));
             }
             let cell = render(value.get(), self.exact.contains(&name.as_ref())).map_err(|reason| {
-                RecordFault::Row(MalformedRecord::Value {
-                    column: name.to_string(),
-                    value: value.get().to_owned(),
-                    reason,
-                })
+                let (column, value) = (name.to_string(), value.get().to_owned());
+                RecordFault::Row(MalformedRecord::Value { column, value, reason })
             })?;
-            cells.push((place, name, cell));
+            cells.push((index, name, cell));
         }
-        for (place, name, cell) in cells {
-            let at = place.unwrap_or_else(|| self.add(name));
+        for (index, name, cell) in cells {
+            let at = index.unwrap_or_else(|| self.add(name));
             let texts = &mut self.columns[at].texts;
             pad(texts, self.rows);
             texts.append_option(cell.filter(|cell| !cell.is_empty()));
         }
         self.rows += 1;
-        match self.columns.len() > self.most_columns {
-            true => Err(RecordFault::Columns(InputFault::ManyColumns { limit: self.most_columns })),
-            false => Ok(()),
+        if self.columns.len() > self.max_columns {
+            return Err(RecordFault::File(InputFault::ManyColumns { limit: self.max_columns }));
         }
+        Ok(())
     }
 
-    fn finish(self) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    fn finish(self) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows;
         let finish = |ColumnBuilder { name, mut texts, .. }: ColumnBuilder| {
             pad(&mut texts, rows);
@@ -180,12 +176,12 @@ impl<'k> TableBuilder<'k> {
     }
 }
 
-/// Fills a column with nulls up to that row.
+/// Appends nulls to a column until it has `rows` cells.
 fn pad(texts: &mut StringBuilder, rows: usize) {
     texts.append_nulls(rows.saturating_sub(texts.len()));
 }
 
-/// The text of a JSON value; `None` for null.
+/// Returns a JSON value as text; `None` for null.
 fn render(value: &str, exact: bool) -> Result<Option<Cow<'_, str>>, &'static str> {
     match value.as_bytes() {
         [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => Ok(Some(Cow::Borrowed(&value[1..value.len() - 1]))),
@@ -193,37 +189,37 @@ fn render(value: &str, exact: bool) -> Result<Option<Cow<'_, str>>, &'static str
         [b'{', ..] => Err("expected a single value, but found an object"),
         [b'[', ..] => Err("expected a single value, but found a list"),
         [b'n', ..] => Ok(None),
-        [b'-' | b'0'..=b'9', ..] => Ok(Some(number(value, exact))),
+        [b'-' | b'0'..=b'9', ..] => Ok(Some(render_number(value, exact))),
         _ => Ok(Some(Cow::Borrowed(value))),
     }
 }
 
-fn number(value: &str, exact: bool) -> Cow<'_, str> {
-    let whole = !value.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
-    let decimal = exact && !value.bytes().any(|byte| matches!(byte, b'e' | b'E'));
-    if decimal || whole && value != "-0" {
+fn render_number(value: &str, exact: bool) -> Cow<'_, str> {
+    let has_exponent = value.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+    let is_whole = !has_exponent && !value.contains('.');
+    if exact && !has_exponent || is_whole && value != "-0" {
         return Cow::Borrowed(value);
     }
     match value.parse::<f64>() {
-        // An amount is a plain decimal number, whatever its size.
+        // Amounts have no exponent, whatever their size.
         Ok(number) if exact && number.is_finite() => Cow::Owned(number.to_string()),
         Ok(number) if number.is_finite() => Cow::Owned(ryu_js::Buffer::new().format(number).to_owned()),
         _ => Cow::Borrowed(value),
     }
 }
 
-/// Why a line cannot be taken.
+/// Why a line does not become a row.
 enum RecordFault {
     Row(MalformedRecord),
     /// The file as a whole is at fault.
-    Columns(InputFault),
+    File(InputFault),
 }
 
-/// Why a line is no row.
+/// Why a line is not a row.
 enum MalformedRecord {
-    NoObject(serde_json::Error),
-    Nameless,
-    Repeated(String),
+    NotAnObject(serde_json::Error),
+    NamelessMember,
+    RepeatedMember(String),
     Value { column: String, value: String, reason: &'static str },
 }
 
@@ -231,11 +227,13 @@ impl MalformedRecord {
     fn at(self, line: u64, record: &str, longest: usize) -> RowFault {
         let short = |text: &str| shortened(text, longest).to_owned();
         let (column, value, reason) = match self {
-            Self::NoObject(error) => {
-                (None, short(record), format!("expected a JSON object, but: {}", Shown(&error.to_string())))
+            Self::NotAnObject(error) => {
+                (None, short(record), format!("expected a JSON object: {}", Shown(&error.to_string())))
             }
-            Self::Nameless => (None, short(record), "a member has no name".to_owned()),
-            Self::Repeated(name) => (None, short(record), format!("the member `{}` stands there twice", Shown(&name))),
+            Self::NamelessMember => (None, short(record), "a member of the object has no name".to_owned()),
+            Self::RepeatedMember(name) => {
+                (None, short(record), format!("expected each member once, but found `{}` twice", Shown(&name)))
+            }
             Self::Value { column, value, reason } => {
                 let reason = format!("{reason}: `{}`", Shown(&value));
                 (Some(column), short(&value), reason)
@@ -243,7 +241,7 @@ impl MalformedRecord {
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
         let cells = members.iter().map(|(name, value)| (name.to_string(), Some(short(value.get())))).collect();
-        RowFault { place: InputLocation::Line(line), column, value: Some(value), reason, cells }
+        RowFault { location: InputLocation::Line(line), column, value: Some(value), reason, cells }
     }
 }
 
@@ -277,7 +275,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// A member's name, borrowed where it has no escapes.
+/// A member's name, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 

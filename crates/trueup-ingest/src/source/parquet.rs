@@ -1,10 +1,11 @@
-//! Parquet files with row groups of any size.
+//! Reads Parquet files with row groups of any size.
 
+use super::decoded::{DecodedBatch, RowLocations};
+use super::limits::ReadLimits;
 use super::parquet_bytes::ParquetBytes;
-use super::row_group::{InputRowGroup, RowGroupMemory};
-use super::wide::LargeRowGroup;
-use super::{DecodedBatch, RawChunk, ReadLimits, RowLocations};
+use super::row_group::{InputRowGroup, LargeRowGroup, RowGroupMemory};
 use crate::error::InputFault;
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -16,48 +17,46 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::sync::Arc;
 use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
 
-/// Row groups that take less than this are read with any memory.
-const LEAST: usize = 96 << 20;
+/// Bytes of memory that a row group may take whatever the limits.
+const MIN_ROW_GROUP_BYTES: usize = 96 << 20;
 
-/// Footers that have less bytes than this are read with any memory.
-const LEAST_FOOTER: usize = 4 << 20;
+/// Bytes that a footer may have whatever the limits.
+const MIN_FOOTER_BYTES: usize = 4 << 20;
 
-/// Of the bytes of a row group, the share that a footer may have: what becomes of it is several times as large.
-const FOOTER_SHARE: usize = 8;
+/// A footer may have at most this fraction of `group_bytes`, because the decoded footer is several times as large.
+const FOOTER_FRACTION: usize = 8;
 
-/// Of the bytes that are decoded at once, the share of a batch.
-const BATCH_SHARE: usize = 4;
+/// A batch of a large row group takes at most this fraction of `group_bytes`.
+const BATCH_FRACTION: usize = 4;
 
-/// A column of texts with less bytes than this for each value has recurring ones.
-const CODED_BYTES: i64 = 5;
+/// The texts of a column recur if the column takes fewer bytes per value than this.
+const CODED_VALUE_BYTES: i64 = 5;
 
-/// A Parquet file, read row group by row group.
+/// A Parquet file, read chunk by chunk: a row group as a whole, or batches of a row group that does not fit in memory.
 pub(crate) struct ParquetReader {
     bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
     limits: ReadLimits,
     next_group: usize,
     /// The large row group that is being read.
-    open: Option<(InputRowGroup, LargeRowGroup)>,
-}
-
-/// A row group that is yet to be decoded.
-pub(crate) struct MeasuredRowGroup {
-    row_group: InputRowGroup,
-    memory: RowGroupMemory,
-    rows: usize,
+    large: Option<(InputRowGroup, LargeRowGroup)>,
 }
 
 impl ParquetReader {
+    /// Reads the footer.
+    ///
+    /// # Errors
+    /// The footer is damaged or too large.
     pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, InputFault> {
         let read = || {
-            let metadata = Arc::new(footer(&bytes, LEAST_FOOTER.max(limits.group_bytes / FOOTER_SHARE))?);
-            // The schema that arrow writers leave beside Parquet's own only adds spellings of the same values.
+            let max_bytes = MIN_FOOTER_BYTES.max(limits.group_bytes / FOOTER_FRACTION);
+            let metadata = Arc::new(read_footer(&bytes, max_bytes)?);
+            // The arrow schema that some writers add next to Parquet's own only spells the same types in another way.
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
             ArrowReaderMetadata::try_new(metadata, options).and_then(keeping_codes)
         };
         let metadata = catch_panics(read).map_err(InputFault::Damaged)?;
-        Ok(Self { bytes, metadata, limits, next_group: 0, open: None })
+        Ok(Self { bytes, metadata, limits, next_group: 0, large: None })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -68,13 +67,14 @@ impl ParquetReader {
         self.metadata.metadata().row_groups()
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<RawChunk>, InputFault> {
+    /// Returns the next chunk, or `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<ParquetChunk>, InputFault> {
         loop {
-            if let Some(part) = self.next_rows()? {
-                return Ok(Some(part));
+            if let Some(chunk) = self.next_of_large()? {
+                return Ok(Some(chunk));
             }
-            let row_group = self.next_group;
-            if row_group >= self.row_groups().len() {
+            let number = self.next_group;
+            if number >= self.row_groups().len() {
                 return Ok(None);
             }
             self.next_group += 1;
@@ -82,67 +82,109 @@ impl ParquetReader {
                 bytes: self.bytes.clone(),
                 metadata: self.metadata.metadata().clone(),
                 fields: self.schema().fields().clone(),
-                number: row_group,
-                most: LEAST.max(self.limits.group_bytes.saturating_mul(2)),
+                number,
+                max_bytes: MIN_ROW_GROUP_BYTES.max(self.limits.group_bytes.saturating_mul(2)),
             };
-            let memory = row_group.memory()?;
-            let group = MeasuredRowGroup { row_group, memory, rows: self.limits.rows };
-            if group.memory() <= self.limits.group_bytes {
-                return Ok(Some(RawChunk::RowGroup(group)));
+            let memory = row_group.measure()?;
+            let measured = MeasuredRowGroup { row_group, memory, batch_rows: self.limits.rows };
+            if measured.memory() <= self.limits.group_bytes {
+                return Ok(Some(ParquetChunk::RowGroup(measured)));
             }
-            let rows = (self.limits.group_bytes / BATCH_SHARE).checked_div(memory.row).unwrap_or(usize::MAX);
+            let rows = (self.limits.group_bytes / BATCH_FRACTION).checked_div(memory.row).unwrap_or(usize::MAX);
             let rows = rows.clamp(1, self.limits.rows);
-            let row_group = group.row_group;
-            let wide = LargeRowGroup::open(&self.metadata, row_group.number, |mask| row_group.reader(mask, rows))?;
-            self.open = Some((row_group, wide));
+            let row_group = measured.row_group;
+            let large = LargeRowGroup::open(&self.metadata, number, |columns| row_group.reader(columns, rows))?;
+            self.large = Some((row_group, large));
         }
     }
 
-    fn next_rows(&mut self) -> Result<Option<RawChunk>, InputFault> {
-        let Some((row_group, group)) = &mut self.open else { return Ok(None) };
-        let first = group.rows;
-        let Some(batch) = catch_panics(|| Ok(group.next()?)).map_err(|error| row_group.fault(error))? else {
-            self.open = None;
+    fn next_of_large(&mut self) -> Result<Option<ParquetChunk>, InputFault> {
+        let Some((row_group, large)) = &mut self.large else { return Ok(None) };
+        let first = large.rows;
+        let Some(batch) = catch_panics(|| Ok(large.next()?)).map_err(|error| row_group.fault(error))? else {
+            self.large = None;
             return Ok(None);
         };
-        let bytes = share(row_group.metadata(), batch.num_rows());
-        Ok(Some(RawChunk::Rows { batch, row_group: row_group.number, first, bytes }))
+        let bytes = proportional_bytes(row_group.metadata(), batch.num_rows());
+        Ok(Some(ParquetChunk::Rows { batch, row_group: row_group.number, first, bytes }))
     }
 }
 
-impl MeasuredRowGroup {
+/// A part of a Parquet file that any thread may decode.
+pub(crate) enum ParquetChunk {
+    /// A row group that is decoded as a whole.
+    RowGroup(MeasuredRowGroup),
+    /// Rows of a row group too large for that.
+    Rows {
+        batch: RecordBatch,
+        row_group: usize,
+        /// The number of the first row in its row group, counted from 0.
+        first: usize,
+        /// The rows' share of the row group's bytes in the file.
+        bytes: u64,
+    },
+}
+
+impl ParquetChunk {
+    /// Returns the chunk's bytes in the file, for the progress report.
     pub(crate) fn bytes(&self) -> u64 {
-        u64::try_from(self.row_group.metadata().compressed_size()).unwrap_or(0)
+        match self {
+            Self::RowGroup(measured) => u64::try_from(measured.row_group.metadata().compressed_size()).unwrap_or(0),
+            Self::Rows { bytes, .. } => *bytes,
+        }
     }
 
-    /// Bytes of memory that decoding takes, at most.
-    pub(crate) fn memory(&self) -> usize {
+    /// Returns the bytes of memory that decoding takes, at most.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Self::RowGroup(measured) => measured.memory(),
+            Self::Rows { batch, .. } => batch.get_array_memory_size(),
+        }
+    }
+
+    /// Decodes the rows.
+    pub(crate) fn decode(self) -> Result<Vec<DecodedBatch>, InputFault> {
+        match self {
+            Self::RowGroup(measured) => measured.decode(),
+            Self::Rows { batch, row_group, first, .. } => Ok(vec![decoded(batch, row_group, first)]),
+        }
+    }
+}
+
+fn decoded(batch: RecordBatch, row_group: usize, first: usize) -> DecodedBatch {
+    DecodedBatch { batch, locations: RowLocations::Rows { row_group, first }, malformed: Vec::new(), fatal: None }
+}
+
+/// A row group whose memory is known, and that is not decoded yet.
+pub(crate) struct MeasuredRowGroup {
+    row_group: InputRowGroup,
+    memory: RowGroupMemory,
+    batch_rows: usize,
+}
+
+impl MeasuredRowGroup {
+    fn memory(&self) -> usize {
         let rows = usize::try_from(self.row_group.rows()).unwrap_or(usize::MAX);
         self.memory.held.saturating_add(self.memory.row.saturating_mul(rows))
     }
 
-    pub(crate) fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {
-        let row_group = self.row_group.number;
-        let (mut pieces, mut first) = (Vec::new(), 0);
-        let mut reader = self.row_group.reader(ProjectionMask::all(), self.rows)?;
-        let mut next = || catch_panics(|| Ok(reader.next().transpose()?)).map_err(|error| self.row_group.fault(error));
+    fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {
+        let row_group = &self.row_group;
+        let (mut batches, mut first) = (Vec::new(), 0);
+        let mut reader = row_group.reader(ProjectionMask::all(), self.batch_rows)?;
+        let mut next = || catch_panics(|| Ok(reader.next().transpose()?)).map_err(|error| row_group.fault(error));
         while let Some(batch) = next()? {
             let rows = batch.num_rows();
-            pieces.push(DecodedBatch {
-                batch,
-                places: RowLocations::Rows { row_group, first },
-                torn: Vec::new(),
-                broken: None,
-            });
+            batches.push(decoded(batch, row_group.number, first));
             first += rows;
         }
-        Ok(pieces)
+        Ok(batches)
     }
 }
 
-/// Reads the footer of a file, which may have at most the given number of bytes.
-fn footer(bytes: &ParquetBytes, most: usize) -> Result<ParquetMetaData> {
-    /// Bytes at the end that say how long the footer is.
+/// Reads the footer of a file, which may have at most `max_bytes` bytes.
+fn read_footer(bytes: &ParquetBytes, max_bytes: usize) -> Result<ParquetMetaData> {
+    /// Bytes at the end of the file that give the footer's length.
     const TAIL: u64 = 8;
 
     let short = || ParquetError::EOF("the file is shorter than a footer".to_owned());
@@ -152,9 +194,9 @@ fn footer(bytes: &ParquetBytes, most: usize) -> Result<ParquetMetaData> {
     if end.is_encrypted_footer() {
         return Err(ParquetError::NYI("encrypted files cannot be read".to_owned()));
     }
-    if length > most {
+    if length > max_bytes {
         return Err(ParquetError::General(format!(
-            "the footer has {length} bytes, and with this memory at most {most} are read; give more memory, or write larger row groups"
+            "the footer has {length} bytes, and with this memory at most {max_bytes} are read; give more memory, or write larger row groups"
         )));
     }
     let start = tail.checked_sub(length as u64).ok_or_else(short)?;
@@ -165,7 +207,7 @@ fn footer(bytes: &ParquetBytes, most: usize) -> Result<ParquetMetaData> {
     Ok(metadata)
 }
 
-/// Reads texts that recur as codes, as they stand in the file: they need not be spelled out row by row.
+/// Reads columns whose texts recur as dictionary codes, as they are stored, because decoding each row's text takes time and memory.
 fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
     let fields = plain.schema().fields();
     let Some(sample) = plain.metadata().row_groups().first().filter(|group| group.num_columns() == fields.len()) else {
@@ -176,7 +218,9 @@ fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, Parq
         .iter()
         .zip(sample.columns())
         .map(|(field, column)| match field.data_type() {
-            DataType::Utf8 if recurs(column) => Arc::new(field.as_ref().clone().with_data_type(codes.clone())),
+            DataType::Utf8 if has_recurring_texts(column) => {
+                Arc::new(field.as_ref().clone().with_data_type(codes.clone()))
+            }
             _ => field.clone(),
         })
         .collect();
@@ -184,14 +228,13 @@ fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, Parq
     ArrowReaderMetadata::try_new(plain.metadata().clone(), options)
 }
 
-/// Whether a column of texts has codes that are small beside its texts.
-fn recurs(column: &ColumnChunkMetaData) -> bool {
+fn has_recurring_texts(column: &ColumnChunkMetaData) -> bool {
     column.dictionary_page_offset().is_some()
-        && column.uncompressed_size() < column.num_values().saturating_mul(CODED_BYTES)
+        && column.uncompressed_size() < column.num_values().saturating_mul(CODED_VALUE_BYTES)
 }
 
-/// The part of a row group's compressed bytes that falls to so many of its rows.
-fn share(metadata: &RowGroupMetaData, rows: usize) -> u64 {
+/// Returns the share of a row group's compressed bytes that belongs to `rows` of its rows.
+fn proportional_bytes(metadata: &RowGroupMetaData, rows: usize) -> u64 {
     let size = u128::try_from(metadata.compressed_size()).unwrap_or(0);
     let all = u128::try_from(metadata.num_rows()).unwrap_or(1).max(1);
     let rows = u128::try_from(rows).unwrap_or(0);

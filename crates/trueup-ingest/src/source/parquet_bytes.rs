@@ -1,4 +1,4 @@
-//! Where the bytes of a Parquet file come from.
+//! The bytes of a Parquet file: an input, or a checked file of the dataset.
 
 use bytes::Bytes;
 use parquet::errors::ParquetError;
@@ -8,12 +8,12 @@ use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use trueup_core::dataset::{CheckedFile, PositionedReader};
 
-/// An open Parquet file, read by many threads at once.
+/// An open Parquet file that many threads read at the same time.
 #[derive(Clone)]
 pub(crate) enum ParquetBytes {
-    /// A file given to be ingested.
+    /// A file that is being ingested.
     Input { file: Arc<File>, length: u64 },
-    /// A file of the dataset, whose bytes are checked.
+    /// A file of the dataset, whose checksums are verified as it is read.
     Stored(CheckedFile),
 }
 

@@ -1,9 +1,10 @@
-//! A row group of a Parquet file: the memory that it takes, found before it is read, and its rows.
+//! One row group of a Parquet file: the memory that its rows take, measured before they are read, and the rows.
 
 use super::parquet_bytes::ParquetBytes;
 use crate::error::InputFault;
-use arrow_schema::Fields;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, Fields, SchemaRef};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -12,24 +13,25 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use trueup_core::dataset::{Pages, catch_panics, measure_chunk};
 
-/// What a row group is read from. Nothing of it is read that takes more memory than `most`.
+/// A row group that is not read yet.
 #[derive(Clone)]
 pub(super) struct InputRowGroup {
     pub(super) bytes: ParquetBytes,
     pub(super) metadata: Arc<ParquetMetaData>,
     /// The types that columns are read as.
     pub(super) fields: Fields,
+    /// The row group's number, counted from 0.
     pub(super) number: usize,
-    /// Bytes of memory.
-    pub(super) most: usize,
+    /// The most bytes of memory that its pages and a row may take; beyond it, nothing is read.
+    pub(super) max_bytes: usize,
 }
 
-/// The memory that a row group takes, in bytes.
+/// The memory that reading a row group takes, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct RowGroupMemory {
-    /// What is held while rows are read.
+    /// Memory that is held while rows are read.
     pub(super) held: usize,
-    /// A row, at most.
+    /// The most memory of a row.
     pub(super) row: usize,
 }
 
@@ -38,44 +40,38 @@ impl InputRowGroup {
         self.metadata.row_group(self.number)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> u64 {
         u64::try_from(self.metadata().num_rows()).unwrap_or(0)
     }
 
-    /// The memory that the rows take, which are as many as the footer says.
-    pub(super) fn memory(&self) -> std::result::Result<RowGroupMemory, InputFault> {
+    /// Measures the memory that the rows take, and checks that there are as many rows as the footer says.
+    pub(super) fn measure(&self) -> Result<RowGroupMemory, InputFault> {
         let measured = catch_panics(|| {
-            let columns = self.metadata().columns().par_iter();
-            let rooms = columns.map(|chunk| {
-                let room = measure_chunk(self.bytes.clone(), chunk, self.most)?;
+            let columns = self.metadata().columns().par_iter().map(|chunk| {
+                let size = measure_chunk(self.bytes.clone(), chunk, self.max_bytes)?;
                 let column = chunk.column_descr();
-                if column.max_rep_level() == 0 && room.values != self.rows() {
-                    let (values, rows, column) = (room.values, self.rows(), column.path().string());
+                if column.max_rep_level() == 0 && size.values != self.rows() {
+                    let (values, rows, column) = (size.values, self.rows(), column.path().string());
                     let fault = format!("column `{column}`: {values} rows, but the footer says {rows}");
                     return Err(ParquetError::General(fault));
                 }
-                Ok(room)
+                Ok(size)
             });
-            rooms.collect::<Result<Vec<_>>>()
+            columns.collect::<Result<Vec<_>>>()
         });
-        let rooms = measured.map_err(|error| self.fault(error))?;
-        let add = |bytes: usize, more: usize| bytes.saturating_add(more);
-        let held = rooms.iter().map(|room| room.held).fold(0, add);
-        let row = rooms.iter().map(|room| room.row).fold(0, add);
-        if add(held, row) > self.most {
-            let (row_group, most) = (self.number, self.most);
+        let columns = measured.map_err(|error| self.fault(error))?;
+        let held = columns.iter().fold(0_usize, |sum, column| sum.saturating_add(column.held));
+        let row = columns.iter().fold(0_usize, |sum, column| sum.saturating_add(column.row));
+        if held.saturating_add(row) > self.max_bytes {
+            let (row_group, most) = (self.number, self.max_bytes);
             return Err(InputFault::TooLarge { row_group, held, row, most });
         }
         Ok(RowGroupMemory { held, row })
     }
 
-    /// Reads some columns, `rows` rows at a time.
-    pub(super) fn reader(
-        &self,
-        columns: ProjectionMask,
-        rows: usize,
-    ) -> std::result::Result<ParquetRecordBatchReader, InputFault> {
+    /// Begins to read some columns, at most `rows` rows per batch.
+    pub(super) fn reader(&self, columns: ProjectionMask, rows: usize) -> Result<ParquetRecordBatchReader, InputFault> {
         let open = || {
             let schema = self.metadata.file_metadata().schema_descr();
             let levels = parquet_to_arrow_field_levels(schema, columns, Some(&self.fields))?;
@@ -84,7 +80,7 @@ impl InputRowGroup {
         catch_panics(open).map_err(|error| self.fault(error))
     }
 
-    /// The error that the row group does not read, with the column that is at fault.
+    /// Returns the fault of a row group that cannot be read. It names the damaged column.
     pub(super) fn fault(&self, error: ParquetError) -> InputFault {
         let message = error.to_string();
         let source: Box<dyn std::error::Error + Send + Sync> = match self.damaged_column() {
@@ -94,9 +90,9 @@ impl InputRowGroup {
         InputFault::DamagedGroup { row_group: self.number, source }
     }
 
-    /// The first column that does not read by itself.
+    /// Returns the first column that cannot be read even alone.
     fn damaged_column(&self) -> Option<String> {
-        /// Rows that are read at once.
+        /// Rows per batch. Small, because the memory of a damaged column is unknown.
         const ROWS: usize = 64;
 
         let schema = self.metadata.file_metadata().schema_descr();
@@ -120,7 +116,7 @@ impl RowGroups for InputRowGroup {
     }
 
     fn column_chunks(&self, leaf: usize) -> Result<Box<dyn PageIterator>> {
-        let pages = Pages::new(self.bytes.clone(), self.metadata().column(leaf), self.most);
+        let pages = Pages::new(self.bytes.clone(), self.metadata().column(leaf), self.max_bytes);
         Ok(Box::new(ChunkPages(Some(pages))))
     }
 
@@ -133,7 +129,7 @@ impl RowGroups for InputRowGroup {
     }
 }
 
-/// A column chunk, until its pages are read.
+/// The pages of a column chunk; `None` once they are taken.
 struct ChunkPages(Option<Pages<ParquetBytes>>);
 
 impl Iterator for ChunkPages {
@@ -145,3 +141,76 @@ impl Iterator for ChunkPages {
 }
 
 impl PageIterator for ChunkPages {}
+
+/// A row group too large to be decoded as a whole. Threads read its columns in parallel, batch by batch.
+pub(super) struct LargeRowGroup {
+    schema: SchemaRef,
+    column_sets: Vec<ColumnSet>,
+    /// Rows read so far.
+    pub(super) rows: usize,
+}
+
+/// The columns that one thread reads.
+struct ColumnSet {
+    columns: Vec<usize>,
+    reader: ParquetRecordBatchReader,
+}
+
+impl LargeRowGroup {
+    /// Divides the columns into one set per thread. `open` begins to read the columns of a set.
+    pub(super) fn open(
+        metadata: &ArrowReaderMetadata,
+        row_group: usize,
+        open: impl Fn(ProjectionMask) -> Result<ParquetRecordBatchReader, InputFault>,
+    ) -> Result<Self, InputFault> {
+        let sets = divide_columns(metadata, row_group, rayon::current_num_threads());
+        let sets = sets.into_iter().map(|columns| {
+            let mask = ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied());
+            Ok(ColumnSet { reader: open(mask)?, columns })
+        });
+        let column_sets = sets.collect::<Result<_, InputFault>>()?;
+        Ok(Self { schema: metadata.schema().clone(), column_sets, rows: 0 })
+    }
+
+    /// Returns the next rows, or `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let read = self.column_sets.par_iter_mut().map(|set| set.reader.next().transpose());
+        let read: Vec<Option<RecordBatch>> = read.collect::<Result<_, _>>()?;
+        if read.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let mut columns: Vec<(usize, ArrayRef)> = Vec::with_capacity(self.schema.fields().len());
+        for (set, batch) in self.column_sets.iter().zip(&read) {
+            // If a set ends before the others, its columns are missing, and `try_new` below refuses the batch.
+            let arrays = batch.iter().flat_map(RecordBatch::columns).cloned();
+            columns.extend(set.columns.iter().copied().zip(arrays));
+        }
+        columns.sort_by_key(|(column, _)| *column);
+        let columns = columns.into_iter().map(|(_, array)| array).collect();
+        let batch = RecordBatch::try_new(self.schema.clone(), columns)?;
+        self.rows += batch.num_rows();
+        Ok(Some(batch))
+    }
+}
+
+/// Divides the columns into at most `count` sets of similar size. Each set is in file order.
+fn divide_columns(metadata: &ArrowReaderMetadata, row_group: usize, count: usize) -> Vec<Vec<usize>> {
+    let mut sizes = vec![0_i64; metadata.schema().fields().len()];
+    for (leaf, chunk) in metadata.metadata().row_group(row_group).columns().iter().enumerate() {
+        sizes[metadata.parquet_schema().get_column_root_idx(leaf)] += chunk.uncompressed_size().max(1);
+    }
+    let mut largest_first: Vec<(usize, i64)> = sizes.into_iter().enumerate().collect();
+    largest_first.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+    let mut sets: Vec<(i64, Vec<usize>)> = vec![(0, Vec::new()); count.clamp(1, largest_first.len().max(1))];
+    for (column, size) in largest_first {
+        if let Some((bytes, columns)) = sets.iter_mut().min_by_key(|(bytes, _)| *bytes) {
+            *bytes += size;
+            columns.push(column);
+        }
+    }
+    let in_order = |(_, mut columns): (i64, Vec<usize>)| {
+        columns.sort_unstable();
+        columns
+    };
+    sets.into_iter().map(in_order).collect()
+}

@@ -51,7 +51,7 @@ fn computed_columns_are_ignored_with_a_warning() {
     let ignored = |column: &str, why: &str| format!("{}: column `{column}` is ignored: {why}", path.display());
     assert_eq!(
         summary.warnings,
-        [ignored("week", "its values are computed"), ignored("leads", "it has the name of a metric")]
+        [ignored("week", "trueup computes its values"), ignored("leads", "it has the name of a metric")]
     );
     assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01||||02134"]);
 }

@@ -46,7 +46,7 @@ fn events_that_are_passed_over_are_named() {
 
     case.events("correction.csv", &wrong.replace(",10", ",20"));
     let before = case.snapshot();
-    let passed_over = "these events were ingested before, as version 1; nothing of them is applied again";
+    let passed_over = "these events were ingested before, as version 1; they are not applied again";
     let again = case.ingest().events(&old).run(&()).unwrap();
     assert_eq!((again.changed, again.version, &again.warnings[..]), (false, 2, &[passed_over.to_owned()][..]));
     assert_eq!(case.snapshot(), before);
@@ -59,7 +59,7 @@ fn events_that_are_passed_over_are_named() {
     assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01||e1|20.000000"]);
     let new = case.file("new.csv", format!("{HEADER}a,2,sold,2025-01-01,e2,10\n"));
     let mixed = case.ingest().events(new).spend(&spend).run(&()).unwrap();
-    assert_eq!(mixed.warnings, ["this spend was ingested before, as version 3; nothing of it is applied again"]);
+    assert_eq!(mixed.warnings, ["this spend was ingested before, as version 3; it is not applied again"]);
 }
 
 #[test]

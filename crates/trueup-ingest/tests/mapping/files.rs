@@ -21,7 +21,7 @@ fn files_of_one_input_follow_each_other() {
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id,k\n1,\n2,\n").file("a-1.csv", "k,id\n,3\n");
     assert_eq!(column(&case.events(), "opportunityId"), ["1", "2", "3"]);
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id,k\n1,\n").file("a-1.csv", "id\n3\n");
-    assert_eq!(case.refusal(), "`a-1.csv`: it has no column `k`, but the first file of its input has");
+    assert_eq!(case.refusal(), "`a-1.csv`: it has no column `k`, but the first file of its input has one");
     // The row that is at fault is counted in its own file.
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id\n1\n").file("a-1.csv", "id\n2\n\"\"\n");
     let expected = "`a-1.csv`, row 2, column `id`: expected a value, but found ``";
@@ -75,8 +75,8 @@ fn broken_csv_is_refused() {
         (&b""[..], "`a.csv`: expected a header, but the file is empty"),
         (b"id,x\n1,2\n3\n", "`a.csv`: line 3 has 1 cells, but the first line has 2"),
         (b"id,x\n1,2,3\n", "`a.csv`: line 2 has 3 cells, but the first line has 2"),
-        (b"id,x\n1,\"2\n3,4\n5,6\n", "`a.csv`: line 2 has a quote that does not end"),
-        (b"id,id\n1,2\n", "`a.csv`: the column `id` stands twice in the header"),
+        (b"id,x\n1,\"2\n3,4\n5,6\n", "`a.csv`: line 2 has a quote that is never closed"),
+        (b"id,id\n1,2\n", "`a.csv`: the header has the column `id` twice"),
         (b"id,x\n1,\xff\n", "`a.csv`: line 2 is not UTF-8"),
     ] {
         let case = Case::new(&from_file("a.csv", "")).file("a.csv", text);

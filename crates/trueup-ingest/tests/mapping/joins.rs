@@ -39,7 +39,7 @@ fn a_key_found_twice_is_refused_unless_many_are_wanted() {
     assert_eq!(
         run("").refusal(),
         "mapping `mapping.toml`, key `events[0].join[0].on`, value `p`: the input `b` has 2 rows with this key; \
-         say `many = true` to take every one of them"
+         set `many = true` to take all of them"
     );
     let rows = run(", many = true").events();
     assert_eq!(column(&rows, "source"), ["Pat", "Pam", "Quin", "Pat", "Pam"]);
@@ -69,6 +69,6 @@ fn a_column_of_two_inputs_has_to_be_named_in_full() {
     assert_eq!(
         case.refusal(),
         "mapping `mapping.toml`, key `events[0].columns.source`, value `name`: more than one input has this column; \
-         say which: `a.name`, `b.name`"
+         name one of `a.name`, `b.name`"
     );
 }

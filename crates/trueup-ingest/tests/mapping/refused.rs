@@ -8,7 +8,10 @@ const DATED: &str = "date = { value = \"2025-01-01\" }\n";
 #[test]
 fn a_key_that_says_what_cannot_be_done_is_named() {
     for (columns, expected) in [
-        ("date = \"when\"", "key `events[0].columns.date`, value `when`: no input has this column; they have: id, k"),
+        (
+            "date = \"when\"",
+            "key `events[0].columns.date`, value `when`: no input has this column; the columns are: id, k",
+        ),
         (
             "date = {}",
             "key `events[0].columns.date`: expected one of `column`, `columns`, `value`, or `year` with `month` and `day`",
@@ -24,11 +27,11 @@ fn a_key_that_says_what_cannot_be_done_is_named() {
         ),
         (
             "date = { year = 2025, month = \"k\" }",
-            "key `events[0].columns.date`: a date in parts has all of `year`, `month` and `day`",
+            "key `events[0].columns.date`: a date in parts needs all of `year`, `month` and `day`",
         ),
         (
             "date = { year = 2025, month = 1, day = 1 }",
-            "key `events[0].columns.date`: one of the parts has to be a column",
+            "key `events[0].columns.date`: at least one of the parts must be a column",
         ),
         (
             "dateTime = { column = \"k\", time_zone = \"Mars/Olympus\" }",
@@ -45,7 +48,7 @@ fn a_key_that_says_what_cannot_be_done_is_named() {
         ),
         (
             "date = \"k\"\nzip = { column = \"k\", unmapped = \"keep\" }",
-            "key `events[0].columns.zip.unmapped`: there is no `map` beside it",
+            "key `events[0].columns.zip.unmapped`: only a column with a `map` can have this key",
         ),
         (
             "date = \"k\"\nzip = { value = 1, default = 2 }",
@@ -54,7 +57,7 @@ fn a_key_that_says_what_cannot_be_done_is_named() {
         ("date = \"k\"\nzip = { column = \"k\", separator = 1 }", "invalid type: integer `1`, expected a string"),
         (
             "date = \"k\"\nzip = { column = \"k\", separator = \"-\" }",
-            "key `events[0].columns.zip.separator`: there are no `columns` beside it",
+            "key `events[0].columns.zip.separator`: only a source with `columns` can have this key",
         ),
         ("date = \"k\"\nzip = { columns = [] }", "key `events[0].columns.zip.columns`: expected at least one column"),
         ("date = \"k\"\nzip = { colum = \"k\" }", "unknown field `colum`"),
@@ -78,7 +81,7 @@ fn a_key_that_says_what_cannot_be_done_is_named() {
         ),
         (
             "date = \"k\"\n[[spend]]\nfrom = \"b\"\ncolumns = { account = \"k\", date = \"k\" }",
-            "key `spend[0].from`, value `b`: no [input] has this name; there are: a",
+            "key `spend[0].from`, value `b`: no [input] has this name; the inputs are: a",
         ),
         (
             "date = \"k\"\n[[spend]]\nfrom = \"a\"\ncolumns = { account = \"k\" }",
@@ -130,7 +133,7 @@ fn the_rest_of_the_file_is_checked_too() {
     let refusal = Case::new(&renamed).file("a.csv", "k\n").refusal();
     assert_eq!(
         refusal,
-        "mapping `mapping.toml`, key `input.a.rename`, value `z`: `a.csv` has no column of this name; it has: k"
+        "mapping `mapping.toml`, key `input.a.rename`, value `z`: `a.csv` has no column of this name; the columns are: k"
     );
 }
 
@@ -196,5 +199,8 @@ fn the_first_of_many_faults_is_told() {
 fn times_that_clocks_do_not_show_are_refused() {
     let columns = "dateTime = { column = \"k\", time_zone = \"America/New_York\" }";
     let refusal = Case::new(&events_with(columns)).file("a.csv", "id,k\n1,2025-03-09T02:30:00\n").refusal();
-    assert!(refusal.contains("expected a time that clocks in America/New_York show"), "{refusal}");
+    assert!(
+        refusal.contains("expected a time that exists in America/New_York, where clocks skip this one"),
+        "{refusal}"
+    );
 }

@@ -18,7 +18,7 @@ fn read(text: &str) -> Result<Vec<(u64, Vec<String>)>, String> {
 }
 
 #[test]
-fn lines_are_physical() {
+fn records_are_numbered_by_physical_line() {
     let rows = read("a,b\r\n\n\"x\n\"\"y\",2\r\n,\"\"\n5,6").unwrap();
     let shown: Vec<(u64, Vec<&str>)> =
         rows.iter().map(|(line, cells)| (*line, cells.iter().map(String::as_str).collect())).collect();
@@ -40,20 +40,20 @@ fn a_header_names_each_column_once() {
 }
 
 #[test]
-fn rows_of_another_width_are_set_aside() {
+fn records_with_too_few_cells_are_malformed() {
     let (schema, rest) = read_header(&block("a,b\n1,2\n3\n4,\n")).unwrap();
-    let piece = CsvDecoder::new(rest, schema, ReadLimits::ANY).unwrap().next().unwrap().unwrap();
-    let column = |at: usize| piece.batch.column(at).as_string::<i32>().iter().collect::<Vec<_>>();
+    let decoded = CsvDecoder::new(rest, schema, ReadLimits::ANY).unwrap().next().unwrap().unwrap();
+    let column = |at: usize| decoded.batch.column(at).as_string::<i32>().iter().collect::<Vec<_>>();
     assert_eq!((column(0), column(1)), (vec![Some("1"), Some("4")], vec![Some("2"), None]));
-    assert_eq!(piece.places.of(1), InputLocation::Line(4));
-    assert_eq!(piece.torn[0].place, InputLocation::Line(3));
-    assert_eq!(piece.torn[0].reason, "the row has 1 cells, and the header has 2");
+    assert_eq!(decoded.locations.of(1), InputLocation::Line(4));
+    assert_eq!(decoded.malformed[0].location, InputLocation::Line(3));
+    assert_eq!(decoded.malformed[0].reason, "expected 2 cells as in the header, but found 1");
 }
 
 proptest! {
-    /// What the csv crate writes is read back.
+    /// Reads what the csv crate writes.
     #[test]
-    fn agrees_with_the_csv_crate(rows in prop::collection::vec(prop::collection::vec("[a-c,\"\n\r é]{0,4}", 2), 1..6), crlf: bool) {
+    fn csv_of_the_csv_crate_is_read_back(rows in prop::collection::vec(prop::collection::vec("[a-c,\"\n\r é]{0,4}", 2), 1..6), crlf: bool) {
         let terminator = if crlf { csv::Terminator::CRLF } else { csv::Terminator::Any(b'\n') };
         let mut writer = csv::WriterBuilder::new().terminator(terminator).from_writer(Vec::new());
         for row in &rows {

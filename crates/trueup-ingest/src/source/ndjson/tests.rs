@@ -8,14 +8,14 @@ fn read(text: &str) -> DecodedBatch {
     NdjsonDecoder::new(block, &["account"], &["total"], ReadLimits::ANY).unwrap().next().unwrap().unwrap()
 }
 
-fn column(piece: &DecodedBatch, name: &str) -> Vec<Option<String>> {
-    let column = piece.batch.column_by_name(name).unwrap();
+fn column(decoded: &DecodedBatch, name: &str) -> Vec<Option<String>> {
+    let column = decoded.batch.column_by_name(name).unwrap();
     column.as_string::<i32>().iter().map(|value| value.map(str::to_owned)).collect()
 }
 
 #[test]
-fn values_become_text() {
-    let piece = read(concat!(
+fn every_value_becomes_text() {
+    let decoded = read(concat!(
         "{\"v\": 1.50, \"total\": 12.340000000000000001}\n",
         "\n",
         "{\"total\": 1e3, \"v\": \"a\\u00e9\\n\"}\r\n",
@@ -23,19 +23,19 @@ fn values_become_text() {
     ));
     let expected =
         [Some("1.5"), Some("a\u{e9}\n"), Some("true"), None, Some("0"), Some("12345678901234567890123"), None];
-    assert_eq!(column(&piece, "v"), expected.map(|value| value.map(str::to_owned)));
-    assert_eq!(column(&piece, "total")[..2], [Some("12.340000000000000001".to_owned()), Some("1000".to_owned())]);
-    assert_eq!(column(&piece, "account"), [const { None }; 7]);
-    assert_eq!(piece.places.of(1), InputLocation::Line(3));
+    assert_eq!(column(&decoded, "v"), expected.map(|value| value.map(str::to_owned)));
+    assert_eq!(column(&decoded, "total")[..2], [Some("12.340000000000000001".to_owned()), Some("1000".to_owned())]);
+    assert_eq!(column(&decoded, "account"), [const { None }; 7]);
+    assert_eq!(decoded.locations.of(1), InputLocation::Line(3));
 }
 
 #[test]
-fn lines_that_are_no_rows_are_set_aside() {
-    let piece = read("{\"a\": 1}\n[1]\n{\"a\": {\"b\": 1}}\n{\"a\": 1, \"a\": 2}\n{\"a\"\n{\"a\": 2}\n");
-    let shown: Vec<String> = piece.torn.iter().map(ToString::to_string).collect();
+fn lines_that_are_not_rows_are_malformed() {
+    let decoded = read("{\"a\": 1}\n[1]\n{\"a\": {\"b\": 1}}\n{\"a\": 1, \"a\": 2}\n{\"a\"\n{\"a\": 2}\n");
+    let shown: Vec<String> = decoded.malformed.iter().map(ToString::to_string).collect();
     assert!(shown[0].starts_with("line 2: expected a JSON object"), "{shown:?}");
     assert_eq!(shown[1], "line 3, column `a`: expected a single value, but found an object: `{\"b\": 1}`");
-    assert_eq!(shown[2], "line 4: the member `a` stands there twice");
+    assert_eq!(shown[2], "line 4: expected each member once, but found `a` twice");
     assert!(shown[3].starts_with("line 5: expected a JSON object"), "{shown:?}");
-    assert_eq!(column(&piece, "a"), [Some("1".to_owned()), Some("2".to_owned())]);
+    assert_eq!(column(&decoded, "a"), [Some("1".to_owned()), Some("2".to_owned())]);
 }

@@ -1,6 +1,6 @@
-//! What the canonical tables want of a column.
+//! The canonical tables and the types of their columns.
 
-/// One of the three tables that a mapping makes.
+/// A table that a mapping makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CanonicalTable {
     Events,
@@ -8,12 +8,12 @@ pub(super) enum CanonicalTable {
     Accounts,
 }
 
-/// How the values of a column are read.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnType {
-    /// A text that every row must have.
+    /// Text that every row needs.
     Key,
-    /// One of the stages, on every row.
+    /// A stage, which every row needs.
     Stage,
     Day,
     Instant,
@@ -21,17 +21,17 @@ pub(super) enum ColumnType {
     Count,
     Truth,
     Text,
-    /// A dimension: text, or a column of another type as it is.
+    /// A dimension: text, or a Parquet column of another type as it is.
     Dimension,
 }
 
-/// The stages of the funnel.
+/// The types of events.
 pub(super) const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
-/// The stage that is a conversion.
+/// The type of a conversion.
 pub(super) const CONVERSION: &str = STAGES[0];
 
-/// The columns of the event table that are no dimension.
+/// The columns of events that are not dimensions.
 pub(super) const EVENT_COLUMNS: [&str; 7] =
     ["account", "opportunityId", "type", "date", "dateTime", "eventId", "total"];
 
@@ -50,7 +50,7 @@ const SPEND_COLUMNS: [&str; 9] = [
 const ACCOUNT_COLUMNS: [&str; 5] = ["account", "accountName", "industry", "timeZone", "leadGrading"];
 
 impl CanonicalTable {
-    /// The key of the mapping under which its tables stand.
+    /// Returns the key of the mapping for such tables.
     pub(super) const fn key(self) -> &'static str {
         match self {
             Self::Events => "events",
@@ -59,7 +59,7 @@ impl CanonicalTable {
         }
     }
 
-    /// The columns that it may have; `None`: any.
+    /// Returns the columns that it may have; `None` if it may have any.
     pub(super) const fn columns(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Events => None,
@@ -68,7 +68,7 @@ impl CanonicalTable {
         }
     }
 
-    /// The columns without which it is none, dates apart.
+    /// Returns the columns that it needs, except dates.
     pub(super) const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Events => &["account", "opportunityId"],
@@ -76,8 +76,8 @@ impl CanonicalTable {
         }
     }
 
-    /// How a column of it is read.
-    pub(super) fn field(self, column: &str) -> ColumnType {
+    /// Returns the type of a column.
+    pub(super) fn column_type(self, column: &str) -> ColumnType {
         match (self, column) {
             (_, "account") | (Self::Events, "opportunityId") => ColumnType::Key,
             (Self::Events, "type") => ColumnType::Stage,

@@ -1,12 +1,15 @@
-//! Reads a column row by row, inside polars' own run.
+//! Polars expressions that read columns row by row.
 
-use super::fault::CellSite;
+use super::error::ColumnSite;
 use polars::prelude::*;
 use std::collections::BTreeSet;
 
+/// The column of an input with the [location](super::error::location) of each row.
+pub(super) const LOCATION: &str = "trueup.location";
+
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
-/// A value that a column can be made of.
+/// A type of a column's values.
 pub(super) trait ColumnValue: Sized {
     fn dtype() -> DataType;
     fn column(name: PlSmallStr, cells: Vec<Option<Self>>) -> Column;
@@ -71,22 +74,23 @@ impl ColumnValue for Micros {
     }
 }
 
-/// A column made of texts, row by row. A row that is refused is noted, and empty.
+/// Makes a column from texts, row by row. `read` returns the value of a row, or why there is none; the fault is then noted, and the cell
+/// is empty.
 pub(super) fn each_row<T: ColumnValue + 'static>(
     texts: Vec<Expr>,
-    place: Expr,
-    site: CellSite,
+    location: Expr,
+    site: ColumnSite,
     read: impl Fn(&[Option<&str>]) -> Result<Option<T>, String> + Send + Sync + 'static,
 ) -> Expr {
     let mut inputs = texts;
-    inputs.push(place);
+    inputs.push(location);
     let run = move |columns: &mut [Column]| {
         let rows = columns.iter().map(Column::len).max().unwrap_or(0);
         let whole: Vec<Column> = columns.iter().map(|column| spread(column, rows)).collect();
-        let Some((places, texts)) = whole.split_last() else {
-            polars_bail!(ComputeError: "a column is read from at least one other");
+        let Some((locations, texts)) = whole.split_last() else {
+            polars_bail!(ComputeError: "a column is made from at least one other");
         };
-        let places = places.u64()?;
+        let locations = locations.u64()?;
         let texts = texts.iter().map(Column::str).collect::<PolarsResult<Vec<_>>>()?;
         let mut found = vec![None; texts.len()];
         let mut cells = Vec::with_capacity(rows);
@@ -96,7 +100,7 @@ pub(super) fn each_row<T: ColumnValue + 'static>(
             }
             cells.push(read(&found).unwrap_or_else(|reason| {
                 let value: Vec<&str> = found.iter().copied().flatten().filter(|text| !text.is_empty()).collect();
-                site.refuse(places.get(row).unwrap_or(0), value.join(" "), reason);
+                site.refuse(locations.get(row).unwrap_or(0), value.join(" "), reason);
                 None
             }));
         }
@@ -106,7 +110,7 @@ pub(super) fn each_row<T: ColumnValue + 'static>(
     map_multiple(run, inputs, field)
 }
 
-/// Floats as text: the shortest decimal that reads as the same float.
+/// Returns floats as text: the shortest decimal that reads as the same float.
 pub(super) fn float_text(floats: Expr) -> Expr {
     let run = |columns: &mut [Column]| {
         let name = columns[0].name().clone();
@@ -121,17 +125,17 @@ pub(super) fn float_text(floats: Expr) -> Expr {
     map_multiple(run, vec![floats], field)
 }
 
-/// Timestamps without a time zone, read as clock times.
-pub(super) fn local_times(
+/// Makes instants from timestamps without a time zone. `read` returns the instant of a clock time, or why there is none.
+pub(super) fn instants_of_clock_times(
     times: Expr,
-    place: Expr,
-    site: CellSite,
+    location: Expr,
+    site: ColumnSite,
     read: impl Fn(chrono::NaiveDateTime) -> Result<i64, String> + Send + Sync + 'static,
 ) -> Expr {
     let run = move |columns: &mut [Column]| {
         let rows = columns.iter().map(Column::len).max().unwrap_or(0);
-        let (times, places) = (spread(&columns[0], rows), spread(&columns[1], rows));
-        let (times, places) = (times.datetime()?, places.u64()?);
+        let (times, locations) = (spread(&columns[0], rows), spread(&columns[1], rows));
+        let (times, locations) = (times.datetime()?, locations.u64()?);
         let unit = times.time_unit();
         let mut cells = Vec::with_capacity(rows);
         for row in 0..rows {
@@ -145,26 +149,26 @@ pub(super) fn local_times(
             cells.push(local.and_then(|local| {
                 let local = local.naive_utc();
                 let read = read(local).map(Micros);
-                read.map_err(|reason| site.refuse(places.get(row).unwrap_or(0), local.to_string(), reason)).ok()
+                read.map_err(|reason| site.refuse(locations.get(row).unwrap_or(0), local.to_string(), reason)).ok()
             }));
         }
         Ok(Micros::column(columns[0].name().clone(), cells))
     };
     let field = |_: &Schema, fields: &[Field]| Ok(Field::new(fields[0].name().clone(), Micros::dtype()));
-    map_multiple(run, vec![times, place], field)
+    map_multiple(run, vec![times, location], field)
 }
 
-/// Whether a row is at none of the places.
-pub(super) fn rows_but(place: Expr, places: BTreeSet<u64>) -> Expr {
+/// Returns whether a row is at none of the locations.
+pub(super) fn rows_except(location: Expr, excluded: BTreeSet<u64>) -> Expr {
     let run = move |columns: &mut [Column]| {
-        let kept = columns[0].u64()?.iter().map(|place| place.map(|place| !places.contains(&place)));
+        let kept = columns[0].u64()?.iter().map(|location| location.map(|location| !excluded.contains(&location)));
         Ok(bool::column(columns[0].name().clone(), kept.collect()))
     };
     let field = |_: &Schema, fields: &[Field]| Ok(Field::new(fields[0].name().clone(), DataType::Boolean));
-    map_multiple(run, vec![place], field)
+    map_multiple(run, vec![location], field)
 }
 
-/// The days of instants, in UTC, since 1970-01-01.
+/// Returns the UTC days of instants, since 1970-01-01.
 pub(super) fn days_of(instants: Expr) -> Expr {
     let run = |columns: &mut [Column]| {
         let instants = columns[0].datetime()?;
@@ -175,7 +179,7 @@ pub(super) fn days_of(instants: Expr) -> Expr {
     map_multiple(run, vec![instants], field)
 }
 
-/// A literal that polars hands over as one row, on every row.
+/// Repeats the single row that polars passes for a literal.
 fn spread(column: &Column, rows: usize) -> Column {
     if column.len() == rows { column.clone() } else { column.new_from_index(0, rows) }
 }

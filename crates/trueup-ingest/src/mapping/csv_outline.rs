@@ -1,5 +1,5 @@
-//! A CSV file's records, looked over before polars reads them: polars fills short records, renames like headers, and guesses at
-//! broken quoting, all of it silently.
+//! Checks a CSV file before polars reads it, because polars silently fills short records, renames repeated columns, and guesses at
+//! broken quoting.
 
 use super::MappingError;
 use super::declaration::InputDeclaration;
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// What a CSV file holds, as far as polars has to be told.
+/// The parts of a CSV file that polars needs to know.
 pub(super) struct CsvOutline {
     pub(super) header: Vec<String>,
-    /// The empty lines that polars takes for rows, by its number of them, from 1.
+    /// The numbers, counted from 1, of the rows that polars makes of empty lines.
     pub(super) blank: BTreeSet<u64>,
 }
 
@@ -41,21 +41,21 @@ pub(super) fn check(path: &Path, input: &InputDeclaration, separator: u8) -> Res
     };
     let mut names = BTreeSet::new();
     match header.iter().find(|name| !names.insert(*name)) {
-        Some(twice) => Err(refused(format!("the column `{twice}` stands twice in the header"))),
+        Some(twice) => Err(refused(format!("the header has the column `{twice}` twice"))),
         None => Ok(CsvOutline { header, blank }),
     }
 }
 
-/// Records as they are read, line by line.
+/// Scans records line by line.
 struct RecordScanner {
     separator: char,
-    /// The cells of the first record, once it is complete.
+    /// The cells of the first record, once it has ended.
     first: Option<Vec<String>>,
-    /// The cells of the record so far, their texts only while the first is read.
+    /// The cells of the current record. Only those of the first record have their texts.
     cells: Vec<String>,
-    /// The line on which a quote was opened that is not yet closed.
+    /// The line of the quote that is open.
     open: Option<u64>,
-    /// The rows so far, empty lines included; `None`: the header is still to come.
+    /// The number of rows so far, including empty lines; `None` before the header.
     rows: Option<u64>,
     blank: BTreeSet<u64>,
 }
@@ -67,7 +67,7 @@ impl RecordScanner {
         Self { separator, first: None, cells: Vec::new(), open: None, rows, blank: BTreeSet::new() }
     }
 
-    /// Takes a line with what ends it. A quoted cell may go on in the next.
+    /// Takes a line with its line end. A quoted cell may continue on the next line.
     fn read(&mut self, text: &str, line: u64) -> Result<(), String> {
         let end = text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text));
         let mut rest = end;
@@ -86,7 +86,7 @@ impl RecordScanner {
             self.cells.push(String::new());
         }
         loop {
-            // Here a cell has been begun, and `rest` is what follows, or what a quoted cell was followed by.
+            // A cell has begun. `rest` begins with its text, or follows its closing quote.
             if let Some(quoted) = rest.strip_prefix('"') {
                 self.open = Some(line);
                 let from = text.len() - end.len() + quoted.len();
@@ -112,7 +112,7 @@ impl RecordScanner {
         }
     }
 
-    /// Takes text inside quotes; what follows the closing quote on the line, or `None` if it is not there.
+    /// Takes text inside quotes. Returns the rest of the line after the closing quote, or `None` if the line has none.
     fn quoted<'a>(&mut self, text: &'a str, line: u64) -> Result<Option<&'a str>, String> {
         let mut rest = text;
         loop {
@@ -154,10 +154,10 @@ impl RecordScanner {
         Ok(())
     }
 
-    /// The cells of the first record, if there is one, and the empty lines.
+    /// Returns the cells of the first record, if there is one, and the numbers of empty lines.
     fn finish(self) -> Result<(Option<Vec<String>>, BTreeSet<u64>), String> {
         match self.open {
-            Some(line) => Err(format!("line {line} has a quote that does not end")),
+            Some(line) => Err(format!("line {line} has a quote that is never closed")),
             None => Ok((self.first, self.blank)),
         }
     }

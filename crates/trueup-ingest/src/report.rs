@@ -1,0 +1,88 @@
+//! What an ingest reports: its progress, its summary, and columns that it ignores.
+
+use crate::Input;
+use trueup_core::model::CUSTOMER_COLUMN;
+use trueup_core::{Shown, dictionary};
+
+/// Receives the progress of an ingest. Several threads call it. `()` ignores all progress.
+pub trait Progress: Sync {
+    /// Begins a stage, such as `reading events`; `total_bytes` is the work of the stage, if it is known.
+    fn stage(&self, name: &str, total_bytes: Option<u64>);
+
+    /// Reports that `bytes` more bytes of the stage are done.
+    fn advance(&self, bytes: u64);
+}
+
+impl Progress for () {
+    fn stage(&self, _name: &str, _total_bytes: Option<u64>) {}
+
+    fn advance(&self, _bytes: u64) {}
+}
+
+/// The result of an ingest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IngestSummary {
+    /// The version of the dataset that holds the result.
+    pub version: u64,
+    /// Whether the ingest made that version. False if every input was ingested before: the dataset then already holds the inputs' rows,
+    /// unless a warning says otherwise. Events that were corrected since are not brought back.
+    pub changed: bool,
+    /// Rows of events.
+    pub events: RowCounts,
+    /// Rows of spend.
+    pub spend: RowCounts,
+    /// Accounts.
+    pub accounts: RowCounts,
+    /// Insight documents.
+    pub insights: RowCounts,
+    /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.
+    pub warnings: Vec<String>,
+}
+
+/// Rows of one table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Rows of the inputs that became part of the dataset.
+    pub taken: u64,
+    /// Rows that were replaced: rows of the previous version, and earlier rows of the inputs.
+    pub replaced: u64,
+    /// Rows that broke a rule and are in the rejects file.
+    pub rejected: u64,
+}
+
+/// A column of an input that is not stored, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IgnoredColumn {
+    column: String,
+    why: String,
+}
+
+impl IgnoredColumn {
+    /// An event column whose values trueup computes; `None` for the column that trueup itself writes to event files.
+    pub(crate) fn of_events(column: &str) -> Option<Self> {
+        if column == CUSTOMER_COLUMN {
+            return None;
+        }
+        let why = match dictionary::metric(column) {
+            Some(_) => "it has the name of a metric",
+            None => "trueup computes its values",
+        };
+        Some(Self { column: column.to_owned(), why: why.to_owned() })
+    }
+
+    /// Returns those of the given columns that are not among the columns of the table.
+    pub(crate) fn unknown<'c>(columns: impl Iterator<Item = &'c str>, table: &str, known: &[&str]) -> Vec<Self> {
+        let names: Vec<String> = known.iter().map(|column| format!("`{column}`")).collect();
+        let names = names.join(", ");
+        let unknown = columns.filter(|column| !known.contains(column)).map(|column| {
+            let why = format!("the {table} table has no column `{}`; it has {names}", Shown(column));
+            Self { column: column.to_owned(), why }
+        });
+        unknown.collect()
+    }
+
+    /// Returns the warning for the user.
+    pub(crate) fn warning(&self, input: &Input) -> String {
+        format!("{}: column `{}` is ignored: {}", input.shown.display(), Shown(&self.column), self.why)
+    }
+}

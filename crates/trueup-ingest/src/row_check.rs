@@ -1,0 +1,245 @@
+//! Checks decoded rows: texts that are too long, and the rules of the table. Faulty rows keep their cells for the rejects file.
+
+use crate::IngestError;
+use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::source::{DecodedBatch, RowLocations};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, OffsetSizeTrait, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_select::filter::filter_record_batch;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use trueup_core::model::CellFault;
+
+/// Why rows cannot be checked at all.
+pub(crate) enum CheckFault {
+    Input(InputFault),
+    Arrow(ArrowError),
+}
+
+impl CheckFault {
+    /// Adds the file.
+    pub(crate) fn of(self, path: &Path) -> IngestError {
+        match self {
+            Self::Input(fault) => fault.of(path),
+            Self::Arrow(error) => ErrorKind::Internal { action: "check the rows", source: Box::new(error) }.into(),
+        }
+    }
+}
+
+/// Checks the rows of a batch. `rules` sees only the rows without a text of more than `longest` bytes, and returns what becomes of the
+/// sound rows together with the faults of the others.
+pub(crate) fn check_rows<T>(
+    decoded: DecodedBatch,
+    longest: usize,
+    rules: impl FnOnce(&RecordBatch) -> Result<(T, Vec<CellFault>), CheckFault>,
+) -> Result<(T, RowFaults), CheckFault> {
+    let long = find_long_texts(&decoded.batch, longest);
+    let (checked, faults) = if long.is_empty() {
+        rules(&decoded.batch)?
+    } else {
+        let (rest, rows) = without_rows(&decoded.batch, &long).map_err(CheckFault::Arrow)?;
+        let (checked, mut faults) = rules(&rest)?;
+        faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
+        (checked, faults)
+    };
+    Ok((checked, RowFaults::new(decoded, long, faults, longest)))
+}
+
+/// A text that is longer than allowed.
+#[derive(Clone, Copy, Debug)]
+struct LongText {
+    /// The row in its batch.
+    row: usize,
+    /// The index of its column.
+    column: usize,
+    bytes: usize,
+}
+
+/// Returns, for each row that has one, the first text of more than `longest` bytes.
+fn find_long_texts(batch: &RecordBatch, longest: usize) -> Vec<LongText> {
+    let mut found = BTreeMap::new();
+    for (column, texts) in batch.columns().iter().enumerate() {
+        for (row, bytes) in long_rows(texts, longest) {
+            found.entry(row).or_insert(LongText { row, column, bytes });
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Returns the batch without the rows of some texts, and the original number of each remaining row.
+fn without_rows(batch: &RecordBatch, texts: &[LongText]) -> Result<(RecordBatch, Vec<usize>), ArrowError> {
+    let mut kept = vec![true; batch.num_rows()];
+    for text in texts {
+        kept[text.row] = false;
+    }
+    let rows = (0..kept.len()).filter(|row| kept[*row]).collect();
+    Ok((filter_record_batch(batch, &BooleanArray::from(kept))?, rows))
+}
+
+/// Returns the rows of a column whose text has more than `longest` bytes, each with the number of bytes.
+fn long_rows(column: &dyn Array, longest: usize) -> Vec<(usize, usize)> {
+    match column.data_type() {
+        DataType::Utf8 => long_offsets(column.as_string::<i32>().value_offsets(), longest),
+        DataType::LargeUtf8 => long_offsets(column.as_string::<i64>().value_offsets(), longest),
+        DataType::Utf8View => {
+            let lengths = column.as_string_view().lengths().enumerate();
+            lengths.map(|(row, length)| (row, length as usize)).filter(|(_, length)| *length > longest).collect()
+        }
+        DataType::Dictionary(..) => {
+            let coded = column.as_any_dictionary();
+            let texts: BTreeMap<usize, usize> = long_rows(coded.values(), longest).into_iter().collect();
+            if texts.is_empty() {
+                return Vec::new();
+            }
+            let keys = coded.normalized_keys().into_iter().enumerate().filter(|(row, _)| column.is_valid(*row));
+            keys.filter_map(|(row, key)| Some((row, *texts.get(&key)?))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn long_offsets<O: OffsetSizeTrait>(offsets: &[O], longest: usize) -> Vec<(usize, usize)> {
+    let bytes = |ends: &[O]| (ends[1] - ends[0]).as_usize();
+    // Usually even all texts together are shorter.
+    if offsets.first().zip(offsets.last()).is_none_or(|(first, last)| (*last - *first).as_usize() <= longest) {
+        return Vec::new();
+    }
+    offsets.windows(2).map(bytes).enumerate().filter(|(_, length)| *length > longest).collect()
+}
+
+/// The faulty rows of a batch: usually few, possibly all. Their cells become text one row at a time, because text takes far more memory
+/// than the batch.
+pub(crate) struct RowFaults {
+    /// The batch, if any of its rows is faulty.
+    batch: Option<RecordBatch>,
+    locations: RowLocations,
+    /// The most bytes of a text that is shown in full.
+    longest: usize,
+    malformed: Vec<RowFault>,
+    /// The faulty rows of the batch, in order.
+    rows: Vec<FaultyRow>,
+}
+
+/// Bytes that the fault of a rule takes: the name of its column, and the value, which is shortened if it is long.
+const FAULT_BYTES: usize = 256;
+
+impl RowFaults {
+    fn new(decoded: DecodedBatch, long: Vec<LongText>, faults: Vec<CellFault>, longest: usize) -> Self {
+        let mut rows: Vec<FaultyRow> =
+            long.into_iter().map(FaultyRow::Long).chain(faults.into_iter().map(FaultyRow::Rule)).collect();
+        rows.sort_by_key(FaultyRow::row);
+        let DecodedBatch { batch, locations, malformed, .. } = decoded;
+        Self { batch: Some(batch).filter(|_| !rows.is_empty()), locations, longest, malformed, rows }
+    }
+
+    /// Returns the bytes of memory that they take, approximately.
+    pub(crate) fn bytes(&self) -> usize {
+        let batch = self.batch.as_ref().map_or(0, RecordBatch::get_array_memory_size);
+        let malformed: usize = self.malformed.iter().map(RowFault::bytes).sum();
+        batch + malformed + self.rows.len() * FAULT_BYTES
+    }
+
+    /// Passes the faults on in file order.
+    pub(crate) fn each(self, mut take: impl FnMut(RowFault) -> Result<(), IngestError>) -> Result<(), IngestError> {
+        let Self { batch, locations, longest, malformed, rows } = self;
+        let mut malformed = malformed.into_iter().peekable();
+        if let Some(batch) = batch {
+            let renderer = RowRenderer::new(&batch, longest);
+            for row in rows {
+                let location = locations.of(row.row());
+                while let Some(fault) = malformed.next_if(|fault| fault.location.is_before(location)) {
+                    take(fault)?;
+                }
+                let cells = renderer.cells(row.row()).doing("show a row")?;
+                take(row.into_fault(location, cells, longest))?;
+            }
+        }
+        malformed.try_for_each(take)
+    }
+}
+
+/// A row of a batch, and what is wrong with it.
+enum FaultyRow {
+    Rule(CellFault),
+    Long(LongText),
+}
+
+impl FaultyRow {
+    fn row(&self) -> usize {
+        match self {
+            Self::Rule(fault) => fault.row,
+            Self::Long(text) => text.row,
+        }
+    }
+
+    fn into_fault(self, location: InputLocation, cells: Vec<(String, Option<String>)>, longest: usize) -> RowFault {
+        match self {
+            Self::Rule(fault) => {
+                let message = fault.to_string();
+                let column = format!("column `{}`: ", fault.column);
+                let reason = message.strip_prefix(&column).unwrap_or(&message).to_owned();
+                RowFault { location, column: Some(fault.column), value: Some(fault.value), reason, cells }
+            }
+            Self::Long(text) => {
+                let (column, value) = cells.get(text.column).cloned().unzip();
+                let bytes = text.bytes;
+                let reason = format!(
+                    "expected a text of at most {longest} bytes, but found one of {bytes}; `--max-text` raises the limit"
+                );
+                RowFault { location, column, value: value.flatten(), reason, cells }
+            }
+        }
+    }
+}
+
+/// Renders the rows of a batch as text, for the rejects file and for messages.
+struct RowRenderer {
+    names: Vec<String>,
+    columns: Vec<ArrayRef>,
+    longest: usize,
+}
+
+impl RowRenderer {
+    /// Texts of more than `longest` bytes are shortened.
+    fn new(batch: &RecordBatch, longest: usize) -> Self {
+        let names = batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
+        Self { names, columns: batch.columns().iter().map(with_utc_offset).collect(), longest }
+    }
+
+    /// Returns the cells of a row with the names of their columns; null is `None`.
+    fn cells(&self, row: usize) -> Result<Vec<(String, Option<String>)>, ArrowError> {
+        const OPTIONS: FormatOptions<'static> = FormatOptions::new();
+        let cell = |column: &ArrayRef| -> Result<Option<String>, ArrowError> {
+            if column.is_null(row) {
+                return Ok(None);
+            }
+            let text = ArrayFormatter::try_new(column, &OPTIONS)?.value(row).to_string();
+            Ok(Some(if text.len() > self.longest { shortened(&text, self.longest).to_owned() } else { text }))
+        };
+        self.names.iter().zip(&self.columns).map(|(name, column)| Ok((name.clone(), cell(column)?))).collect()
+    }
+}
+
+/// Replaces the time zone of timestamps by the offset of UTC, because a zone's name cannot be shown without a time zone database.
+fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
+    fn replaced<T: ArrowTimestampType>(column: &ArrayRef) -> ArrayRef {
+        Arc::new(column.as_primitive::<T>().clone().with_timezone("+00:00"))
+    }
+    match column.data_type() {
+        DataType::Timestamp(unit, Some(_)) => match unit {
+            TimeUnit::Second => replaced::<TimestampSecondType>(column),
+            TimeUnit::Millisecond => replaced::<TimestampMillisecondType>(column),
+            TimeUnit::Microsecond => replaced::<TimestampMicrosecondType>(column),
+            TimeUnit::Nanosecond => replaced::<TimestampNanosecondType>(column),
+        },
+        _ => column.clone(),
+    }
+}

@@ -1,0 +1,111 @@
+//! What one ingest may read: rows and bytes that are decoded together, columns of an input, bytes of a text.
+
+use crate::error::InputFault;
+use crate::row_fault::shortened;
+use arrow_schema::Schema;
+use hashbrown::HashSet;
+
+/// Limits of reading. With 1 GiB of memory and default settings: 65,536 rows, 128 MiB, 2,000 columns, 1 MiB.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadLimits {
+    /// The most rows of a batch.
+    pub(crate) rows: usize,
+    /// The most bytes of memory for everything that is decoded at the same time.
+    pub(crate) group_bytes: usize,
+    /// The most columns of an input.
+    pub(crate) max_columns: usize,
+    /// The most bytes of a text; a row with a longer text is rejected.
+    pub(crate) max_text_bytes: usize,
+}
+
+/// Typical bytes of text per row.
+const ROW_BYTES: usize = 128;
+
+/// Bytes of memory that decoding takes per byte of text, approximately.
+pub(super) const TEXT_COPIES: usize = 3;
+
+/// Bytes that an empty cell takes in a decoded column, including its copies.
+const CELL_BYTES: usize = 8;
+
+/// Cells of a batch that are allowed whatever the memory.
+const MIN_CELLS: usize = 1 << 19;
+
+/// Bytes of a text record that are allowed with the least and with the most memory.
+const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
+
+/// Bytes of a table that are allowed whatever the memory.
+const MIN_TABLE_BYTES: usize = 16 << 20;
+
+/// The most bytes of a column's name.
+const MAX_NAME_BYTES: usize = 1 << 10;
+
+impl ReadLimits {
+    #[cfg(test)]
+    pub(super) const ANY: Self =
+        Self { rows: 1 << 16, group_bytes: 1 << 27, max_columns: 1 << 10, max_text_bytes: 1 << 20 };
+
+    /// Returns the number of chunks to decode in parallel. Two per thread, because chunks take different times.
+    pub(crate) fn chunks() -> usize {
+        rayon::current_num_threads() * 2
+    }
+
+    /// Returns the bytes of memory for the rows of one chunk. The rest of the chunk is decoded later.
+    pub(crate) fn chunk_bytes(self) -> usize {
+        self.group_bytes / Self::chunks()
+    }
+
+    /// Returns the bytes of memory for a table that is held as a whole.
+    pub(crate) fn table_bytes(self) -> usize {
+        (self.group_bytes * 2).max(MIN_TABLE_BYTES)
+    }
+
+    /// Returns the bytes of text of one chunk.
+    pub(super) fn block_bytes(self) -> usize {
+        self.rows.saturating_mul(ROW_BYTES).min(self.chunk_bytes() / TEXT_COPIES)
+    }
+
+    /// Returns the most bytes of a text record.
+    pub(super) fn record_bytes(self) -> usize {
+        (self.group_bytes / 2).clamp(RECORD_BYTES.0, RECORD_BYTES.1)
+    }
+
+    /// Returns the most cells of a batch. Reached by inputs with many columns that are empty in most rows.
+    pub(super) fn cells(self) -> usize {
+        (self.chunk_bytes() / CELL_BYTES).max(MIN_CELLS)
+    }
+
+    /// Checks the number of columns and the length of their names.
+    pub(super) fn check_columns(self, schema: &Schema) -> Result<(), InputFault> {
+        let (count, limit) = (schema.fields().len(), self.max_columns);
+        if count > limit {
+            return Err(InputFault::TooManyColumns { count, limit });
+        }
+        schema.fields().iter().try_for_each(|field| check_name(field.name()))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), InputFault> {
+    if name.len() <= MAX_NAME_BYTES {
+        return Ok(());
+    }
+    let begin = shortened(name, 0).to_owned();
+    Err(InputFault::LongName { begin, bytes: name.len(), limit: MAX_NAME_BYTES })
+}
+
+/// The names of all columns of an input so far. Chunks of NDJSON may have different columns.
+#[derive(Default)]
+pub(crate) struct ColumnNames(HashSet<String>);
+
+impl ColumnNames {
+    /// Adds the columns of a chunk, and checks the number of all columns and the length of new names.
+    pub(crate) fn add(&mut self, schema: &Schema, limits: ReadLimits) -> Result<(), InputFault> {
+        for field in schema.fields() {
+            if !self.0.contains(field.name()) {
+                check_name(field.name())?;
+                self.0.insert(field.name().clone());
+            }
+        }
+        let limit = limits.max_columns;
+        if self.0.len() > limit { Err(InputFault::ManyColumns { limit }) } else { Ok(()) }
+    }
+}

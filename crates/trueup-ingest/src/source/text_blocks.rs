@@ -1,0 +1,124 @@
+//! Splits a text file into blocks of whole records.
+
+use crate::error::InputFault;
+use std::io::{self, Read};
+use std::str::Utf8Error;
+
+/// The bytes of whole records, and where they begin.
+pub(crate) struct TextBlock {
+    pub(crate) bytes: Vec<u8>,
+    /// The physical line, counted from 1, on which the block begins.
+    pub(crate) line: u64,
+}
+
+impl TextBlock {
+    /// Returns the block as text.
+    ///
+    /// # Errors
+    /// The bytes are not UTF-8.
+    pub(crate) fn text(&self) -> Result<&str, InputFault> {
+        str::from_utf8(&self.bytes).map_err(|error| not_utf8(self.line, &self.bytes, &error))
+    }
+
+    /// As [`TextBlock::text`], without a copy.
+    pub(super) fn into_text(self) -> Result<String, InputFault> {
+        String::from_utf8(self.bytes).map_err(|error| not_utf8(self.line, error.as_bytes(), &error.utf8_error()))
+    }
+}
+
+fn not_utf8(line: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
+    InputFault::Record { line: line + count_lines(&bytes[..error.valid_up_to()]), what: "the text is not UTF-8" }
+}
+
+/// Reads a file and splits it at line ends.
+pub(crate) struct TextBlocks<R> {
+    reader: R,
+    /// Bytes that are read, but not yet returned.
+    pending: Vec<u8>,
+    line: u64,
+    size: usize,
+    /// The most bytes of a record. A longer record is an error, because usually its quote is never closed.
+    longest: usize,
+    /// Whether a line end between quotes belongs to the record.
+    quotes: bool,
+    ended: bool,
+}
+
+/// Why there is no next block.
+pub(crate) enum TextBlockFault {
+    Io(io::Error),
+    /// The record that begins on this line has more than `longest` bytes.
+    TooLong {
+        line: u64,
+        longest: usize,
+    },
+}
+
+impl<R: Read> TextBlocks<R> {
+    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. With `quotes`, a line end
+    /// between quotes does not end a record.
+    pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
+        Self { reader, pending: Vec::new(), line: 1, size: size.max(1), longest, quotes, ended: false }
+    }
+
+    /// Returns the next block, or `None` after the last.
+    pub(crate) fn next(&mut self) -> Result<Option<TextBlock>, TextBlockFault> {
+        let mut wanted = self.size;
+        while !self.ended {
+            self.fill(wanted).map_err(TextBlockFault::Io)?;
+            if self.ended {
+                break;
+            }
+            if let Some(end) = self.end_of_records() {
+                let rest = self.pending.split_off(end);
+                return Ok(Some(self.take_pending(rest)));
+            }
+            if self.pending.len() > self.longest {
+                return Err(TextBlockFault::TooLong { line: self.line, longest: self.longest });
+            }
+            wanted = (self.pending.len() * 2).min(self.longest + 1);
+        }
+        if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.take_pending(Vec::new()))) }
+    }
+
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        let missing = wanted.saturating_sub(self.pending.len());
+        self.pending.reserve(missing);
+        let missing = u64::try_from(missing).unwrap_or(u64::MAX);
+        self.reader.by_ref().take(missing).read_to_end(&mut self.pending)?;
+        self.ended = self.pending.len() < wanted;
+        Ok(())
+    }
+
+    /// Returns where the last whole record ends. Every block begins outside quotes, so a line end lies outside quotes if the number of
+    /// quotes before it is even. In a file with broken quoting, the first broken quote comes before the first wrong split, and the
+    /// parser reports that quote.
+    fn end_of_records(&self) -> Option<usize> {
+        if !self.quotes || !self.pending.contains(&b'"') {
+            return self.pending.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        }
+        let (mut open, mut end) = (false, None);
+        for (at, byte) in self.pending.iter().enumerate() {
+            open ^= *byte == b'"';
+            if *byte == b'\n' && !open {
+                end = Some(at + 1);
+            }
+        }
+        end
+    }
+
+    fn take_pending(&mut self, rest: Vec<u8>) -> TextBlock {
+        let bytes = std::mem::replace(&mut self.pending, rest);
+        let line = self.line;
+        self.line += count_lines(&bytes);
+        TextBlock { bytes, line }
+    }
+}
+
+/// Counts the line ends in `bytes`.
+pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
+}
+
+#[cfg(test)]
+mod tests;
