@@ -1,12 +1,24 @@
 //! The service: requests in, responses out, in this process and without a network.
 //!
-//! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and gives the [`Response`]. Services that link trueup and
-//! know their users ask with [`Service::events`], [`Service::benchmarks`] and [`Service::insights`] instead; which accounts may be read is a
-//! [`Scope`](crate::access::Scope), which only authorization makes.
+//! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and returns a [`Response`]. A program that links trueup and
+//! knows its users calls [`Service::events`], [`Service::benchmarks`] and [`Service::insights`] instead. Either way, the accounts that
+//! may be read are a [`Scope`](crate::access::Scope), which only authorization makes.
+//!
+//! A request passes the files of this folder in this order:
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `handle` | finds the endpoint, authenticates the caller, counts the request, resolves the accounts |
+//! | `endpoint` | one file per endpoint: reads the parameters, checks the limits, asks the engine, writes the answer |
+//! | `memory` | runs a query of the caller within the memory budget |
+//! | `snapshot` | holds the dataset that the request sees, and which fields have values for which accounts |
+//! | `benchmark_cache` | computes the data of each benchmark month once, in the background |
+//! | `response` | turns an answer or an error into headers and bytes |
+//! | `error`, `error_table` | list what can fail, and the status, code and text of each failure |
 //!
 //! ```
 //! use std::sync::Arc;
-//! use trueup::access::{Directory, Grant, MemoryDirectory, DirectorySettings, UnixTime};
+//! use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, UnixTime};
 //! use trueup::service::{Request, Service};
 //! # let folder = tempfile::tempdir()?;
 //! # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
@@ -30,47 +42,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod authorize;
-mod body;
-mod builder;
-mod clock;
-mod compress;
-mod content;
+mod benchmark_cache;
 pub(crate) mod endpoint;
 mod error;
-mod filled;
-mod form;
-mod gathered;
+mod error_table;
 mod handle;
 mod limits;
 mod memory;
-mod parameters;
+mod percent;
 mod request;
 mod response;
-mod route;
 mod snapshot;
-mod table;
 
-pub use body::Body;
-pub use builder::ServiceBuilder;
-pub use clock::{Clock, SystemClock};
-pub use error::{InvalidQuery, MissingRange, ServiceError, Upstream};
-pub use gathered::BenchmarkJobError;
-pub use limits::Limits;
+pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};
+pub use limits::{Clock, Limits, SystemClock};
 pub use request::Request;
-pub use response::Response;
+pub use response::{Body, Response};
 
 use crate::access::Directory;
 use crate::benchmarks::Privacy;
 use crate::{Dataset, MemoryBudget};
-use builder::FailureHook;
-use gathered::Worker;
-use memory::MemoryQueue;
+use benchmark_cache::Worker;
+use error::FailureHook;
+use memory::QueryMemory;
 use snapshot::Snapshot;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A dataset and a directory, ready to answer; shared between threads freely.
+/// A dataset and a directory, ready to answer requests.
+///
+/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts one thread of its
+/// own while it computes benchmarks, and no other.
 pub struct Service {
     snapshot: RwLock<Arc<Snapshot>>,
     directory: Arc<dyn Directory>,
@@ -79,25 +81,36 @@ pub struct Service {
     clock: Box<dyn Clock>,
     on_failure: FailureHook,
     worker: Worker,
-    /// `None` counts nothing.
-    memory: Option<MemoryBudget>,
-    queue: MemoryQueue,
+    memory: QueryMemory,
 }
 
 impl Service {
-    /// Puts a service together.
+    /// Starts to build a service that answers from `dataset` to the users of `directory`.
     pub fn builder(dataset: Arc<Dataset>, directory: Arc<dyn Directory>) -> ServiceBuilder {
-        ServiceBuilder::new(dataset, directory)
+        ServiceBuilder {
+            service: Self {
+                snapshot: RwLock::new(Snapshot::new(dataset, None)),
+                directory,
+                limits: Limits::default(),
+                privacy: Privacy::default(),
+                clock: Box::new(SystemClock),
+                on_failure: Arc::new(|_| ()),
+                worker: Worker::default(),
+                memory: QueryMemory::default(),
+            },
+        }
     }
 
-    /// The data that it answers from: that of requests that begin now.
+    /// Returns the dataset from which requests that begin now are answered.
     #[must_use]
     pub fn dataset(&self) -> Arc<Dataset> {
         Arc::clone(&self.snapshot().dataset)
     }
 
-    /// Answers from another dataset, such as a later version of the same. Requests that have begun see the one that they began with
-    /// to their end; all that was kept about it goes with the last of them.
+    /// Replaces the dataset, for example by a later version of it.
+    ///
+    /// A request that has begun sees the dataset with which it began until its end. With the last such request, everything that was
+    /// cached about the old dataset is freed.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -110,28 +123,28 @@ impl Service {
     /// ```
     pub fn replace_dataset(&self, dataset: Arc<Dataset>) {
         if !Arc::ptr_eq(&self.dataset(), &dataset) {
-            let snapshot = Snapshot::new(dataset, self.memory.as_ref());
+            let snapshot = Snapshot::new(dataset, self.memory.budget());
             let replaced = {
-                let mut held = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-                std::mem::replace(&mut *held, snapshot)
+                let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+                std::mem::replace(&mut *current, snapshot)
             };
-            // What is let go may be large: nobody waits for that.
+            // Dropped after the lock is released, because freeing a large dataset takes a while.
             drop(replaced);
         }
     }
 
-    /// How much one request may ask for.
+    /// Returns how much one request may ask for.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What a request that begins now sees.
+    /// Returns what a request that begins now sees.
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Who may see what; changes count from the next request on.
+    /// Returns the directory. Changes to it take effect with the next request.
     #[must_use]
     pub fn directory(&self) -> &dyn Directory {
         &*self.directory
@@ -141,5 +154,83 @@ impl Service {
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Service").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`Service`].
+///
+/// What is not set has a default: [`Limits::default`], [`Privacy::default`], [`SystemClock`], no memory budget, and no failure hook.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trueup::MemoryBudget;
+/// use trueup::access::{DirectorySettings, MemoryDirectory};
+/// use trueup::service::{Limits, Service};
+/// # let folder = tempfile::tempdir()?;
+/// # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
+/// # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
+/// # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
+///
+/// let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(500)));
+/// let service = Service::builder(Arc::new(trueup::Dataset::open(&path)?), directory)
+///     .limits(Limits { rows: 50_000, ..Limits::default() })
+///     .memory(MemoryBudget::new(1 << 30))
+///     .on_failure(|error| eprintln!("{} {error}", error.status()))
+///     .build();
+/// assert_eq!(service.limits().rows, 50_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ServiceBuilder {
+    service: Service,
+}
+
+impl ServiceBuilder {
+    /// Sets how much one request may ask for.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.service.limits = limits;
+        self
+    }
+
+    /// Sets a memory budget for the dataset's cached columns, running queries, and answers that wait to be sent.
+    ///
+    /// A query for which there is no room waits, within [`Limits::memory_wait`]. Without a budget, queries take as much memory as they
+    /// need.
+    #[must_use]
+    pub fn memory(mut self, budget: MemoryBudget) -> Self {
+        let dataset = self.service.dataset();
+        self.service.snapshot = RwLock::new(Snapshot::new(dataset, Some(&budget)));
+        self.service.memory = QueryMemory::new(budget);
+        self
+    }
+
+    /// Sets which benchmarks are anonymous enough to be shown. [`Privacy`] enforces minimums that no setting can lower.
+    #[must_use]
+    pub const fn privacy(mut self, privacy: Privacy) -> Self {
+        self.service.privacy = privacy;
+        self
+    }
+
+    /// Sets the clock, which decides the hour in which a request is counted and the current month of benchmarks.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.service.clock = Box::new(clock);
+        self
+    }
+
+    /// Sets a function that is called with the error of each request that fails, for example to log it.
+    ///
+    /// The error's [source](std::error::Error::source) is the cause, which callers never see. It holds no key. The function is also
+    /// called when the data of benchmarks could not be computed and no request waited for it.
+    #[must_use]
+    pub fn on_failure(mut self, hook: impl Fn(&ServiceError) + Send + Sync + 'static) -> Self {
+        self.service.on_failure = Arc::new(hook);
+        self
+    }
+
+    /// Returns the service.
+    #[must_use]
+    pub fn build(self) -> Service {
+        self.service
     }
 }

@@ -4,7 +4,7 @@ use super::node::{JsonValue, object};
 use super::{parameter, response, security};
 use crate::ATTRIBUTION_WINDOW_DAYS;
 use crate::service::Limits;
-use crate::service::endpoint::Endpoint;
+use crate::service::endpoint::description::Endpoint;
 
 /// The name of the operation that lists what the credentials reach.
 pub(super) const ACCESS: &str = "access";

@@ -3,8 +3,8 @@
 use super::node::{JsonValue, object, reference, texts};
 use super::one_of;
 use crate::query::Interval;
-use crate::service::endpoint::Endpoint;
-use crate::service::endpoint::parameter::{OtherParameters, Parameter, ValueType};
+use crate::service::endpoint::description::Endpoint;
+use crate::service::endpoint::description::{OtherParameters, Parameter, ValueType};
 
 /// The name that paths give the segment of the organization.
 pub(super) const ORGANIZATION: &str = "organization";
@@ -28,7 +28,7 @@ pub(super) fn organization() -> JsonValue {
 /// The parameters of a query to an endpoint.
 pub(super) fn of(endpoint: &Endpoint) -> JsonValue {
     let listed = endpoint.parameters.iter().map(one);
-    let filters = match endpoint.filters {
+    let filters = match endpoint.other_parameters {
         OtherParameters::Ignored => None,
         OtherParameters::AnyField(means) => {
             Some(filters(means, object([("type", "object".into()), ("additionalProperties", text())])))
@@ -46,11 +46,11 @@ fn one(parameter: &Parameter) -> JsonValue {
     let head = object([
         ("name", parameter.name.into()),
         ("in", "query".into()),
-        ("description", parameter.means.into()),
+        ("description", parameter.description.into()),
         ("required", parameter.required.into()),
     ]);
     let example = parameter.example;
-    match parameter.takes {
+    match parameter.value {
         ValueType::Name => head.with("schema", text()).with("example", example),
         ValueType::Names => {
             let names = object([("type", "array".into()), ("items", text())]);

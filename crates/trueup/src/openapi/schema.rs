@@ -9,7 +9,7 @@ mod insights;
 
 use super::node::{JsonValue, object, reference};
 use crate::dictionary::{self, Field, FieldKind};
-use crate::service::endpoint::Endpoint;
+use crate::service::endpoint::description::Endpoint;
 
 /// Every schema, by name.
 pub(super) fn components() -> JsonValue {

@@ -1,70 +1,85 @@
-//! Why a request is not answered.
+//! Why a request fails.
 
-use super::BenchmarkJobError;
-use crate::access::{self, Hourly, OutOfReach, Refusal};
+use crate::access::{self, OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::filter::InvalidFilter;
 use crate::query::{FilterFault, UnknownInterval};
-use crate::{DatasetError, Day, Error, Interruption, QueryError};
+use crate::{DatasetError, Day, Error, Interruption, NoRoom, QueryError};
+use std::io;
 use std::sync::Arc;
 
-/// Why a request is not answered. What a caller is told stands in one table, from which the text of this error is taken too; a cause
-/// that callers are not told is its [source](std::error::Error::source).
+/// What a service calls with the error of each request that fails.
+pub(super) type FailureHook = Arc<dyn Fn(&ServiceError) + Send + Sync>;
+
+/// How many seconds to wait before asking again when there was no memory.
+const NO_ROOM_RETRY_SECONDS: u32 = 5;
+
+/// Why a request fails.
+///
+/// Its text is what the caller reads. A cause that callers must not see is the error's [source](std::error::Error::source), for logs.
+///
+/// ```
+/// use trueup::service::ServiceError;
+///
+/// let error = ServiceError::RateLimited { retry_after_seconds: 90 };
+/// assert_eq!((error.status(), error.code()), (429, Some("rate-limited")));
+/// assert_eq!(error.to_string(), "too many requests in this hour; retry in 90 seconds, when it has passed");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// No field was named.
+    /// No field is named.
     MissingFields,
-    /// A date that is needed is not there.
+    /// A required date is missing.
     MissingRange(MissingRange),
     /// No field is a metric.
     MissingMetric,
-    /// The query does not read.
+    /// The query string is malformed.
     InvalidQuery(InvalidQuery),
     /// A field is named `start` or `end`.
     ReservedField {
-        /// Which.
+        /// The name.
         name: String,
     },
-    /// There is no such interval.
+    /// The interval is unknown.
     UnknownInterval(UnknownInterval),
-    /// A date is none.
+    /// A date is not a calendar date.
     InvalidDate {
         /// `start` or `end`.
         parameter: &'static str,
-        /// What was given.
+        /// The value as it was sent.
         text: String,
     },
     /// The range ends before it starts.
     ReversedRange {
-        /// The first day asked for.
+        /// The first day of the range.
         start: Day,
-        /// The last day asked for.
+        /// The last day of the range.
         end: Day,
     },
-    /// A parameter is no filter.
+    /// A parameter is not a valid filter.
     InvalidFilter(InvalidFilter),
-    /// A filter of a typed query is at fault.
+    /// A filter of a typed query is invalid.
     Filter {
         /// The field of the condition.
         field: String,
-        /// What is wrong with it.
+        /// What is wrong with the condition.
         fault: FilterFault,
     },
-    /// A whole range is longer than the attribution window.
+    /// The range is longer than the attribution window, without an interval that divides it.
     SpanTooLong {
-        /// Days asked for.
+        /// Days of the range.
         days: u32,
         /// Days allowed.
         limit: u32,
     },
-    /// Accounts times sub-ranges are too many.
+    /// The number of accounts times sub-ranges is too large.
     TooManyIntervals {
         /// Accounts in scope.
         accounts: usize,
         /// Sub-ranges of the range.
         sub_ranges: usize,
-        /// Their product may be so large.
+        /// The largest product allowed.
         limit: usize,
     },
     /// The answer would have too many rows.
@@ -74,133 +89,148 @@ pub enum ServiceError {
     },
     /// The answer would have too many rows for its columns.
     TooManyCells {
-        /// Its columns.
+        /// Columns of the answer.
         columns: usize,
-        /// Rows allowed, of so many columns.
+        /// Rows allowed for that number of columns.
         rows: usize,
-        /// Their product may be so large.
+        /// The largest product of rows and columns allowed.
         limit: usize,
     },
-    /// The query takes more memory than one may.
+    /// The query needs more memory than one query may take.
     TooMuchMemory {
         /// Bytes allowed.
         limit: usize,
     },
     /// Too many insight documents match.
     TooManyDocuments {
-        /// How many do.
+        /// The number of documents that match.
         matched: usize,
         /// Documents allowed.
         limit: usize,
     },
-    /// Benchmarks are not asked for as they can be.
+    /// A request for benchmarks is invalid.
     Benchmarks(BenchmarkFault),
-    /// Benchmarks are filtered by an expression, where they are by one value.
+    /// A filter of benchmarks is an expression; only one value is supported.
     BenchmarkExpression {
-        /// The dimension that is filtered on.
+        /// The dimension of the filter.
         dimension: BenchmarkDimension,
         /// The expression.
         expression: String,
     },
-    /// The credentials let nobody in.
+    /// The key is not accepted.
     Unauthorized(Refusal),
-    /// The credentials let nobody in, where a session would have been enough.
+    /// Neither a key nor a session is accepted, where a session would be enough.
     SignedOut(Refusal),
-    /// The path names no organization or account in reach.
+    /// The organization in the path is unknown or out of reach.
     InaccessibleOrganization {
-        /// What it names.
+        /// The organization as the path names it.
         segment: String,
     },
-    /// An account was named that is not in the organization or not in reach.
+    /// A named account is not in the organization, or out of reach.
     InaccessibleAccounts(OutOfReach),
-    /// There is nothing at the path.
+    /// There is no endpoint at the path.
     NotFound {
         /// The path.
         path: String,
     },
     /// The method is not `GET`.
     MethodNotAllowed {
-        /// Which it is.
+        /// The method.
         method: String,
     },
-    /// The user's hour is used up.
+    /// The user has sent as many requests as an hour allows.
     RateLimited {
-        /// Seconds until it passes.
+        /// Seconds until the next hour begins.
         retry_after_seconds: u32,
     },
     /// The dataset or the directory failed.
     Upstream(Upstream),
-    /// The figures of benchmarks are not there yet.
+    /// The data of benchmarks is still being computed.
     BenchmarksGathering {
-        /// Seconds after which to ask again.
+        /// Seconds to wait before asking again.
         retry_after_seconds: u32,
     },
-    /// The memory for queries and answers is taken, for now.
+    /// Other queries and answers hold the memory.
     Overloaded {
-        /// Seconds after which to ask again.
+        /// Seconds to wait before asking again.
         retry_after_seconds: u32,
     },
-    /// The query was ended before it was answered.
+    /// The request was interrupted, or its deadline passed.
     Timeout(Interruption),
 }
 
-/// Which date is not there.
+/// Which date is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRange {
-    /// The first of these that events need and that is absent or empty: `start`, `end`.
+    /// The first of `start` and `end` that an events request does not give, or gives as an empty text.
     Needed(&'static str),
-    /// The one that would have to go with the other.
+    /// The one of `start` and `end` that an insights request lacks.
     Unpaired(&'static str),
 }
 
-/// Why a query does not read.
+/// What is malformed in a query string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidQuery {
-    /// A parameter is no UTF-8 once it is decoded.
+    /// A parameter is not UTF-8 after percent-decoding.
     NotUtf8 {
         /// The parameter as it was sent.
         parameter: String,
     },
-    /// A parameter that can have one value only has two.
+    /// A parameter that takes one value has two different ones.
     Repeated {
-        /// Which.
+        /// Its name.
         parameter: &'static str,
         /// Its first value.
         first: String,
-        /// The first value that differs.
+        /// The first value that differs from it.
         second: String,
     },
 }
 
-/// What failed. It goes to logs, not to callers.
+/// A failure that is not the caller's. It goes to logs, never to callers.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Upstream {
     /// The dataset.
     #[error(transparent)]
     Dataset(DatasetError),
-    /// The query, for no fault of the caller's.
+    /// The engine, for a reason that is not the caller's.
     #[error(transparent)]
     Query(Error),
-    /// The gathering of the figures of benchmarks, for all requests that waited for it.
+    /// The computation of benchmark data, for all requests that waited for it.
     #[error("the figures of benchmarks were not gathered: {0}")]
     Benchmarks(Arc<BenchmarkJobError>),
     /// The directory.
     #[error(transparent)]
     Directory(access::Error),
-    /// An answer could not be written.
+    /// The answer could not be written.
     #[error("the answer could not be written: {0}")]
-    Write(std::io::Error),
-    /// A published document is not what it was when it was ingested.
+    Write(io::Error),
+    /// A published document is no longer valid JSON, as it was when it was ingested.
     #[error("the insight of account `{account}` of {date} does not read: {source}")]
     Document {
-        /// Whose it is.
+        /// The account of the document.
         account: String,
         /// The day of publication.
         date: Day,
-        /// What the reader said.
+        /// The error of the JSON reader.
         source: serde_json::Error,
     },
+}
+
+/// Why the data of benchmarks was not computed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchmarkJobError {
+    /// The query failed.
+    #[error(transparent)]
+    Query(Error),
+    /// The computation panicked.
+    #[error("the gathering panicked: {0}")]
+    Panicked(String),
+    /// No thread could be started.
+    #[error("no thread could be started: {0}")]
+    NoThread(io::Error),
 }
 
 impl From<DatasetError> for ServiceError {
@@ -215,14 +245,14 @@ impl From<access::Error> for ServiceError {
     }
 }
 
-impl From<std::io::Error> for ServiceError {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for ServiceError {
+    fn from(error: io::Error) -> Self {
         Self::Upstream(Upstream::Write(error))
     }
 }
 
 impl ServiceError {
-    /// The error of a query.
+    /// Converts the error of a query.
     pub(super) fn query(error: Error) -> Self {
         match error {
             Error::Query(error) => Self::fault(error),
@@ -243,21 +273,22 @@ impl ServiceError {
             QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
             QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
             QueryError::Filter { field, fault } => Self::Filter { field, fault },
-            // A sum that whole numbers cannot hold: the data are at fault.
+            // A sum overflowed, so the data is at fault.
             other => Self::Upstream(Upstream::Query(other.into())),
         }
     }
 
-    /// The error of a filter, or of the request's end while it was read.
+    /// Converts the error of a filter, which is a timeout if the request ended while its filters were read.
     pub(super) fn filter(error: InvalidFilter) -> Self {
         error.interruption().map_or(Self::InvalidFilter(error), Self::Timeout)
     }
 
-    /// The hour's refusal, if it is one.
-    pub(super) const fn hourly(hourly: Hourly) -> Result<(), Self> {
-        match hourly {
-            Hourly::Allowed => Ok(()),
-            Hourly::Limited { retry_after_seconds } => Err(Self::RateLimited { retry_after_seconds }),
+    /// Converts a lack of memory: too large for the budget at any time, or no room at the moment.
+    pub(super) const fn no_room(missing: NoRoom) -> Self {
+        if missing.is_too_large() {
+            Self::TooMuchMemory { limit: missing.limit / 2 }
+        } else {
+            Self::Overloaded { retry_after_seconds: NO_ROOM_RETRY_SECONDS }
         }
     }
 }

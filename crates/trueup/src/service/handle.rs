@@ -1,45 +1,50 @@
-//! One request, from its line to its response.
+//! One request, from its line to its response: routing, authentication, authorization.
 
-use super::content::Content;
-use super::endpoint::{RequestContext, access};
+use super::Service;
+use super::endpoint::description::{Endpoint, RequestContext};
+use super::endpoint::{self, access};
 use super::error::ServiceError;
-use super::parameters::Parameters;
-use super::route::Route;
-use super::{Body, Request, Response, Service, compress};
-use std::borrow::Cow;
+use super::percent::path_text;
+use super::request::{Parameters, Request};
+use super::response::{Answer, Response, accepts_gzip};
+use crate::access::{Entity, Error, Hourly, Login, LoginScope, Refusal, Scope, SecretKey};
+
+/// The cookie that carries a session token.
+const SESSION_COOKIE: &str = "session";
 
 impl Service {
-    /// Answers a request. It is refused for the first fault in this order: method and path, credentials, hour, organization,
-    /// accounts, parameters, size; then it is carried out.
+    /// Answers a request.
+    ///
+    /// Every request is answered, some with an error. The error reports the first fault in this order: method and path, credentials,
+    /// hourly limit, organization, accounts, parameters, size of the answer; then what fails while the query runs. The call blocks
+    /// until the answer is computed; the response's body is written while it is read.
+    ///
+    /// ```
+    /// use trueup::service::{Request, Service};
+    ///
+    /// fn is_alive(service: &Service) -> bool {
+    ///     service.handle(&Request::get("/api")).status == 401
+    /// }
+    /// ```
     pub fn handle(&self, request: &Request) -> Response {
         self.respond(request, self.answer(request))
     }
 
-    /// Answers a request that does not come as far as [`handle`](Self::handle), such as one that waited for its turn until its time was
-    /// over: with an error in the words of the service, which is told of it as of any other.
+    /// Answers a request with an error, for a server that cannot pass the request to [`handle`](Self::handle) in time. The failure
+    /// hook is called as for any other error.
     pub fn refuse(&self, request: &Request, error: ServiceError) -> Response {
         self.respond(request, Err(error))
     }
 
-    fn respond(&self, request: &Request, answer: Result<Content, ServiceError>) -> Response {
-        let gzip = compress::accepts_gzip(request.accept_encoding.as_deref());
-        let content = answer.unwrap_or_else(|error| {
+    fn respond(&self, request: &Request, answer: Result<Answer, ServiceError>) -> Response {
+        let answer = answer.unwrap_or_else(|error| {
             (self.on_failure)(&error);
-            Content::of_error(&error)
+            Answer::error(&error)
         });
-        let mut headers = vec![
-            ("Content-Type", Cow::Borrowed("application/json; charset=utf-8")),
-            ("Cache-Control", Cow::Borrowed("no-store")),
-            ("Vary", Cow::Borrowed("Accept-Encoding")),
-        ];
-        if gzip {
-            headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
-        }
-        headers.extend(content.headers);
-        Response { status: content.status, headers, body: Body::new(content.answer, gzip) }
+        answer.into_response(accepts_gzip(request.accept_encoding.as_deref()))
     }
 
-    fn answer(&self, request: &Request) -> Result<Content, ServiceError> {
+    fn answer(&self, request: &Request) -> Result<Answer, ServiceError> {
         let snapshot = self.snapshot();
         let interrupt = request.interrupt.within(self.limits.deadline);
         let (path, query) = request.path_and_query.split_once('?').unwrap_or((&request.path_and_query, ""));
@@ -51,19 +56,91 @@ impl Service {
             Route::Endpoint { endpoint, organization, segment } => {
                 let login = self.authenticate(request)?;
                 let reach = self.directory.reach(&login)?;
-                let name = organization.unwrap_or(segment);
-                let whole = reach.resolve(&name);
-                let whole = whole.ok_or(ServiceError::InaccessibleOrganization { segment: name })?;
                 let parameters = Parameters::new(query);
-                let accounts = parameters.accounts();
-                let scope = if accounts.is_empty() {
-                    whole
-                } else {
-                    whole.narrow(accounts).map_err(ServiceError::InaccessibleAccounts)?
-                };
+                let scope = authorize(&reach, organization.unwrap_or(segment), &parameters.accounts())?;
                 let (parameters, interrupt) = (&parameters, &interrupt);
                 (endpoint.answer)(self, &RequestContext { snapshot, reach: &reach, scope, parameters, interrupt })
             }
+        }
+    }
+
+    /// Returns the login that a key belongs to, and counts the request.
+    fn authenticate(&self, request: &Request) -> Result<Login, ServiceError> {
+        let login = self.directory.authenticate(key(request).as_ref())?.map_err(ServiceError::Unauthorized)?;
+        self.count(login).map_err(ServiceError::Unauthorized)?
+    }
+
+    /// Returns the login that a key or, without a key, a session belongs to, and counts the request.
+    fn authenticate_or_session(&self, request: &Request) -> Result<Login, ServiceError> {
+        let login = match key(request) {
+            Some(key) => self.directory.authenticate(Some(&key))?,
+            None => self.directory.session(session_token(request).as_ref(), self.clock.now())?,
+        };
+        self.count(login.map_err(ServiceError::SignedOut)?).map_err(ServiceError::SignedOut)?
+    }
+
+    /// Counts the request in the user's hour. A user who was removed in the meantime is refused like unknown credentials.
+    fn count(&self, login: Login) -> Result<Result<Login, ServiceError>, Refusal> {
+        match self.directory.count(&login, self.clock.now()) {
+            Ok(Hourly::Allowed) => Ok(Ok(login)),
+            Ok(Hourly::Limited { retry_after_seconds }) => Ok(Err(ServiceError::RateLimited { retry_after_seconds })),
+            Err(Error::Unknown { entity: Entity::User, .. }) => Err(Refusal::Unknown),
+            Err(error) => Ok(Err(error.into())),
+        }
+    }
+}
+
+/// Returns the accounts that a request may read: those of the organization in its path, or only the named ones of them.
+fn authorize(reach: &LoginScope, organization: String, accounts: &[&str]) -> Result<Scope, ServiceError> {
+    let Some(scope) = reach.resolve(&organization) else {
+        return Err(ServiceError::InaccessibleOrganization { segment: organization });
+    };
+    if accounts.is_empty() {
+        return Ok(scope);
+    }
+    scope.narrow(accounts.iter().copied()).map_err(ServiceError::InaccessibleAccounts)
+}
+
+fn key(request: &Request) -> Option<SecretKey> {
+    let text = request.authorization.as_deref()?.trim();
+    (!text.is_empty()).then(|| SecretKey::new(text))
+}
+
+fn session_token(request: &Request) -> Option<SecretKey> {
+    let cookies = request.cookie.as_deref()?.split(';');
+    let mut named = cookies.filter_map(|cookie| cookie.trim().split_once('='));
+    named.find(|(name, _)| *name == SESSION_COOKIE).map(|(_, value)| SecretKey::new(value))
+}
+
+/// What a method and a path ask for.
+enum Route {
+    /// What the credentials give access to: `/api`.
+    Access,
+    /// An endpoint of an organization: `/api/{organization}/{endpoint}`.
+    Endpoint {
+        endpoint: &'static Endpoint,
+        /// The organization, decoded; `None` if it is not UTF-8.
+        organization: Option<String>,
+        /// The organization as it was sent.
+        segment: String,
+    },
+}
+
+impl Route {
+    /// Checks the method first, then the path. One slash at the end of the path is ignored.
+    fn new(method: &str, path: &str) -> Result<Self, ServiceError> {
+        if method != "GET" {
+            return Err(ServiceError::MethodNotAllowed { method: method.to_owned() });
+        }
+        let not_found = || ServiceError::NotFound { path: path.to_owned() };
+        let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
+        match segments.as_slice() {
+            ["", "api"] => Ok(Self::Access),
+            ["", "api", segment, name] if !segment.is_empty() => {
+                let endpoint = endpoint::find(name).ok_or_else(not_found)?;
+                Ok(Self::Endpoint { endpoint, organization: path_text(segment), segment: (*segment).to_owned() })
+            }
+            _ => Err(not_found()),
         }
     }
 }

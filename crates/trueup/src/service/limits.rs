@@ -1,26 +1,40 @@
-//! How much one request may ask for.
+//! What a service is configured with: limits and a clock.
 
-use std::time::Duration;
+use crate::Day;
+use crate::access::UnixTime;
+use std::time::{Duration, SystemTime};
 
-/// How much one request may ask for. How many requests a user may send in an hour, and what keys begin with, is the directory's:
-/// see [`DirectorySettings`](crate::access::DirectorySettings).
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// How much one request may ask for.
+///
+/// How many requests a user may send per hour is a setting of the directory, see
+/// [`DirectorySettings`](crate::access::DirectorySettings).
+///
+/// ```
+/// use std::time::Duration;
+/// use trueup::service::Limits;
+///
+/// let limits = Limits { deadline: Duration::from_secs(5), ..Limits::default() };
+/// assert!(limits.rows <= limits.cells);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Accounts times sub-ranges of one events request.
+    /// Accounts times sub-ranges of an events request.
     pub account_intervals: usize,
-    /// Rows of one events answer, before conditions on metrics.
+    /// Rows of an events answer, before conditions on metrics.
     pub rows: usize,
-    /// Rows times columns of one events answer, before conditions on metrics: the more columns it has, the fewer rows it may have.
+    /// Rows times columns of an events answer, before conditions on metrics.
     pub cells: usize,
-    /// Documents of one insights answer.
+    /// Documents of an insights answer.
     pub documents: usize,
-    /// How long one query may work.
+    /// How long a request may take. The time starts with [`Service::handle`](super::Service::handle).
     pub deadline: Duration,
-    /// How long a request for benchmarks may wait for figures that are being gathered.
+    /// How long a benchmarks request may wait for data that is being computed.
     pub benchmarks_wait: Duration,
     /// How long a request may wait for memory that others hold.
     pub memory_wait: Duration,
-    /// How many requests may wait for it at once; others are refused without a wait.
+    /// How many requests may wait for memory at the same time. Further requests are refused without a wait.
     pub memory_queue: usize,
 }
 
@@ -36,5 +50,41 @@ impl Default for Limits {
             memory_wait: Duration::from_secs(2),
             memory_queue: 8,
         }
+    }
+}
+
+/// A source of the current time. A closure that returns the time is a clock.
+///
+/// ```
+/// use trueup::access::UnixTime;
+/// use trueup::service::Clock;
+///
+/// let clock = || UnixTime::from_seconds(86_400);
+/// assert_eq!(clock.today().to_string(), "1970-01-02");
+/// ```
+pub trait Clock: Send + Sync {
+    /// Returns the current instant.
+    fn now(&self) -> UnixTime;
+
+    /// Returns the day (UTC) of [`Clock::now`], or the nearest day that [`Day`] can represent.
+    fn today(&self) -> Day {
+        let number = self.now().seconds().div_euclid(SECONDS_PER_DAY);
+        u16::try_from(number).map_or(if number < 0 { Day::MIN } else { Day::MAX }, Day::from_number)
+    }
+}
+
+/// The clock of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> UnixTime {
+        SystemTime::now().into()
+    }
+}
+
+impl<F: Fn() -> UnixTime + Send + Sync> Clock for F {
+    fn now(&self) -> UnixTime {
+        self()
     }
 }

@@ -1,22 +1,83 @@
-//! Queries and answers under the budget of memory.
+//! Runs queries within a memory budget.
 
-use super::Service;
-use super::error::ServiceError;
+use super::limits::Limits;
 use crate::query::EventsQuery;
 use crate::{Dataset, Error, Execution, Interrupt, MemoryBudget, NoRoom, Reservation, ResultTable};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// After how many seconds it is worth asking again when there was no room.
-const RETRY_AFTER_SECONDS: u32 = 5;
+/// The memory that queries and answers share, and the queue of requests that wait for it.
+#[derive(Default)]
+pub(super) struct QueryMemory {
+    /// `None` counts nothing and refuses nothing.
+    budget: Option<MemoryBudget>,
+    queue: MemoryQueue,
+}
 
-/// How many requests wait for room.
+impl QueryMemory {
+    pub(super) fn new(budget: MemoryBudget) -> Self {
+        Self { budget: Some(budget), queue: MemoryQueue::default() }
+    }
+
+    pub(super) const fn budget(&self) -> Option<&MemoryBudget> {
+        self.budget.as_ref()
+    }
+
+    /// Reserves memory without a wait.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<Option<Reservation>, NoRoom> {
+        self.budget.as_ref().map(|budget| budget.reserve(bytes)).transpose()
+    }
+
+    /// Runs a query of a caller.
+    ///
+    /// A query for which there is no room gives back what it holds and starts again when there is room. So no request holds memory
+    /// while it waits.
+    ///
+    /// # Errors
+    /// As [`Dataset::run`]; [`Error::NoRoom`] if there is no room within [`Limits::memory_wait`], or the queue is full.
+    pub(super) fn run(
+        &self,
+        dataset: &Dataset,
+        query: &EventsQuery,
+        execution: &Execution,
+        limits: &Limits,
+    ) -> Result<ResultTable, Error> {
+        let Some(budget) = &self.budget else {
+            return dataset.run(query, execution.clone());
+        };
+        let wait_limit = execution.interrupt.within(limits.memory_wait);
+        let mut reservation = budget.reserve(0)?;
+        loop {
+            let counted = Execution { memory: Some(Arc::new(reservation)), ..execution.clone() };
+            match dataset.run(query, counted) {
+                Err(Error::NoRoom(missing)) => {
+                    if missing.is_too_large() || wait_limit.check().is_err() {
+                        return Err(missing.into());
+                    }
+                    let _slot = self.queue.enter(limits.memory_queue).ok_or(missing)?;
+                    let reserved = budget.reserve_within(missing.bytes, &wait_limit);
+                    execution.interrupt.check()?;
+                    reservation = reserved?;
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+/// Returns how a query of the service itself is executed: it never waits for memory.
+pub(super) fn internal_execution(memory: Option<&MemoryBudget>, interrupt: &Interrupt) -> Result<Execution, NoRoom> {
+    let reservation = memory.map(|memory| memory.reserve(0)).transpose()?;
+    Ok(Execution { interrupt: interrupt.clone(), memory: reservation.map(Arc::new), ..Execution::default() })
+}
+
+/// The number of requests that wait for memory.
 #[derive(Debug, Default)]
-pub(super) struct MemoryQueue(AtomicUsize);
+struct MemoryQueue(AtomicUsize);
 
 impl MemoryQueue {
-    /// A place in the queue, given back when it is dropped; `None` if all `places` are taken.
-    fn enter(&self, places: usize) -> Option<impl Drop> {
+    /// Takes a slot of the queue, which is given back on drop. Returns `None` if all `slots` are taken.
+    fn enter(&self, slots: usize) -> Option<impl Drop> {
         struct QueueSlot<'a>(&'a AtomicUsize);
         impl Drop for QueueSlot<'_> {
             fn drop(&mut self) {
@@ -24,63 +85,8 @@ impl MemoryQueue {
             }
         }
         let waiting = self.0.fetch_add(1, Ordering::Relaxed);
-        let place = QueueSlot(&self.0);
-        (waiting < places).then_some(place)
-    }
-}
-
-impl Service {
-    /// Answers a query. One for which there is no room is begun again, from nothing, when there is: who waits holds nothing that
-    /// others wait for.
-    pub(super) fn run(
-        &self,
-        dataset: &Dataset,
-        query: &EventsQuery,
-        execution: &Execution,
-    ) -> Result<ResultTable, ServiceError> {
-        let Some(memory) = &self.memory else {
-            return dataset.run(query, execution.clone()).map_err(ServiceError::query);
-        };
-        let patience = execution.interrupt.within(self.limits.memory_wait);
-        let mut reservation = memory.reserve(0).map_err(ServiceError::no_room)?;
-        loop {
-            let counted = Execution { memory: Some(Arc::new(reservation)), ..execution.clone() };
-            match dataset.run(query, counted) {
-                Err(Error::NoRoom(no_room)) => {
-                    reservation = self.wait(memory, no_room, &patience, &execution.interrupt)?;
-                }
-                ran => return ran.map_err(ServiceError::query),
-            }
-        }
-    }
-
-    /// Reserves what was missing, as soon as there is room.
-    fn wait(
-        &self,
-        memory: &MemoryBudget,
-        missing: NoRoom,
-        patience: &Interrupt,
-        interrupt: &Interrupt,
-    ) -> Result<Reservation, ServiceError> {
-        let refused = || ServiceError::no_room(missing);
-        if missing.is_too_large() || patience.check().is_err() {
-            return Err(refused());
-        }
-        let _place = self.queue.enter(self.limits.memory_queue).ok_or_else(refused)?;
-        let reserved = memory.reserve_within(missing.bytes, patience);
-        interrupt.check().map_err(ServiceError::Timeout)?;
-        reserved.map_err(ServiceError::no_room)
-    }
-}
-
-impl ServiceError {
-    /// The error where the budget has no room.
-    pub(super) const fn no_room(missing: NoRoom) -> Self {
-        if missing.is_too_large() {
-            Self::TooMuchMemory { limit: missing.limit / 2 }
-        } else {
-            Self::Overloaded { retry_after_seconds: RETRY_AFTER_SECONDS }
-        }
+        let slot = QueueSlot(&self.0);
+        (waiting < slots).then_some(slot)
     }
 }
 
@@ -89,11 +95,11 @@ mod tests {
     use super::MemoryQueue;
 
     #[test]
-    fn a_queue_has_so_many_places() {
+    fn a_queue_admits_at_most_its_number_of_slots() {
         let queue = MemoryQueue::default();
-        let places = [(); 3].map(|()| queue.enter(2));
-        assert_eq!(places.each_ref().map(Option::is_some), [true, true, false]);
-        drop(places);
+        let slots = [(); 3].map(|()| queue.enter(2));
+        assert_eq!(slots.each_ref().map(Option::is_some), [true, true, false]);
+        drop(slots);
         assert!(queue.enter(1).is_some() && queue.enter(0).is_none());
     }
 }

@@ -1,9 +1,14 @@
-//! What a caller sends.
+//! What a caller sends: a request, and the parameters of its query string.
 
+use super::error::{InvalidQuery, ServiceError};
+use super::percent::query_text;
 use crate::Interrupt;
+use crate::query::DateRange;
 use std::fmt;
 
-/// One request, as plain texts; a server over HTTP fills it from what arrives and adds nothing to its meaning.
+/// One request as plain text. An HTTP server fills it with what arrives and adds no meaning of its own.
+///
+/// `Debug` hides the credentials.
 ///
 /// ```
 /// use trueup::service::Request;
@@ -13,29 +18,29 @@ use std::fmt;
 /// ```
 #[derive(Clone, Default)]
 pub struct Request {
-    /// The method, in capitals: `GET`.
+    /// The method in capitals, for example `GET`.
     pub method: String,
-    /// The path, with the query after `?`; both as they are sent, percent-encoded.
+    /// The path, and the query after `?`; both as they were sent, percent-encoded.
     pub path_and_query: String,
     /// The header `Authorization`: the key alone.
     pub authorization: Option<String>,
-    /// The header `Accept-Encoding`; several are joined by commas. `None` if there is none.
+    /// The header `Accept-Encoding`. Several such headers are joined by commas; `None` if there is none.
     pub accept_encoding: Option<String>,
     /// The header `Cookie`.
     pub cookie: Option<String>,
-    /// Ends the request early, when the caller is gone; the deadline of the service's [`Limits`](super::Limits) holds besides.
+    /// Ends the request early, for example when the caller has hung up. The deadline of the service's
+    /// [`Limits`](super::Limits) applies as well.
     pub interrupt: Interrupt,
 }
 
 impl Request {
-    /// A `GET` without headers.
+    /// Returns a `GET` request without headers.
     pub fn get(path_and_query: impl Into<String>) -> Self {
         Self { method: "GET".to_owned(), path_and_query: path_and_query.into(), ..Self::default() }
     }
 }
 
 impl fmt::Debug for Request {
-    /// Without the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &self.method)
@@ -43,4 +48,83 @@ impl fmt::Debug for Request {
             .field("accept_encoding", &self.accept_encoding)
             .finish_non_exhaustive()
     }
+}
+
+/// The parameters of a query string, decoded, in the order in which they were sent.
+#[derive(Debug)]
+pub(super) struct Parameters {
+    pairs: Vec<(String, String)>,
+    /// The first parameter that is not UTF-8, as it was sent. It is not among the pairs.
+    undecoded: Option<String>,
+}
+
+impl Parameters {
+    pub(super) fn new(query: &str) -> Self {
+        let mut parameters = Self { pairs: Vec::new(), undecoded: None };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match query_text(name).zip(query_text(value)) {
+                Some(pair) => parameters.pairs.push(pair),
+                None => parameters.undecoded = parameters.undecoded.or_else(|| Some(pair.to_owned())),
+            }
+        }
+        parameters
+    }
+
+    /// Returns all values of a parameter.
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.pairs.iter().filter(move |(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    /// Returns the first value of a parameter.
+    pub(super) fn first(&self, name: &str) -> Option<&str> {
+        self.values(name).next()
+    }
+
+    /// Returns the first value of a parameter, or `None` if that value is empty.
+    pub(super) fn non_empty(&self, name: &str) -> Option<&str> {
+        self.first(name).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the names of a comma-separated list, trimmed and without empty ones. A repeated parameter adds to the list.
+    pub(super) fn list(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.values(name).flat_map(|value| value.split(',')).map(str::trim).filter(|name| !name.is_empty())
+    }
+
+    /// Returns the accounts that `account` and `accounts` name.
+    pub(super) fn accounts(&self) -> Vec<&str> {
+        let single = self.values("account").map(str::trim).filter(|name| !name.is_empty());
+        single.chain(self.list("accounts")).collect()
+    }
+
+    /// Checks that all parameters are UTF-8, and that none of those in `single` has two different values.
+    pub(super) fn check(&self, single: &[&'static str]) -> Result<(), ServiceError> {
+        if let Some(parameter) = &self.undecoded {
+            return Err(ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: parameter.clone() }));
+        }
+        for parameter in single.iter().copied() {
+            let mut values = self.values(parameter);
+            if let Some(first) = values.next()
+                && let Some(second) = values.find(|value| *value != first)
+            {
+                let (first, second) = (first.to_owned(), second.to_owned());
+                return Err(ServiceError::InvalidQuery(InvalidQuery::Repeated { parameter, first, second }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns all parameters except those in `named`.
+    pub(super) fn others(&self, named: &[&str]) -> Vec<(String, String)> {
+        self.pairs.iter().filter(|(name, _)| !named.contains(&&**name)).cloned().collect()
+    }
+}
+
+/// Parses the values of `start` and `end`. Both days are included.
+pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceError> {
+    let day = |parameter, text: &str| {
+        text.parse().map_err(|_| ServiceError::InvalidDate { parameter, text: text.to_owned() })
+    };
+    let (start, end) = (day("start", start)?, day("end", end)?);
+    if end < start { Err(ServiceError::ReversedRange { start, end }) } else { Ok(DateRange { start, end }) }
 }

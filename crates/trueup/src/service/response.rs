@@ -1,23 +1,248 @@
-//! What is sent back.
+//! From an answer or an error to the headers and bytes of a response.
 
-use super::Body;
+use super::error::ServiceError;
+use super::memory::QueryMemory;
+use crate::json::JsonRows;
+use crate::{ExtraMemory, Reservation, ResultTable};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
 use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Write};
+
+type Headers = Vec<(&'static str, Cow<'static, str>)>;
+
+/// What an endpoint answers, before it is written as bytes.
+pub(super) struct Answer {
+    status: u16,
+    /// The headers that only this answer has.
+    pub(super) headers: Headers,
+    body: AnswerBody,
+}
+
+/// The body of an answer, with the memory that is reserved for it.
+enum AnswerBody {
+    /// Rows that are written as JSON while they are sent.
+    Rows(Box<JsonRows<ResultTable>>, ExtraMemory),
+    /// Finished JSON text.
+    Text { text: String, _memory: Option<Reservation> },
+}
+
+/// Bytes of an answer that exist at the same time while it is written: chunks in flight, and the state of the compressor.
+const WRITE_BUFFER_BYTES: usize = 512 << 10;
+
+impl Answer {
+    const fn new(body: AnswerBody) -> Self {
+        Self { status: 200, headers: Vec::new(), body }
+    }
+
+    /// Answers with the rows of a table.
+    pub(super) fn rows(table: ResultTable) -> Result<Self, ServiceError> {
+        // A table smaller than the buffer is written in one chunk, which takes no more than the table.
+        let buffer = table.bytes().min(WRITE_BUFFER_BYTES);
+        let rows = JsonRows::array(table);
+        let extra = rows.table().reserve_more(rows.bytes() + buffer).map_err(ServiceError::no_room)?;
+        Ok(Self::new(AnswerBody::Rows(Box::new(rows), extra)))
+    }
+
+    /// Answers with finished JSON text, and reserves memory for it.
+    pub(super) fn text(text: String, memory: &QueryMemory) -> Result<Self, ServiceError> {
+        let _memory = memory.reserve(text.len()).map_err(ServiceError::no_room)?;
+        Ok(Self::new(AnswerBody::Text { text, _memory }))
+    }
+
+    /// Answers with an error.
+    pub(super) fn error(error: &ServiceError) -> Self {
+        #[derive(Serialize)]
+        struct ErrorBody<'a> {
+            error: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            code: Option<&'a str>,
+        }
+        let row = error.row();
+        // Strings always serialize, so the empty object is never sent.
+        let text =
+            serde_json::to_string(&ErrorBody { error: &row.words, code: row.code }).unwrap_or_else(|_| "{}".to_owned());
+        let headers = match error {
+            ServiceError::MethodNotAllowed { .. } => vec![("Allow", Cow::Borrowed("GET"))],
+            ServiceError::RateLimited { retry_after_seconds }
+            | ServiceError::BenchmarksGathering { retry_after_seconds }
+            | ServiceError::Overloaded { retry_after_seconds } => {
+                vec![("Retry-After", Cow::Owned(retry_after_seconds.to_string()))]
+            }
+            _ => Vec::new(),
+        };
+        Self { status: row.status, headers, body: AnswerBody::Text { text, _memory: None } }
+    }
+
+    /// Adds the headers that every response has.
+    pub(super) fn into_response(self, gzip: bool) -> Response {
+        let mut headers: Headers = vec![
+            ("Content-Type", Cow::Borrowed("application/json; charset=utf-8")),
+            ("Cache-Control", Cow::Borrowed("no-store")),
+            ("Vary", Cow::Borrowed("Accept-Encoding")),
+        ];
+        if gzip {
+            headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
+        }
+        headers.extend(self.headers);
+        Response { status: self.status, headers, body: Body::new(self.body, gzip) }
+    }
+}
 
 /// One response.
+///
+/// ```
+/// use trueup::service::Response;
+///
+/// fn retry_after_seconds(response: &Response) -> Option<u32> {
+///     response.header("retry-after")?.parse().ok()
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Response {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// The headers, names as they are usually written, values in ASCII.
+    /// The headers. Values are ASCII.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body, compressed if the header `Content-Encoding` says so.
+    /// The body: JSON in UTF-8, compressed with gzip if the header `Content-Encoding` says so.
     pub body: Body,
 }
 
 impl Response {
-    /// The value of a header, if it is there; `name` in any spelling.
+    /// Returns the value of a header, if there is one of that name. Upper and lower case are equal in `name`.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+    }
+}
+
+/// The bytes of a response, an iterator of chunks.
+///
+/// Each chunk is made when it is asked for. So an answer of any size is in memory once, as a table, and never as text.
+///
+/// ```
+/// use trueup::service::Response;
+///
+/// fn send(response: Response, out: &mut impl std::io::Write) -> std::io::Result<()> {
+///     for chunk in response.body {
+///         out.write_all(&chunk?)?;
+///     }
+///     Ok(())
+/// }
+/// ```
+pub struct Body {
+    /// What is still to be sent; `None` at the end.
+    source: Option<AnswerBody>,
+    /// Compresses the chunks, if the caller accepts gzip.
+    encoder: Option<GzEncoder<Vec<u8>>>,
+}
+
+impl Body {
+    fn new(source: AnswerBody, gzip: bool) -> Self {
+        Self { source: Some(source), encoder: gzip.then(|| GzEncoder::new(Vec::new(), Compression::default())) }
+    }
+
+    /// Returns all bytes.
+    ///
+    /// # Errors
+    /// The compressor fails.
+    pub fn into_bytes(self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for chunk in self {
+            bytes.append(&mut chunk?);
+        }
+        Ok(bytes)
+    }
+
+    /// Returns the next bytes, uncompressed.
+    fn plain(&mut self) -> Option<Vec<u8>> {
+        match self.source.take()? {
+            AnswerBody::Text { text, .. } => Some(text.into_bytes()),
+            AnswerBody::Rows(mut rows, extra) => {
+                let mut chunk = Vec::new();
+                let is_chunk = rows.next_chunk(&mut chunk);
+                is_chunk.then(|| {
+                    self.source = Some(AnswerBody::Rows(rows, extra));
+                    chunk
+                })
+            }
+        }
+    }
+
+    /// Returns the next compressed bytes. The encoder buffers, so several chunks may go in before bytes come out.
+    fn compressed(&mut self, mut encoder: GzEncoder<Vec<u8>>) -> io::Result<Vec<u8>> {
+        while let Some(chunk) = self.plain() {
+            encoder.write_all(&chunk)?;
+            if !encoder.get_ref().is_empty() {
+                let bytes = std::mem::take(encoder.get_mut());
+                self.encoder = Some(encoder);
+                return Ok(bytes);
+            }
+        }
+        encoder.finish()
+    }
+}
+
+impl Iterator for Body {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.encoder.take() {
+            Some(encoder) => Some(self.compressed(encoder)),
+            None => self.plain().map(Ok),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").finish_non_exhaustive()
+    }
+}
+
+/// Returns whether the header `Accept-Encoding` allows gzip.
+///
+/// It does if it is absent, or gives `gzip` or `*` a weight other than 0. A header that names only other encodings does not.
+pub(super) fn accepts_gzip(header: Option<&str>) -> bool {
+    let Some(header) = header else { return true };
+    let mut any = false;
+    for coding in header.split(',') {
+        let mut parts = coding.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let is_allowed = parts.find_map(weight).is_none_or(|weight| weight > 0.0);
+        if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+            return is_allowed;
+        }
+        if name == "*" {
+            any = is_allowed;
+        }
+    }
+    any
+}
+
+/// Returns the weight of a parameter `q=`. A weight that is not a number counts as 1.
+fn weight(parameter: &str) -> Option<f64> {
+    let (name, value) = parameter.split_once('=')?;
+    name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_used_unless_ruled_out() {
+        for header in
+            ["gzip", "GZIP", "br, gzip;q=0.1", "*", "*;q=0.5", "identity;q=1, *;q=0.1", "*;q=0, gzip", "x-gzip"]
+        {
+            assert!(accepts_gzip(Some(header)), "{header}");
+        }
+        for header in ["identity", "", "br", "gzip;q=0", "gzip; q=0.000, *", "*;q=0", "deflate, *;q=0.0", "*, gzip;q=0"]
+        {
+            assert!(!accepts_gzip(Some(header)), "{header}");
+        }
+        assert!(accepts_gzip(None));
     }
 }

@@ -1,18 +1,21 @@
-//! A dataset, and all that is kept about it.
+//! The dataset that a request sees, and what is cached about it.
 
-use super::filled::NonEmptyFields;
-use super::gathered::BenchmarkCache;
-use crate::query::DateRange;
-use crate::{Dataset, Execution, Interrupt, MemoryBudget, NoRoom};
-use std::sync::Arc;
+use super::benchmark_cache::BenchmarkCache;
+use super::error::ServiceError;
+use super::memory::internal_execution;
+use crate::access::Scope;
+use crate::query::{DateRange, EventsQuery, Filter, Predicate};
+use crate::{Dataset, Interrupt, MemoryBudget, Value, dictionary};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What one request sees from start to end. Whatever is found out about a dataset is kept beside it, and goes with it.
+/// The dataset that one request sees from its start to its end. The caches are freed together with it.
 pub(super) struct Snapshot {
     pub(super) dataset: Arc<Dataset>,
-    /// The days that the dataset has rows of.
-    pub(super) days: Option<DateRange>,
-    pub(super) non_empty_fields: NonEmptyFields,
-    pub(super) benchmarks: BenchmarkCache,
+    /// The days for which the dataset has rows; `None` if it is empty.
+    days: Option<DateRange>,
+    pub(super) benchmarks: Arc<BenchmarkCache>,
+    non_empty_fields: NonEmptyFields,
     memory: Option<MemoryBudget>,
 }
 
@@ -21,24 +24,117 @@ impl Snapshot {
         if let Some(memory) = memory {
             dataset.count_columns_against(memory);
         }
-        let days = dataset.date_range();
         Arc::new(Self {
-            dataset,
-            days,
+            days: dataset.date_range(),
+            benchmarks: BenchmarkCache::new(Arc::clone(&dataset), memory),
             non_empty_fields: NonEmptyFields::default(),
-            benchmarks: BenchmarkCache::default(),
             memory: memory.cloned(),
+            dataset,
         })
     }
 
-    /// How a query of the service's own is carried out, which does not wait for room.
-    pub(super) fn execution(&self, interrupt: &Interrupt) -> Result<Execution, NoRoom> {
-        let reservation = self.memory.as_ref().map(|memory| memory.reserve(0)).transpose()?;
-        Ok(Execution { interrupt: interrupt.clone(), memory: reservation.map(Arc::new), ..Execution::default() })
+    /// Returns whether the dataset may have rows of these days.
+    pub(super) fn overlaps(&self, range: DateRange) -> bool {
+        self.days.is_some_and(|days| days.start <= range.end && range.start <= days.end)
     }
 
-    /// Whether the dataset may have rows of these days.
-    pub(super) fn meets(&self, range: DateRange) -> bool {
-        self.days.is_some_and(|days| days.start <= range.end && range.start <= days.end)
+    /// Returns the names that are unknown to a caller, in order and each once: the dictionary does not have them, and no event in
+    /// scope, of any day, has a value in a column of that name.
+    ///
+    /// The columns of other tenants make no difference, because a caller must not learn of them. So this runs a query of its own, for
+    /// each column and account once.
+    pub(super) fn unknown_fields(
+        &self,
+        scope: &Scope,
+        names: &[&str],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<String>, ServiceError> {
+        let mut unknown: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
+        for name in names {
+            let is_new = dictionary::field(name).is_none() && seen.insert(*name);
+            if is_new && !self.has_values(name, scope, interrupt)? {
+                unknown.push((*name).to_owned());
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Returns whether an event in scope, of any day, has a value in the column.
+    fn has_values(&self, column: &str, scope: &Scope, interrupt: &Interrupt) -> Result<bool, ServiceError> {
+        let Some(days) = self.days.filter(|_| self.dataset.columns().contains(column)) else {
+            return Ok(false);
+        };
+        let unchecked = match self.non_empty_fields.find(column, scope) {
+            Known::NonEmpty => return Ok(true),
+            Known::Empty { unchecked } if unchecked.is_empty() => return Ok(false),
+            Known::Empty { unchecked } => unchecked,
+        };
+        let checked = self.query_non_empty_accounts(column, days, unchecked, interrupt)?;
+        let is_non_empty = checked.values().any(|is_non_empty| *is_non_empty);
+        self.non_empty_fields.add(column, checked);
+        Ok(is_non_empty)
+    }
+
+    /// Asks the engine which of the accounts have an event with a value in the column, and sets these to `true`.
+    fn query_non_empty_accounts(
+        &self,
+        column: &str,
+        days: DateRange,
+        mut accounts: BTreeMap<String, bool>,
+        interrupt: &Interrupt,
+    ) -> Result<BTreeMap<String, bool>, ServiceError> {
+        let query = EventsQuery::new(["account", "eventCount"], days.start, days.end)
+            .accounts(accounts.keys())
+            .allow_long_total()
+            .filter(Filter::field(column, Predicate::NotEmpty));
+        let execution = internal_execution(self.memory.as_ref(), interrupt).map_err(ServiceError::no_room)?;
+        let table = self.dataset.run(&query, execution).map_err(ServiceError::query)?;
+        for row in 0..table.len() {
+            if let Some(Value::Text(account)) = table.value(row, "account")
+                && let Some(is_non_empty) = accounts.get_mut(account)
+            {
+                *is_non_empty = true;
+            }
+        }
+        Ok(accounts)
+    }
+}
+
+/// For a column, whether an account has an event with a value in it, for example `{"crew": {"north": true, "south": false}}`.
+///
+/// An entry stays valid because a dataset never changes. There are at most columns times accounts of them, whatever callers ask.
+#[derive(Default)]
+struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
+
+/// What is known of a column for the accounts of a scope.
+enum Known {
+    /// An account has a value.
+    NonEmpty,
+    /// No account that was checked has a value. Those that are not checked yet are the keys of `unchecked`, each with `false`.
+    Empty { unchecked: BTreeMap<String, bool> },
+}
+
+impl NonEmptyFields {
+    fn find(&self, column: &str, scope: &Scope) -> Known {
+        let entries = self.lock();
+        let accounts = entries.get(column);
+        let mut unchecked = BTreeMap::new();
+        for account in scope.accounts() {
+            match accounts.and_then(|accounts| accounts.get(account)) {
+                Some(true) => return Known::NonEmpty,
+                Some(false) => (),
+                None => _ = unchecked.insert(account.to_owned(), false),
+            }
+        }
+        Known::Empty { unchecked }
+    }
+
+    fn add(&self, column: &str, mut checked: BTreeMap<String, bool>) {
+        self.lock().entry(column.to_owned()).or_default().append(&mut checked);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<String, bool>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -173,7 +173,7 @@ fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
 
 /// The codes of the table of errors.
 pub(crate) fn codes() -> BTreeSet<String> {
-    let table = fs::read_to_string(at("crates/trueup/src/service/table.rs")).unwrap();
+    let table = fs::read_to_string(at("crates/trueup/src/service/error_table.rs")).unwrap();
     let quoted = table.split('"').skip(1).step_by(2);
     let is_code =
         |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');

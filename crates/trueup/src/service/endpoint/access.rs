@@ -1,10 +1,11 @@
-//! What credentials reach: organizations, endpoints and the dictionary.
+//! `GET /api`: the organizations that the credentials reach, the endpoints, and the dictionary.
 
 use super::super::Service;
-use super::super::content::{Answer, Content};
 use super::super::error::ServiceError;
+use super::super::response::Answer;
 use super::super::snapshot::Snapshot;
-use super::{ENDPOINTS, Endpoint};
+use super::ENDPOINTS;
+use super::description::Endpoint;
 use crate::access::{Login, LoginScope};
 use crate::dictionary::{self, Field, FieldGroup, FieldKind, ValueFormat};
 use serde::{Serialize, Serializer};
@@ -13,7 +14,7 @@ pub(in crate::service) fn answer(
     service: &Service,
     snapshot: &Snapshot,
     login: &Login,
-) -> Result<Content, ServiceError> {
+) -> Result<Answer, ServiceError> {
     let reach = service.directory.reach(login)?;
     let fields = VisibleFields { grading: is_graded(snapshot, &reach) };
     let listed = reach.organizations();
@@ -30,16 +31,16 @@ pub(in crate::service) fn answer(
         dictionary: fields,
     };
     let text = serde_json::to_string(&access).map_err(std::io::Error::from)?;
-    Ok(Content::new(Answer::text(text, service)?))
+    Answer::text(text, &service.memory)
 }
 
-/// Whether an account in reach subscribes to lead grading.
+/// Returns whether an account in reach subscribes to lead grading.
 fn is_graded(snapshot: &Snapshot, reach: &LoginScope) -> bool {
     let accounts = snapshot.dataset.accounts();
     reach.accounts().accounts().any(|key| accounts.lead_grading(key))
 }
 
-// The order of the members is the order of the keys.
+// The order of the fields of these types is the order of the keys in the answer.
 
 #[derive(Serialize)]
 struct AccessBody<'a> {
@@ -83,10 +84,10 @@ fn endpoint_entry(endpoint: &Endpoint, shown: VisibleFields) -> EndpointEntry {
     }
 }
 
-/// The fields that a caller is shown.
+/// The fields of the dictionary that the caller sees.
 #[derive(Clone, Copy)]
 struct VisibleFields {
-    /// Whether those of lead grading are among them.
+    /// Whether the fields of lead grading are among them.
     grading: bool,
 }
 
@@ -132,6 +133,7 @@ impl DictionaryEntry {
     }
 }
 
+/// Returns the name of a format in the dictionary.
 pub(crate) const fn format_name(format: ValueFormat) -> &'static str {
     match format {
         ValueFormat::Number => "number",

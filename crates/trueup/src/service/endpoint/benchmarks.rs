@@ -1,20 +1,18 @@
-//! Anonymous figures of an industry for one month.
+//! `GET /api/{organization}/benchmarks`: anonymous figures of an industry for one month.
 
-use super::super::content::{Answer, Content};
-use super::super::error::{ServiceError, Upstream};
-use super::super::gathered::WaitLimit;
-use super::super::parameters::Parameters;
+use super::super::Service;
+use super::super::benchmark_cache::WaitLimit;
+use super::super::error::{BenchmarkJobError, ServiceError, Upstream};
+use super::super::request::Parameters;
+use super::super::response::Answer;
 use super::super::snapshot::Snapshot;
-use super::super::{BenchmarkJobError, Service};
-use super::parameter::{ACCOUNT, ACCOUNTS, OtherParameters, Parameter, ValueType};
-use super::{Endpoint, RequestContext, dates};
+use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::{LoginScope, Scope};
 use crate::benchmarks::{
     self, BenchmarkDimension, BenchmarkFault, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow, BenchmarkSelection,
 };
 use crate::query::Filter;
 use crate::{Day, Error, Interrupt, filter};
-use std::sync::Arc;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "benchmarks",
@@ -36,7 +34,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         ACCOUNT,
         ACCOUNTS,
     ],
-    filters: OtherParameters::Dimensions(
+    other_parameters: OtherParameters::Dimensions(
         "A filter on the dimension of its name, by equality with the one value given, which is taken as it is; an expression is \
          refused.",
     ),
@@ -49,19 +47,20 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     answer,
 };
 
-/// The parameters that have one value.
+/// The parameters that take one value.
 const SINGLE: [&str; 1] = ["month"];
 
-/// After how many seconds it is worth asking again for figures that were not there.
+/// How many seconds to wait before asking again for data that is being computed.
 const RETRY_AFTER_SECONDS: u32 = 2;
 
 impl Service {
-    /// The benchmarks of a period for the accounts in scope, whose industries are compared; no account out of `reach`, which is all
-    /// that the caller may see, can be told from the rows. By dimensions, byte by byte, then by series; none if there is nothing to
-    /// show.
+    /// Returns the benchmarks of a period for the industries of the accounts in scope, by dimensions (byte by byte), then by series.
+    ///
+    /// `reach` is all that the caller may read. No account outside it can be inferred from the rows: a figure of too few accounts is
+    /// `None`, and a segment without any figure is absent.
     ///
     /// # Errors
-    /// The figures are not there in the time that the limits allow, or they could not be gathered.
+    /// The data is not there within the limits, or could not be computed.
     ///
     /// ```
     /// use trueup::Day;
@@ -69,7 +68,7 @@ impl Service {
     /// use trueup::benchmarks::{BenchmarkMetric, BenchmarkPeriod, BenchmarkRow, BenchmarkSelection, Series};
     /// use trueup::service::Service;
     ///
-    /// /// The book rate that half of the industry does not reach, if enough accounts stand behind it.
+    /// /// Returns the median book rate of the industry, if enough accounts contribute to it.
     /// fn median(service: &Service, reach: &LoginScope, today: Day) -> Result<Option<f64>, Box<dyn std::error::Error>> {
     ///     let period = BenchmarkPeriod::read(Some("2025-01"), today)?;
     ///     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
@@ -88,53 +87,56 @@ impl Service {
         self.benchmarks_within(&self.snapshot(), reach, scope, (period, selection), &interrupt)
     }
 
-    /// How many times the figures of a month, or of a part of one, began to be gathered for benchmarks, of the dataset that the service
-    /// answers from now: once for each whole month that was asked for, unless a gathering failed.
+    /// Returns how many times the service began to compute the data of a whole or partial month, for the current dataset.
+    ///
+    /// Each whole month is computed once, unless a computation fails.
     #[must_use]
     pub fn benchmark_jobs(&self) -> u64 {
-        self.snapshot().benchmarks.begun()
+        self.snapshot().benchmarks.started()
     }
 
     fn benchmarks_within(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Snapshot,
         reach: &LoginScope,
         scope: &Scope,
         (period, selection): (BenchmarkPeriod, &BenchmarkSelection),
         interrupt: &Interrupt,
     ) -> Result<Vec<BenchmarkRow>, ServiceError> {
-        // Nobody has a customer in days that the dataset has no rows of.
-        if !snapshot.meets(period.range) {
+        // No account has a customer on days without rows.
+        if !snapshot.overlaps(period.range) {
             return Ok(Vec::new());
         }
-        let patience = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
-        let figures = snapshot
-            .figures(period, &self.worker, &self.on_failure, &patience)
+        let limit = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
+        let data = snapshot
+            .benchmarks
+            .data(period, &self.worker, &self.on_failure, &limit)
             .ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?
             .map_err(|error| match *error {
                 BenchmarkJobError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
                 _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
             })?;
         let [scope, reach] = [scope, reach.accounts()].map(|accounts| accounts.accounts().map(str::to_owned).collect());
-        Ok(figures.answer(&BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
+        Ok(data.answer(&BenchmarkQuery { selection, scope: &scope, reach: &reach, privacy: self.privacy }))
     }
 }
 
-fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Content, ServiceError> {
-    let (period, selection) = question(context.parameters, service.clock.today())?;
-    let about = (period, &selection);
-    let rows = service.benchmarks_within(&context.snapshot, context.reach, &context.scope, about, context.interrupt)?;
-    let text = written(&selection, &rows).map_err(std::io::Error::from)?;
-    Ok(Content::new(Answer::text(text, service)?))
+fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, ServiceError> {
+    let (period, selection) = query(context.parameters, service.clock.today())?;
+    let query = (period, &selection);
+    let rows = service.benchmarks_within(&context.snapshot, context.reach, &context.scope, query, context.interrupt)?;
+    let text = write_rows(&selection, &rows).map_err(std::io::Error::from)?;
+    Answer::text(text, &service.memory)
 }
 
-/// What the parameters ask, refused for the first fault in the order of the contract.
-fn question(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, BenchmarkSelection), ServiceError> {
+/// Reads the query. Reports the first fault in the order of the contract.
+fn query(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, BenchmarkSelection), ServiceError> {
     let fields: Vec<&str> = parameters.list("fields").collect();
     let named: Vec<&str> = ENDPOINT.parameters.iter().map(|parameter| parameter.name).collect();
     let filters = parameters.others(&named);
     let pairs: Vec<(&str, &str)> = filters.iter().map(|(name, value)| (&**name, &**value)).collect();
-    let read = benchmarks::read(&fields, &pairs, dates::given(parameters, "month"), today);
+    let read = benchmarks::read(&fields, &pairs, parameters.non_empty("month"), today);
+    // A missing metric is reported before a malformed parameter, every other fault after it.
     if !matches!(read, Err(BenchmarkFault::MissingMetric)) {
         parameters.check(&SINGLE)?;
     }
@@ -147,13 +149,13 @@ fn question(parameters: &Parameters, today: Day) -> Result<(BenchmarkPeriod, Ben
     Ok(read)
 }
 
-/// Whether the filter language takes the value of a parameter for the text itself, and not for an expression.
+/// Returns whether the filter language reads the value as the text itself, not as an expression.
 fn is_literal(name: &str, value: &str) -> bool {
     filter::from_parameter(name, value).is_ok_and(|filter| filter == Filter::equals(name, value))
 }
 
-/// The rows as one JSON array.
-fn written(selection: &BenchmarkSelection, rows: &[BenchmarkRow]) -> Result<String, serde_json::Error> {
+/// Writes the rows as one JSON array.
+fn write_rows(selection: &BenchmarkSelection, rows: &[BenchmarkRow]) -> Result<String, serde_json::Error> {
     let mut text = String::from("[");
     for row in rows {
         if text.len() > 1 {

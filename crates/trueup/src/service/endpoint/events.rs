@@ -1,16 +1,16 @@
-//! Aggregated metrics.
+//! `GET /api/{organization}/events`: aggregated metrics.
 
-use super::super::content::{Answer, Content};
+use super::super::Service;
 use super::super::error::{MissingRange, ServiceError};
-use super::super::form::header_list;
+use super::super::percent::header_list;
+use super::super::request::{Parameters, date_range};
+use super::super::response::Answer;
 use super::super::snapshot::Snapshot;
-use super::super::{Service, parameters::Parameters};
-use super::parameter::{ACCOUNT, ACCOUNTS, OtherParameters, Parameter, ValueType};
-use super::{Endpoint, RequestContext, dates};
+use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::Scope;
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::query::{CompiledPatterns, EventsQuery, Interval};
-use crate::{Execution, Interrupt, ResultTable, dictionary};
+use crate::{Error, Execution, Interrupt, QueryError, ResultTable, dictionary};
 use std::borrow::Cow;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
@@ -24,9 +24,9 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
              metric is one.",
             "attributionChannel,leads,spend,avgCostPerLead",
         )
-        .needed(),
-        Parameter::new("start", ValueType::Date, "The first day.", "2025-01-01").needed(),
-        Parameter::new("end", ValueType::Date, "The last day, which is included.", "2025-03-31").needed(),
+        .required(),
+        Parameter::new("start", ValueType::Date, "The first day.", "2025-01-01").required(),
+        Parameter::new("end", ValueType::Date, "The last day, which is included.", "2025-03-31").required(),
         ACCOUNT,
         ACCOUNTS,
         Parameter::new(
@@ -44,7 +44,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#,
         ),
     ],
-    filters: OtherParameters::AnyField(
+    other_parameters: OtherParameters::AnyField(
         "A filter on the field of its name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
          given twice means either value; different ones all have to hold.",
@@ -56,17 +56,18 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     answer,
 };
 
-/// The parameters that have one value.
+/// The parameters that take one value.
 const SINGLE: [&str; 3] = ["start", "end", "interval"];
 
 impl Service {
-    /// Answers a query over the accounts in scope; accounts that the query names itself do not count, for
-    /// [`Scope::narrow`] names fewer. The limits of the service hold. A name is among the answer's
-    /// [unknown fields](ResultTable::unknown_fields) unless the dictionary or an event in scope, of any day, has it: the columns of
-    /// others show nowhere.
+    /// Answers a query over the accounts in scope. The limits of the service apply.
+    ///
+    /// The scope replaces the accounts that the query names; [`Scope::narrow`] selects fewer. A name is among the answer's
+    /// [unknown fields](ResultTable::unknown_fields) if the dictionary does not have it and no event in scope, of any day, has a value
+    /// in a column of that name.
     ///
     /// # Errors
-    /// The query is at fault or too large, takes too long, or the dataset fails.
+    /// The query is invalid or too large, takes too long, or the dataset fails.
     ///
     /// ```
     /// use trueup::access::Scope;
@@ -80,11 +81,12 @@ impl Service {
     /// ```
     pub fn events(&self, scope: &Scope, query: &EventsQuery) -> Result<ResultTable, ServiceError> {
         let interrupt = Interrupt::after(self.limits.deadline);
-        // Of a query that was built by hand nothing is compiled yet.
+        // The regular expressions of a typed query are compiled with this interrupt, too.
         let query = query.clone().patterns(CompiledPatterns::within(interrupt.clone()));
         self.events_within(&self.snapshot(), scope, query, &interrupt)
     }
 
+    /// Runs the query, then looks up which of its names are unknown.
     fn events_within(
         &self,
         snapshot: &Snapshot,
@@ -95,48 +97,61 @@ impl Service {
         let query = query.accounts(scope.accounts());
         let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
-            // A query that is at fault besides is told of that.
+            // An invalid query is reported as such, however large it is.
             snapshot.dataset.explain(&query).map_err(ServiceError::query)?;
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
-        let columns = query.width();
-        let (limit, max_rows) = (self.limits.cells, self.limits.cells / columns.max(1));
-        let execution = Execution {
-            max_rows: Some(self.limits.rows.min(max_rows)),
-            interrupt: interrupt.clone(),
-            ..Execution::default()
-        };
-        let table = self.run(&snapshot.dataset, &query, &execution).map_err(|error| match error {
-            ServiceError::TooManyRows { limit: rows } if rows < self.limits.rows => {
-                ServiceError::TooManyCells { columns, rows, limit }
-            }
-            other => other,
+        let row_limit = RowLimit::new(self, query.width());
+        let execution =
+            Execution { max_rows: Some(row_limit.rows), interrupt: interrupt.clone(), ..Execution::default() };
+        let table = self.memory.run(&snapshot.dataset, &query, &execution, &self.limits);
+        let table = table.map_err(|error| match error {
+            Error::Query(QueryError::TooManyRows { .. }) => row_limit.exceeded,
+            other => ServiceError::query(other),
         })?;
         let unknown = snapshot.unknown_fields(scope, &query.names(), interrupt)?;
         Ok(table.with_unknown_fields(unknown))
     }
 }
 
-fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Content, ServiceError> {
+/// How many rows an answer may have, and the error if it has more: that of the stricter of two limits.
+struct RowLimit {
+    rows: usize,
+    exceeded: ServiceError,
+}
+
+impl RowLimit {
+    fn new(service: &Service, columns: usize) -> Self {
+        let (limit, cells) = (service.limits.rows, service.limits.cells);
+        let rows = cells / columns.max(1);
+        if rows < limit {
+            Self { rows, exceeded: ServiceError::TooManyCells { columns, rows, limit: cells } }
+        } else {
+            Self { rows: limit, exceeded: ServiceError::TooManyRows { limit } }
+        }
+    }
+}
+
+fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, ServiceError> {
     let query = query(context.parameters, context.interrupt)?;
     let table = service.events_within(&context.snapshot, &context.scope, query, context.interrupt)?;
     let unknown = header_list(table.unknown_fields());
-    let mut content = Content::new(Answer::rows(table)?);
+    let mut answer = Answer::rows(table)?;
     if !unknown.is_empty() {
-        content.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
+        answer.headers.push(("Trueup-Unknown-Fields", Cow::Owned(unknown)));
     }
-    Ok(content)
+    Ok(answer)
 }
 
-/// The query that the parameters state, refused for the first fault in the order of the contract.
+/// Reads the query. Reports the first fault in the order of the contract, which checks all parameters before any value is parsed.
 fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
         return Err(ServiceError::MissingFields);
     }
-    let start = dates::given(parameters, "start").ok_or_else(|| missing("start"))?;
-    let end = dates::given(parameters, "end").ok_or_else(|| missing("end"))?;
+    let start = parameters.non_empty("start").ok_or_else(|| missing("start"))?;
+    let end = parameters.non_empty("end").ok_or_else(|| missing("end"))?;
     if !fields.iter().any(|name| dictionary::metric(name).is_some()) {
         return Err(ServiceError::MissingMetric);
     }
@@ -148,7 +163,7 @@ fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, 
         Some(text) => text.parse().map_err(ServiceError::UnknownInterval)?,
         None => Interval::default(),
     };
-    let range = dates::range(start, end)?;
+    let range = date_range(start, end)?;
     let query = EventsQuery::new(fields, range.start, range.end).interval(interval);
     apply_within(interrupt, query, &parameters.others(&NON_FILTER_PARAMETERS)).map_err(ServiceError::filter)
 }

@@ -1,4 +1,4 @@
-//! Every error of the service: its status, its code and its words, in one table.
+//! The table of errors: the status, code and text of each [`ServiceError`].
 
 use super::error::{InvalidQuery, MissingRange, ServiceError};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
@@ -6,28 +6,31 @@ use crate::dictionary::{FieldKind, fields};
 use crate::query::Interval;
 use trueup_core::Shown;
 
-/// What a caller is told.
+/// A row of the table, for example `429`, `rate-limited`, `too many requests in this hour; ...`.
 pub(super) struct ErrorRow {
     pub(super) status: u16,
-    /// `None` where the body has words only.
+    /// `None` if the body of the response has a text only.
     pub(super) code: Option<&'static str>,
     pub(super) words: String,
 }
 
 impl ServiceError {
-    /// The status of HTTP that the error is answered with.
+    /// Returns the HTTP status of the response.
     #[must_use]
     pub fn status(&self) -> u16 {
         self.row().status
     }
 
-    /// The name that programs know the error by; `None` for the three that have words only.
+    /// Returns the name by which programs recognize the error, for example `missing-range`.
+    ///
+    /// `None` for the errors whose response has a text only: [`SpanTooLong`](Self::SpanTooLong),
+    /// [`TooManyDocuments`](Self::TooManyDocuments) and [`SignedOut`](Self::SignedOut).
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
         self.row().code
     }
 
-    /// The row of the table.
+    /// Returns the row of the error.
     pub(super) fn row(&self) -> ErrorRow {
         let (status, code, words) = match self {
             Self::MissingFields => (
@@ -226,7 +229,7 @@ const fn benchmarks_code(fault: &BenchmarkFault) -> &'static str {
         BenchmarkFault::MissingMetric => "missing-metric",
         BenchmarkFault::InvalidMonth { .. } => "invalid-month",
         BenchmarkFault::FutureMonth { .. } => "future-month",
-        // A field or a filter that benchmarks do not know, or not in that way.
+        // A field or a filter that benchmarks do not support.
         _ => "not-benchmarkable",
     }
 }

@@ -1,0 +1,143 @@
+//! The data of benchmarks: computed once per period in the background, and shared by all requests.
+//!
+//! [`BenchmarkCache::data`] finds or starts a [`BenchmarkJob`], the [`Worker`]'s thread runs it, and requests wait for its outcome.
+
+mod job;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use job::WaitLimit;
+pub(super) use worker::Worker;
+
+use super::error::{BenchmarkJobError, FailureHook, ServiceError, Upstream};
+use super::memory::internal_execution;
+use crate::benchmarks::{BenchmarkData, BenchmarkPeriod, Month};
+use crate::query::DateRange;
+use crate::{Dataset, Error, Interrupt, MemoryBudget};
+use job::{BenchmarkJob, Outcome};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many partial months are kept. A day has two: the current month to date, and the previous month to the same day. Around
+/// midnight, requests of two days overlap.
+const MAX_PARTIAL_MONTHS: usize = 4;
+
+/// The data of benchmarks of one dataset, computed or being computed.
+pub(super) struct BenchmarkCache {
+    dataset: Arc<Dataset>,
+    memory: Option<MemoryBudget>,
+    jobs: Mutex<Jobs>,
+    started: AtomicU64,
+}
+
+#[derive(Default)]
+struct Jobs {
+    /// Whole months, which are never dropped: there are at most as many as the dataset has months, because no other is asked for.
+    months: HashMap<Month, Arc<BenchmarkJob>>,
+    /// Partial months, the newest last; at most [`MAX_PARTIAL_MONTHS`].
+    partial_months: VecDeque<(DateRange, Arc<BenchmarkJob>)>,
+}
+
+impl BenchmarkCache {
+    pub(super) fn new(dataset: Arc<Dataset>, memory: Option<&MemoryBudget>) -> Arc<Self> {
+        Arc::new(Self { dataset, memory: memory.cloned(), jobs: Mutex::default(), started: AtomicU64::new(0) })
+    }
+
+    /// Returns how many jobs were started.
+    pub(super) fn started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Returns the data of a period, or why there is none; `None` if it is not there within the limit.
+    ///
+    /// The job runs once for all requests that ask for it, and continues when no request waits any more.
+    pub(super) fn data(
+        self: &Arc<Self>,
+        period: BenchmarkPeriod,
+        worker: &Worker,
+        log: &FailureHook,
+        limit: &WaitLimit<'_>,
+    ) -> Option<Outcome> {
+        let (job, is_new) = self.find(period);
+        if is_new {
+            self.start(&job, worker, log, move |cache, interrupt| {
+                let execution = internal_execution(cache.memory.as_ref(), interrupt)?;
+                BenchmarkData::gather(&cache.dataset, period.range, &execution)
+            });
+            // Without time to wait, whether the job is done already would be a matter of luck.
+            if limit.wait.is_zero() {
+                return None;
+            }
+        }
+        job.wait(limit)
+    }
+
+    /// Returns the job of a period, and whether it is new. The caller starts a new job.
+    fn find(&self, period: BenchmarkPeriod) -> (Arc<BenchmarkJob>, bool) {
+        let mut jobs = self.jobs();
+        let known = if period.is_whole() {
+            jobs.months.get(&period.month)
+        } else {
+            jobs.partial_months.iter().find(|(range, _)| *range == period.range).map(|(_, job)| job)
+        };
+        if let Some(known) = known {
+            return (Arc::clone(known), false);
+        }
+        let job = Arc::<BenchmarkJob>::default();
+        if period.is_whole() {
+            jobs.months.insert(period.month, Arc::clone(&job));
+        } else {
+            jobs.partial_months.push_back((period.range, Arc::clone(&job)));
+            if jobs.partial_months.len() > MAX_PARTIAL_MONTHS {
+                jobs.partial_months.pop_front();
+            }
+        }
+        self.started.fetch_add(1, Ordering::Relaxed);
+        (job, true)
+    }
+
+    /// Runs `compute` in the background, unless the cache is gone by then: once a replaced dataset is seen by no request, nobody waits.
+    fn start(
+        self: &Arc<Self>,
+        job: &Arc<BenchmarkJob>,
+        worker: &Worker,
+        log: &FailureHook,
+        compute: impl FnOnce(&Self, &Interrupt) -> Result<BenchmarkData, Error> + Send + 'static,
+    ) {
+        let (cache, started, hook) = (Arc::downgrade(self), Arc::clone(job), Arc::clone(log));
+        let task = move |interrupt: &Interrupt| {
+            let Some(cache) = cache.upgrade() else { return };
+            match job::attempt(|| compute(&cache, interrupt)) {
+                Ok(data) => {
+                    started.finish(Ok(Arc::new(data)));
+                }
+                Err(error) => cache.fail(&started, error, &hook),
+            }
+        };
+        if let Err(error) = worker.start(Box::new(task)) {
+            self.fail(job, BenchmarkJobError::NoThread(error), log);
+        }
+    }
+
+    /// Ends a job with an error and forgets it, so that the next request starts another.
+    fn fail(&self, failed: &Arc<BenchmarkJob>, error: BenchmarkJobError, log: &FailureHook) {
+        let error = Arc::new(error);
+        {
+            let mut jobs = self.jobs();
+            jobs.months.retain(|_, job| !Arc::ptr_eq(job, failed));
+            jobs.partial_months.retain(|(_, job)| !Arc::ptr_eq(job, failed));
+        }
+        let has_waiting_request = failed.finish(Err(Arc::clone(&error)));
+        // A request that waits is refused with this error, and logs it itself.
+        if !has_waiting_request {
+            log(&ServiceError::Upstream(Upstream::Benchmarks(error)));
+        }
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

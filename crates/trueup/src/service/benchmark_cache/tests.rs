@@ -1,0 +1,188 @@
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::*;
+use crate::Execution;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use trueup_core::dataset::Tables;
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn cache() -> Arc<BenchmarkCache> {
+    BenchmarkCache::new(Arc::new(Dataset::from_tables(&Tables::default()).unwrap()), None)
+}
+
+fn period(month: &str, today: &str) -> BenchmarkPeriod {
+    BenchmarkPeriod::read(Some(month), today.parse().unwrap()).unwrap()
+}
+
+/// Returns a failure hook, and what it receives.
+fn log() -> (FailureHook, Receiver<String>) {
+    let (sender, logged) = channel();
+    let hook = move |error: &ServiceError| sender.send(std::error::Error::source(error).unwrap().to_string()).unwrap();
+    (Arc::new(hook), logged)
+}
+
+/// Starts the new job of a period with `compute`.
+fn start(
+    cache: &Arc<BenchmarkCache>,
+    period: BenchmarkPeriod,
+    worker: &Worker,
+    log: &FailureHook,
+    compute: impl FnOnce(&BenchmarkCache, &Interrupt) -> Result<BenchmarkData, Error> + Send + 'static,
+) -> Arc<BenchmarkJob> {
+    let (job, is_new) = cache.find(period);
+    assert!(is_new);
+    cache.start(&job, worker, log, compute);
+    job
+}
+
+fn wait(job: &BenchmarkJob, wait: Duration) -> Option<Outcome> {
+    job.wait(&WaitLimit { wait, interrupt: &Interrupt::default() })
+}
+
+fn compute(cache: &BenchmarkCache, period: BenchmarkPeriod) -> Result<BenchmarkData, Error> {
+    BenchmarkData::gather(&cache.dataset, period.range, &Execution::default())
+}
+
+/// Returns a computation that waits until something is sent.
+fn held(
+    period: BenchmarkPeriod,
+) -> (Sender<()>, impl FnOnce(&BenchmarkCache, &Interrupt) -> Result<BenchmarkData, Error> + Send) {
+    let (release, released) = channel::<()>();
+    let held = move |cache: &BenchmarkCache, _: &Interrupt| {
+        released.recv().unwrap();
+        compute(cache, period)
+    };
+    (release, held)
+}
+
+#[test]
+fn all_waiting_requests_share_one_computation() {
+    let (cache, worker, (log, _)) = (cache(), Worker::default(), log());
+    let january = period("2025-01", "2025-03-10");
+    let (release, held) = held(january);
+    let job = start(&cache, january, &worker, &log, held);
+    assert!(wait(&job, Duration::ZERO).is_none() && wait(&job, Duration::from_millis(20)).is_none());
+    let found = thread::scope(|scope| {
+        let ask = |_| {
+            scope.spawn(|| {
+                let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
+                cache.data(january, &worker, &log, &limit).unwrap().unwrap()
+            })
+        };
+        let threads: Vec<_> = (0..8).map(ask).collect();
+        release.send(()).unwrap();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(found.iter().all(|data| Arc::ptr_eq(data, &found[0])));
+    assert_eq!(cache.started(), 1);
+    // Data that is there is given to a request without time to wait, too.
+    let limit = WaitLimit { wait: Duration::ZERO, interrupt: &Interrupt::after(Duration::ZERO) };
+    assert!(cache.data(january, &worker, &log, &limit).unwrap().is_ok());
+}
+
+#[test]
+fn a_panic_is_reported_to_waiting_requests_and_the_next_request_tries_again() {
+    let (cache, worker, (log, logged)) = (cache(), Worker::default(), log());
+    let january = period("2025-01", "2025-03-10");
+    let (release, released) = channel::<()>();
+    let job = start(&cache, january, &worker, &log, move |_, _| {
+        released.recv().unwrap();
+        panic!("of gathering")
+    });
+    let failed = thread::scope(|scope| {
+        let waits = scope.spawn(|| wait(&job, LONG));
+        while job.state().waiting == 0 {
+            thread::yield_now();
+        }
+        release.send(()).unwrap();
+        waits.join().unwrap().unwrap().unwrap_err()
+    });
+    assert_eq!(failed.to_string(), "the gathering panicked: of gathering");
+    let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
+    assert!(cache.data(january, &worker, &log, &limit).unwrap().is_ok());
+    assert_eq!(cache.started(), 2);
+    // The service logs the request that waited and was refused.
+    assert!(logged.try_recv().is_err());
+}
+
+#[test]
+fn a_failure_without_a_waiting_request_is_logged() {
+    let (cache, worker, (log, logged)) = (cache(), Worker::default(), log());
+    start(&cache, period("2025-01", "2025-03-10"), &worker, &log, |_, _| panic!("alone"));
+    let words = logged.recv_timeout(LONG).unwrap();
+    assert_eq!(words, "the figures of benchmarks were not gathered: the gathering panicked: alone");
+}
+
+#[test]
+fn whole_months_are_kept_for_good_and_partial_months_for_a_while() {
+    let cache = cache();
+    let is_new = |month: &str, today: &str| cache.find(period(month, today)).1;
+    assert!(is_new("2025-02", "2025-03-10") && !is_new("2025-02", "2025-03-11"));
+    for today in 10..31 {
+        let today = format!("2025-03-{today}");
+        assert!(is_new("2025-03", &today) && !is_new("2025-03", &today));
+        // From the 28th on, the month before is whole.
+        assert_eq!(is_new("previous-mtd", &today), &*today < "2025-03-28");
+        assert!(!is_new("previous-mtd", &today));
+        assert!(cache.jobs().partial_months.len() <= MAX_PARTIAL_MONTHS);
+    }
+    // The last day makes the month whole.
+    assert!(is_new("2025-03", "2025-03-31") && !is_new("2025-03", "2025-07-01"));
+    assert_eq!(cache.jobs().months.len(), 2);
+}
+
+#[test]
+fn an_interrupted_request_stops_waiting() {
+    let (job, started) = (BenchmarkJob::default(), Instant::now());
+    let interrupt = Interrupt::default();
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| job.wait(&WaitLimit { wait: LONG, interrupt: &interrupt }));
+        interrupt.cancel();
+        assert!(waits.join().unwrap().is_none());
+    });
+    assert!(started.elapsed() < LONG / 2);
+}
+
+#[test]
+fn a_pending_job_of_a_dropped_dataset_never_runs() {
+    let (worker, (log, logged)) = (Worker::default(), log());
+    let (first, january) = (cache(), period("2025-01", "2025-03-10"));
+    let (release, held) = held(january);
+    start(&first, january, &worker, &log, held);
+    let (done, is_done) = channel();
+    let second = cache();
+    start(&second, january, &worker, &log, |_, _| panic!("nobody can see this"));
+    drop(second);
+    let third = cache();
+    start(&third, january, &worker, &log, move |cache, _| {
+        done.send(()).unwrap();
+        compute(cache, january)
+    });
+    release.send(()).unwrap();
+    is_done.recv_timeout(LONG).unwrap();
+    assert!(logged.try_recv().is_err());
+}
+
+#[test]
+fn one_thread_runs_all_jobs_and_ends_with_its_worker() {
+    let (worker, (log, logged)) = (Worker::default(), log());
+    let (cache, january) = (cache(), period("2025-01", "2025-03-10"));
+    let (started, has_started) = channel();
+    start(&cache, january, &worker, &log, move |cache, interrupt| {
+        started.send(()).unwrap();
+        while interrupt.check().is_ok() {
+            thread::yield_now();
+        }
+        let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
+        BenchmarkData::gather(&cache.dataset, january.range, &execution)
+    });
+    start(&cache, period("2025-02", "2025-03-10"), &worker, &log, |_, _| panic!("never begun"));
+    has_started.recv_timeout(LONG).unwrap();
+    drop(worker);
+    let words = logged.recv_timeout(LONG).unwrap();
+    assert!(words.ends_with("the query was canceled"), "{words}");
+    assert!(logged.recv_timeout(Duration::from_millis(50)).is_err());
+}

@@ -1,0 +1,115 @@
+//! The types that describe an endpoint and its parameters. The service routes by them, and OpenAPI and `GET /api` list them.
+
+use super::super::Service;
+use super::super::error::ServiceError;
+use super::super::request::Parameters;
+use super::super::response::Answer;
+use super::super::snapshot::Snapshot;
+use crate::Interrupt;
+use crate::access::{LoginScope, Scope};
+use crate::dictionary::Field;
+use std::sync::Arc;
+
+/// An endpoint of an organization.
+pub(crate) struct Endpoint {
+    /// The last segment of the path, for example `events`.
+    pub(crate) name: &'static str,
+    /// What it returns, in a few words.
+    pub(crate) summary: &'static str,
+    /// Its parameters, in the order in which they are listed.
+    pub(crate) parameters: &'static [Parameter],
+    /// What parameters of any other name do.
+    pub(crate) other_parameters: OtherParameters,
+    /// Which fields of the dictionary it supports; `None` if it takes no fields of the dictionary.
+    pub(crate) fields: Option<fn(&Field) -> bool>,
+    /// What else a caller should know.
+    pub(crate) notes: &'static str,
+    pub(in crate::service) answer: fn(&Service, &RequestContext<'_>) -> Result<Answer, ServiceError>,
+}
+
+/// An authorized request to an endpoint.
+pub(in crate::service) struct RequestContext<'a> {
+    /// The dataset that the request sees.
+    pub(in crate::service) snapshot: Arc<Snapshot>,
+    /// All that the login may read.
+    pub(in crate::service) reach: &'a LoginScope,
+    /// The accounts that this request reads.
+    pub(in crate::service) scope: Scope,
+    pub(in crate::service) parameters: &'a Parameters,
+    /// Ends the request early.
+    pub(in crate::service) interrupt: &'a Interrupt,
+}
+
+/// A parameter of the query string.
+pub(crate) struct Parameter {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// The type of its value.
+    pub(crate) value: ValueType,
+    /// Whether a request without it is refused.
+    pub(crate) required: bool,
+    /// What it does, in whole sentences.
+    pub(crate) description: &'static str,
+    /// An example value.
+    pub(crate) example: &'static str,
+}
+
+/// The type of a parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueType {
+    /// One name.
+    Name,
+    /// Names, separated by commas.
+    Names,
+    /// A day, `YYYY-MM-DD`.
+    Date,
+    /// A month, `YYYY-MM`, or `previous-mtd`.
+    Month,
+    /// The name of an interval.
+    Interval,
+    /// A filter across fields, in JSON.
+    Filter,
+}
+
+/// What parameters that an endpoint does not list do.
+pub(crate) enum OtherParameters {
+    /// They are ignored.
+    Ignored,
+    /// Each filters on the field of its name. The text says which values it takes.
+    AnyField(&'static str),
+    /// Each filters on the dimension of its name, if the endpoint supports that dimension. The text says which values it takes.
+    Dimensions(&'static str),
+}
+
+impl Parameter {
+    /// Returns an optional parameter.
+    pub(super) const fn new(
+        name: &'static str,
+        value: ValueType,
+        description: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Self { name, value, required: false, description, example }
+    }
+
+    /// Makes the parameter required.
+    pub(super) const fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+}
+
+/// One account; a parameter of every endpoint.
+pub(super) const ACCOUNT: Parameter = Parameter::new(
+    "account",
+    ValueType::Name,
+    "One account key, to which the answer is restricted. It has to be an account of the organization. It unites with `accounts`.",
+    "north",
+);
+
+/// Several accounts; a parameter of every endpoint.
+pub(super) const ACCOUNTS: Parameter = Parameter::new(
+    "accounts",
+    ValueType::Names,
+    "Account keys, to which the answer is restricted. Each has to be an account of the organization.",
+    "north,south",
+);
