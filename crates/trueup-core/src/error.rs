@@ -1,4 +1,4 @@
-//! What can go wrong, by whose fault.
+//! The errors of queries and datasets, by what is at fault.
 
 use crate::dataset::store::StoreError;
 use crate::execution::Interruption;
@@ -6,7 +6,7 @@ use crate::query::FilterFault;
 use crate::{Day, NoRoom, Shown, model};
 use std::path::PathBuf;
 
-/// Why a query was not answered or a dataset not opened.
+/// Why a query was not answered or a dataset was not opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,24 +16,24 @@ pub enum Error {
     /// A file of the dataset is at fault.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
-    /// Rows handed in break a rule of the tables.
+    /// Rows of tables in memory break a rule.
     #[error(transparent)]
     Table(#[from] model::TableFault),
-    /// Tables that were found sound do not decode: trueup is at fault.
+    /// Valid tables do not decode, which is a bug in trueup.
     #[error("tables that were found sound do not decode: column `{column}`: {fault}")]
     Unexpected {
         /// The column.
         column: String,
-        /// What was found.
+        /// What the column holds instead.
         fault: &'static str,
     },
-    /// The query was ended before it was answered.
+    /// The query was interrupted before it was answered.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
-    /// The budget of memory has no room for the query.
+    /// The memory budget has no room for the query.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
-    /// No threads to work with.
+    /// Threads could not be started.
     #[error("threads could not be started: {0}")]
     Threads(String),
 }
@@ -45,7 +45,7 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
-    /// Whether asking differently could help.
+    /// Returns whether the query is at fault, so that another query could succeed.
     #[must_use]
     pub const fn is_query(&self) -> bool {
         matches!(self, Self::Query(_))
@@ -62,7 +62,7 @@ pub enum QueryError {
     /// No field is a metric.
     #[error("expected at least one metric among the fields")]
     MissingMetric,
-    /// A field has the name of a key that every answer keeps for itself.
+    /// A field has the name of a key that every answer uses itself.
     #[error("a field cannot be named `{name}`: answers carry the sub-range under that name")]
     ReservedField {
         /// `start` or `end`.
@@ -71,9 +71,9 @@ pub enum QueryError {
     /// The range ends before it starts.
     #[error("the range ends on {end}, before it starts on {start}")]
     ReversedRange {
-        /// The first day asked for.
+        /// The first day of the range.
         start: Day,
-        /// The last day asked for.
+        /// The last day of the range.
         end: Day,
     },
     /// A single interval spans more than the attribution window.
@@ -82,15 +82,15 @@ pub enum QueryError {
          use the interval month, week or day, or shorten the range"
     )]
     SpanTooLong {
-        /// Days in the range.
+        /// The days of the range.
         days: u32,
-        /// Days allowed.
+        /// The most days allowed.
         limit: u32,
     },
-    /// A sum is larger than a whole number can hold.
+    /// A sum does not fit into the largest whole number.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {
-        /// What was summed.
+        /// The name of the sum.
         name: &'static str,
     },
     /// The answer would have more rows than allowed, before conditions on metrics.
@@ -98,7 +98,7 @@ pub enum QueryError {
         "the answer would have more than {limit} rows; ask for fewer dimensions, a shorter range or longer intervals"
     )]
     TooManyRows {
-        /// Rows allowed.
+        /// The most rows allowed.
         limit: usize,
     },
     /// The filter is at fault.
@@ -111,53 +111,53 @@ pub enum QueryError {
     },
 }
 
-/// Why files cannot be read as a dataset.
+/// Why a dataset cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What it said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The folder holds no manifest, or not the one asked for.
+    /// The folder holds no manifest, or not the manifest of the requested version.
     #[error("`{}` holds no dataset{}", path.display(), version.map(|v| format!(" of version {v}")).unwrap_or_default())]
     Missing {
         /// The folder.
         path: PathBuf,
-        /// The version asked for, if one was.
+        /// The requested version, if any.
         version: Option<u64>,
     },
-    /// A manifest is not to be read.
+    /// A manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] StoreError),
-    /// A file that the manifest names is not there.
+    /// A file that the manifest names is missing.
     #[error("`{}` is missing, but the manifest names it", path.display())]
     MissingFile {
         /// The file.
         path: PathBuf,
     },
-    /// What the manifest names is something other than a plain file in its folder.
+    /// A name in the manifest does not lead to a plain file in its folder.
     #[error("`{}` is {found}, but a dataset's file is a plain file in its folder, and no symbolic link leads to it", path.display())]
     NotPlain {
         /// The file.
         path: PathBuf,
-        /// What was found in its place.
+        /// What was found instead.
         found: &'static str,
     },
-    /// A file is not as long as its manifest says, so it is not the one that was written.
+    /// The length of a file is not that of the manifest, so that it is not the file that was written.
     #[error("`{}` has {found} {unit}, but the manifest says {promised}", path.display())]
     Length {
         /// The file.
         path: PathBuf,
         /// What is counted: `bytes`, `rows` or `lines`.
         unit: &'static str,
-        /// How many there are.
+        /// The number found.
         found: u64,
-        /// How many there should be.
+        /// The number in the manifest.
         promised: u64,
     },
     /// A row of a file breaks a rule of its table.
@@ -165,18 +165,18 @@ pub enum DatasetError {
     Table {
         /// The file.
         path: PathBuf,
-        /// The rule, and what breaks it.
+        /// The rule and what breaks it.
         source: model::TableFault,
     },
-    /// Bytes of a file are not those that were written.
+    /// The bytes of a file are not those that were written.
     #[error("`{}`: the bytes from {from} on are not those that were written; `verify` checks the whole dataset", path.display())]
     Checksum {
         /// The file.
         path: PathBuf,
-        /// Where the block begins that has changed.
+        /// The position of the changed checksum block.
         from: u64,
     },
-    /// A line of an insights file is no document, or is out of place.
+    /// A line of an insights file is not a document, or is out of order.
     #[error("`{}`, line {line}: {fault}", path.display())]
     Insight {
         /// The file.
@@ -186,22 +186,22 @@ pub enum DatasetError {
         /// What is wrong with it.
         fault: String,
     },
-    /// A Parquet file does not decode.
+    /// A Parquet file cannot be decoded.
     #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
     Parquet {
         /// The file.
         path: PathBuf,
-        /// The row group, from 0, where it is known.
+        /// The row group, from 0, if it is known.
         row_group: Option<usize>,
-        /// What the reader said.
+        /// The error of the reader.
         source: parquet::errors::ParquetError,
     },
-    /// A file does not hold what its manifest and layout promise.
+    /// A column of a file does not hold what the layout promises.
     #[error("`{}`{}, column `{column}`: {fault}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The row group, from 0, where it is known.
+        /// The row group, from 0, if it is known.
         row_group: Option<usize>,
         /// The column.
         column: String,

@@ -1,8 +1,8 @@
 //! The metric dictionary, the event model, and queries over a dataset of lead-funnel events.
 //!
-//! Folders are the stages of a query, in the order in which data flows: [`dictionary`], [`query`], `plan`, [`dataset`], `scan`,
-//! `aggregate`, `finish`; `run` leads from one to the next. [`model`] holds what the four tables may contain and how a customer's
-//! events are ordered.
+//! Folders are the stages of a query, in the order in which data flows: [`dictionary`], [`query`], `plan`, [`dataset`],
+//! `scan`, `aggregate`, `finish`; `run` leads from one to the next. [`model`] holds what the four tables may contain
+//! and how a customer's events are ordered.
 
 mod aggregate;
 pub mod benchmarks;
@@ -21,8 +21,7 @@ mod plan;
 pub mod query;
 mod run;
 mod scan;
-mod shown;
-mod text_list;
+mod text;
 
 pub use dataset::Dataset;
 pub use day::Day;
@@ -32,5 +31,4 @@ pub use explain::{Explanation, RunStatistics};
 pub use finish::{Column, ExtraMemory, ResultTable, Row, Texts, Value, Values};
 pub use memory::{MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
-pub use shown::Shown;
-pub use text_list::TextList;
+pub use text::{Shown, TextList};

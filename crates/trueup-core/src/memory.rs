@@ -1,4 +1,4 @@
-//! One budget of memory for all that is held at once: columns, running queries, answers.
+//! One memory budget for decoded columns, running queries, and their answers.
 
 #[cfg(test)]
 mod tests;
@@ -8,14 +8,15 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How often a wait for room looks whether its request has been ended.
-const STEP: Duration = Duration::from_millis(20);
+/// How often a waiting request checks whether it has been cancelled.
+const WAIT_STEP: Duration = Duration::from_millis(20);
 
-/// The bytes that columns, running queries and their answers may take together. Clones share them.
+/// The bytes that decoded columns, running queries and their answers may take together. Clones share one budget.
 ///
-/// Columns are held as long as nothing else needs their place. A query may take half of what other queries and answers leave, so answers
-/// that nobody takes never keep out a query that needs little. What is held is known after each row group that a thread has read: the
-/// budget counts neither the columns of the row groups that are being read nor what a query gathers of them.
+/// Columns stay in memory until something else needs their place. A query may take half of what other queries and
+/// answers leave, so that answers that are not fetched never keep out a small query. A query's bytes are updated after
+/// each row group: the budget does not count the columns of the row groups that are being read, nor what a query
+/// collects from them.
 ///
 /// ```
 /// use trueup_core::MemoryBudget;
@@ -30,42 +31,44 @@ const STEP: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub struct MemoryBudget(Arc<Shared>);
 
+/// What the clones of a budget share.
 struct Shared {
     limit: usize,
     state: Mutex<State>,
-    /// Something was given back.
+    /// Signals that bytes were given back.
     changed: Condvar,
-    /// What holds columns.
+    /// The caches whose columns count.
     caches: Mutex<Vec<Weak<dyn Evict>>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// By queries and answers.
+    /// Bytes of queries and answers.
     reserved: usize,
+    /// Bytes of decoded columns.
     columns: usize,
-    /// The most that all took together.
+    /// The most bytes that all took together.
     peak: usize,
 }
 
-/// What can give its memory to others.
+/// A cache that can give up its memory.
 pub(crate) trait Evict: Send + Sync {
-    /// Drops at least `bytes`, if it holds them.
+    /// Drops at least `bytes`, if the cache holds that many.
     fn evict(&self, bytes: usize);
 }
 
-/// The budget has no room for what a query or an answer would take.
+/// The error that the budget has no room for a query or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{bytes} bytes of memory are needed at least, and of {limit} bytes for all queries one may take {}", limit / 2)]
 pub struct NoRoom {
-    /// Bytes that the query would have taken, as far as it had come.
+    /// Bytes that the query or the answer would have taken up to the point where it failed.
     pub bytes: usize,
-    /// Bytes of the budget.
+    /// The bytes of the budget.
     pub limit: usize,
 }
 
 impl NoRoom {
-    /// Whether there would be no room either if nothing else was held.
+    /// Returns whether there would be no room even if nothing else was held.
     #[must_use]
     pub const fn is_too_large(&self) -> bool {
         self.bytes > self.limit / 2
@@ -84,50 +87,50 @@ impl MemoryBudget {
         }))
     }
 
-    /// Bytes of the budget.
+    /// Returns the bytes of the budget.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.0.limit
     }
 
-    /// Bytes that are held now.
+    /// Returns the bytes that are held now.
     #[must_use]
     pub fn held(&self) -> usize {
         let state = self.0.state();
         state.reserved + state.columns
     }
 
-    /// The most bytes that were held at once.
+    /// Returns the most bytes that were ever held at the same time.
     #[must_use]
     pub fn peak(&self) -> usize {
         self.0.state().peak
     }
 
-    /// Reserves bytes for a query or an answer; 0 is always possible.
+    /// Reserves bytes for a query or an answer; reserving 0 bytes always succeeds.
     ///
     /// # Errors
     /// There is no room now.
     pub fn reserve(&self, bytes: usize) -> Result<Reservation, NoRoom> {
         self.take(0, bytes)?;
-        Ok(Reservation { budget: self.clone(), bytes: Mutex::new(Bytes { used: 0, held: bytes }) })
+        Ok(Reservation { budget: self.clone(), bytes: Mutex::new(ReservedBytes { used: 0, held: bytes }) })
     }
 
-    /// Reserves bytes as soon as there is room for them, until `patience` ends.
+    /// Reserves bytes as soon as there is room for them, and waits until `patience` ends.
     ///
     /// # Errors
-    /// There was no room until then, or never would be.
+    /// There was no room in time, or there can never be enough.
     pub fn reserve_within(&self, bytes: usize, patience: &Interrupt) -> Result<Reservation, NoRoom> {
         loop {
             match self.reserve(bytes) {
                 Err(no_room) if no_room.is_too_large() || patience.check().is_err() => return Err(no_room),
-                // What is given back before this waits is seen a step later.
-                Err(_) => drop(self.0.changed.wait_timeout(self.0.state(), STEP)),
+                // If bytes are given back just before the wait begins, the next step finds them.
+                Err(_) => drop(self.0.changed.wait_timeout(self.0.state(), WAIT_STEP)),
                 reserved => return reserved,
             }
         }
     }
 
-    /// Takes bytes for one who holds some.
+    /// Takes `more` bytes for a holder of `held` bytes.
     fn take(&self, held: usize, more: usize) -> Result<(), NoRoom> {
         let limit = self.0.limit;
         loop {
@@ -152,12 +155,14 @@ impl MemoryBudget {
         }
     }
 
+    /// Gives back reserved bytes.
     fn give_back(&self, bytes: usize) {
         self.0.state().reserved -= bytes;
         self.0.changed.notify_all();
     }
 
-    /// Has columns dropped. They are not locked while the state is: whoever holds columns counts them while it is locked.
+    /// Makes caches drop columns. The state must not be locked meanwhile, because a cache counts its columns while it
+    /// is itself locked.
     fn evict(&self, bytes: usize) {
         let caches: Vec<_> = {
             let mut caches = self.0.caches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,12 +176,13 @@ impl MemoryBudget {
         }
     }
 
-    /// Has columns dropped from here, too, when there is no room.
+    /// Adds a cache that drops columns when there is no room.
     pub(crate) fn watch(&self, cache: Weak<dyn Evict>) {
         self.0.caches.lock().unwrap_or_else(PoisonError::into_inner).push(cache);
     }
 
-    /// Counts columns that one holds; false, and nothing, if there is no room.
+    /// Changes the counted bytes of a cache from `before` to `after`. Returns `false`, and changes nothing, if there is
+    /// no room.
     pub(crate) fn count_columns(&self, before: usize, after: usize) -> bool {
         let mut state = self.0.state();
         let columns = state.columns - before + after;
@@ -191,7 +197,7 @@ impl MemoryBudget {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that may panic happens while it is locked.
+        // The code that holds the lock cannot panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,28 +208,29 @@ impl fmt::Debug for MemoryBudget {
     }
 }
 
-/// Bytes of a [`MemoryBudget`] for one query and its answer, given back when it is dropped.
+/// Bytes of a [`MemoryBudget`] for a query and its answer, given back on drop.
 #[derive(Debug)]
 pub struct Reservation {
     budget: MemoryBudget,
-    bytes: Mutex<Bytes>,
+    bytes: Mutex<ReservedBytes>,
 }
 
+/// The bytes of a reservation.
 #[derive(Debug)]
-struct Bytes {
+struct ReservedBytes {
     used: usize,
-    /// Never less than what is used.
+    /// At least `used`.
     held: usize,
 }
 
 impl Reservation {
-    /// Bytes that are reserved.
+    /// Returns the bytes that are reserved.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.locked().held
     }
 
-    /// Uses more, of what is reserved first.
+    /// Uses `more` bytes. Takes bytes from the budget only if the reserved bytes are not enough.
     fn grow(&self, more: usize) -> Result<(), NoRoom> {
         let mut bytes = self.locked();
         let used = bytes.used.saturating_add(more);
@@ -235,12 +242,12 @@ impl Reservation {
         Ok(())
     }
 
-    /// Uses less; what is not used stays reserved until it is [settled](Self::settle).
+    /// Uses `less` fewer bytes. They stay reserved until [`settle`](Self::settle).
     fn shrink(&self, less: usize) {
         self.locked().used -= less;
     }
 
-    /// Gives back what is not used.
+    /// Gives back the bytes that are not used.
     fn settle(&self) {
         let mut bytes = self.locked();
         let spare = bytes.held - bytes.used;
@@ -251,7 +258,7 @@ impl Reservation {
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Bytes> {
+    fn locked(&self) -> MutexGuard<'_, ReservedBytes> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -265,7 +272,8 @@ impl Drop for Reservation {
     }
 }
 
-/// What one part of a query uses of its reservation, if it has one; dropped, it uses nothing.
+/// The bytes that one thread of a query, or its answer, uses of the query's reservation, given up on drop. Nothing is
+/// counted for a query without a reservation.
 #[derive(Debug)]
 pub(crate) struct Share {
     reservation: Option<Arc<Reservation>>,
@@ -277,7 +285,7 @@ impl Share {
         Self { reservation, bytes: 0 }
     }
 
-    /// Uses as many bytes as `bytes` says, which is not asked where nothing is counted.
+    /// Sets the bytes in use. `bytes` is not called if nothing is counted.
     pub(crate) fn set(&mut self, bytes: impl FnOnce() -> usize) -> Result<(), NoRoom> {
         if let Some(reservation) = &self.reservation {
             let bytes = bytes();
@@ -291,14 +299,14 @@ impl Share {
         Ok(())
     }
 
-    /// Gives back what the query has reserved and does not use.
+    /// Gives back the bytes that the query has reserved and does not use.
     pub(crate) fn settle(&self) {
         if let Some(reservation) = &self.reservation {
             reservation.settle();
         }
     }
 
-    /// Uses more for as long as this is held.
+    /// Uses more bytes until the returned share is dropped.
     pub(crate) fn more(&self, bytes: usize) -> Result<Self, NoRoom> {
         let mut more = Self::new(self.reservation.clone());
         more.set(|| bytes)?;

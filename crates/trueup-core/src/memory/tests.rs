@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn one_takes_half_of_what_others_leave() {
+fn a_query_may_take_half_of_what_the_others_leave() {
     let budget = MemoryBudget::new(1_000);
     let no_room = |bytes| NoRoom { bytes, limit: 1_000 };
     assert_eq!(budget.reserve(501).unwrap_err(), no_room(501));
@@ -30,7 +30,7 @@ fn one_takes_half_of_what_others_leave() {
 }
 
 #[test]
-fn shares_use_what_is_reserved_before_more() {
+fn a_query_uses_its_reserved_bytes_before_it_takes_more() {
     let budget = MemoryBudget::new(1_000);
     let reservation = Arc::new(budget.reserve(100).unwrap());
     let [mut one, mut other] = [(); 2].map(|()| Share::new(Some(reservation.clone())));
@@ -52,14 +52,14 @@ fn shares_use_what_is_reserved_before_more() {
 }
 
 #[test]
-fn what_counts_nothing_has_room_for_all() {
+fn a_query_without_a_reservation_is_not_counted() {
     let mut share = Share::new(None);
     share.set(|| usize::MAX).unwrap();
     share.more(usize::MAX).unwrap();
 }
 
 #[test]
-fn who_waits_is_served_once_there_is_room() {
+fn a_request_waits_for_memory() {
     let budget = MemoryBudget::new(1_000);
     let interrupt = Interrupt::default();
     let held = budget.reserve(400).unwrap();
@@ -69,7 +69,7 @@ fn who_waits_is_served_once_there_is_room() {
         thread::sleep(Duration::from_millis(50));
         drop(held);
         assert_eq!(waits.join().unwrap(), Ok(400));
-        // What never fits is not waited for, and neither is anything once the request has ended.
+        // A request does not wait for bytes that can never be free, nor after it was cancelled.
         assert!(budget.reserve_within(501, &interrupt).is_err());
         let _held = budget.reserve(400).unwrap();
         let waits = scope.spawn(|| budget.reserve_within(400, &interrupt).is_err());
@@ -78,7 +78,7 @@ fn who_waits_is_served_once_there_is_room() {
     });
 }
 
-/// Customers in parts of 500 rows.
+/// Makes a dataset of row groups of 500 rows.
 fn dataset(customers: usize) -> Dataset {
     let column = |text: &dyn Fn(usize) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values((0..customers).map(text)))
@@ -94,7 +94,7 @@ fn dataset(customers: usize) -> Dataset {
 }
 
 #[test]
-fn a_query_counts_what_it_takes_and_gives_it_back() {
+fn a_query_gives_back_the_memory_that_it_took() {
     let dataset = dataset(5_000);
     let day = |text: &str| text.parse().unwrap();
     for fields in
@@ -118,14 +118,14 @@ fn a_query_counts_what_it_takes_and_gives_it_back() {
             drop((counted, more));
             assert_eq!(roomy.held(), 0);
             assert!(peak >= table.bytes(), "{fields:?}: {peak} {}", table.bytes());
-            // What the columns take can be told from their number and the texts.
+            // The bytes of the table follow from its columns and texts.
             let least = table.len() * 4 * fields.len().min(2);
             assert!((least..64 * (table.len() + 1_000) * fields.len()).contains(&table.bytes()), "{}", table.bytes());
-            // One query may take half of a budget.
+            // A query may take half of a budget.
             let narrow = MemoryBudget::new(table.bytes());
             assert!(matches!(run(&narrow), Err(Error::NoRoom(missing)) if missing.is_too_large()));
             assert_eq!(narrow.held(), 0);
-            // What is gathered is counted part by part: where there is room for nothing, the first part is one too many.
+            // Memory is counted after each row group: without any room, the first row group is too much.
             let Err(Error::NoRoom(first)) = run(&MemoryBudget::new(2)) else { panic!("there was room") };
             assert!(first.bytes < peak && (table.len() < 5_000 || first.bytes < peak / 3), "{first:?} {peak}");
             if threads == 1 {

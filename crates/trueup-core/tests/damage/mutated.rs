@@ -8,41 +8,10 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, Write
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_testkit::damage::{Numbers, mutate};
 
 /// Files that are changed, each so often.
 const CASES: u64 = 30;
-
-/// Numbers that are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
-    }
-}
-
-/// Changes some bytes, most often near each other: to the ends of what a number can be, by a bit, or to anything.
-fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
-    for _ in 0..1 + numbers.below(3) {
-        let (at, count) = (numbers.below(bytes.len()), 1 + numbers.below(4));
-        for byte in bytes.iter_mut().skip(at).take(count) {
-            *byte = match numbers.below(5) {
-                0 => 0xff,
-                1 => 0x7f,
-                2 => 0,
-                3 => *byte ^ (1 << numbers.below(8)),
-                _ => u8::try_from(numbers.below(256)).unwrap(),
-            };
-        }
-    }
-}
 
 /// What the manifest says of a file.
 fn file<'a>(manifest: &'a mut Manifest, name: &str) -> &'a mut DataFile {
@@ -75,7 +44,7 @@ fn no_change_makes_a_query_or_verification_panic() {
     for (seed, properties) in (1..).zip(layouts) {
         let mut place = Place::sound();
         rewrite(&mut place, &rows, properties);
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         for name in FILES {
             let bytes = fs::read(place.path(name)).unwrap();
             let sound = place.manifest.clone();

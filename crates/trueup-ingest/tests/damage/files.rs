@@ -1,7 +1,6 @@
 //! Damage of every kind to the files of a dataset: a query, a verification, an ingest on top, and a dataset that was open before
 //! each refuse it or answer right.
 
-use crate::hostile::Numbers;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -10,6 +9,7 @@ use trueup_core::dataset::{Verification, store};
 use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Error, Interrupt};
 use trueup_ingest::Ingest;
+use trueup_testkit::damage::Numbers;
 
 /// A small dataset of two event files, and what it answers.
 struct Place {
@@ -152,7 +152,7 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
 #[test]
 fn no_flipped_bit_changes_an_answer() {
     let place = Place::new();
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers::new(1);
     for path in place.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         // Each byte by one bit, and some by each.
@@ -252,7 +252,7 @@ fn nothing_in_the_place_of_a_file_is_taken_for_it() {
 fn no_ingest_writes_damage_into_a_new_version() {
     let place = Place::new();
     let kept = place.copy();
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::new(7);
     for path in place.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         let mut refused = 0;

@@ -16,42 +16,16 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_ingest::{Ingest, IngestError};
+use trueup_testkit::damage::{Numbers, mutate};
 
 /// How often the file of each layout is changed.
 const CASES: u64 = 25;
 
-/// Numbers that are the same in every run.
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
-    }
-}
-
-/// Changes some bytes, most often near each other: to the ends of what a number can be, by a bit, or to anything.
-fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
-    // What the footer says is short, and read by everything.
+/// Changes some bytes. Half of the time they are in the second half of the file, because the footer is short and everything
+/// reads it.
+fn damage(bytes: &mut [u8], numbers: &mut Numbers) {
     let from = if numbers.below(2) == 0 { bytes.len() / 2 } else { 0 };
-    for _ in 0..1 + numbers.below(3) {
-        let (at, count) = (from + numbers.below(bytes.len() - from), 1 + numbers.below(4));
-        for byte in bytes.iter_mut().skip(at).take(count) {
-            *byte = match numbers.below(5) {
-                0 => 0xff,
-                1 => 0x7f,
-                2 => 0,
-                3 => *byte ^ (1 << numbers.below(8)),
-                _ => u8::try_from(numbers.below(256)).unwrap(),
-            };
-        }
-    }
+    mutate(&mut bytes[from..], numbers);
 }
 
 /// Events of every type that a column may have.
@@ -124,11 +98,11 @@ fn no_change_of_a_parquet_file_brings_an_ingest_down() {
         write(&path, &rows, properties.set_max_row_group_row_count(Some(70)));
         assert_eq!(ingest(&path).unwrap(), 200);
         let bytes = fs::read(&path).unwrap();
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let mut refused = 0;
         for case in 0..CASES {
             let mut changed = bytes.clone();
-            mutate(&mut changed, &mut numbers);
+            damage(&mut changed, &mut numbers);
             fs::write(&path, &changed).unwrap();
             let path = AssertUnwindSafe(&path);
             let taken = catch_unwind(|| ingest(&path));

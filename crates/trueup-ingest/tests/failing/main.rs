@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use trueup_core::dataset::Verification;
-use trueup_core::files::{Fault, Faults, Files, Operation};
+use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
 use trueup_ingest::{Ingest, IngestError, IngestSummary};
@@ -55,8 +55,8 @@ impl Failing {
     }
 }
 
-impl Faults for Failing {
-    fn before(&self, operation: Operation, path: &Path) -> Option<Fault> {
+impl FaultInjector for Failing {
+    fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
         self.seen.lock().unwrap().push(operation);
         // The thread that computes checksums may run earlier or later, so a number alone does not say which operation it is.
         if !self.way.befalls(operation) {
@@ -69,9 +69,9 @@ impl Faults for Failing {
         }
         self.hit.lock().unwrap().get_or_insert_with(|| (operation, path.to_owned()));
         Some(match self.way {
-            Way::Error(number) => Fault::Fail(io::Error::from_raw_os_error(number)),
-            Way::ErrorAfter(number) => Fault::FailAfter(io::Error::from_raw_os_error(number)),
-            Way::Short => Fault::Short,
+            Way::Error(number) => InjectedFault::Fail(io::Error::from_raw_os_error(number)),
+            Way::ErrorAfter(number) => InjectedFault::FailAfter(io::Error::from_raw_os_error(number)),
+            Way::Short => InjectedFault::Short,
         })
     }
 }
@@ -309,11 +309,11 @@ fn a_sync_that_fails_after_the_publication_undoes_nothing() {
     /// Fails the sync of the dataset's folder once its second manifest is there.
     #[derive(Debug)]
     struct LastSync(PathBuf);
-    impl Faults for LastSync {
-        fn before(&self, operation: Operation, path: &Path) -> Option<Fault> {
+    impl FaultInjector for LastSync {
+        fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
             let is_last =
                 operation == Operation::Sync && path == self.0 && path.join("manifest-00000002.json").exists();
-            is_last.then(|| Fault::Fail(io::Error::from_raw_os_error(EIO)))
+            is_last.then(|| InjectedFault::Fail(io::Error::from_raw_os_error(EIO)))
         }
     }
     let case = Case::new(1 << 30);

@@ -2,7 +2,7 @@
 
 use super::super::manifest::DataFile;
 use super::*;
-use crate::files::{Fault, Faults, Operation};
+use crate::files::{FaultInjector, InjectedFault, Operation};
 use std::sync::Arc;
 
 fn manifest(version: u64) -> Manifest {
@@ -22,13 +22,13 @@ fn file(path: &str) -> DataFile {
     DataFile { path: path.to_owned(), size: 1, rows: 0, sha256: "0".repeat(64), blocks: "0".repeat(8) }
 }
 
-/// Publishes with file operations of which some may fail.
+/// Publishes a manifest with file operations that may fail.
 fn publish_with(files: &Files, dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     let staging = tempfile::tempdir_in(dir).unwrap();
     publish(files, dir, staging.path(), manifest)
 }
 
-fn published(dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+fn publish_in(dir: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     publish_with(&Files::default(), dir, manifest)
 }
 
@@ -38,7 +38,7 @@ fn the_newest_manifest_is_read_and_earlier_ones_stay() {
     assert_eq!(read_latest(dir.path()).unwrap(), None);
     assert_eq!(versions(&dir.path().join("absent")).unwrap(), Vec::<u64>::new());
     for version in [1, 2, 10] {
-        published(dir.path(), &manifest(version)).unwrap();
+        publish_in(dir.path(), &manifest(version)).unwrap();
     }
     fs::write(dir.path().join("manifest-11.json"), "{}").unwrap();
     assert_eq!(versions(dir.path()).unwrap(), [1, 2, 10]);
@@ -49,19 +49,19 @@ fn the_newest_manifest_is_read_and_earlier_ones_stay() {
 #[test]
 fn a_manifest_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    published(dir.path(), &manifest(1)).unwrap();
+    publish_in(dir.path(), &manifest(1)).unwrap();
     let second = Manifest { created_by: "other".to_owned(), ..manifest(1) };
-    assert!(matches!(published(dir.path(), &second), Err(StoreError::Taken { version: 1, .. })));
+    assert!(matches!(publish_in(dir.path(), &second), Err(StoreError::Taken { version: 1, .. })));
     assert_eq!(read(dir.path(), 1).unwrap(), manifest(1));
 }
 
 #[test]
 fn a_manifest_of_another_layout_or_number_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    published(dir.path(), &Manifest { schema_version: 9, ..manifest(1) }).unwrap();
+    publish_in(dir.path(), &Manifest { schema_version: 9, ..manifest(1) }).unwrap();
     assert!(matches!(read(dir.path(), 1), Err(StoreError::UnknownLayout { found: 9, .. })));
     fs::rename(dir.path().join(file_name(1)), dir.path().join(file_name(3))).unwrap();
-    published(dir.path(), &manifest(2)).unwrap();
+    publish_in(dir.path(), &manifest(2)).unwrap();
     fs::rename(dir.path().join(file_name(2)), dir.path().join(file_name(4))).unwrap();
     assert!(matches!(read_latest(dir.path()), Err(StoreError::WrongNumber { found: 2, .. })));
     fs::write(dir.path().join(file_name(5)), "{").unwrap();
@@ -74,7 +74,7 @@ fn every_changed_byte_of_a_manifest_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let files = vec![file("events/a.parquet"), file("events/b.parquet")];
     let sound = Manifest { events: files, ..manifest(1) };
-    published(dir.path(), &sound).unwrap();
+    publish_in(dir.path(), &sound).unwrap();
     let path = dir.path().join(file_name(1));
     let bytes = fs::read(&path).unwrap();
     for at in 0..bytes.len() {
@@ -95,7 +95,7 @@ fn every_changed_byte_of_a_manifest_is_found() {
 }
 
 #[test]
-fn a_manifest_names_files_of_its_dataset_alone() {
+fn a_manifest_names_only_files_of_its_dataset() {
     let dir = tempfile::tempdir().unwrap();
     let paths = [
         "../events/a",
@@ -110,36 +110,36 @@ fn a_manifest_names_files_of_its_dataset_alone() {
     ];
     for path in paths {
         let foreign = Manifest { events: vec![file(path)], ..manifest(1) };
-        let refused = published(dir.path(), &foreign);
+        let refused = publish_in(dir.path(), &foreign);
         assert!(
             matches!(refused, Err(StoreError::Fault { fault: ManifestFault::Path { .. }, .. })),
             "{path}: {refused:?}"
         );
     }
     let repeated = Manifest { events: vec![file("events/a"), file("events/a")], ..manifest(1) };
-    assert!(published(dir.path(), &repeated).unwrap_err().to_string().ends_with("the file `events/a` is named twice"));
+    assert!(publish_in(dir.path(), &repeated).unwrap_err().to_string().ends_with("the file `events/a` is named twice"));
     let two = Manifest { accounts: vec![file("accounts/a"), file("accounts/b")], ..manifest(1) };
     assert!(
-        published(dir.path(), &two).unwrap_err().to_string().ends_with("at most one file of accounts, but found 2")
+        publish_in(dir.path(), &two).unwrap_err().to_string().ends_with("at most one file of accounts, but found 2")
     );
     let unsound = DataFile { blocks: "0".repeat(16), ..file("events/a") };
     let unsound = Manifest { events: vec![unsound], ..manifest(1) };
     assert!(matches!(
-        published(dir.path(), &unsound),
+        publish_in(dir.path(), &unsound),
         Err(StoreError::Fault { fault: ManifestFault::Checksum { .. }, .. })
     ));
     for version in [0, u64::MAX] {
-        let refused = published(dir.path(), &manifest(version));
+        let refused = publish_in(dir.path(), &manifest(version));
         assert!(matches!(refused, Err(StoreError::Fault { fault: ManifestFault::Version { .. }, .. })), "{refused:?}");
     }
-    published(dir.path(), &manifest(u64::MAX - 1)).unwrap();
+    publish_in(dir.path(), &manifest(u64::MAX - 1)).unwrap();
 }
 
 #[cfg(unix)]
 #[test]
 fn a_manifest_is_a_plain_file() {
     let dir = tempfile::tempdir().unwrap();
-    published(dir.path(), &manifest(1)).unwrap();
+    publish_in(dir.path(), &manifest(1)).unwrap();
     std::os::unix::fs::symlink(dir.path().join(file_name(1)), dir.path().join(file_name(2))).unwrap();
     assert!(
         read(dir.path(), 2).unwrap_err().to_string().ends_with("is a symbolic link, and a manifest is a plain file")
@@ -153,21 +153,21 @@ struct Failing {
     takes_effect: bool,
 }
 
-impl Faults for Failing {
-    fn before(&self, operation: Operation, _: &Path) -> Option<Fault> {
+impl FaultInjector for Failing {
+    fn before(&self, operation: Operation, _: &Path) -> Option<InjectedFault> {
         let error = io::Error::from(io::ErrorKind::Other);
-        let fault = if self.takes_effect { Fault::FailAfter(error) } else { Fault::Fail(error) };
+        let fault = if self.takes_effect { InjectedFault::FailAfter(error) } else { InjectedFault::Fail(error) };
         (operation == self.operation).then_some(fault)
     }
 }
 
 #[test]
-fn what_the_file_system_says_of_a_publication_is_not_believed_blindly() {
+fn a_reported_failure_to_publish_is_checked() {
     let failing = |operation, takes_effect| Files::failing(Arc::new(Failing { operation, takes_effect }));
     let dir = tempfile::tempdir().unwrap();
-    // A link that is refused is followed by a rename.
+    // If a link fails, a rename follows.
     publish_with(&failing(Operation::Link, false), dir.path(), &manifest(1)).unwrap();
-    // One that took effect is not.
+    // If the link took effect in spite of the error, no rename follows.
     publish_with(&failing(Operation::Link, true), dir.path(), &manifest(2)).unwrap();
     assert_eq!(versions(dir.path()).unwrap(), [1, 2]);
     let refused = publish_with(&failing(Operation::Create, false), dir.path(), &manifest(3)).unwrap_err();

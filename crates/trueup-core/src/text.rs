@@ -1,8 +1,10 @@
-//! Many texts in one place of memory.
+//! A compact list of texts, and the form of a text in an error message.
 
+use std::fmt;
 use std::ops::Index;
 
-/// Texts by number, end to end in one place of memory: to hold another takes no memory of its own, and what is read in order lies in order.
+/// An append-only list of texts in one contiguous buffer, indexed by number. Adding a text allocates no memory of its
+/// own, and texts that are read in order are adjacent in memory.
 ///
 /// ```
 /// use trueup_core::TextList;
@@ -14,72 +16,73 @@ use std::ops::Index;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextList {
     bytes: String,
-    /// Where each text begins, and where the last of them ends.
+    /// The offset of each text in `bytes`, and the end of the last text.
     offsets: Vec<usize>,
 }
 
 impl TextList {
-    /// No text, with room for so many of so many bytes together.
+    /// Makes an empty list with room for `texts` texts of `bytes` bytes in total.
     pub(crate) fn with_capacity(texts: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(texts + 1);
         offsets.push(0);
         Self { bytes: String::with_capacity(bytes), offsets }
     }
 
-    /// Makes room for so many more texts of so many bytes together.
+    /// Makes room for `texts` more texts of `bytes` bytes in total.
     pub(crate) fn reserve(&mut self, texts: usize, bytes: usize) {
         self.offsets.reserve(texts);
         self.bytes.reserve(bytes);
     }
 
-    /// Gives back the room that no text takes.
+    /// Frees the memory that no text uses.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.offsets.shrink_to_fit();
         self.bytes.shrink_to_fit();
     }
 
+    /// Appends a text.
     pub(crate) fn push(&mut self, text: &str) {
         self.bytes.push_str(text);
         self.offsets.push(self.bytes.len());
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there is no text.
+    /// Returns whether the list is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The text of a number, counted from 0; `None` past the last.
+    /// Returns the text of a number, counted from 0; `None` after the last text.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&str> {
         let ends = self.offsets.get(number..)?.first_chunk::<2>()?;
         self.bytes.get(ends[0]..ends[1])
     }
 
-    /// The texts in order.
+    /// Returns the texts in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
-    /// Bytes of all texts together.
+    /// Returns the bytes of all texts.
     pub(crate) const fn text_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.capacity() + self.offsets.capacity() * size_of::<usize>()
     }
 }
 
 impl Default for TextList {
-    /// No text.
+    /// Makes an empty list.
     fn default() -> Self {
         Self::with_capacity(0, 0)
     }
@@ -88,7 +91,7 @@ impl Default for TextList {
 impl Index<usize> for TextList {
     type Output = str;
 
-    /// The text of a number.
+    /// Returns the text of a number.
     ///
     /// # Panics
     /// There is no such text.
@@ -102,5 +105,42 @@ impl<T: AsRef<str>> FromIterator<T> for TextList {
         let mut list = Self::default();
         texts.into_iter().for_each(|text| list.push(text.as_ref()));
         list
+    }
+}
+
+/// The most characters of a value in an error message.
+const MAX_SHOWN: usize = 200;
+
+/// A value of the input in an error message: the whole value or, if it is long, its beginning and its number of
+/// characters.
+///
+/// ```
+/// use trueup_core::Shown;
+///
+/// assert_eq!(Shown("acme").to_string(), "acme");
+/// assert!(Shown(&"é".repeat(5_000)).to_string().ends_with("éé... (5000 characters)"));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a>(pub &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(MAX_SHOWN) {
+            Some((end, _)) => write!(f, "{}... ({} characters)", &self.0[..end], self.0.chars().count()),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_SHOWN, Shown};
+
+    #[test]
+    fn a_long_value_is_cut_between_characters() {
+        let longest = "ä€𝄞".repeat(MAX_SHOWN).chars().take(MAX_SHOWN).collect::<String>();
+        assert_eq!(Shown(&longest).to_string(), longest);
+        assert_eq!(Shown(&format!("{longest}𝄞")).to_string(), format!("{longest}... ({} characters)", MAX_SHOWN + 1));
+        assert_eq!(Shown("").to_string(), "");
     }
 }

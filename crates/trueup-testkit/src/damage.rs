@@ -1,0 +1,41 @@
+//! Damage to the bytes of a file, the same in every run.
+
+/// A generator of pseudo-random numbers (SplitMix64); equal seeds give equal numbers.
+pub struct Numbers(u64);
+
+impl Numbers {
+    /// Makes a generator from a seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number below `end`, which is not 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).unwrap_or_default()
+    }
+}
+
+/// Changes up to three runs of up to four bytes each: to the least and the largest values of a byte, by a bit, or to
+/// any value.
+pub fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
+    for _ in 0..1 + numbers.below(3) {
+        let (at, count) = (numbers.below(bytes.len()), 1 + numbers.below(4));
+        for byte in bytes.iter_mut().skip(at).take(count) {
+            *byte = match numbers.below(5) {
+                0 => 0xff,
+                1 => 0x7f,
+                2 => 0,
+                3 => *byte ^ (1 << numbers.below(8)),
+                _ => numbers.below(256).to_le_bytes()[0],
+            };
+        }
+    }
+}
