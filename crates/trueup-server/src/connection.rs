@@ -13,25 +13,26 @@ use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-/// The least that hyper takes as the bound of what it buffers.
+/// Smallest buffer limit that hyper accepts.
 const MIN_BUFFER: usize = 8_192;
 
-/// Answers the requests of a connection until it ends, its place is given to another, or `stopping` turns true and the present one is
-/// answered.
-pub(crate) async fn answer_all(
+/// Answers the requests of a connection until it ends, its slot is given to another connection, or `stopping` becomes
+/// true and the current request is answered.
+pub(crate) async fn serve_connection(
     tcp: TcpStream,
-    place: ConnectionSlot,
-    front: Arc<Pipeline>,
+    slot: ConnectionSlot,
+    pipeline: Arc<Pipeline>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let activity = &place.activity;
-    let settings = &front.settings;
+    let state = &slot.state;
+    let settings = &pipeline.settings;
     if let Err(error) = tcp.set_nodelay(true) {
         tracing::debug!(cause = %error, "a connection is gone");
         return;
     }
-    let stream = TimedStream::new(tcp, activity.clone(), settings);
-    // What passes our limits is answered by us, with words and an id; what passes twice as much is answered by hyper, without.
+    let stream = TimedStream::new(tcp, state.clone(), settings);
+    // Requests beyond the limits are answered by the pipeline, with a message and an id. Requests beyond twice the
+    // limits are answered by hyper, without either.
     let head_bytes = settings.max_header_bytes.saturating_add(settings.max_url_bytes).saturating_mul(2).max(MIN_BUFFER);
     let mut builder = http1::Builder::new();
     builder
@@ -40,22 +41,23 @@ pub(crate) async fn answer_all(
         .max_buf_size(head_bytes)
         .header_read_timeout(None);
     let service = service_fn(|request| {
-        // Not in the future: the end of the caller's half may be read before that is polled.
-        let (front, activity, answering) = (Arc::clone(&front), activity.clone(), activity.begin());
-        async move { Ok::<_, Infallible>(front.answer(request, &activity, answering).await) }
+        // The request begins here and not in the future, because the stream may read the end of the client's half
+        // before the future is polled.
+        let (pipeline, state, in_flight) = (Arc::clone(&pipeline), state.clone(), state.begin());
+        async move { Ok::<_, Infallible>(pipeline.answer(request, &state, in_flight).await) }
     });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // Also when the sender is gone, which is when nobody is left to say so.
+    // Also ready if the sender is dropped, which ends the server too.
     let stopped = async move { _ = stopping.wait_for(|stopping| *stopping).await };
     let ended = tokio::select! {
         ended = &mut connection => Some(ended),
         () = stopped => None,
-        () = activity.evicted() => {
-            if activity.waiting(Instant::now()).is_some() {
-                tracing::debug!("a connection that waited for its caller was closed to make room for another");
+        () = state.evicted() => {
+            if state.eviction_rank(Instant::now()).is_some() {
+                tracing::debug!("a connection that waited for its client was closed to make room for another");
                 return;
             }
-            // A request has come since.
+            // A request has arrived in the meantime, so it is answered first.
             None
         }
     };
@@ -67,9 +69,9 @@ pub(crate) async fn answer_all(
         }
     };
     if let Err(error) = ended {
-        // Such errors hold nothing that the caller sent.
+        // These errors contain nothing that the client sent.
         if error.is_parse() {
-            tracing::info!(cause = %error, "a request was refused that does not read");
+            tracing::info!(cause = %error, "a request that could not be parsed was refused");
         } else {
             tracing::debug!(cause = %error, "a connection ended early");
         }

@@ -1,14 +1,14 @@
-//! What a connection is doing, and for how long it has waited for its caller.
+//! What a connection is doing, and how long it has waited for its client.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// An answer of which nothing is taken for longer than this makes room for others, should there be none.
+/// Time after which a connection whose client receives nothing of its answer may be closed to make room for others.
 pub(crate) const STALLED: Duration = Duration::from_secs(2);
 
-/// The activity of one connection. Clones share it; requests of a connection follow one another.
+/// The state of one connection. Clones share it. Requests of a connection follow one another.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionState {
     shared: Arc<SharedProgress>,
@@ -16,152 +16,157 @@ pub(crate) struct ConnectionState {
 
 #[derive(Debug)]
 struct SharedProgress {
-    state: Mutex<Progress>,
+    progress: Mutex<Progress>,
     evicted: Notify,
 }
 
 #[derive(Debug)]
 struct Progress {
     stage: RequestStage,
-    /// Requests that have been read, and of these the ones whose answers have been handed to the connection.
+    /// Number of requests that have been read.
     begun: u64,
+    /// Number of requests whose answers have been handed to the connection.
     ended: u64,
-    /// The last progress: the connection, the first byte of a request, the end of its head, bytes that were taken, the end of an answer.
-    /// Later bytes of a head are none, because sending one now and then costs nothing.
-    progress: Instant,
-    /// Whether a write waits for the caller.
+    /// Time of the last progress: a new connection, the first byte of a request, the end of its head, bytes that were
+    /// sent, the end of an answer. More bytes of a head do not count, because a client can send one now and then at no
+    /// cost.
+    last_progress: Instant,
+    /// Whether a write waits for the client.
     is_blocked: bool,
-    /// The task that waits for the next end of an answer.
+    /// The task that waits for the end of the current answer.
     waker: Option<Waker>,
 }
 
-/// What happens next.
+/// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestStage {
-    /// The caller sends a request.
+    /// The client sends a request.
     Request,
-    /// The caller sends the body of a request.
+    /// The client sends the body of a request.
     Body,
-    /// The service answers.
+    /// The service works on the answer.
     Work,
     /// The answer is sent.
     Answer,
 }
 
-/// For how long a connection has waited for its caller; the smallest is closed first.
+/// How long a connection has waited for its client. The smallest rank is closed first: idle connections before stalled
+/// ones, and among them the one that has waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EvictionRank {
-    /// Whether an answer is waiting to be taken.
+    /// Whether an answer waits for the client to receive it.
     is_stalled: bool,
     since: Instant,
 }
 
 impl ConnectionState {
-    /// The activity of a new connection.
+    /// Creates the state of a new connection.
     pub(crate) fn new() -> Self {
-        let state = Progress {
+        let progress = Progress {
             stage: RequestStage::Request,
             begun: 0,
             ended: 0,
-            progress: Instant::now(),
+            last_progress: Instant::now(),
             is_blocked: false,
             waker: None,
         };
-        Self { shared: Arc::new(SharedProgress { state: Mutex::new(state), evicted: Notify::new() }) }
+        Self { shared: Arc::new(SharedProgress { progress: Mutex::new(progress), evicted: Notify::new() }) }
     }
 
-    /// A request has been read; it ends when the returned guard is dropped.
+    /// Records that a request has been read. The request ends when the guard is dropped.
     pub(crate) fn begin(&self) -> InFlightGuard {
-        let mut state = self.shared.state();
-        state.begun += 1;
-        state.enter(RequestStage::Work);
+        let mut progress = self.shared.progress();
+        progress.begun += 1;
+        progress.enter(RequestStage::Work);
         InFlightGuard { shared: Arc::clone(&self.shared) }
     }
 
-    /// The present request has come to a stage.
+    /// Records that the current request has reached a stage.
     pub(crate) fn enter(&self, stage: RequestStage) {
-        self.shared.state().enter(stage);
+        self.shared.progress().enter(stage);
     }
 
-    /// The caller has sent the first byte of a request.
-    pub(crate) fn progress(&self) {
-        self.shared.state().progress = Instant::now();
+    /// Records that the client has sent the first byte of a request.
+    pub(crate) fn request_started(&self) {
+        self.shared.progress().last_progress = Instant::now();
     }
 
-    /// Bytes were written. The time is that before the write: once they are there the caller may connect again, which comes later.
+    /// Records that bytes were sent. `begun` is the time before the write: when the bytes arrive, the client may
+    /// connect again, and the new connection must count as the later one.
     pub(crate) fn wrote(&self, begun: Instant) {
-        let mut state = self.shared.state();
-        state.progress = state.progress.max(begun);
-        state.is_blocked = false;
+        let mut progress = self.shared.progress();
+        progress.last_progress = progress.last_progress.max(begun);
+        progress.is_blocked = false;
     }
 
-    /// The caller has to take bytes before more can be written.
+    /// Records that the client must receive bytes before more can be sent.
     pub(crate) fn block(&self) {
-        self.shared.state().is_blocked = true;
+        self.shared.progress().is_blocked = true;
     }
 
-    /// What happens next.
+    /// Returns what the connection waits for.
     pub(crate) fn stage(&self) -> RequestStage {
-        self.shared.state().stage
+        self.shared.progress().stage
     }
 
-    /// Requests so far.
+    /// Returns the number of requests that have been read.
     pub(crate) fn begun(&self) -> u64 {
-        self.shared.state().begun
+        self.shared.progress().begun
     }
 
-    /// Whether a request has begun that has not ended.
+    /// Returns whether a request has begun and not ended.
     pub(crate) fn is_answering(&self) -> bool {
-        let state = self.shared.state();
-        state.begun > state.ended
+        let progress = self.shared.progress();
+        progress.begun > progress.ended
     }
 
-    /// Wakes the task when the present request ends.
+    /// Wakes the task when the current request ends.
     pub(crate) fn wake_at_end(&self, waker: &Waker) {
-        let mut state = self.shared.state();
-        match &mut state.waker {
+        let mut progress = self.shared.progress();
+        match &mut progress.waker {
             Some(known) => known.clone_from(waker),
             none => *none = Some(waker.clone()),
         }
     }
 
-    /// For how long the connection has waited for its caller; `None` while the service works, or the caller takes the answer.
-    pub(crate) fn waiting(&self, now: Instant) -> Option<EvictionRank> {
-        let state = self.shared.state();
-        let waiting = EvictionRank { is_stalled: state.is_blocked, since: state.progress };
-        let is_waiting = match state.stage {
-            _ if state.is_blocked => now.saturating_duration_since(state.progress) >= STALLED,
+    /// Returns how long the connection has waited for its client; `None` while the service works or the client receives
+    /// the answer.
+    pub(crate) fn eviction_rank(&self, now: Instant) -> Option<EvictionRank> {
+        let progress = self.shared.progress();
+        let rank = EvictionRank { is_stalled: progress.is_blocked, since: progress.last_progress };
+        let is_waiting = match progress.stage {
+            _ if progress.is_blocked => now.saturating_duration_since(progress.last_progress) >= STALLED,
             RequestStage::Request | RequestStage::Body => true,
             RequestStage::Work | RequestStage::Answer => false,
         };
-        is_waiting.then_some(waiting)
+        is_waiting.then_some(rank)
     }
 
-    /// Asks the connection to close.
+    /// Requests that the connection closes.
     pub(crate) fn evict(&self) {
         self.shared.evicted.notify_one();
     }
 
-    /// Is ready once the connection is asked to close.
+    /// Waits until [`evict`](Self::evict) is called.
     pub(crate) async fn evicted(&self) {
         self.shared.evicted.notified().await;
     }
 }
 
 impl SharedProgress {
-    fn state(&self) -> MutexGuard<'_, Progress> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Progress {
     fn enter(&mut self, stage: RequestStage) {
         self.stage = stage;
-        self.progress = Instant::now();
+        self.last_progress = Instant::now();
     }
 }
 
-/// A request that has not ended.
+/// A request that has not ended. Dropping the guard ends it.
 #[derive(Debug)]
 pub(crate) struct InFlightGuard {
     shared: Arc<SharedProgress>,
@@ -169,13 +174,13 @@ pub(crate) struct InFlightGuard {
 
 impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        let mut state = self.shared.state();
-        state.ended += 1;
-        if state.ended == state.begun {
-            state.enter(RequestStage::Request);
+        let mut progress = self.shared.progress();
+        progress.ended += 1;
+        if progress.ended == progress.begun {
+            progress.enter(RequestStage::Request);
         }
-        let waker = state.waker.take();
-        drop(state);
+        let waker = progress.waker.take();
+        drop(progress);
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -187,19 +192,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_nobody_takes_makes_room_after_all_that_are_idle() {
+    fn a_stalled_connection_ranks_after_all_idle_ones() {
         let (stalled, idle) = (ConnectionState::new(), ConnectionState::new());
-        let answering = stalled.begin();
+        let in_flight = stalled.begin();
         stalled.enter(RequestStage::Answer);
         stalled.block();
         let now = Instant::now();
-        assert_eq!(stalled.waiting(now), None);
+        assert_eq!(stalled.eviction_rank(now), None);
         let later = now + STALLED;
-        assert!(idle.waiting(now).is_some() && stalled.waiting(later) > idle.waiting(later));
-        // The end of what was answered may still be on its way.
-        drop(answering);
-        assert_eq!(stalled.waiting(Instant::now()), None);
+        assert!(idle.eviction_rank(now).is_some() && stalled.eviction_rank(later) > idle.eviction_rank(later));
+        // The last bytes of the answer may still be unsent.
+        drop(in_flight);
+        assert_eq!(stalled.eviction_rank(Instant::now()), None);
         stalled.wrote(Instant::now());
-        assert!(stalled.waiting(Instant::now()).is_some_and(|waiting| !waiting.is_stalled));
+        assert!(stalled.eviction_rank(Instant::now()).is_some_and(|rank| !rank.is_stalled));
     }
 }

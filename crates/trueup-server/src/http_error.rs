@@ -1,12 +1,11 @@
-//! What the server answers by itself.
+//! The errors that the server answers without the facade.
 
+use crate::Settings;
 use axum::body::Body;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 
-use crate::Settings;
-
-/// Why a request is not handed on, or not answered.
+/// Why a request is not passed to the facade, or not answered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HttpError {
     UrlTooLong {
@@ -18,13 +17,13 @@ pub(crate) enum HttpError {
     TooManyHeaders {
         limit: usize,
     },
-    /// The request does not say which host it is for, or not as RFC 9112, section 3.2, asks.
+    /// The header `Host` does not follow RFC 9112, section 3.2.
     Host(HostFault),
     /// trueup is at fault.
     Internal,
 }
 
-/// What is wrong with the header `Host`.
+/// The fault of the header `Host`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostFault {
     Missing,
@@ -36,13 +35,13 @@ impl HostFault {
     fn of(version: Version, headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(header::HOST).iter();
         let Some(value) = values.next() else {
-            // HTTP/1.0 does not know the header.
+            // HTTP/1.0 does not have this header.
             return (version >= Version::HTTP_11).then_some(Self::Missing);
         };
         if values.next().is_some() {
             return Some(Self::Repeated);
         }
-        // A target without a host has an empty one.
+        // A target without a host requires an empty value.
         let is_host = |bytes: &[u8]| {
             let host = Authority::try_from(bytes);
             bytes.is_empty() || !bytes.contains(&b'@') && host.is_ok_and(|host| !host.host().is_empty())
@@ -50,7 +49,7 @@ impl HostFault {
         (!is_host(value.as_bytes())).then_some(Self::Invalid)
     }
 
-    const fn words(self) -> &'static str {
+    const fn message(self) -> &'static str {
         match self {
             Self::Missing => "the header `Host` is missing; send it once, as HTTP/1.1 asks",
             Self::Repeated => "the header `Host` is given more than once; send it once",
@@ -62,7 +61,7 @@ impl HostFault {
 }
 
 impl HttpError {
-    /// Why the server refuses a request, if it does.
+    /// Checks a request against the limits. Returns `None` if it may be passed to the facade.
     pub(crate) fn of<B>(request: &Request<B>, settings: &Settings) -> Option<Self> {
         let (uri, headers) = (request.uri(), request.headers());
         let url = uri.path_and_query().map_or(0, |both| both.as_str().len());
@@ -78,7 +77,8 @@ impl HttpError {
         }
     }
 
-    fn told(self) -> (StatusCode, &'static str, String) {
+    /// Returns the status, the code and the message.
+    fn parts(self) -> (StatusCode, &'static str, String) {
         match self {
             Self::UrlTooLong { limit } => (
                 StatusCode::URI_TOO_LONG,
@@ -95,7 +95,7 @@ impl HttpError {
                 "headers-too-large",
                 format!("there are too many headers, and the limit is {limit}; send fewer of them"),
             ),
-            Self::Host(fault) => (StatusCode::BAD_REQUEST, "invalid-host", fault.words().to_owned()),
+            Self::Host(fault) => (StatusCode::BAD_REQUEST, "invalid-host", fault.message().to_owned()),
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal-error",
@@ -104,16 +104,16 @@ impl HttpError {
         }
     }
 
-    /// The answer, in the form of the facade's errors.
+    /// Returns the response, in the form of the facade's errors.
     pub(crate) fn response(self) -> Response<Body> {
-        let (status, code, words) = self.told();
-        let mut response = json(serde_json::json!({ "error": words, "code": code }).to_string());
+        let (status, code, message) = self.parts();
+        let mut response = json(serde_json::json!({ "error": message, "code": code }).to_string());
         *response.status_mut() = status;
         response
     }
 }
 
-/// A JSON text, not to be stored by anybody.
+/// Returns a response with a JSON body that must not be cached.
 pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(text.into());
     let headers = response.headers_mut();
@@ -128,14 +128,14 @@ mod tests {
 
     use super::*;
 
-    fn refusal(version: Version, hosts: &[&[u8]]) -> Option<HttpError> {
+    fn check(version: Version, hosts: &[&[u8]]) -> Option<HttpError> {
         let request =
             hosts.iter().fold(Request::get("/api").version(version), |request, host| request.header("Host", *host));
         HttpError::of(&request.body(()).unwrap(), &Settings::default())
     }
 
     #[test]
-    fn a_host_is_one_host() {
+    fn the_header_host_must_name_one_host() {
         let hosts: [&[u8]; 8] = [
             b"",
             b"h",
@@ -147,17 +147,17 @@ mod tests {
             b"a_b",
         ];
         for host in hosts {
-            assert_eq!(refusal(Version::HTTP_11, &[host]), None, "{}", String::from_utf8_lossy(host));
+            assert_eq!(check(Version::HTTP_11, &[host]), None, "{}", String::from_utf8_lossy(host));
         }
         let invalid: [&[u8]; 8] = [b"a b", b"a/b", b"u@h", b"h:1:2", b":80", b"\xff", b"a?b", b"http://h"];
         for host in invalid {
-            let found = refusal(Version::HTTP_11, &[host]);
+            let found = check(Version::HTTP_11, &[host]);
             assert_eq!(found, Some(HttpError::Host(HostFault::Invalid)), "{}", String::from_utf8_lossy(host));
         }
         for version in [Version::HTTP_10, Version::HTTP_11] {
-            assert_eq!(refusal(version, &[b"h", b"h"]), Some(HttpError::Host(HostFault::Repeated)));
+            assert_eq!(check(version, &[b"h", b"h"]), Some(HttpError::Host(HostFault::Repeated)));
         }
-        assert_eq!(refusal(Version::HTTP_11, &[]), Some(HttpError::Host(HostFault::Missing)));
-        assert_eq!(refusal(Version::HTTP_10, &[]), None);
+        assert_eq!(check(Version::HTTP_11, &[]), Some(HttpError::Host(HostFault::Missing)));
+        assert_eq!(check(Version::HTTP_10, &[]), None);
     }
 }

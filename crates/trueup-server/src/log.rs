@@ -1,5 +1,5 @@
-//! One line per request, without anything that a caller wrote but the id: a path, a query, a header may hold a key or the data of
-//! customers.
+//! The log: one line per request. Of what the client sent it contains only the id, because paths, queries and headers
+//! may contain a key or data of customers.
 
 use crate::connection_state::InFlightGuard;
 use axum::body::{Body, Bytes, HttpBody};
@@ -11,22 +11,22 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use trueup::service::{ServiceError, Upstream};
 
-/// A request that is being answered; dropping it ends the request and writes its line.
+/// The log entry of a request that is being answered. Dropping it ends the request and writes the line.
 pub(crate) struct RequestLog {
     id: String,
     method: &'static str,
     endpoint: &'static str,
     begun: Instant,
-    /// 0 until there is an answer: the caller went away before.
+    /// 0 until there is an answer; a client that disconnects earlier leaves it at 0.
     status: u16,
     bytes: u64,
-    /// Whether all of the answer was handed to the connection.
+    /// Whether the whole answer was handed to the connection.
     is_complete: bool,
-    _answering: InFlightGuard,
+    _in_flight: InFlightGuard,
 }
 
 impl RequestLog {
-    pub(crate) fn new(id: String, method: &Method, path: &str, answering: InFlightGuard) -> Self {
+    pub(crate) fn new(id: String, method: &Method, path: &str, in_flight: InFlightGuard) -> Self {
         let (method, endpoint) = (method_name(method), endpoint_name(path));
         Self {
             id,
@@ -36,14 +36,14 @@ impl RequestLog {
             status: 0,
             bytes: 0,
             is_complete: false,
-            _answering: answering,
+            _in_flight: in_flight,
         }
     }
 
-    /// The answer is about to be sent.
+    /// Records the status, and returns a body that records what is sent of `body`.
     pub(crate) fn answered(mut self, status: u16, body: Body) -> Body {
         self.status = status;
-        // What has no body, or is asked for without it, is never polled.
+        // hyper never polls an empty body, nor the body of an answer to HEAD.
         self.is_complete = self.method == "HEAD" || body.is_end_stream();
         Body::new(LoggedBody { body, log: self })
     }
@@ -65,7 +65,7 @@ impl Drop for RequestLog {
     }
 }
 
-/// A body that counts what is taken of it.
+/// A body that counts the bytes that are sent.
 struct LoggedBody {
     body: Body,
     log: RequestLog,
@@ -98,7 +98,7 @@ impl HttpBody for LoggedBody {
     }
 }
 
-/// Methods that are none of these are words of the caller.
+/// Returns the name of a method; `other` for any but the standard ones, because the client may have sent anything.
 fn method_name(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
@@ -117,16 +117,18 @@ fn endpoint_name(path: &str) -> &'static str {
     }
 }
 
-/// Logs why a request was answered with a status of 500 or more, in the span of the request, which holds its id. To be given to
+/// Logs the cause of an answer with a status of 500 or more, in the span of the request, which contains its id. Errors
+/// with a lower status are not logged. Give this function to
 /// [`ServiceBuilder::on_failure`](trueup::service::ServiceBuilder::on_failure).
 ///
+/// # Examples
 /// ```
 /// # use std::sync::Arc;
-/// # use trueup::access::{Directory, MemoryDirectory, Settings};
+/// # use trueup::access::{Directory, DirectorySettings, MemoryDirectory};
 /// # fn service(dataset: trueup::Dataset) {
 /// use trueup::service::Service;
 ///
-/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(Settings::default()));
+/// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
 /// let service = Service::builder(Arc::new(dataset), directory).on_failure(trueup_server::log_failure).build();
 /// # }
 /// ```
@@ -135,24 +137,24 @@ pub fn log_failure(error: &ServiceError) {
     match error {
         _ if status < 500 => {}
         ServiceError::Timeout(interruption) => tracing::warn!(status, cause = %interruption, "not answered"),
-        ServiceError::Overloaded { .. } => tracing::warn!(status, "not answered: no memory is left for it"),
-        // Whose document it is, is not for logs.
+        ServiceError::Overloaded { .. } => tracing::warn!(status, "not answered: out of memory"),
+        // The account of the document is not logged.
         ServiceError::Upstream(Upstream::Document { date, source, .. }) => tracing::error!(
             status,
-            cause = %format_args!("an insight of {date} does not read, at its column {}", source.column()),
+            cause = %format_args!("an insight of {date} could not be parsed, at column {}", source.column()),
             "not answered"
         ),
         other => tracing::error!(status, cause = causes(other), "not answered"),
     }
 }
 
-/// What the caller is not told.
+/// Joins the sources of an error. The answer to the client does not contain them.
 fn causes(error: &ServiceError) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        // A transparent error says what its source says.
+        // A transparent error has the message of its source.
         if texts.last() != Some(&text) {
             texts.push(text);
         }
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_is_told_without_its_path() {
+    fn the_name_of_an_endpoint_does_not_contain_its_path() {
         for (path, name) in [
             ("/api", "access"),
             ("/api/", "access"),

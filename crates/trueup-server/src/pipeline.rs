@@ -1,48 +1,64 @@
-//! What every request passes: its id, the limits, its line in the log.
+//! The path of a request through the server: id and log, limits, routing, the facade, and back.
 
 use crate::Settings;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, json};
 use crate::log::RequestLog;
 use crate::request_id::{self, REQUEST_ID, RequestIds};
-use crate::routes::{Threads, router};
+use crate::response::ResponseHead;
+use crate::workers::Workers;
 use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::body::{Body, HttpBody};
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Request, Response, header};
+use axum::routing::get;
 use hyper::body::Incoming;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tower_service::Service as _;
 use tracing::Instrument as _;
-use trueup::service::Service;
+use trueup::service::{Request as FacadeRequest, Service, ServiceError};
+use trueup::{Interrupt, Interruption};
 
-/// Answers requests of all connections.
+/// What all requests of a server pass through.
 pub(crate) struct Pipeline {
     pub(crate) settings: Settings,
     ids: RequestIds,
     router: Router,
-    pub(crate) threads: Arc<Threads>,
+    facade: Facade,
 }
 
 impl Pipeline {
     pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
-        let threads = Arc::new(Threads::new(&settings));
-        let router = router(service, Arc::clone(&threads), &settings);
-        Self { settings, ids: RequestIds::default(), router, threads }
+        let facade = Facade::new(service, &settings);
+        let router = Router::new()
+            .route("/health", get(health).fallback(ask))
+            .route("/openapi.json", get(openapi).fallback(ask))
+            .fallback(ask)
+            .with_state(facade.clone());
+        Self { settings, ids: RequestIds::default(), router, facade }
     }
 
-    /// The answer to a request of a connection. Dropping the future, or the body of the answer, ends the request.
+    /// Answers a request of a connection. Dropping the future or the body of the response ends the request.
     pub(crate) async fn answer(
         &self,
         mut request: Request<Incoming>,
-        activity: &ConnectionState,
-        answering: InFlightGuard,
+        state: &ConnectionState,
+        in_flight: InFlightGuard,
     ) -> Response<Body> {
         let id = self.ids.of(request.headers());
-        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), answering);
+        let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), in_flight);
         let response = match HttpError::of(&request, &self.settings) {
-            Some(refusal) => refusal.response(),
+            Some(error) => error.response(),
             None => {
-                request.extensions_mut().insert(activity.clone());
+                request.extensions_mut().insert(state.clone());
                 let span = tracing::error_span!("request", %id);
                 match self.router.clone().call(request).instrument(span).await {
                     Ok(response) => response,
@@ -50,12 +66,201 @@ impl Pipeline {
                 }
             }
         };
-        activity.enter(RequestStage::Answer);
+        state.enter(RequestStage::Answer);
         let (mut parts, body) = response.into_parts();
         if let Some(id) = request_id::header(&id) {
             parts.headers.insert(REQUEST_ID, id);
         }
         let body = log.answered(parts.status.as_u16(), body);
         Response::from_parts(parts, body)
+    }
+
+    /// Returns whether no thread works for a request.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.facade.query_threads.is_idle() && self.facade.answer_threads.is_idle()
+    }
+}
+
+async fn health() -> Response<Body> {
+    json(r#"{"status":"ok"}"#)
+}
+
+async fn openapi() -> Response<Body> {
+    json(trueup::openapi::document())
+}
+
+/// The service, and the threads that work for its requests.
+#[derive(Clone)]
+struct Facade {
+    service: Arc<Service>,
+    /// One permit for each request that may run at the same time.
+    permits: Arc<Semaphore>,
+    /// Run requests.
+    query_threads: Arc<Workers>,
+    /// Produce the chunks of an answer after the first ones. This takes little time and should not wait for queries.
+    answer_threads: Arc<Workers>,
+    max_body_bytes: usize,
+    body_timeout: Duration,
+}
+
+impl Facade {
+    fn new(service: Arc<Service>, settings: &Settings) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            service,
+            permits: Arc::new(Semaphore::new(settings.max_requests_at_once.clamp(1, Semaphore::MAX_PERMITS))),
+            query_threads: Arc::new(Workers::new("trueup-query", settings.max_requests_at_once)),
+            answer_threads: Arc::new(Workers::new("trueup-answer", cores)),
+            max_body_bytes: settings.max_ignored_body_bytes,
+            body_timeout: settings.header_timeout,
+        }
+    }
+
+    fn response(&self, head: io::Result<ResponseHead>) -> Response<Body> {
+        match head {
+            Ok(head) => head.response(&self.answer_threads),
+            Err(error) => {
+                tracing::error!(cause = %error, "an answer could not be written");
+                HttpError::Internal.response()
+            }
+        }
+    }
+}
+
+/// Passes a request to the facade, on a thread that may block. The deadline includes time spent queued.
+async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    // hyper sends `100 Continue` only if the body is read. Without it, a client that sends `Expect` keeps its body.
+    if !parts.headers.contains_key(header::EXPECT) {
+        let state = parts.extensions.get::<ConnectionState>();
+        let enter = |stage| state.into_iter().for_each(|state| state.enter(stage));
+        enter(RequestStage::Body);
+        ignore_body(body, facade.max_body_bytes, facade.body_timeout).await;
+        enter(RequestStage::Work);
+    }
+    let deadline = facade.service.limits().deadline;
+    let interrupt = CancelOnDrop(Interrupt::after(deadline));
+    let request = facade_request(&parts, interrupt.0.clone());
+    let permit = match timeout(deadline, Arc::clone(&facade.permits).acquire_owned()).await {
+        Ok(Ok(permit)) => permit,
+        // Does not happen, because the semaphore is never closed.
+        Ok(Err(_)) => return HttpError::Internal.response(),
+        Err(_) => {
+            let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));
+            return facade.response(ResponseHead::new(refused));
+        }
+    };
+    let span = tracing::Span::current();
+    let service = Arc::clone(&facade.service);
+    let started = facade.query_threads.start(move || {
+        let _entered = span.entered();
+        let head = ResponseHead::new(service.handle(&request));
+        // Released only now: a canceled query works until it notices, and must keep its permit.
+        drop(permit);
+        head
+    });
+    let head = match started {
+        Ok(head) => head.await,
+        Err(error) => {
+            tracing::error!(cause = %error, "a request was not answered: no thread could be started for it");
+            return HttpError::Internal.response();
+        }
+    };
+    match head {
+        Ok(head) => facade.response(head),
+        Err(_) => {
+            // The message of the panic is not logged, because it may contain data.
+            tracing::error!("a request was not answered: it panicked");
+            HttpError::Internal.response()
+        }
+    }
+}
+
+/// Cancels a request when its connection is gone. Has no effect on a request that has been answered.
+struct CancelOnDrop(Interrupt);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Reads and ignores the body of a request, which has no meaning, so that the connection can be used again and its end
+/// is noticed while the request runs. Stops after `max_bytes` or `time`; then hyper closes the connection after the
+/// answer.
+async fn ignore_body(mut body: Body, max_bytes: usize, time: Duration) {
+    if body.is_end_stream() {
+        return;
+    }
+    let reading = async {
+        let mut read = 0;
+        while read <= max_bytes {
+            match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+                Some(Ok(frame)) => read += frame.data_ref().map_or(0, |data| data.len()),
+                Some(Err(_)) | None => break,
+            }
+        }
+    };
+    if timeout(time, reading).await.is_err() {
+        tracing::debug!("the body of a request did not arrive in time");
+    }
+}
+
+/// Converts a request for [`Service::handle`].
+fn facade_request(parts: &Parts, interrupt: Interrupt) -> FacadeRequest {
+    FacadeRequest {
+        method: parts.method.as_str().to_owned(),
+        path_and_query: parts.uri.path_and_query().map(|both| both.as_str().to_owned()).unwrap_or_default(),
+        authorization: joined(&parts.headers, &header::AUTHORIZATION, ", "),
+        accept_encoding: joined(&parts.headers, &header::ACCEPT_ENCODING, ", "),
+        cookie: joined(&parts.headers, &header::COOKIE, "; "),
+        interrupt,
+    }
+}
+
+/// Joins all values of a header. Replaces invalid UTF-8, because a header that is present must not be treated as
+/// absent, and no key and no encoding contains such bytes.
+fn joined(headers: &HeaderMap, name: &HeaderName, separator: &str) -> Option<String> {
+    let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let first = values.next()?.into_owned();
+    Some(values.fold(first, |all, value| all + separator + &value))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn facade_request(request: axum::http::request::Builder) -> FacadeRequest {
+        super::facade_request(&request.body(()).unwrap().into_parts().0, Interrupt::default())
+    }
+
+    #[test]
+    fn path_and_query_are_unchanged() {
+        for sent in ["/api/a%2Cb/events/?fields=a%2Cb&x=+%20&x=%5B%22or%22%5D", "/api?", "/", "*"] {
+            assert_eq!(facade_request(Request::get(sent)).path_and_query, sent);
+        }
+        let absolute = facade_request(Request::get("http://host:1/api/a/events?b=c"));
+        assert_eq!(absolute.path_and_query, "/api/a/events?b=c");
+    }
+
+    #[test]
+    fn repeated_headers_are_joined() {
+        let request = Request::get("/")
+            .header("Accept-Encoding", "br")
+            .header("accept-encoding", "gzip;q=0")
+            .header("Cookie", "a=b")
+            .header("Cookie", "session=c");
+        let request = facade_request(request);
+        assert_eq!(request.accept_encoding.as_deref(), Some("br, gzip;q=0"));
+        assert_eq!(request.cookie.as_deref(), Some("a=b; session=c"));
+        assert_eq!(request.authorization, None);
+    }
+
+    #[test]
+    fn a_header_with_invalid_utf8_is_still_present() {
+        let request = facade_request(Request::get("/").header("Authorization", &b"tu_\xff"[..]));
+        assert_eq!(request.authorization.as_deref(), Some("tu_\u{fffd}"));
     }
 }

@@ -1,26 +1,30 @@
-//! The name of a request in answers and logs.
+//! The id of a request in responses and logs.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The header of the id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Longest id that a client may give.
 const MAX_LENGTH: usize = 64;
-/// As many letters and digits in a row may be a key or a session, which must not be logged; no usual id of a request has so many.
+
+/// Number of letters and digits in a row from which an id may be a key or a session token, which must not be logged.
+/// Usual ids are shorter.
 const SECRET_LENGTH: usize = 40;
 
-/// Gives ids to requests.
+/// The generator of ids.
 #[derive(Debug, Default)]
 pub(crate) struct RequestIds {
-    /// Keyed by chance once per server: a keyed hash of a running number is as good as chance, and cannot fail.
+    /// Random keys, drawn once per server. A keyed hash of a counter is as good as a random number, and cannot fail.
     random: RandomState,
     next: AtomicU64,
 }
 
 impl RequestIds {
-    /// The id that the caller gives, if it is one; otherwise a new one.
+    /// Returns the id that the client gives, if it is valid; otherwise a new one.
     pub(crate) fn of(&self, headers: &HeaderMap) -> String {
         let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|text| is_id(text));
         given.map_or_else(|| self.fresh(), str::to_owned)
@@ -31,7 +35,7 @@ impl RequestIds {
     }
 }
 
-/// The header of an id.
+/// Converts an id to the value of a header.
 pub(crate) fn header(id: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(id).ok()
 }
@@ -47,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_callers_id_is_kept_if_it_is_one() {
+    fn a_valid_id_of_a_client_is_kept() {
         let long = ["a-".repeat(32), "a-".repeat(33)];
         for id in ["a", "0af7651916cd43dd8448eb211c80319c", "2b1c7f0e-3a4d-4a6e-9a3b-0d9b8f5f6f10", "a_b.c-1", &long[0]]
         {

@@ -1,58 +1,58 @@
-//! Characters in a request's target that clients send as they are, though they should be percent-encoded.
+//! Percent-encodes three characters in the target of a request that some clients send raw: `"`, `<` and `>`.
 //!
-//! `curl -g` and some libraries send the quotes of a JSON filter as they are. hyper refuses a target with `"`, `<` or `>` in it, before
-//! anybody can read it; so these three are percent-encoded here, which means the same. What is not certainly a target is left alone:
-//! once bytes follow the head of a request that has not been answered (a body, or another request), the connection is passed on as it
-//! is.
+//! `curl -g` and some libraries send the quotes of a JSON filter unencoded. hyper refuses such a target before any
+//! other code sees it, so this filter encodes the three characters first, which does not change the meaning. It changes
+//! only bytes that are certainly part of a target. Once bytes follow the head of an unanswered request (a body, or
+//! another request sent ahead), it passes all further bytes of the connection unchanged.
 
-/// Follows the bytes of a connection from one request's head to the next.
+/// A filter for the bytes of a connection. It tracks the position in each request's head.
 #[derive(Debug)]
 pub(crate) struct RequestLineFilter {
-    place: ParseState,
-    /// Whether `place` is known.
+    state: ParseState,
+    /// Whether `state` is known.
     is_certain: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ParseState {
-    /// Before the request, where empty lines are passed over.
+    /// Before the request, where empty lines are allowed.
     Before,
     Method,
     Target,
-    /// In the version or the headers; `is_blank` while nothing stands in the line.
+    /// In the version or the headers; `is_blank` while the line is empty.
     Rest {
         is_blank: bool,
     },
-    /// After the empty line at the end of the headers.
+    /// After the empty line that ends the headers.
     After,
 }
 
 impl RequestLineFilter {
-    /// Before the first request.
+    /// Creates a filter for a new connection.
     pub(crate) const fn new() -> Self {
-        Self { place: ParseState::Before, is_certain: true }
+        Self { state: ParseState::Before, is_certain: true }
     }
 
-    /// A request has been read, and the next bytes are another's.
+    /// Records that a request has been answered; the next bytes belong to another one.
     pub(crate) fn next_request(&mut self) {
-        self.is_certain &= self.place == ParseState::After;
-        self.place = ParseState::Before;
+        self.is_certain &= self.state == ParseState::After;
+        self.state = ParseState::Before;
     }
 
-    /// Bytes come that are a body, or a request ahead of its time.
+    /// Records that the next bytes are a body, or a request that was sent ahead.
     pub(crate) const fn lose_track(&mut self) {
         self.is_certain = false;
     }
 
-    /// Whether the next bytes may be a target, and have to go through [`rewrite`](Self::rewrite).
+    /// Returns whether the next bytes may be part of a target and must go through [`rewrite`](Self::rewrite).
     pub(crate) fn may_rewrite(&self) -> bool {
-        self.is_certain && matches!(self.place, ParseState::Before | ParseState::Method | ParseState::Target)
+        self.is_certain && matches!(self.state, ParseState::Before | ParseState::Method | ParseState::Target)
     }
 
-    /// The bytes as they are to be passed on, up to three for one.
+    /// Appends the filtered bytes to `out`. One byte becomes up to three.
     pub(crate) fn rewrite(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for byte in bytes {
-            match (self.place, byte) {
+            match (self.state, byte) {
                 (ParseState::Target, b'"') => out.extend_from_slice(b"%22"),
                 (ParseState::Target, b'<') => out.extend_from_slice(b"%3C"),
                 (ParseState::Target, b'>') => out.extend_from_slice(b"%3E"),
@@ -62,7 +62,7 @@ impl RequestLineFilter {
         }
     }
 
-    /// Bytes were passed on as they are.
+    /// Tracks bytes that are passed on unchanged.
     pub(crate) fn follow(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if !self.is_certain {
@@ -73,7 +73,7 @@ impl RequestLineFilter {
     }
 
     fn step(&mut self, byte: u8) {
-        self.place = match (self.place, byte) {
+        self.state = match (self.state, byte) {
             (ParseState::Before, b'\r' | b'\n') => ParseState::Before,
             (ParseState::Before, _) => ParseState::Method,
             (ParseState::Method, b' ') => ParseState::Target,
@@ -97,8 +97,8 @@ impl RequestLineFilter {
 mod tests {
     use super::*;
 
-    /// As a stream passes them on, in pieces of so many bytes.
-    fn passed(line: &mut RequestLineFilter, bytes: &[u8], piece: usize) -> String {
+    /// Passes bytes through the filter as a stream does, in pieces of `piece` bytes.
+    fn filtered(line: &mut RequestLineFilter, bytes: &[u8], piece: usize) -> String {
         let mut out = Vec::new();
         for piece in bytes.chunks(piece) {
             if line.may_rewrite() {
@@ -112,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_target_is_rewritten() {
+    fn only_the_target_is_encoded() {
         let sent = b"\r\nGET /a?b=[\"<>\"] HTTP/1.1\r\nA: \"<>\" \"\r\n\r\n";
         for piece in 1..=sent.len() {
             let mut line = RequestLineFilter::new();
             for _ in 0..3 {
-                let found = passed(&mut line, sent, piece);
+                let found = filtered(&mut line, sent, piece);
                 assert_eq!(found, "\r\nGET /a?b=[%22%3C%3E%22] HTTP/1.1\r\nA: \"<>\" \"\r\n\r\n", "{piece}");
                 line.next_request();
             }
@@ -125,21 +125,21 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_rewritten_once_the_place_is_not_certain() {
+    fn nothing_is_changed_once_the_position_is_uncertain() {
         let request = "GET /\" HTTP/1.1\n\n";
         for ahead in ["x", request] {
             let mut line = RequestLineFilter::new();
-            passed(&mut line, format!("{request}{ahead}").as_bytes(), 5);
+            filtered(&mut line, format!("{request}{ahead}").as_bytes(), 5);
             line.next_request();
-            assert_eq!(passed(&mut line, request.as_bytes(), 4), request);
+            assert_eq!(filtered(&mut line, request.as_bytes(), 4), request);
         }
-        // A head that is not at its end.
+        // The head is incomplete.
         let mut line = RequestLineFilter::new();
-        passed(&mut line, b"GET / HTTP/1.1\r\nA: b\r\n", 4);
+        filtered(&mut line, b"GET / HTTP/1.1\r\nA: b\r\n", 4);
         line.next_request();
-        assert_eq!(passed(&mut line, request.as_bytes(), 4), request);
+        assert_eq!(filtered(&mut line, request.as_bytes(), 4), request);
         let mut line = RequestLineFilter::new();
         line.lose_track();
-        assert_eq!(passed(&mut line, request.as_bytes(), 4), request);
+        assert_eq!(filtered(&mut line, request.as_bytes(), 4), request);
     }
 }

@@ -1,4 +1,4 @@
-//! From the facade's response to that of HTTP: what is small is sent whole, what is large chunk by chunk.
+//! Converts the facade's response to an HTTP response: small bodies are sent whole, large ones chunk by chunk.
 
 use crate::http_error::HttpError;
 use crate::workers::Workers;
@@ -12,21 +12,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::sync::oneshot;
-use trueup::service::{Body as Chunks, Response as Answer};
+use trueup::service::{Body as Chunks, Response as FacadeResponse};
 
-/// A response whose first bytes are made.
+/// The head of a response, and the first chunks of its body.
 pub(crate) struct ResponseHead {
     status: u16,
     headers: Vec<(&'static str, Cow<'static, str>)>,
     first: VecDeque<Bytes>,
-    /// What follows; `None` if nothing does.
+    /// The rest of the body; `None` if there is none.
     rest: Option<Chunks>,
 }
 
 impl ResponseHead {
-    /// Makes the first chunk, and the second to see whether there is one. Works; not for a thread that others wait for.
-    pub(crate) fn new(answer: Answer) -> io::Result<Self> {
-        let Answer { status, headers, body } = answer;
+    /// Produces the first chunk, and the second to find out whether there is one. This takes time, so it must not run
+    /// on a thread of the asynchronous runtime.
+    pub(crate) fn new(response: FacadeResponse) -> io::Result<Self> {
+        let FacadeResponse { status, headers, body } = response;
         let (mut first, mut rest) = (VecDeque::new(), Some(body));
         while first.len() < 2
             && let Some(chunks) = &mut rest
@@ -39,15 +40,15 @@ impl ResponseHead {
         Ok(Self { status, headers, first, rest })
     }
 
-    /// The response: with `Content-Length` if it is one chunk. `writers` make the others.
-    pub(crate) fn response(mut self, writers: &Arc<Workers>) -> Response<Body> {
+    /// Returns the response, with `Content-Length` if its body is a single chunk. `workers` produce the other chunks.
+    pub(crate) fn response(mut self, workers: &Arc<Workers>) -> Response<Body> {
         let body = if self.rest.is_none() && self.first.len() <= 1 {
             Body::from(self.first.pop_front().unwrap_or_default())
         } else {
             Body::new(ChunkedBody {
-                writers: Arc::clone(writers),
-                made: self.first,
-                source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Waiting(Box::new(rest))),
+                workers: Arc::clone(workers),
+                ready: self.first,
+                source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Idle(Box::new(rest))),
             })
         };
         let mut response = Response::new(body);
@@ -63,36 +64,37 @@ impl ResponseHead {
     }
 }
 
-/// A body that is made as it is taken: one chunk ahead at most, by a thread that is needed no longer than that takes.
+/// A body whose chunks are produced while it is sent, at most one ahead. Occupies a thread only while a chunk is
+/// produced.
 struct ChunkedBody {
-    writers: Arc<Workers>,
-    made: VecDeque<Bytes>,
+    workers: Arc<Workers>,
+    ready: VecDeque<Bytes>,
     source: ChunkSource,
 }
 
 enum ChunkSource {
-    Waiting(Box<Chunks>),
+    Idle(Box<Chunks>),
     Working(oneshot::Receiver<PulledChunk>),
     Ended,
 }
 
-/// The source, and what it gave.
+/// The source of the chunks, and the chunk that it produced; `None` at the end.
 type PulledChunk = (Box<Chunks>, Option<io::Result<Vec<u8>>>);
 
 impl ChunkedBody {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        if let Some(chunk) = self.made.pop_front() {
+        if let Some(chunk) = self.ready.pop_front() {
             return Poll::Ready(Some(Ok(chunk)));
         }
         let mut work = match std::mem::replace(&mut self.source, ChunkSource::Ended) {
             ChunkSource::Ended => return Poll::Ready(None),
             ChunkSource::Working(work) => work,
-            ChunkSource::Waiting(mut chunks) => {
+            ChunkSource::Idle(mut chunks) => {
                 let pull = move || {
                     let chunk = chunks.next();
                     (chunks, chunk)
                 };
-                match self.writers.begin(pull) {
+                match self.workers.start(pull) {
                     Ok(work) => work,
                     Err(error) => return Poll::Ready(Some(Err(error))),
                 }
@@ -104,13 +106,13 @@ impl ChunkedBody {
         };
         Poll::Ready(match done {
             Ok((chunks, Some(Ok(chunk)))) => {
-                self.source = ChunkSource::Waiting(chunks);
+                self.source = ChunkSource::Idle(chunks);
                 Some(Ok(Bytes::from(chunk)))
             }
             Ok((_, Some(Err(error)))) => Some(Err(error)),
             Ok((_, None)) => None,
-            // What a panic said may hold data.
-            Err(_) => Some(Err(io::Error::other("a chunk was not made"))),
+            // The worker panicked. The message of the panic is dropped, because it may contain data.
+            Err(_) => Some(Err(io::Error::other("a chunk could not be produced"))),
         })
     }
 }
@@ -125,6 +127,6 @@ impl HttpBody for ChunkedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.made.is_empty() && matches!(self.source, ChunkSource::Ended)
+        self.ready.is_empty() && matches!(self.source, ChunkSource::Ended)
     }
 }

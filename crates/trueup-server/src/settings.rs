@@ -1,11 +1,12 @@
-//! What a server allows its callers.
+//! The limits and timeouts of a server.
 
 use std::thread;
 use std::time::Duration;
 
-/// What a server allows its callers; how much one request may ask for is the service's own:
+/// The limits and timeouts of a server. What a single request may ask for is limited by the service:
 /// [`Limits`](trueup::service::Limits).
 ///
+/// # Examples
 /// ```
 /// use std::time::Duration;
 /// use trueup_server::Settings;
@@ -15,38 +16,49 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Connections that are open at once. For another the one that has waited longest for its caller is closed: first one without a
-    /// request, then one whose answer is not taken. While all are being answered, others wait.
+    /// Largest number of open connections; by default 1,024.
+    ///
+    /// To accept another, the server closes the connection that has waited longest for its client: first one without a
+    /// request, then one whose client does not receive its answer. If the server is answering on all of them, the new
+    /// connection waits.
     pub max_connections: usize,
-    /// Connections of one address that are open at once; of IPv6 a network of 64 bits is one address. For another the one of this address
-    /// that has waited longest for its caller is closed; while all of them are being answered, the new one is. Callers behind a proxy
-    /// share its address.
+    /// Largest number of open connections per IPv4 address, or per 64-bit network of IPv6; by default 512.
+    ///
+    /// To accept another, the server closes the connection of this address that has waited longest for its client. If
+    /// it is answering on all of them, it closes the new one. All clients behind a proxy share the address of the
+    /// proxy.
     pub max_connections_per_address: usize,
-    /// Whether the limit per address holds for loopback addresses too, which a proxy on this machine has.
+    /// Whether `max_connections_per_address` applies to loopback addresses too; by default it does not, because a proxy
+    /// on the same machine has such an address.
     pub limit_loopback: bool,
-    /// Requests that are worked on at once, each in a thread of its own; others wait, as long as a request may take, and are
-    /// answered 504 then. Sending an answer is no work. An allocator keeps some memory for each thread.
+    /// Largest number of requests to work on at the same time, each in its own thread; by default two per core, and at
+    /// least 8.
+    ///
+    /// Other requests wait, and are answered 504 when their time is over. Sending an answer does not count. The
+    /// allocator keeps some memory for each thread.
     pub max_requests_at_once: usize,
-    /// Bytes of the names and values of a request's headers, with four for each header; beyond them the answer is 431.
+    /// Largest size of a request's headers in bytes: names, values, and 4 for each header; by default 16 KiB. Larger
+    /// ones are answered 431.
     pub max_header_bytes: usize,
-    /// Headers of a request; beyond them the answer is 431.
+    /// Largest number of headers of a request; by default 64. More are answered 431.
     pub max_headers: usize,
-    /// Bytes of a request's path and query, as they are sent; beyond them the answer is 414.
+    /// Largest size of a request's path and query in bytes, as sent; by default 32 KiB. Larger ones are answered 414.
     pub max_url_bytes: usize,
-    /// Bytes of a request's body that are read, to no end but to hear the next request; the connection of a longer one is closed
-    /// when it has been answered.
+    /// Largest size in bytes of a request's body that the server reads and ignores, to keep the connection open for the
+    /// next request; by default 64 KiB. After a larger body, the connection is closed when the request has been
+    /// answered.
     pub max_ignored_body_bytes: usize,
-    /// From the first byte of a request, or from a new connection, to the end of its headers; later the connection is closed. A
-    /// body gets as long again.
+    /// Time from the first byte of a request, or from a new connection, to the end of the headers; by default 10 s.
+    /// Then the connection is closed. A body has as much time again.
     pub header_timeout: Duration,
-    /// From one answer to the first byte of the next request; later the connection is closed.
+    /// Time from an answer to the first byte of the next request; by default 75 s. Then the connection is closed.
     pub idle_timeout: Duration,
-    /// How long a caller may take nothing of what is sent; later the connection is closed.
+    /// Time that a client may receive nothing of what the server sends; by default 30 s. Then the connection is closed.
     pub write_timeout: Duration,
-    /// How long the service may work for a caller who has ended its half of the connection, and may therefore be gone; later the request
-    /// is cancelled. An answer that has begun by then is sent to its end.
+    /// Time that the service may work for a client that has closed its sending half, because the client may be gone; by
+    /// default 5 s. Then the request is canceled. An answer that has begun is sent to its end.
     pub half_closed_timeout: Duration,
-    /// How long what runs may run on when the server is told to end.
+    /// Time that running requests have to finish after the stop signal; by default 30 s. Then they are canceled.
     pub shutdown_grace: Duration,
 }
 

@@ -1,15 +1,15 @@
-//! Being told to end by the operating system.
+//! The stop signals of the operating system.
 
 use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A [`stop_signal`] that is kept until somebody waits for it.
+/// A [`stop_signal`] that is stored until it is awaited.
 pub(crate) struct StopSignal(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl StopSignal {
-    /// To be made in a runtime of tokio's.
+    /// Installs the signal handlers. Must be called in a tokio runtime.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(Box::pin(stop_signal()?)))
     }
@@ -29,12 +29,12 @@ impl fmt::Debug for StopSignal {
     }
 }
 
-/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. From the call on, none of them
-/// ends the process by itself. `SIGHUP` counts for nothing in a process that was started to outlive its terminal, as `nohup` does on Linux.
-/// To be called, and awaited, in a runtime of tokio's.
+/// Returns a future that is ready after Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. From the call on, the default
+/// handlers no longer terminate the process. `SIGHUP` is ignored in a process that was started to outlive its terminal,
+/// as `nohup` does on Linux. Must be called and awaited in a tokio runtime; [`serve`](crate::serve()) has an example.
 ///
 /// # Errors
-/// When signals cannot be heard.
+/// If the signal handlers cannot be installed.
 #[cfg(unix)]
 pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     use std::future::pending;
@@ -57,25 +57,26 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     })
 }
 
-/// Whether the process was started with `SIGHUP` ignored; false where the operating system does not say.
+/// Returns whether the process was started with `SIGHUP` ignored; false if the operating system does not report it.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignores_hangup(&status)
 }
 
-/// Whether a status as Linux writes it names `SIGHUP`, which is signal 1, among the ignored ones.
+/// Returns whether the contents of `/proc/PID/status` list `SIGHUP`, which is signal 1, as ignored.
 #[cfg(unix)]
 fn ignores_hangup(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
-/// Is ready once the process is told to end: by Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. From the call on, none of them
-/// ends the process by itself. To be called, and awaited, in a runtime of tokio's.
+/// Returns a future that is ready after Ctrl-C or, on Unix, `SIGTERM` or `SIGHUP`. From the call on, the default
+/// handlers no longer terminate the process. Must be called and awaited in a tokio runtime; [`serve`](crate::serve())
+/// has an example.
 ///
 /// # Errors
-/// When signals cannot be heard.
+/// If the signal handlers cannot be installed.
 #[cfg(not(unix))]
 pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut interrupt = tokio::signal::windows::ctrl_c()?;
@@ -89,7 +90,7 @@ mod tests {
     use super::ignores_hangup;
 
     #[test]
-    fn a_process_that_outlives_its_terminal_is_known() {
+    fn an_ignored_hangup_is_recognized() {
         assert!(ignores_hangup("Name:\ttrueup\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"));
         for other in ["", "SigIgn:\t0000000000001000\n", "SigIgn:\t\n"] {
             assert!(!ignores_hangup(other), "{other}");

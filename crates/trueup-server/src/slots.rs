@@ -1,4 +1,4 @@
-//! Who is connected, and whose connection is closed to make room for another.
+//! The open connections, their limits, and which of them is closed to make room for another.
 
 use crate::Settings;
 use crate::connection_state::ConnectionState;
@@ -7,13 +7,13 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The connections that are open. When there is no place for another, the one that has waited longest for its caller is closed.
+/// The slots for open connections. If none is free, the connection that has waited longest for its client is closed.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlots {
     limit: usize,
     limit_per_network: usize,
     limit_loopback: bool,
-    held: Mutex<OpenConnections>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Debug, Default)]
@@ -23,30 +23,30 @@ struct OpenConnections {
     by_network: HashMap<Network, usize>,
 }
 
-/// The addresses that are limited together: one of IPv4, the 64 bits of IPv6 that one site has.
+/// The addresses that share a limit: one IPv4 address, or the 64-bit network of IPv6 that one site has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Network {
     V4([u8; 4]),
     V6([u16; 4]),
-    /// This machine, where a proxy may be, if it is not limited.
+    /// A loopback address, unless those are limited too. A proxy on this machine has one.
     Unlimited,
 }
 
-/// What becomes of a new connection.
+/// The decision about a new connection.
 #[derive(Debug)]
 pub(crate) enum Admission {
     Admitted(ConnectionSlot),
-    /// All connections are being answered; a place is free later.
+    /// The server is answering on all connections; a slot will be free later.
     Full,
-    /// All connections of its address are being answered, and they are as many as one address may have.
+    /// The server is answering on all connections of the address, which has as many as it may.
     TooManyOfAddress,
 }
 
-/// A connection that is open; dropping it makes room for another.
+/// The slot of an open connection. Dropping it frees the slot.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
-    pub(crate) activity: ConnectionState,
-    places: Arc<ConnectionSlots>,
+    pub(crate) state: ConnectionState,
+    slots: Arc<ConnectionSlots>,
     number: u64,
 }
 
@@ -56,28 +56,28 @@ impl ConnectionSlots {
             limit: settings.max_connections.max(1),
             limit_per_network: settings.max_connections_per_address.max(1),
             limit_loopback: settings.limit_loopback,
-            held: Mutex::default(),
+            open: Mutex::default(),
         })
     }
 
-    /// Gives a connection from an address a place, if need be that of another.
+    /// Gives a slot to a connection from `address`. Closes another connection if necessary.
     pub(crate) fn admit(self: &Arc<Self>, address: IpAddr) -> Admission {
         let network = self.network(address);
-        let mut held = self.held();
-        let of_network = held.by_network.get(&network).copied().unwrap_or(0);
+        let mut open = self.open();
+        let of_network = open.by_network.get(&network).copied().unwrap_or(0);
         if network != Network::Unlimited && of_network >= self.limit_per_network {
-            if !held.evict(|other| other == network) {
+            if !open.evict_one(|other| other == network) {
                 return Admission::TooManyOfAddress;
             }
-        } else if held.connections.len() >= self.limit && !held.evict(|_| true) {
+        } else if open.connections.len() >= self.limit && !open.evict_one(|_| true) {
             return Admission::Full;
         }
-        let activity = ConnectionState::new();
-        let number = held.next;
-        held.next += 1;
-        held.connections.insert(number, (network, activity.clone()));
-        *held.by_network.entry(network).or_default() += 1;
-        Admission::Admitted(ConnectionSlot { activity, places: Arc::clone(self), number })
+        let state = ConnectionState::new();
+        let number = open.next;
+        open.next += 1;
+        open.connections.insert(number, (network, state.clone()));
+        *open.by_network.entry(network).or_default() += 1;
+        Admission::Admitted(ConnectionSlot { state, slots: Arc::clone(self), number })
     }
 
     fn network(&self, address: IpAddr) -> Network {
@@ -91,39 +91,40 @@ impl ConnectionSlots {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, OpenConnections> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OpenConnections {
-    /// Closes the connection that has waited longest for its caller; whether there is one.
-    fn evict(&mut self, is_meant: impl Fn(Network) -> bool) -> bool {
+    /// Closes the connection that has waited longest for its client, among those whose network fulfills `is_candidate`.
+    /// Returns whether there is one.
+    fn evict_one(&mut self, is_candidate: impl Fn(Network) -> bool) -> bool {
         let now = Instant::now();
-        let meant = self.connections.iter().filter(|(_, (network, _))| is_meant(*network));
-        let waiting = meant.filter_map(|(number, (_, activity))| Some((activity.waiting(now)?, *number)));
+        let candidates = self.connections.iter().filter(|(_, (network, _))| is_candidate(*network));
+        let waiting = candidates.filter_map(|(number, (_, state))| Some((state.eviction_rank(now)?, *number)));
         let Some((_, longest)) = waiting.min() else { return false };
-        if let Some(activity) = self.remove(longest) {
-            activity.evict();
+        if let Some(state) = self.remove(longest) {
+            state.evict();
         }
         true
     }
 
     fn remove(&mut self, number: u64) -> Option<ConnectionState> {
-        let (network, activity) = self.connections.remove(&number)?;
+        let (network, state) = self.connections.remove(&number)?;
         if let Some(count) = self.by_network.get_mut(&network) {
             *count -= 1;
             if *count == 0 {
                 self.by_network.remove(&network);
             }
         }
-        Some(activity)
+        Some(state)
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.places.held().remove(self.number);
+        self.slots.open().remove(self.number);
     }
 }
 
@@ -134,91 +135,90 @@ mod tests {
     use super::*;
     use crate::connection_state::RequestStage;
 
-    fn places(limit: usize, limit_per_network: usize) -> Arc<ConnectionSlots> {
+    fn slots(limit: usize, limit_per_network: usize) -> Arc<ConnectionSlots> {
         let settings =
             Settings { max_connections: limit, max_connections_per_address: limit_per_network, ..Settings::default() };
         ConnectionSlots::new(&settings)
     }
 
-    fn admitted(places: &Arc<ConnectionSlots>, address: &str) -> Option<ConnectionSlot> {
+    fn admitted(slots: &Arc<ConnectionSlots>, address: &str) -> Option<ConnectionSlot> {
         let Ok(address) = address.parse() else { panic!("`{address}` is no address") };
-        match places.admit(address) {
-            Admission::Admitted(place) => Some(place),
+        match slots.admit(address) {
+            Admission::Admitted(slot) => Some(slot),
             Admission::Full | Admission::TooManyOfAddress => None,
         }
     }
 
-    fn is_held(place: &Option<ConnectionSlot>) -> bool {
-        place.as_ref().is_some_and(|place| place.places.held().connections.contains_key(&place.number))
+    fn is_open(slot: &Option<ConnectionSlot>) -> bool {
+        slot.as_ref().is_some_and(|slot| slot.slots.open().connections.contains_key(&slot.number))
     }
 
     #[test]
-    fn the_one_that_waited_longest_makes_room() {
-        let places = places(4, 4);
-        let [oldest, works, sends, newest] = ["192.0.2.1"; 4].map(|address| admitted(&places, address));
-        let answering = works.as_ref().map(|place| place.activity.begin());
-        let sending = sends.as_ref().map(|place| place.activity.begin());
-        if let Some(place) = &sends {
-            place.activity.enter(RequestStage::Answer);
+    fn the_connection_that_waited_longest_is_closed() {
+        let slots = slots(4, 4);
+        let [oldest, works, sends, newest] = ["192.0.2.1"; 4].map(|address| admitted(&slots, address));
+        let working = works.as_ref().map(|slot| slot.state.begin());
+        let sending = sends.as_ref().map(|slot| slot.state.begin());
+        if let Some(slot) = &sends {
+            slot.state.enter(RequestStage::Answer);
         }
-        let held = || [&oldest, &works, &sends, &newest].map(is_held);
-        assert_eq!(held(), [true; 4]);
-        let first = admitted(&places, "198.51.100.1");
-        assert_eq!(held(), [false, true, true, true]);
-        let second = admitted(&places, "198.51.100.1");
-        assert_eq!(held(), [false, true, true, false]);
-        let third = admitted(&places, "198.51.100.1");
-        assert_eq!([&first, &second, &third].map(is_held), [false, true, true]);
-        // A request that has ended is idle from its end on.
-        drop(answering);
-        let fourth = admitted(&places, "198.51.100.1");
-        assert_eq!(([&second, &third, &fourth].map(is_held), is_held(&works)), ([false, true, true], true));
+        let open = || [&oldest, &works, &sends, &newest].map(is_open);
+        assert_eq!(open(), [true; 4]);
+        let first = admitted(&slots, "198.51.100.1");
+        assert_eq!(open(), [false, true, true, true]);
+        let second = admitted(&slots, "198.51.100.1");
+        assert_eq!(open(), [false, true, true, false]);
+        let third = admitted(&slots, "198.51.100.1");
+        assert_eq!([&first, &second, &third].map(is_open), [false, true, true]);
+        // A connection is idle from the end of its request on.
+        drop(working);
+        let fourth = admitted(&slots, "198.51.100.1");
+        assert_eq!(([&second, &third, &fourth].map(is_open), is_open(&works)), ([false, true, true], true));
         drop(sending);
     }
 
     #[test]
-    fn who_has_not_sent_a_body_is_idle() {
-        let places = places(1, 1);
-        let place = admitted(&places, "192.0.2.1");
-        let _answering = place.as_ref().map(|place| place.activity.begin());
-        assert!(admitted(&places, "192.0.2.2").is_none());
-        if let Some(place) = &place {
-            place.activity.enter(RequestStage::Body);
+    fn a_connection_that_waits_for_a_body_is_idle() {
+        let slots = slots(1, 1);
+        let slot = admitted(&slots, "192.0.2.1");
+        let _in_flight = slot.as_ref().map(|slot| slot.state.begin());
+        assert!(admitted(&slots, "192.0.2.2").is_none());
+        if let Some(slot) = &slot {
+            slot.state.enter(RequestStage::Body);
         }
-        assert!(admitted(&places, "192.0.2.2").is_some());
-        assert!(!is_held(&place));
+        assert!(admitted(&slots, "192.0.2.2").is_some());
+        assert!(!is_open(&slot));
     }
 
     #[test]
     fn an_address_has_its_own_limit() {
-        let places = places(100, 2);
-        // Of IPv6 a site has 64 bits; an address of IPv4 may be written as one of IPv6.
+        let slots = slots(100, 2);
+        // A site has 64 bits of IPv6. An IPv4 address may be written as an IPv6 address.
         for same in [
             ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1"],
             ["2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::"],
         ] {
-            let held = same.map(|address| admitted(&places, address));
-            assert_eq!([0, 1, 2].map(|at| is_held(&held[at])), [false, true, true], "{same:?}");
-            let _answering: Vec<_> = held.iter().flatten().map(|place| place.activity.begin()).collect();
-            assert!(admitted(&places, same[0]).is_none(), "{same:?}");
+            let open = same.map(|address| admitted(&slots, address));
+            assert_eq!([0, 1, 2].map(|at| is_open(&open[at])), [false, true, true], "{same:?}");
+            let _in_flight: Vec<_> = open.iter().flatten().map(|slot| slot.state.begin()).collect();
+            assert!(admitted(&slots, same[0]).is_none(), "{same:?}");
         }
         for others in ["192.0.2.2", "2001:db8:1:3::1"] {
-            assert!(admitted(&places, others).is_some());
+            assert!(admitted(&slots, others).is_some());
         }
-        let proxy: Vec<_> =
-            ["127.0.0.1", "127.0.0.1", "::1", "::ffff:127.0.0.1"].map(|at| admitted(&places, at)).into();
-        assert!(proxy.iter().all(is_held));
+        let proxy: Vec<_> = ["127.0.0.1", "127.0.0.1", "::1", "::ffff:127.0.0.1"].map(|at| admitted(&slots, at)).into();
+        assert!(proxy.iter().all(is_open));
     }
 
     #[test]
-    fn a_place_is_free_once_it_is_dropped() {
-        let places = places(2, 1);
+    fn a_dropped_slot_is_free() {
+        let slots = slots(2, 1);
         for _ in 0..3 {
-            let place = admitted(&places, "192.0.2.1");
-            let _answering = place.as_ref().map(|place| place.activity.begin());
-            assert!(is_held(&place) && admitted(&places, "192.0.2.1").is_none());
+            let slot = admitted(&slots, "192.0.2.1");
+            let _in_flight = slot.as_ref().map(|slot| slot.state.begin());
+            assert!(is_open(&slot) && admitted(&slots, "192.0.2.1").is_none());
         }
-        let held = places.held();
-        assert!(held.connections.is_empty() && held.by_network.is_empty());
+        let open = slots.open();
+        assert!(open.connections.is_empty() && open.by_network.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! A connection that ends by itself when the other side does nothing, that takes targets as they are sent, and that owes an answer to
-//! callers who have ended their own half.
+//! A TCP stream with timeouts. It also filters the targets of requests, and hides the end of the client's sending half
+//! until the current request is answered.
 
 use crate::Settings;
 use crate::connection_state::{ConnectionState, RequestStage};
@@ -12,27 +12,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// As much as is read at once of what may be a target.
+/// Largest number of bytes to read in one piece while they may be part of a target.
 const TARGET_PIECE: usize = 2_048;
 
-/// A TCP stream with the timeouts of [`Settings`]: those of reading hold while no request is answered, that of writing whenever there
-/// is something to write.
+/// A TCP stream with the timeouts of [`Settings`]. The read timeouts apply while no request is being answered, the
+/// write timeout whenever there are bytes to write.
 pub(crate) struct TimedStream {
     tcp: TcpStream,
-    activity: ConnectionState,
+    state: ConnectionState,
     timeouts: Timeouts,
     awaited: Awaited,
-    line: RequestLineFilter,
-    /// Read and not passed on yet.
-    rewritten: Vec<u8>,
-    /// Whether the other side has ended its half of the connection.
+    filter: RequestLineFilter,
+    /// Bytes that were read and filtered, and not returned yet.
+    filtered: Vec<u8>,
+    /// Whether the client has closed its sending half of the connection.
     is_ended: bool,
-    /// Requests that had begun when `awaited` was last looked at.
+    /// Number of requests that had begun when `awaited` was last updated.
     begun: u64,
-    /// Runs while a read waits.
-    reading: Option<Pin<Box<Sleep>>>,
-    /// Runs while a write waits.
-    writing: Option<Pin<Box<Sleep>>>,
+    /// The timer of a waiting read.
+    read_timer: Option<Pin<Box<Sleep>>>,
+    /// The timer of a waiting write.
+    write_timer: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,102 +43,103 @@ struct Timeouts {
     half_closed: Duration,
 }
 
-/// What is to be read next.
+/// What the next read waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaited {
-    /// The rest of the headers of a request; a new connection owes its first byte too.
+    /// The rest of the headers of a request; on a new connection, all of them.
     Headers,
     /// The first byte of another request.
     Request,
 }
 
 impl TimedStream {
-    pub(crate) fn new(tcp: TcpStream, activity: ConnectionState, settings: &Settings) -> Self {
+    pub(crate) fn new(tcp: TcpStream, state: ConnectionState, settings: &Settings) -> Self {
         let timeouts = Timeouts {
             header: settings.header_timeout,
             idle: settings.idle_timeout,
             write: settings.write_timeout,
             half_closed: settings.half_closed_timeout,
         };
-        // The time of the headers of the first request runs from here, not from the first read.
-        let reading = Some(Box::pin(sleep(timeouts.header)));
-        let (line, rewritten) = (RequestLineFilter::new(), Vec::new());
+        // The timeout of the first request starts now, not at the first read.
+        let read_timer = Some(Box::pin(sleep(timeouts.header)));
+        let (filter, filtered) = (RequestLineFilter::new(), Vec::new());
         Self {
             tcp,
-            activity,
+            state,
             timeouts,
             awaited: Awaited::Headers,
-            line,
-            rewritten,
+            filter,
+            filtered,
             is_ended: false,
             begun: 0,
-            reading,
-            writing: None,
+            read_timer,
+            write_timer: None,
         }
     }
 
-    /// Reads what there is, with its target made readable.
+    /// Reads the available bytes, with the target filtered.
     fn poll_bytes(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.rewritten.is_empty() {
-            if self.activity.is_answering() || !self.line.may_rewrite() {
+        if self.filtered.is_empty() {
+            if self.state.is_answering() || !self.filter.may_rewrite() {
                 let filled = buf.filled().len();
                 ready!(Pin::new(&mut self.tcp).poll_read(cx, buf))?;
                 let bytes = &buf.filled()[filled..];
-                if self.activity.is_answering() && !bytes.is_empty() {
-                    self.line.lose_track();
+                if self.state.is_answering() && !bytes.is_empty() {
+                    self.filter.lose_track();
                 }
-                self.line.follow(bytes);
+                self.filter.follow(bytes);
                 return Poll::Ready(Ok(()));
             }
             let mut piece = [0; TARGET_PIECE];
             let mut piece = ReadBuf::new(&mut piece);
             ready!(Pin::new(&mut self.tcp).poll_read(cx, &mut piece))?;
-            self.line.rewrite(piece.filled(), &mut self.rewritten);
+            self.filter.rewrite(piece.filled(), &mut self.filtered);
         }
-        let some = self.rewritten.len().min(buf.remaining());
-        buf.put_slice(&self.rewritten[..some]);
-        self.rewritten.drain(..some);
+        let some = self.filtered.len().min(buf.remaining());
+        buf.put_slice(&self.filtered[..some]);
+        self.filtered.drain(..some);
         Poll::Ready(Ok(()))
     }
 
-    /// Waits for bytes no longer than it may.
+    /// Waits for bytes; ready with an error after the timeout.
     fn poll_read_time(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        if self.activity.is_answering() {
-            // Bytes are not all that this task waits for: once the answer has ended, another request is due.
-            self.activity.wake_at_end(cx.waker());
-            self.reading = None;
+        if self.state.is_answering() {
+            // The end of the answer wakes this task too, because then the timeout of the next request starts.
+            self.state.wake_at_end(cx.waker());
+            self.read_timer = None;
             return Poll::Pending;
         }
         let limit = match self.awaited {
             Awaited::Headers => self.timeouts.header,
             Awaited::Request => self.timeouts.idle,
         };
-        let timer = self.reading.get_or_insert_with(|| Box::pin(sleep(limit)));
+        let timer = self.read_timer.get_or_insert_with(|| Box::pin(sleep(limit)));
         ready!(timer.as_mut().poll(cx));
-        Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "no request came in time"))
+        Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "no request arrived in time"))
     }
 
-    /// Passes the end of the other side's half on when nothing is owed to it any more. Whoever sends no more may still read, or may be
-    /// gone: an answer that has begun tells, because bytes that nobody takes end the connection; before that only time does.
+    /// Reports the end of the client's half once no answer is outstanding. A client that sends no more may still
+    /// receive, or may be gone. An answer that has begun will show it, because bytes that nobody receives end the
+    /// connection. Before that, only a timeout can.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.activity.stage() {
-            // The last bytes of an answer are on their way; when they are written this is looked at again.
-            RequestStage::Request if self.writing.is_some() => return Poll::Pending,
+        match self.state.stage() {
+            // The last bytes of an answer are still being written; the end of that write wakes this task.
+            RequestStage::Request if self.write_timer.is_some() => return Poll::Pending,
             RequestStage::Request | RequestStage::Body => return Poll::Ready(Ok(())),
             RequestStage::Work => {
                 let limit = self.timeouts.half_closed;
-                let timer = self.reading.get_or_insert_with(|| Box::pin(sleep(limit)));
+                let timer = self.read_timer.get_or_insert_with(|| Box::pin(sleep(limit)));
                 if timer.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(Ok(()));
                 }
             }
             RequestStage::Answer => {}
         }
-        self.activity.wake_at_end(cx.waker());
+        self.state.wake_at_end(cx.waker());
         Poll::Pending
     }
 
-    /// Goes on after a write that was begun at an instant: an error once it has waited too long.
+    /// Handles the result of a write that was started at `begun`; ready with an error after the timeout.
     fn after_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -146,35 +147,36 @@ impl TimedStream {
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
-            self.writing = None;
-            self.activity.wrote(begun);
+            self.write_timer = None;
+            self.state.wrote(begun);
             if self.is_ended {
                 cx.waker().wake_by_ref();
             }
-            // The end of an answer may still be on its way when the next request is awaited: its time starts behind it.
+            // The last bytes of an answer may be written while the next request is awaited. Its timeout starts after
+            // them.
             if self.awaited == Awaited::Request
-                && let Some(timer) = &mut self.reading
+                && let Some(timer) = &mut self.read_timer
             {
                 timer.as_mut().reset(Instant::now() + self.timeouts.idle);
             }
             return written;
         }
         let limit = self.timeouts.write;
-        let timer = self.writing.get_or_insert_with(|| {
-            self.activity.block();
+        let timer = self.write_timer.get_or_insert_with(|| {
+            self.state.block();
             Box::pin(sleep(limit))
         });
         ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "nothing of the answer was taken in time")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client did not receive the answer in time")))
     }
 }
 
 impl AsyncRead for TimedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let begun = self.activity.begun();
+        let begun = self.state.begun();
         if begun != self.begun {
-            (self.begun, self.awaited, self.reading) = (begun, Awaited::Request, None);
-            self.line.next_request();
+            (self.begun, self.awaited, self.read_timer) = (begun, Awaited::Request, None);
+            self.filter.next_request();
         }
         if self.is_ended {
             return self.poll_end(cx);
@@ -183,12 +185,12 @@ impl AsyncRead for TimedStream {
         if let Poll::Ready(read) = self.poll_bytes(cx, buf) {
             read?;
             if buf.filled().len() == filled && room > 0 {
-                (self.is_ended, self.reading) = (true, None);
+                (self.is_ended, self.read_timer) = (true, None);
                 return self.poll_end(cx);
             }
-            if self.awaited == Awaited::Request && !self.activity.is_answering() {
-                (self.awaited, self.reading) = (Awaited::Headers, None);
-                self.activity.progress();
+            if self.awaited == Awaited::Request && !self.state.is_answering() {
+                (self.awaited, self.read_timer) = (Awaited::Headers, None);
+                self.state.request_started();
             }
             return Poll::Ready(Ok(()));
         }

@@ -1,4 +1,4 @@
-//! Threads for what works, rather than waits.
+//! Threads for blocking work, which must not run in the asynchronous runtime.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,8 +10,9 @@ use tokio::sync::oneshot;
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// A few threads that live as long as this, because an allocator keeps memory for each thread that has ever allocated much. A thread is
-/// started when a job comes and all others work; among the idle threads, the one that worked last takes it.
+/// A pool of a few threads, which keeps its threads because the allocator keeps memory for each thread that has
+/// allocated much. A task goes to the idle thread that worked last. If none is idle, a new thread is started, up to the
+/// limit.
 pub(crate) struct Workers {
     name: &'static str,
     limit: usize,
@@ -24,53 +25,53 @@ struct TaskQueue(Mutex<QueueState>);
 #[derive(Default)]
 struct QueueState {
     threads: usize,
-    /// Threads that wait for a job, the one that worked last at the end.
+    /// Idle threads, the one that worked last at the end.
     idle: Vec<Sender<Task>>,
-    /// Jobs for which there was no thread; empty while any is idle.
-    jobs: VecDeque<Task>,
+    /// Tasks that wait for a thread; empty while a thread is idle.
+    tasks: VecDeque<Task>,
     is_closed: bool,
 }
 
 impl Workers {
-    /// At most `limit` threads of a name; none is started yet.
+    /// Creates a pool of at most `limit` threads, all with the given name. Starts none yet.
     pub(crate) fn new(name: &'static str, limit: usize) -> Self {
         Self { name, limit: limit.max(1), shared: Arc::default() }
     }
 
-    /// Has a job done: what it gives comes from the channel, which is closed without if the job panics. A job that nobody waits for any
-    /// more is not begun.
+    /// Runs a task and sends its result to the returned channel. The channel is closed without a result if the task
+    /// panics. A task whose channel has been dropped is not started.
     ///
     /// # Errors
-    /// There is no thread for it, and none can be started.
-    pub(crate) fn begin<T: Send + 'static>(
+    /// If a new thread is needed and cannot be started.
+    pub(crate) fn start<T: Send + 'static>(
         &self,
-        job: impl FnOnce() -> T + Send + 'static,
+        task: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<oneshot::Receiver<T>> {
-        let (give, given) = oneshot::channel();
-        let mut job: Task = Box::new(move || {
-            if !give.is_closed() {
-                // Whoever waits may go away meanwhile.
-                drop(give.send(job()));
+        let (sender, result) = oneshot::channel();
+        let mut task: Task = Box::new(move || {
+            if !sender.is_closed() {
+                // The receiver may be dropped while the task runs.
+                drop(sender.send(task()));
             }
         });
         let mut state = self.shared.state();
         while let Some(thread) = state.idle.pop() {
-            match thread.send(job) {
-                Ok(()) => return Ok(given),
-                Err(unsent) => job = unsent.0,
+            match thread.send(task) {
+                Ok(()) => return Ok(result),
+                Err(unsent) => task = unsent.0,
             }
         }
         if state.threads < self.limit {
             let shared = Arc::clone(&self.shared);
-            thread::Builder::new().name(self.name.to_owned()).spawn(move || shared.work(job))?;
+            thread::Builder::new().name(self.name.to_owned()).spawn(move || shared.work(task))?;
             state.threads += 1;
         } else {
-            state.jobs.push_back(job);
+            state.tasks.push_back(task);
         }
-        Ok(given)
+        Ok(result)
     }
 
-    /// Whether nothing is being done.
+    /// Returns whether no task is running.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.shared.state();
         state.idle.len() == state.threads
@@ -78,12 +79,12 @@ impl Workers {
 }
 
 impl Drop for Workers {
-    /// Threads that are idle end, others when their job has ended.
+    /// Ends idle threads now, and the others after their tasks.
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.is_closed = true;
         state.idle.clear();
-        state.jobs.clear();
+        state.tasks.clear();
     }
 }
 
@@ -92,23 +93,23 @@ impl TaskQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, mut job: Task) {
+    fn work(&self, mut task: Task) {
         loop {
-            // The panic hook tells of a panic; whoever waits sees that nothing is given.
-            drop(catch_unwind(AssertUnwindSafe(job)));
+            // The panic hook reports a panic, and the receiver of the result finds its channel closed.
+            drop(catch_unwind(AssertUnwindSafe(task)));
             let mut state = self.state();
             if state.is_closed {
                 return;
             }
-            job = match state.jobs.pop_front() {
-                Some(job) => job,
+            task = match state.tasks.pop_front() {
+                Some(task) => task,
                 None => {
-                    let (send, jobs) = channel();
-                    state.idle.push(send);
+                    let (sender, tasks) = channel();
+                    state.idle.push(sender);
                     drop(state);
-                    // The other end is dropped when there are no more jobs.
-                    let Ok(job) = jobs.recv() else { return };
-                    job
+                    // Dropping the pool drops the sender.
+                    let Ok(task) = tasks.recv() else { return };
+                    task
                 }
             };
         }
@@ -124,7 +125,7 @@ mod tests {
     use std::sync::Barrier;
     use std::time::{Duration, Instant};
 
-    fn idle(workers: &Workers) {
+    fn wait_until_idle(workers: &Workers) {
         let begun = Instant::now();
         while !workers.is_idle() {
             assert!(begun.elapsed() < Duration::from_secs(10));
@@ -133,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn jobs_one_after_the_other_need_one_thread() {
+    fn consecutive_tasks_use_one_thread() {
         let workers = Workers::new("test", 4);
         let threads: HashSet<_> = (0..20)
             .map(|_| {
-                let thread = workers.begin(|| thread::current().id()).unwrap().blocking_recv().unwrap();
-                idle(&workers);
+                let thread = workers.start(|| thread::current().id()).unwrap().blocking_recv().unwrap();
+                wait_until_idle(&workers);
                 thread
             })
             .collect();
@@ -146,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn so_many_jobs_are_done_at_once_and_the_others_later() {
+    fn tasks_beyond_the_limit_wait() {
         let workers = Workers::new("test", 2);
         let both = Arc::new(Barrier::new(2));
         let jobs: Vec<_> = (0..10)
             .map(|job| {
                 let both = Arc::clone(&both);
-                workers.begin(move || {
+                workers.start(move || {
                     both.wait();
                     (job, thread::current().id())
                 })
@@ -164,24 +165,24 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_its_job_alone() {
+    fn a_panic_ends_only_its_task() {
         let workers = Workers::new("test", 1);
-        let failed = workers.begin(|| panic!("a fault, made for this test")).unwrap();
-        let after = workers.begin(|| 1).unwrap();
+        let failed = workers.start(|| panic!("a fault, made for this test")).unwrap();
+        let after = workers.start(|| 1).unwrap();
         assert!(failed.blocking_recv().is_err());
         assert_eq!(after.blocking_recv(), Ok(1));
     }
 
     #[test]
-    fn what_nobody_waits_for_is_not_begun() {
+    fn a_task_without_a_receiver_is_not_started() {
         let workers = Workers::new("test", 1);
         let (hold, held) = channel::<()>();
-        let first = workers.begin(move || held.recv().is_err()).unwrap();
+        let first = workers.start(move || held.recv().is_err()).unwrap();
         let (did, done) = channel();
-        drop(workers.begin(move || did.send(())).unwrap());
+        drop(workers.start(move || did.send(())).unwrap());
         drop(hold);
         assert_eq!(first.blocking_recv(), Ok(true));
-        idle(&workers);
+        wait_until_idle(&workers);
         assert!(done.recv().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A client that hides nothing of HTTP/1.1.
+//! A client that shows all details of HTTP/1.1.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
 
-/// An answer, its body put together.
+/// An answer with its whole body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -34,18 +34,18 @@ impl Client {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// Sends bytes as they are; whether they were taken.
+    /// Sends raw bytes. Returns whether the connection accepted them.
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.get_mut().write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Asks and hears the answer.
+    /// Sends a request and returns the answer.
     pub(crate) fn get(&mut self, path: &str, headers: &str) -> Answer {
         assert!(self.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")));
         self.answer().unwrap()
     }
 
-    /// The next answer; `None` if the connection ends before its end.
+    /// Reads the next answer; `None` if the connection ends first.
     pub(crate) fn answer(&mut self) -> Option<Answer> {
         let mut answer = self.head()?;
         let mut body = Vec::new();
@@ -54,7 +54,7 @@ impl Client {
         is_whole.then_some(answer)
     }
 
-    /// Status and headers of the next answer.
+    /// Reads status and headers of the next answer.
     pub(crate) fn head(&mut self) -> Option<Answer> {
         let line = self.line()?;
         let status = line.split(' ').nth(1)?.parse().ok()?;
@@ -69,7 +69,7 @@ impl Client {
         }
     }
 
-    /// The body that follows such a head, piece by piece; whether it came whole.
+    /// Reads the body after a head and passes it to `taken` piece by piece. Returns whether it was complete.
     pub(crate) fn body(&mut self, head: &Answer, mut taken: impl FnMut(&[u8])) -> bool {
         if let Some(length) = head.header("content-length") {
             return self.pass(length.parse().unwrap(), &mut taken);
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Some bytes, once there are any; none at the end or if the connection broke.
+    /// Reads at most `most` bytes; empty at the end of the connection or after an error.
     pub(crate) fn bytes(&mut self, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let read = self.stream.read(&mut bytes).unwrap_or(0);
@@ -96,12 +96,12 @@ impl Client {
         bytes
     }
 
-    /// Whether the other side ends the connection, whatever it sends before.
+    /// Reads to the end. Returns whether the server closed the connection.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.rest().1
     }
 
-    /// What is sent from here on, and whether the connection ended behind it.
+    /// Reads to the end. Returns the bytes, and whether the server closed the connection.
     pub(crate) fn rest(&mut self) -> (Vec<u8>, bool) {
         let mut rest = Vec::new();
         let ended = self.stream.read_to_end(&mut rest);
@@ -109,7 +109,7 @@ impl Client {
         (rest, is_closed)
     }
 
-    /// Sends no more, and still reads.
+    /// Closes the sending half.
     pub(crate) fn end(&self) {
         self.stream.get_ref().shutdown(Shutdown::Write).unwrap();
     }

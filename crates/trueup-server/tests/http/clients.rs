@@ -1,7 +1,7 @@
-//! Requests as clients send them.
+//! Requests as common clients send them.
 
 use crate::client::{Answer, Client};
-use crate::running::Running;
+use crate::running::RunningServer;
 use crate::town::{self, CUSTOMERS, Town};
 use std::io::Read as _;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use trueup_server::Settings;
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
 
-fn unpacked(answer: &Answer) -> Vec<u8> {
+fn decompressed(answer: &Answer) -> Vec<u8> {
     assert_eq!(answer.header("content-encoding"), Some("gzip"));
     let mut body = Vec::new();
     flate2::read::GzDecoder::new(&*answer.body).read_to_end(&mut body).unwrap();
@@ -17,13 +17,13 @@ fn unpacked(answer: &Answer) -> Vec<u8> {
 }
 
 #[test]
-fn one_question_in_many_spellings() {
+fn equivalent_urls_get_the_same_answer() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let spring = r#"[{"campaign":"Spring, Drain + Sale","leads":50}]"#;
     let other = r#"[{"campaign":"Zoë's \"50%\" [Va] Drain|$99","leads":50}]"#;
-    let asked = [
+    let requests = [
         // curl -G --data-urlencode, Python's requests, a browser's URLSearchParams, a browser's address bar.
         ("events?fields=campaign%2Cleads&campaign=Spring%2C%20Drain%20%2B%20Sale", spring),
         ("events?fields=campaign%2Cleads&campaign=Spring%2C+Drain+%2B+Sale", spring),
@@ -37,32 +37,32 @@ fn one_question_in_many_spellings() {
         ),
         ("events?fields=campaign,leads&campaign=%5B%22regex%22%2C%20%22SPRING%22%2C%20%22i%22%5D", spring),
         ("events?fields=campaign,leads&filter=%7B%22campaign%22%3A+%5B%22regex%22%2C+%22%5ESpring%22%5D%7D", spring),
-        // curl -g: as it was typed.
+        // curl -g: as typed.
         ("events?fields=campaign,leads&campaign=[\"or\",\"Spring,+Drain+%2B+Sale\"]", spring),
         ("events?fields=campaign,leads&filter={\"campaign\":[\"regex\",\"^Zo\\u00eb.*>?\"]}", other),
-        // A slash at the end, an empty parameter, parameters given twice.
+        // A slash at the end, an empty parameter, repeated parameters.
         ("events/?fields=campaign&fields=leads&campaign=Spring%2C+Drain+%2B+Sale", spring),
         (
             "events?fields=campaign,leads&account=east&account=west&campaign=nothing&campaign=Spring%2C+Drain+%2B+Sale&",
             spring,
         ),
     ];
-    for (path, expected) in asked {
+    for (path, expected) in requests {
         let path = format!("/api/waterworks/{path}&{RANGE}");
         let month = client.get(&format!("{path}&interval=month"), &town.headers());
         assert_eq!(month.status, 200, "{path}: {}", month.text());
         let whole = client.get(&path, &town.headers());
         assert_eq!((whole.status, whole.text()), (200, expected), "{path}");
-        let packed =
+        let compressed =
             client.get(&path, &format!("Authorization: {}\r\nAccept-Encoding: gzip, deflate, br\r\n", town.key));
-        assert_eq!(unpacked(&packed), whole.body, "{path}");
+        assert_eq!(decompressed(&compressed), whole.body, "{path}");
     }
 }
 
 #[test]
-fn a_small_answer_says_its_length() {
+fn a_small_answer_has_a_content_length() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let answer = client.get("/api", &town.headers());
     assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()));
@@ -70,32 +70,32 @@ fn a_small_answer_says_its_length() {
 }
 
 #[test]
-fn a_large_answer_is_packed_as_it_is_sent() {
+fn a_large_answer_is_compressed_while_it_is_sent() {
     let town = Town::with(Arc::new(town::dataset(20_000)), |builder| builder);
-    let server = Running::new(&town.service, Settings::default());
-    let packed = Client::connect(server.address).get(CUSTOMERS, &format!("Authorization: {}\r\n", town.key));
-    assert_eq!(packed.header("transfer-encoding"), Some("chunked"));
-    assert!(unpacked(&packed) == town.handle(CUSTOMERS).body.into_bytes().unwrap());
+    let server = RunningServer::new(&town.service, Settings::default());
+    let compressed = Client::connect(server.address).get(CUSTOMERS, &format!("Authorization: {}\r\n", town.key));
+    assert_eq!(compressed.header("transfer-encoding"), Some("chunked"));
+    assert!(decompressed(&compressed) == town.handle(CUSTOMERS).body.into_bytes().unwrap());
 }
 
 #[test]
-fn credentials_are_those_of_the_headers() {
+fn credentials_are_read_from_the_headers() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let status = |client: &mut Client, headers: &str| client.get("/api", headers).status;
     assert_eq!(status(&mut client, ""), 401);
     assert_eq!(status(&mut client, &format!("authorization: {}\r\n", town.key)), 200);
     assert_eq!(status(&mut client, &format!("Cookie: a=b; session={}\r\n", town.session)), 200);
     assert_eq!(status(&mut client, &format!("Cookie: a=b\r\nCookie: session={}\r\n", town.session)), 200);
-    // Which of two keys counts is nobody's to guess.
+    // Two keys are refused, because it is not defined which one counts.
     assert_eq!(status(&mut client, &format!("Authorization: {0}\r\nAuthorization: {0}\r\n", town.key)), 401);
 }
 
 #[test]
-fn health_and_description_are_outside_the_service() {
+fn health_and_openapi_need_no_key() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let health = client.get("/health", "");
     assert_eq!((health.status, health.text()), (200, r#"{"status":"ok"}"#));
@@ -112,9 +112,9 @@ fn health_and_description_are_outside_the_service() {
 }
 
 #[test]
-fn a_request_id_is_the_callers_or_a_new_one() {
+fn a_request_has_the_id_of_the_client_or_a_new_one() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let id =
         |client: &mut Client, headers: &str| client.get("/api", headers).header("x-request-id").unwrap().to_owned();
@@ -124,9 +124,9 @@ fn a_request_id_is_the_callers_or_a_new_one() {
 }
 
 #[test]
-fn requests_sent_ahead_are_answered_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let paths = ["/health", "/api", "/nowhere?a=b", "/api/waterworks/insights", "/health"];
     let requests: String =
@@ -137,9 +137,9 @@ fn requests_sent_ahead_are_answered_in_order() {
 }
 
 #[test]
-fn head_has_no_body() {
+fn an_answer_to_head_has_no_body() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     for (path, status) in [("/health", 200), ("/api", 405)] {
         client.send(format!("HEAD {path} HTTP/1.1\r\nHost: h\r\n\r\n"));

@@ -1,8 +1,8 @@
-//! Who is connected: places that run out, callers that end their half, and the header that every request needs.
+//! Limits of connections, clients that close their sending half, and the header `Host`.
 
 use crate::client::Client;
 use crate::hostile::{HEADER, LARGE, short};
-use crate::running::Running;
+use crate::running::RunningServer;
 use crate::town::{CUSTOMERS, Town};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -11,7 +11,7 @@ use trueup::Interruption;
 use trueup::service::ServiceError;
 use trueup_server::Settings;
 
-/// Nothing of this is waited for: each is longer than a test.
+/// Settings with timeouts that are longer than a test.
 fn patient() -> Settings {
     let long = Duration::from_secs(120);
     Settings {
@@ -23,15 +23,15 @@ fn patient() -> Settings {
     }
 }
 
-fn ask(path: &str, town: &Town) -> String {
+fn request(path: &str, town: &Town) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())
 }
 
 #[test]
-fn who_waits_for_nothing_keeps_nobody_out() {
+fn idle_connections_do_not_block_others() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings { max_connections: 6, ..patient() });
-    // Nothing, part of a head, a head whose body does not come, and the rest of an earlier request.
+    let server = RunningServer::new(&town.service, Settings { max_connections: 6, ..patient() });
+    // Nothing, part of a head, a head without its body, and a part of a body.
     let begun = [
         "",
         "GET /api HT",
@@ -50,25 +50,25 @@ fn who_waits_for_nothing_keeps_nobody_out() {
         assert_eq!(client.get("/api", &town.headers()).status, 200);
         idle.push(client);
     }
-    // The first of them are closed, the last ones are not.
+    // The first connections are closed, the last one is not.
     assert!(idle[..60].iter_mut().all(Client::is_closed));
     assert_eq!(idle.last_mut().unwrap().get("/health", "").status, 200);
 }
 
 #[test]
-fn the_longest_idle_connection_is_closed_and_none_that_is_answered() {
+fn the_longest_idle_connection_is_closed_and_no_busy_one() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings { max_connections: 3, ..patient() });
+    let server = RunningServer::new(&town.service, Settings { max_connections: 3, ..patient() });
     let mut answered = Client::connect(server.address);
     town.gate.close();
-    answered.send(ask("/api", &town));
+    answered.send(request("/api", &town));
     town.gate.wait_for(1);
     let [mut first, mut second] = [(); 2].map(|()| {
         let mut client = Client::connect(server.address);
         assert_eq!(client.get("/health", "").status, 200);
         client
     });
-    // A request makes a connection the least idle.
+    // After a request, a connection has waited the shortest time.
     assert_eq!(first.get("/health", "").status, 200);
     let mut third = Client::connect(server.address);
     assert_eq!(third.get("/health", "").status, 200);
@@ -79,12 +79,12 @@ fn the_longest_idle_connection_is_closed_and_none_that_is_answered() {
 }
 
 #[test]
-fn where_all_are_answered_another_waits() {
+fn a_new_connection_waits_while_all_others_are_busy() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings { max_connections: 2, ..patient() });
+    let server = RunningServer::new(&town.service, Settings { max_connections: 2, ..patient() });
     town.gate.close();
     let mut answered = [(); 2].map(|()| Client::connect(server.address));
-    answered.iter_mut().for_each(|client| assert!(client.send(ask("/api", &town))));
+    answered.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
     town.gate.wait_for(2);
     let mut waits = Client::connect(server.address);
     waits.send("GET /health HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -95,42 +95,42 @@ fn where_all_are_answered_another_waits() {
 }
 
 #[test]
-fn one_address_has_no_more_than_its_places() {
+fn an_address_has_a_limit_of_connections() {
     let town = Town::new();
     let limited = Settings { max_connections_per_address: 2, limit_loopback: true, ..patient() };
-    let server = Running::new(&town.service, limited.clone());
+    let server = RunningServer::new(&town.service, limited.clone());
     let mut first = Client::connect(server.address);
     assert_eq!(first.get("/health", "").status, 200);
     town.gate.close();
     let mut answered = [(); 2].map(|()| Client::connect(server.address));
-    answered.iter_mut().for_each(|client| assert!(client.send(ask("/api", &town))));
+    answered.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
     town.gate.wait_for(2);
-    // The idle one made room; now none is.
+    // The idle connection was closed; the others are busy.
     assert!(first.is_closed());
     assert!(Client::connect(server.address).is_closed());
     town.gate.open();
     assert!(answered.iter_mut().all(|client| client.answer().unwrap().status == 200));
 
-    // What comes from this machine may come through a proxy.
-    let server = Running::new(&town.service, Settings { limit_loopback: false, ..limited });
+    // Loopback addresses are not limited, because a proxy may have one.
+    let server = RunningServer::new(&town.service, Settings { limit_loopback: false, ..limited });
     let mut clients: Vec<_> = (0..5).map(|_| Client::connect(server.address)).collect();
     assert!(clients.iter_mut().all(|client| client.get("/health", "").status == 200));
     assert!(clients.iter_mut().all(|client| client.get("/health", "").status == 200));
 }
 
 #[test]
-fn who_sends_no_more_gets_the_answer() {
+fn a_client_that_closes_its_sending_half_gets_its_answer() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
-    let server = Running::new(&town.service, patient());
+    let server = RunningServer::new(&town.service, patient());
     let expected = town.handle(CUSTOMERS).body.into_bytes().unwrap();
-    let before = town.gate.come();
-    // Both at once, and the end while the service works.
+    let before = town.gate.arrived();
+    // The client closes its half together with the request, or while the service works.
     for is_late in [false, true] {
         if is_late {
             town.gate.close();
         }
         let mut client = Client::connect(server.address);
-        client.send(ask(CUSTOMERS, &town));
+        client.send(request(CUSTOMERS, &town));
         if is_late {
             town.gate.wait_for(before + 2);
             client.end();
@@ -143,15 +143,15 @@ fn who_sends_no_more_gets_the_answer() {
         assert!(answer.is_some_and(|answer| answer.status == 200 && answer.body == expected), "{is_late}");
         assert!(client.is_closed());
     }
-    // Requests that were sent ahead are owed too.
+    // Pipelined requests are answered too.
     let mut client = Client::connect(server.address);
-    client.send(ask("/api", &town) + &ask("/health", &town) + &ask("/api/waterworks/insights", &town));
+    client.send(request("/api", &town) + &request("/health", &town) + &request("/api/waterworks/insights", &town));
     client.end();
     for _ in 0..3 {
         assert_eq!(client.answer().unwrap().status, 200);
     }
     assert!(client.is_closed());
-    // Of a request that did not come whole nothing is.
+    // An incomplete request is not answered.
     for part in ["GET /api HT", "POST /api HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc"] {
         let mut client = Client::connect(server.address);
         client.send(part);
@@ -161,17 +161,17 @@ fn who_sends_no_more_gets_the_answer() {
 }
 
 #[test]
-fn who_sends_no_more_may_be_gone() {
-    let (told, failures) = mpsc::sync_channel(8);
+fn a_half_closed_connection_is_canceled_after_a_timeout() {
+    let (sender, failures) = mpsc::sync_channel(8);
     let town = Town::with(Arc::clone(&LARGE), |builder| {
         builder.on_failure(move |error: &ServiceError| {
-            assert!(told.send(matches!(error, ServiceError::Timeout(Interruption::Canceled))).is_ok());
+            assert!(sender.send(matches!(error, ServiceError::Timeout(Interruption::Canceled))).is_ok());
         })
     });
-    let server = Running::new(&town.service, Settings { half_closed_timeout: HEADER, ..patient() });
+    let server = RunningServer::new(&town.service, Settings { half_closed_timeout: HEADER, ..patient() });
     town.gate.close();
     let mut client = Client::connect(server.address);
-    client.send(ask(CUSTOMERS, &town));
+    client.send(request(CUSTOMERS, &town));
     town.gate.wait_for(1);
     let begun = Instant::now();
     client.end();
@@ -181,9 +181,9 @@ fn who_sends_no_more_may_be_gone() {
 }
 
 #[test]
-fn a_request_names_one_host() {
+fn a_request_must_name_one_host() {
     let town = Town::new();
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     for (version, hosts, status) in [
         ("1.1", "Host: localhost:8080\r\n", 200),
         ("1.1", "host:\r\n", 200),
@@ -199,7 +199,8 @@ fn a_request_names_one_host() {
         let answer = client.answer().unwrap();
         assert_eq!(answer.status, status, "{version} {hosts}");
         assert_eq!(answer.header("x-request-id"), Some("host-1"));
-        let is_told = answer.text().contains("the header `Host`") && answer.text().contains(r#""code":"invalid-host""#);
-        assert_eq!(is_told, status == 400, "{}", answer.text());
+        let is_explained =
+            answer.text().contains("the header `Host`") && answer.text().contains(r#""code":"invalid-host""#);
+        assert_eq!(is_explained, status == 400, "{}", answer.text());
     }
 }

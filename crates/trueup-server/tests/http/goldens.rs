@@ -1,9 +1,9 @@
-//! The requests of the facade's goldens: over HTTP the answers are the same.
+//! Sends the requests of the facade's goldens over HTTP, and compares the answers with those of the facade.
 
 use crate::client::{Answer, Client};
 use crate::crowd::crowded;
 use crate::platform::{Platform, Rival, small};
-use crate::running::Running;
+use crate::running::RunningServer;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +11,14 @@ use trueup::access::DirectorySettings as Keys;
 use trueup::service::{Request, Response, Service};
 use trueup_server::Settings;
 
-/// Headers that HTTP needs, and the one that the server adds.
-const OF_HTTP: [&str; 4] = ["content-length", "date", "transfer-encoding", "x-request-id"];
+/// Headers that only the HTTP answer has.
+const HTTP_HEADERS: [&str; 4] = ["content-length", "date", "transfer-encoding", "x-request-id"];
 
-/// Name of the file, sentence that is cited, line and headers of the request with their keys.
+/// A request of a golden.
 struct Golden {
+    /// Name of the file and the sentence that the golden cites.
     place: String,
+    /// Request line and headers, with keys inserted.
     head: String,
 }
 
@@ -66,7 +68,7 @@ fn over_http(client: &mut Client, head: &str) -> Answer {
 }
 
 fn compare(service: Arc<Service>, goldens: &[Golden]) -> usize {
-    let server = Running::new(&service, Settings::default());
+    let server = RunningServer::new(&service, Settings::default());
     let mut client = Client::connect(server.address);
     for Golden { place, head } in goldens {
         let expected = in_process(&service, head);
@@ -76,7 +78,7 @@ fn compare(service: Arc<Service>, goldens: &[Golden]) -> usize {
             assert_eq!(found.header(name), Some(&**value), "{place}: {name}");
         }
         for (name, _) in &found.headers {
-            assert!(expected.header(name).is_some() || OF_HTTP.contains(&name.as_str()), "{place}: {name}");
+            assert!(expected.header(name).is_some() || HTTP_HEADERS.contains(&name.as_str()), "{place}: {name}");
         }
         let body = if head.starts_with("HEAD ") { Vec::new() } else { expected.body.into_bytes().unwrap() };
         assert!(found.body == body, "{place}: {:?}", String::from_utf8_lossy(&found.body));
@@ -85,13 +87,13 @@ fn compare(service: Arc<Service>, goldens: &[Golden]) -> usize {
 }
 
 #[test]
-fn answers_over_http_are_those_of_the_facade() {
+fn answers_over_http_equal_those_of_the_facade() {
     let (usual, crowded) = (Platform::new(), crowded());
     let limited = Platform::with(&Rival::default(), Keys::default(), |builder| builder.limits(small()));
     let is_usual = |name: &str| !name.starts_with("limits") && !name.starts_with("benchmarks");
     let of_usual = goldens(&usual, is_usual);
     let of_limited = goldens(&limited, |name| name.starts_with("limits"));
-    // Whether figures are still being gathered is a matter of time, and may differ between two requests.
+    // Excluded, because the computation of benchmarks may end between two requests.
     let of_crowded = goldens(&crowded, |name| name.starts_with("benchmarks") && name != "benchmarks_gathering");
     let compared = compare(Arc::new(usual.service), &of_usual)
         + compare(Arc::new(limited.service), &of_limited)

@@ -1,8 +1,8 @@
-//! What a server meets besides requests: others are answered all the while.
+//! Malformed, oversized, slow and aborted requests. The server keeps answering other clients.
 
 use crate::client::Client;
-use crate::logs::Logged;
-use crate::running::Running;
+use crate::logs::CapturedLog;
+use crate::running::RunningServer;
 use crate::town::{self, CUSTOMERS, Town};
 use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
@@ -11,7 +11,7 @@ use trueup::service::ServiceError;
 use trueup::{Dataset, Interruption};
 use trueup_server::Settings;
 
-/// An answer of about 20 MB: more than a socket holds for one who does not read.
+/// A dataset whose answer has about 20 MB, more than socket buffers hold for a client that does not read.
 pub(crate) static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(25_000)));
 
 pub(crate) const HEADER: Duration = Duration::from_millis(600);
@@ -29,14 +29,14 @@ pub(crate) fn short() -> Settings {
     }
 }
 
-fn is_answering(server: &Running) -> bool {
+fn is_answering(server: &RunningServer) -> bool {
     Client::connect(server.address).get("/health", "").status == 200
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn malformed_requests_are_refused() {
     let town = Town::new();
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     let malformed: [&[u8]; 12] = [
         b"\r\n\r\nnonsense\r\n\r\n",
         b"GET\r\n\r\n",
@@ -62,9 +62,9 @@ fn what_is_no_request_is_refused() {
 }
 
 #[test]
-fn other_forms_of_a_target_are_answered_or_refused() {
+fn unusual_targets_are_answered_or_refused() {
     let town = Town::new();
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     for (line, status) in [
         ("GET http://elsewhere/health HTTP/1.1", 200),
         ("GET /health HTTP/1.0", 200),
@@ -82,9 +82,9 @@ fn other_forms_of_a_target_are_answered_or_refused() {
 }
 
 #[test]
-fn what_is_too_large_is_told_so() {
+fn a_request_that_exceeds_a_limit_is_told_the_limit() {
     let town = Town::new();
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     let ask = |path: &str, headers: &str| Client::connect(server.address).get(path, headers);
     let long = |bytes: usize| format!("/api?{}", "a".repeat(bytes - 5));
     assert_eq!(ask(&long(2_048), "").status, 401);
@@ -96,7 +96,7 @@ fn what_is_too_large_is_told_so() {
     assert!(headers.status == 431 && headers.text().contains("4096 bytes"), "{}", headers.text());
     let many = ask("/api", &"A: a\r\n".repeat(64));
     assert!(many.status == 431 && many.text().contains("64"), "{}", many.text());
-    // Far beyond the limits nothing is read to its end.
+    // Requests far beyond the limits are not read to their end.
     for (path, headers) in [
         (long(60_000), String::new()),
         ("/api".to_owned(), "A: a\r\n".repeat(5_000)),
@@ -105,7 +105,7 @@ fn what_is_too_large_is_told_so() {
         let mut client = Client::connect(server.address);
         client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{headers}\r\n"));
         let status = client.answer().map(|answer| answer.status);
-        // The refusal may be lost when the connection closes before all was sent.
+        // The answer may be lost if the connection closes before the request was sent completely.
         assert!(status.is_none_or(|status| status == 431), "{status:?}");
         assert!(client.is_closed());
     }
@@ -113,15 +113,15 @@ fn what_is_too_large_is_told_so() {
 }
 
 #[test]
-fn whoever_sends_slowly_or_nothing_is_disconnected() {
+fn a_client_that_sends_slowly_or_nothing_is_disconnected() {
     let town = Town::new();
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     let begun = Instant::now();
     let mut silent = Client::connect(server.address);
     let mut half = Client::connect(server.address);
     half.send("GET /api HTTP/1.1\r\nHost: h\r\n");
     let mut idle = Client::connect(server.address);
-    // This one is awaited while the answer is made.
+    // This timeout starts while the answer is produced.
     assert_eq!(idle.get("/api", "").status, 401);
     let mut second_half = Client::connect(server.address);
     assert_eq!(second_half.get("/api", "").status, 401);
@@ -149,10 +149,10 @@ fn whoever_sends_slowly_or_nothing_is_disconnected() {
 #[test]
 fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     let mut client = Client::connect(server.address);
     client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
-    // The end of the answer is still on its way when it has been made.
+    // The whole answer has been produced, but not received.
     thread::sleep(Duration::from_millis(200));
     assert_eq!(client.answer().unwrap().header("transfer-encoding"), Some("chunked"));
     let begun = Instant::now();
@@ -161,19 +161,19 @@ fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
 }
 
 #[test]
-fn half_open_connections_do_not_keep_others_out_for_long() {
+fn half_open_connections_do_not_block_others_for_long() {
     let town = Town::new();
     let settings = Settings { max_connections: 4, ..short() };
-    let server = Running::new(&town.service, settings);
+    let server = RunningServer::new(&town.service, settings);
     let half_open: Vec<_> = (0..8).map(|_| Client::connect(server.address)).collect();
     assert!(is_answering(&server));
     drop(half_open);
 }
 
 #[test]
-fn bodies_of_requests_are_passed_over_up_to_a_bound() {
+fn bodies_of_requests_are_ignored_up_to_a_limit() {
     let town = Town::new();
-    let server = Running::new(&town.service, short());
+    let server = RunningServer::new(&town.service, short());
     let mut client = Client::connect(server.address);
     client.send(format!("GET /health HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n\r\n{}", "x".repeat(900)));
     assert_eq!(client.answer().unwrap().status, 200);
@@ -182,7 +182,7 @@ fn bodies_of_requests_are_passed_over_up_to_a_bound() {
     client.send("POST /api HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n".to_owned() + &"x".repeat(2_000));
     assert_eq!(client.answer().unwrap().status, 405);
     assert!(client.is_closed());
-    // A body that does not come.
+    // The body does not arrive.
     let mut client = Client::connect(server.address);
     client.send("GET /api HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n");
     assert_eq!(client.answer().unwrap().status, 401);
@@ -190,15 +190,15 @@ fn bodies_of_requests_are_passed_over_up_to_a_bound() {
 }
 
 #[test]
-fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
+fn a_client_that_reads_slowly_blocks_no_other_and_is_disconnected() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
     let settings = Settings { max_requests_at_once: 1, ..short() };
-    let server = Running::new(&town.service, settings);
+    let server = RunningServer::new(&town.service, settings);
     let mut slow = Client::connect(server.address);
     slow.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
     assert_eq!(slow.head().unwrap().status, 200);
     let begun = Instant::now();
-    // One request at a time, and still there is room for others while this one is sent.
+    // Only one request may run at a time, and sending this answer does not block others.
     let mut other = Client::connect(server.address);
     let mut read = 0;
     while begun.elapsed() < Duration::from_millis(2_500) {
@@ -207,15 +207,15 @@ fn whoever_reads_slowly_holds_nobody_up_and_is_disconnected() {
         thread::sleep(Duration::from_millis(100));
     }
     assert!(read > 0);
-    // What had been sent before the connection was closed is there, and not the end.
+    // The client finds the bytes sent before the connection was closed, without the end of the body.
     let (rest, is_closed) = slow.rest();
     assert!(is_closed && !rest.ends_with(b"\r\n0\r\n\r\n"), "{}", rest.len());
 }
 
 #[test]
-fn so_many_requests_are_worked_on_at_once_and_the_others_wait() {
+fn requests_beyond_the_limit_wait() {
     let town = Town::new();
-    let server = Running::new(&town.service, Settings { max_requests_at_once: 2, ..Settings::default() });
+    let server = RunningServer::new(&town.service, Settings { max_requests_at_once: 2, ..Settings::default() });
     town.gate.close();
     let mut clients: Vec<Client> = (0..5).map(|_| Client::connect(server.address)).collect();
     for client in &mut clients {
@@ -223,17 +223,17 @@ fn so_many_requests_are_worked_on_at_once_and_the_others_wait() {
     }
     town.gate.wait_for(2);
     thread::sleep(Duration::from_millis(300));
-    assert_eq!(town.gate.come(), 2);
+    assert_eq!(town.gate.arrived(), 2);
     assert!(is_answering(&server));
     town.gate.open();
     assert!(clients.iter_mut().all(|client| client.answer().unwrap().status == 200));
 }
 
 #[test]
-fn a_fault_of_ours_is_answered_and_hurts_nobody_else() {
+fn a_panic_is_a_500_and_does_not_affect_other_requests() {
     let town =
         Town::with(Arc::new(town::dataset(1)), |builder| builder.clock(|| panic!("a fault, made for this test")));
-    let server = Running::new(&town.service, Settings { max_requests_at_once: 1, ..short() });
+    let server = RunningServer::new(&town.service, Settings { max_requests_at_once: 1, ..short() });
     let mut client = Client::connect(server.address);
     for _ in 0..3 {
         let answer = client.get("/api", &town.headers());
@@ -243,27 +243,27 @@ fn a_fault_of_ours_is_answered_and_hurts_nobody_else() {
 }
 
 #[test]
-fn a_query_ends_when_its_caller_goes_away() {
-    let (told, failures) = mpsc::sync_channel(8);
+fn a_query_is_canceled_when_its_client_disconnects() {
+    let (sender, failures) = mpsc::sync_channel(8);
     let town = Town::with(Arc::clone(&LARGE), |builder| {
         builder.on_failure(move |error: &ServiceError| {
             let is_canceled = matches!(error, ServiceError::Timeout(Interruption::Canceled));
-            assert!(told.send(is_canceled).is_ok());
+            assert!(sender.send(is_canceled).is_ok());
         })
     });
-    let logged = Logged::capture();
+    let logged = CapturedLog::capture();
     let settings = Settings { half_closed_timeout: Duration::from_millis(100), ..Settings::default() };
-    let server = Running::new(&town.service, settings);
+    let server = RunningServer::new(&town.service, settings);
     town.gate.close();
     let mut client = Client::connect(server.address);
     client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\nX-Request-Id: gone-1\r\n{}\r\n", town.headers()));
     town.gate.wait_for(1);
     client.close();
-    // The server sees the end of the connection; then the query begins.
+    // The server notices the end of the connection; then the query starts.
     assert!(logged.lines("gone-1", 1)[0].contains("status=0 bytes=0"));
     town.gate.open();
     assert_eq!(failures.recv_timeout(Duration::from_secs(10)), Ok(true));
-    // One whose caller stays is answered.
+    // The request of another client is answered.
     assert_eq!(
         Client::connect(server.address)
             .get("/api/waterworks/events?fields=leads&start=2025-01-01&end=2025-01-31", &town.headers())
@@ -274,9 +274,9 @@ fn a_query_ends_when_its_caller_goes_away() {
 }
 
 #[test]
-fn a_caller_may_go_away_in_the_middle_of_an_answer() {
+fn a_client_may_disconnect_in_the_middle_of_an_answer() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     for _ in 0..3 {
         let mut client = Client::connect(server.address);
         client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));

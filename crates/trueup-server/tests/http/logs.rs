@@ -1,7 +1,7 @@
-//! What is logged, and what never is.
+//! What is logged, and what is never logged.
 
 use crate::client::Client;
-use crate::running::Running;
+use crate::running::RunningServer;
 use crate::town::{ORGANIZATION, Town, USER};
 use std::fs;
 use std::io::{self, Write};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use trueup::Dataset;
 use trueup_server::Settings;
 
-/// All that is logged in this process, at every level.
+/// The log of this process, at all levels.
 #[derive(Clone, Default)]
-pub(crate) struct Logged(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Logged {
+impl Write for CapturedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -27,9 +27,9 @@ impl Write for Logged {
     }
 }
 
-impl Logged {
+impl CapturedLog {
     pub(crate) fn capture() -> Self {
-        static LOGGED: OnceLock<Logged> = OnceLock::new();
+        static LOGGED: OnceLock<CapturedLog> = OnceLock::new();
         let start = || {
             let logged = Self::default();
             let writer = logged.clone();
@@ -47,7 +47,7 @@ impl Logged {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// The lines that hold a text, once there are so many.
+    /// Waits until `least` lines contain the text `of`, and returns them.
     pub(crate) fn lines(&self, of: &str, least: usize) -> Vec<String> {
         let begun = Instant::now();
         loop {
@@ -63,10 +63,10 @@ impl Logged {
 }
 
 #[test]
-fn a_request_is_one_line() {
-    let logged = Logged::capture();
+fn a_request_is_logged_in_one_line() {
+    let logged = CapturedLog::capture();
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let path = "/api/waterworks/events?fields=leads&start=2025-01-01&end=2025-01-31";
     let answer = client.get(path, &format!("{}X-Request-Id: line-1\r\n", town.headers()));
@@ -90,10 +90,10 @@ fn a_request_is_one_line() {
 }
 
 #[test]
-fn no_key_and_no_word_of_a_caller_is_logged() {
-    let logged = Logged::capture();
+fn no_key_and_no_text_of_a_client_is_logged() {
+    let logged = CapturedLog::capture();
     let town = Town::new();
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let key = &town.key;
     let range = "start=2025-01-01&end=2025-01-31";
     let requests = [
@@ -150,8 +150,8 @@ fn damage(folder: &Path) {
 }
 
 #[test]
-fn the_cause_of_a_failure_stands_by_its_id_and_is_not_told_to_callers() {
-    let logged = Logged::capture();
+fn the_cause_of_a_failure_is_logged_with_its_id_and_not_sent() {
+    let logged = CapturedLog::capture();
     let folder = tempfile::tempdir().unwrap();
     let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
     fs::write(&events, "account,opportunityId,type,date\neast,1,lead-originated,2025-01-03\n").unwrap();
@@ -159,7 +159,7 @@ fn the_cause_of_a_failure_stands_by_its_id_and_is_not_told_to_callers() {
     let dataset = Dataset::open(&path).unwrap();
     damage(&path);
     let town = Town::with(Arc::new(dataset), |builder| builder.on_failure(trueup_server::log_failure));
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let path = format!("/api/{ORGANIZATION}/events?fields=leads&start=2025-01-01&end=2025-01-31");
     let answer = Client::connect(server.address).get(&path, &format!("{}X-Request-Id: broken-1\r\n", town.headers()));
     assert!(answer.status == 502 && !answer.text().contains("parquet"), "{}", answer.text());

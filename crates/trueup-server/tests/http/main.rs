@@ -1,4 +1,4 @@
-//! The server as callers meet it, over sockets.
+//! The server as clients see it, over sockets.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

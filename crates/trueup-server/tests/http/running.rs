@@ -1,4 +1,4 @@
-//! A server that runs beside the test.
+//! A server that runs in a thread of the test.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,13 +8,14 @@ use tokio::sync::oneshot;
 use trueup::service::Service;
 use trueup_server::{Server, Settings};
 
-pub(crate) struct Running {
+/// A server on a free port. Dropping it stops it.
+pub(crate) struct RunningServer {
     pub(crate) address: SocketAddr,
     signal: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-impl Running {
+impl RunningServer {
     pub(crate) fn new(service: &Arc<Service>, settings: Settings) -> Self {
         let server = Server::bind("127.0.0.1:0", Arc::clone(service), settings).unwrap();
         let address = server.local_addr();
@@ -27,12 +28,12 @@ impl Running {
         Self { address, signal: Some(signal), thread: Some(thread) }
     }
 
-    /// Tells it to end.
+    /// Sends the stop signal.
     pub(crate) fn stop(&mut self) {
         self.signal = None;
     }
 
-    /// Returns once it has ended.
+    /// Stops the server and waits for its end.
     pub(crate) fn join(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
@@ -41,7 +42,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         if !thread::panicking() {
             self.join();

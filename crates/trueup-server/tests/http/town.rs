@@ -1,4 +1,4 @@
-//! A small town: two plumbers of one organization, their customers, and who may ask for them.
+//! A small service for tests: two accounts of one organization, their customers, and a user.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
@@ -12,7 +12,7 @@ const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
 pub(crate) const USER: &str = "walter@example.com";
 pub(crate) const ORGANIZATION: &str = "waterworks";
 
-/// One row per customer, each of about 800 bytes: all that grading says of it.
+/// A request for one row per customer of about 800 bytes, with all fields of lead grading.
 pub(crate) const CUSTOMERS: &str = "/api/waterworks/events?start=2025-01-01&end=2025-01-31&fields=opportunityId,campaign,leads,\
      conversionDetailedLabel,conversionIntent,conversionReasonUnbookable,conversionReasonLost,conversionOutOfServiceAreaZip,\
      conversionNotOfferedServiceRequested,conversionNeedsManagementReview,conversionPlannedFollowUpSubcategory,\
@@ -27,10 +27,10 @@ pub(crate) struct Town {
     pub(crate) gate: Arc<Gate>,
 }
 
-/// Requests pass it before they ask the dataset: they ask what the time is.
+/// A gate that stops requests before they query the dataset, when they read the clock.
 #[derive(Default)]
 pub(crate) struct Gate {
-    /// Whether it is closed, and how many have come to it.
+    /// Whether the gate is closed, and how many requests have reached it.
     state: Mutex<(bool, usize)>,
     changed: Condvar,
 }
@@ -45,20 +45,20 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// How many have come.
-    pub(crate) fn come(&self) -> usize {
+    /// Returns how many requests have reached the gate.
+    pub(crate) fn arrived(&self) -> usize {
         self.state.lock().unwrap().1
     }
 
-    /// Returns once so many have come.
+    /// Waits until `requests` requests have reached the gate.
     pub(crate) fn wait_for(&self, requests: usize) {
-        drop(self.changed.wait_while(self.state.lock().unwrap(), |(_, come)| *come < requests).unwrap());
+        drop(self.changed.wait_while(self.state.lock().unwrap(), |(_, arrived)| *arrived < requests).unwrap());
     }
 }
 
-struct Clockwork(Arc<Gate>);
+struct GateClock(Arc<Gate>);
 
-impl Clock for Clockwork {
+impl Clock for GateClock {
     fn now(&self) -> UnixTime {
         let mut state = self.0.state.lock().unwrap();
         state.1 += 1;
@@ -68,7 +68,7 @@ impl Clock for Clockwork {
     }
 }
 
-/// A town of so many customers.
+/// Creates a dataset of `customers` customers.
 pub(crate) fn dataset(customers: usize) -> Dataset {
     let campaigns = ["Spring, Drain + Sale", "Zoë's \"50%\" [Va] Drain|$99"];
     let column = |cell: &dyn Fn(usize) -> String| -> ArrayRef {
@@ -104,11 +104,11 @@ impl Town {
         let key = directory.create_key(USER, NOW).unwrap().secret.reveal().to_owned();
         let session = directory.open_session(USER, NOW, NOW.plus_seconds(60)).unwrap().reveal().to_owned();
         let gate = Arc::<Gate>::default();
-        let builder = Service::builder(dataset, directory).clock(Clockwork(Arc::clone(&gate)));
+        let builder = Service::builder(dataset, directory).clock(GateClock(Arc::clone(&gate)));
         Self { service: Arc::new(build(builder).build()), key, session, gate }
     }
 
-    /// The same request without HTTP.
+    /// Sends a request to the service without HTTP.
     pub(crate) fn handle(&self, path: &str) -> Response {
         self.service.handle(&Request {
             authorization: Some(self.key.clone()),
@@ -117,7 +117,7 @@ impl Town {
         })
     }
 
-    /// The lines of the headers of one who has the key.
+    /// Returns header lines with the key.
     pub(crate) fn headers(&self) -> String {
         format!("Authorization: {}\r\nAccept-Encoding: identity\r\n", self.key)
     }

@@ -1,7 +1,7 @@
-//! Many connections at once.
+//! Many connections at the same time.
 
 use crate::client::Client;
-use crate::running::Running;
+use crate::running::RunningServer;
 use crate::town::Town;
 use crate::{MIB, alone, growth};
 use std::thread;
@@ -11,7 +11,7 @@ const CONNECTIONS: usize = 64;
 const REQUESTS: usize = 50;
 
 #[test]
-fn many_connections_are_answered_as_one_is() {
+fn many_connections_get_the_same_answers_as_one() {
     let _alone = alone();
     let town = Town::new();
     let range = "start=2025-01-01&end=2025-01-31";
@@ -28,7 +28,7 @@ fn many_connections_are_answered_as_one_is() {
         format!("{events}&fields=campaign"),
         "/nowhere".to_owned(),
     ];
-    let server = Running::new(&town.service, Settings::default());
+    let server = RunningServer::new(&town.service, Settings::default());
     let expected: Vec<_> = paths
         .iter()
         .map(|path| {
@@ -50,7 +50,7 @@ fn many_connections_are_answered_as_one_is() {
                 scope.spawn(move || {
                     let mut client = Client::connect(address);
                     for request in 0..REQUESTS {
-                        // Each connection has an order of its own.
+                        // Each connection sends the requests in another order.
                         let path = (connection + request * 7) % paths.len();
                         let answer = client.get(&paths[path], &town.headers());
                         assert!((answer.status, answer.body) == expected[path], "{}", paths[path]);

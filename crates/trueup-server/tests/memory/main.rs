@@ -1,4 +1,5 @@
-//! How much memory answers take: a process of its own, and one test after the other, because what is measured is the whole process.
+//! The memory that answers use. These tests are a separate program and run one at a time, because they measure the
+//! whole process.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -19,20 +20,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MIB: usize = 1 << 20;
 
-/// Held while a test measures.
+/// Waits until no other test measures, and prevents others from measuring.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// By how much the peak of this process's memory rises above what is held before, in bytes; 0 where the operating system does not say.
+/// Runs `work` and returns by how many bytes the peak memory of this process rises above the previous one; 0 if the
+/// operating system does not report it.
 fn growth<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    // Where the peak cannot be set back it is that of the whole process, and rises less.
-    let is_set_back = fs::write("/proc/self/clear_refs", "5").is_ok();
+    // If the peak cannot be reset, it covers the whole life of the process and grows less.
+    let is_reset = fs::write("/proc/self/clear_refs", "5").is_ok();
     let before = peak();
     let done = work();
     let growth = peak().zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
-    eprintln!("memory grew by {} KiB (peak set back: {is_set_back})", growth / 1_024);
+    eprintln!("memory grew by {} KiB (peak reset: {is_reset})", growth / 1_024);
     (done, growth)
 }
 

@@ -1,7 +1,7 @@
-//! Readers that take nothing, and callers that say nothing: memory stays bounded, and others are served.
+//! Clients that receive nothing and clients that send nothing: memory stays bounded, and others are served.
 
 use crate::client::Client;
-use crate::running::Running;
+use crate::running::RunningServer;
 use crate::town::{self, CUSTOMERS, Town};
 use crate::{MIB, alone, growth};
 use std::fs;
@@ -12,16 +12,17 @@ use trueup::MemoryBudget;
 use trueup::service::Limits;
 use trueup_server::Settings;
 
-/// Answers that are asked for and not taken; each of about 20 MB, more than a socket holds.
+/// Number of answers that clients request and do not receive. Each has about 20 MB, more than socket buffers hold.
 const READERS: usize = 32;
+/// Number of connections without a request.
 const IDLE: usize = 2_000;
 
-/// What a connection may take.
+/// Memory that a connection may use.
 const PER_CONNECTION: usize = 256 << 10;
 
 const SMALL: &str = "/api/east/events?fields=campaign,leads&start=2025-01-01&end=2025-01-31";
 
-/// How many files this process may open, more if it may say so.
+/// Raises the limit of open files if permitted, and returns it.
 fn files() -> usize {
     let (process, wanted) = (std::process::id().to_string(), 2 * IDLE + 1_000);
     let _ = Command::new("prlimit").args(["--pid", &process, &format!("--nofile={wanted}:")]).status();
@@ -32,11 +33,11 @@ fn files() -> usize {
 }
 
 #[test]
-fn readers_that_stall_and_callers_that_say_nothing_take_bounded_memory() {
+fn stalled_readers_and_idle_connections_use_bounded_memory() {
     let _alone = alone();
     let dataset = Arc::new(town::dataset(25_000));
     let path = format!("{CUSTOMERS}&interval=month");
-    // What one answer takes, and its query.
+    // Measure the memory of one answer and its query.
     let roomy = MemoryBudget::new(1 << 40);
     let town = Town::with(Arc::clone(&dataset), |builder| builder.memory(roomy.clone()));
     let response = town.handle(&path);
@@ -49,7 +50,7 @@ fn readers_that_stall_and_callers_that_say_nothing_take_bounded_memory() {
     let town = Town::with(dataset, |builder| builder.memory(budget.clone()).limits(limits));
     let long = Duration::from_secs(300);
     let settings = Settings { write_timeout: long, header_timeout: long, idle_timeout: long, ..Settings::default() };
-    let server = Running::new(&town.service, settings);
+    let server = RunningServer::new(&town.service, settings);
     let ask = |client: &mut Client, path: &str| {
         assert!(client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())));
     };
@@ -67,11 +68,11 @@ fn readers_that_stall_and_callers_that_say_nothing_take_bounded_memory() {
             }
             refused += 1;
             assert_eq!((head.status, head.header("retry-after")), (503, Some("5")));
-            let mut told = Vec::new();
-            assert!(reader.body(&head, |bytes| told.extend_from_slice(bytes)));
-            assert!(String::from_utf8(told).unwrap().ends_with(r#""code":"overloaded"}"#));
+            let mut body = Vec::new();
+            assert!(reader.body(&head, |bytes| body.extend_from_slice(bytes)));
+            assert!(String::from_utf8(body).unwrap().ends_with(r#""code":"overloaded"}"#));
         }
-        // Others are answered meanwhile, whoever comes and says nothing.
+        // Other clients are answered meanwhile.
         let mut silent = Vec::new();
         for number in 0..idle {
             silent.push(Client::connect(server.address));
@@ -88,7 +89,7 @@ fn readers_that_stall_and_callers_that_say_nothing_take_bounded_memory() {
     assert!(growth <= bound, "{growth} bytes with {idle} idle connections, and the bound is {bound}");
     drop(silent);
 
-    // Whoever takes the answer after all gets all of it.
+    // A client that receives its answer late gets all of it.
     for (mut reader, head) in stalled {
         let mut body = Vec::new();
         assert!(reader.body(&head, |bytes| body.extend_from_slice(bytes)));
@@ -100,11 +101,11 @@ fn readers_that_stall_and_callers_that_say_nothing_take_bounded_memory() {
 }
 
 #[test]
-fn requests_share_a_few_threads() {
+fn many_connections_share_a_few_threads() {
     let _alone = alone();
     let town = Town::new();
     let settings = Settings { max_requests_at_once: 3, ..Settings::default() };
-    let server = Running::new(&town.service, settings);
+    let server = RunningServer::new(&town.service, settings);
     let mut clients: Vec<Client> = (0..128).map(|_| Client::connect(server.address)).collect();
     let ((), growth) = growth(|| {
         for _ in 0..5 {
@@ -117,6 +118,6 @@ fn requests_share_a_few_threads() {
     assert!(growth <= 64 * MIB + clients.len() * PER_CONNECTION, "{growth}");
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
     let names = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("comm")).ok());
-    let of_queries = names.filter(|name| name.trim() == "trueup-query").count();
-    assert!(of_queries <= 3, "{of_queries}");
+    let query_threads = names.filter(|name| name.trim() == "trueup-query").count();
+    assert!(query_threads <= 3, "{query_threads}");
 }
