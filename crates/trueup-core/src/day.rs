@@ -6,24 +6,36 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-/// A calendar day from 1970-01-01 to 2149-06-06, the dates that a row may carry.
+/// A calendar day from 1970-01-01 to 2149-06-06.
 ///
-/// It has no time zone: an event's day is that of its account, decided when the event is ingested.
+/// # Time zone
+/// A day has no time zone. The day of an event is the one in the time zone of its account; ingest decides it once.
+///
+/// # Range
+/// A day is stored as a number of 16 bits, the days since 1970-01-01. Every number of 16 bits is a day.
+///
+/// # Text
+/// The text form is `YYYY-MM-DD`, for reading and for writing.
 ///
 /// ```
-/// let day: trueup_core::Day = "2025-01-31".parse()?;
-/// assert_eq!(day.to_string(), "2025-01-31");
+/// use trueup_core::Day;
+///
+/// let day: Day = "2025-01-31".parse()?;
+/// assert_eq!(day.next(), Some("2025-02-01".parse()?));
+/// assert_eq!(day.month(), "2025-01");
+/// assert!("2025-02-30".parse::<Day>().is_err());
 /// # Ok::<(), trueup_core::day::NotADay>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(u16);
 
-/// The text or date is no day that trueup can hold.
+/// A text or date that is not a [`Day`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{}`", Shown(.0))]
 pub struct NotADay(pub String);
 
-/// The quarter of each day: ingest asks twice for every customer, and finding the date each time showed in its profile.
+/// The quarter of each day. A table, because ingest needs two quarters per customer and computing the dates showed in
+/// its profile.
 static QUARTERS: LazyLock<Vec<u16>> = LazyLock::new(|| {
     let quarter = |day: NaiveDate| day.year_ce().1.saturating_sub(1970) * 4 + day.month0() / 3;
     let days = (0..=u16::MAX).map(|number| Day(number).date());
@@ -36,59 +48,59 @@ impl Day {
     /// The last day, 2149-06-06.
     pub const MAX: Self = Self(u16::MAX);
 
-    /// The day that is `number` days after 1970-01-01.
+    /// Returns the day `number` days after 1970-01-01.
     #[must_use]
     pub const fn from_number(number: u16) -> Self {
         Self(number)
     }
 
-    /// Days since 1970-01-01.
+    /// Returns the number of days since 1970-01-01.
     #[must_use]
     pub const fn number(self) -> u16 {
         self.0
     }
 
-    /// The day of a calendar date.
+    /// Returns the day of a calendar date.
     ///
     /// # Errors
-    /// The date lies outside the range.
+    /// Returns [`NotADay`] if the date is before [`Day::MIN`] or after [`Day::MAX`].
     pub fn from_date(date: NaiveDate) -> Result<Self, NotADay> {
         let number = date.signed_duration_since(NaiveDate::default()).num_days();
         u16::try_from(number).map(Self).map_err(|_| NotADay(date.to_string()))
     }
 
-    /// The calendar date of the day.
+    /// Returns the calendar date of the day.
     #[must_use]
     pub fn date(self) -> NaiveDate {
         NaiveDate::default().checked_add_days(Days::new(u64::from(self.0))).unwrap_or_default()
     }
 
-    /// The Monday of the day's week; in the first week, where the Monday lies in 1969, still that Monday.
+    /// Returns the Monday of the day's week. It is a date and not a [`Day`], because the first week begins in 1969.
     #[must_use]
     pub fn monday(self) -> NaiveDate {
         self.date().week(chrono::Weekday::Mon).first_day()
     }
 
-    /// The day's month as `YYYY-MM`.
+    /// Returns the day's month as `YYYY-MM`.
     #[must_use]
     pub fn month(self) -> String {
         let date = self.date();
         format!("{:04}-{:02}", date.year(), date.month())
     }
 
-    /// Whether both days lie in one calendar month.
+    /// Returns whether both days are in the same calendar month.
     #[must_use]
     pub fn is_same_month(self, other: Self) -> bool {
         let (date, other) = (self.date(), other.date());
         (date.year(), date.month()) == (other.year(), other.month())
     }
 
-    /// The calendar quarter that the day lies in, counted from that of 1970-01-01.
+    /// Returns the calendar quarter of the day, counted from the quarter of 1970-01-01.
     pub(crate) fn quarter(self) -> u16 {
         QUARTERS[usize::from(self.0)]
     }
 
-    /// The next day, or `None` after the last.
+    /// Returns the next day; `None` after [`Day::MAX`].
     #[must_use]
     pub fn next(self) -> Option<Self> {
         self.0.checked_add(1).map(Self)
@@ -105,17 +117,17 @@ impl FromStr for Day {
     type Err = NotADay;
 
     fn from_str(text: &str) -> Result<Self, NotADay> {
-        let refused = || NotADay(text.to_owned());
-        let shaped = text.len() == 10
+        let not_a_day = || NotADay(text.to_owned());
+        let has_form = text.len() == 10
             && text.bytes().enumerate().all(|(at, byte)| match at {
                 4 | 7 => byte == b'-',
                 _ => byte.is_ascii_digit(),
             });
-        if !shaped {
-            return Err(refused());
+        if !has_form {
+            return Err(not_a_day());
         }
-        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| refused())?;
-        Self::from_date(date).map_err(|_| refused())
+        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| not_a_day())?;
+        Self::from_date(date).map_err(|_| not_a_day())
     }
 }
 
@@ -126,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_range_is_that_of_sixteen_bits() {
+    fn the_range_is_all_numbers_of_sixteen_bits() {
         assert_eq!(Day::MIN.to_string(), "1970-01-01");
         assert_eq!(Day::MAX.to_string(), "2149-06-06");
         assert!("2149-06-07".parse::<Day>().is_err());
@@ -146,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn quarters_are_of_three_months() {
+    fn quarters_have_three_months() {
         let quarter = |text: &str| text.parse::<Day>().map(Day::quarter);
         assert_eq!(quarter("2025-01-01"), quarter("2025-03-31"));
         assert!(quarter("2025-03-31").unwrap() < quarter("2025-04-01").unwrap());

@@ -1,20 +1,68 @@
-//! The fields: every metric and dimension by name, with its meaning, as data in one place.
+//! The dictionary: every metric and dimension by name, as data in one place.
 //!
-//! A name that is not here is still a dimension: it is read from the event column of that name, if there is one.
+//! A name that the dictionary does not have is still a dimension. Its values are those of the event column of that
+//! name, and empty if there is no such column.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `measure` | [`Measure`]: the integers that the engine counts or sums |
+//! | `field` | [`Field`]: the entry of a metric or dimension |
+//! | `entry` | constructors of entries |
+//! | `metrics`, `dimensions` | the entries |
 
-mod additivity;
 mod dimensions;
 mod entry;
 mod field;
-mod find;
 mod measure;
 mod metrics;
-#[cfg(test)]
-mod tests;
 
 pub use field::{
     Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Metric,
     SpendColumn, Unit, ValueFormat,
 };
-pub use find::{field, fields, metric};
 pub use measure::{Measure, MeasureKind};
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Field>> =
+    LazyLock::new(|| fields().map(|field| (field.name, field)).collect());
+
+/// Returns all fields: the metrics, then the dimensions, by subject.
+pub fn fields() -> impl Iterator<Item = &'static Field> {
+    metrics::TABLES.iter().chain(&dimensions::TABLES).copied().flatten()
+}
+
+/// Returns the field with exactly the name `name`; `None` if the dictionary does not have it.
+///
+/// ```
+/// use trueup_core::dictionary;
+///
+/// assert_eq!(dictionary::field("bookRate").map(|field| field.display_name), Some("Book Rate"));
+/// assert!(dictionary::field("bookrate").is_none());
+/// ```
+#[must_use]
+pub fn field(name: &str) -> Option<&'static Field> {
+    BY_NAME.get(name).copied()
+}
+
+/// Returns the metric with exactly the name `name`; `None` if the name is that of a dimension, known or unknown.
+///
+/// ```
+/// use trueup_core::dictionary::{self, Formula, Measure};
+///
+/// let (_, leads) = dictionary::metric("leads").expect("a metric");
+/// assert_eq!(leads.formula, Formula::Amount(&[Measure::Leads]));
+/// assert!(dictionary::metric("campaign").is_none());
+/// ```
+#[must_use]
+pub fn metric(name: &str) -> Option<(&'static Field, &'static Metric)> {
+    let field = field(name)?;
+    match &field.kind {
+        FieldKind::Metric(metric) => Some((field, metric)),
+        FieldKind::Dimension(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

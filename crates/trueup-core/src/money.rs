@@ -1,20 +1,29 @@
-//! Money as whole millionths of a currency unit.
+//! Money as an integer number of millionths of a currency unit, the currency being that of the data.
 //!
-//! Amounts stay integers from ingest to the last sum, so that no total depends on the order of addition.
+//! Amounts stay integers from ingest to the last sum, because a sum of floats would depend on the order of addition. A
+//! stored amount is an `i64`, a sum of amounts an `i128`.
+//!
+//! ```
+//! use trueup_core::money;
+//!
+//! let sum: i128 = [1_250_000, 1_000_000].into_iter().sum();
+//! assert_eq!(money::format_micros(sum), "2.25");
+//! assert_eq!(money::to_f64(money::average(sum, 2)), 1.125);
+//! ```
 
-/// Millionths in one currency unit.
+/// The number of millionths in one currency unit.
 pub const MICROS_PER_UNIT: i64 = 1_000_000;
 
-/// The largest amount, either sign, that an event or a spend row may carry, in currency units.
+/// The largest absolute amount of an event or a spend row, in currency units.
 pub const MAX_UNITS: i64 = 9_000_000_000_000;
 
-/// The largest amount, either sign, in millionths.
+/// The largest absolute amount of an event or a spend row, in millionths.
 pub const MAX_MICROS: i64 = MAX_UNITS * MICROS_PER_UNIT;
 
-/// Whole numbers up to this one are exact as a double.
+/// The largest integer up to which every integer is exact as a double.
 const MAX_EXACT: i64 = 1 << 53;
 
-/// The double closest to an amount given in millionths, in currency units.
+/// Returns the double closest to an amount, in currency units.
 ///
 /// ```
 /// assert_eq!(trueup_core::money::to_f64(1_234_500_000), 1234.5);
@@ -25,11 +34,18 @@ pub fn to_f64(micros: i128) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53; then one correctly rounded division")]
         return micros as f64 / MICROS_PER_UNIT as f64;
     }
-    // Above 2^53 the conversion and the division would both round; the parser rounds once.
+    // Above 2^53 both the conversion and the division would round. The parser rounds once.
     format_micros(micros).parse().unwrap_or(f64::NAN)
 }
 
-/// An amount in millionths as a decimal text, without trailing zeros: `1234.5`, `-0.000001`, `12`.
+/// Returns an amount as a decimal text in currency units, without trailing zeros.
+///
+/// ```
+/// use trueup_core::money::format_micros;
+///
+/// assert_eq!(format_micros(1_234_500_000), "1234.5");
+/// assert_eq!(format_micros(-1), "-0.000001");
+/// ```
 #[must_use]
 pub fn format_micros(micros: i128) -> String {
     let unit = i128::from(MICROS_PER_UNIT).unsigned_abs();
@@ -42,7 +58,7 @@ pub fn format_micros(micros: i128) -> String {
     format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
 }
 
-/// `sum / count`, rounded half away from zero to the millionth; 0 if `count` is 0.
+/// Returns `sum / count` in millionths, rounded half away from zero; 0 if `count` is 0.
 #[must_use]
 pub fn average(sum: i128, count: u64) -> i128 {
     let count = i128::from(count);

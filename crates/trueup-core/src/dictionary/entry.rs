@@ -1,16 +1,13 @@
-//! How an entry of the dictionary is written: one of the constructors, then what differs from the usual.
+//! Constructors of dictionary entries. An entry is one constructor call, then calls that change its defaults.
 
 use super::{
     Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Measure,
     Metric, SpendColumn, Unit, ValueFormat,
 };
 
-/// The stages, in the order in which a customer passes through them.
-pub(super) const STAGES: &[&str] = &["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
-
 const BOOLEANS: &[&str] = &["true", "false"];
 
-/// A number of things.
+/// Returns a metric that is a count.
 pub(super) const fn count(
     group: FieldGroup,
     name: &'static str,
@@ -20,7 +17,7 @@ pub(super) const fn count(
     metric(group, name, display_name, Formula::Amount(measures), Unit::Count, ValueFormat::Number)
 }
 
-/// An amount of money.
+/// Returns a metric that is an amount of money.
 pub(super) const fn money(
     group: FieldGroup,
     name: &'static str,
@@ -30,7 +27,7 @@ pub(super) const fn money(
     metric(group, name, display_name, Formula::Amount(measures), Unit::Currency, ValueFormat::Currency)
 }
 
-/// The part of the denominator's things that are also the numerator's.
+/// Returns a metric that is a share: every item of the numerator is also an item of the denominator.
 pub(super) const fn share(
     group: FieldGroup,
     name: &'static str,
@@ -41,7 +38,7 @@ pub(super) const fn share(
     metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, ValueFormat::Percent)
 }
 
-/// How many times the denominator goes into the numerator.
+/// Returns a metric that is a ratio of like amounts, shown as a plain number.
 pub(super) const fn multiple(
     group: FieldGroup,
     name: &'static str,
@@ -52,7 +49,7 @@ pub(super) const fn multiple(
     metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, ValueFormat::Decimal)
 }
 
-/// Money for one thing.
+/// Returns a metric that is money per item.
 pub(super) const fn money_per(
     group: FieldGroup,
     name: &'static str,
@@ -64,12 +61,12 @@ pub(super) const fn money_per(
     metric(group, name, display_name, formula, Unit::CurrencyPerCount, ValueFormat::Currency)
 }
 
-/// A dimension that is a column of the event table.
+/// Returns a dimension that is a column of the event table.
 pub(super) const fn stored(group: FieldGroup, name: &'static str, display_name: &'static str) -> Field {
     dimension(group, name, display_name, DimensionSource::Stored)
 }
 
-/// A dimension that is computed.
+/// Returns a computed dimension.
 pub(super) const fn computed(
     group: FieldGroup,
     name: &'static str,
@@ -103,18 +100,18 @@ const fn dimension(
 }
 
 impl Field {
-    /// The definition: meaning, unit, and what a missing value is.
+    /// Sets the definition: meaning, unit, and the value shown if there is none.
     pub(super) const fn means(mut self, definition: &'static str) -> Self {
         self.definition = definition;
         self
     }
 
-    /// More of the metric is better.
+    /// States that higher values are better.
     pub(super) const fn higher(self) -> Self {
         self.direction(Direction::Higher)
     }
 
-    /// Less of the metric is better.
+    /// States that lower values are better.
     pub(super) const fn lower(self) -> Self {
         self.direction(Direction::Lower)
     }
@@ -126,37 +123,37 @@ impl Field {
         self
     }
 
-    /// Benchmarks know the field.
+    /// States that benchmarks support the field.
     pub(super) const fn benchmark(mut self) -> Self {
         self.benchmark = true;
         self
     }
 
-    /// The values can be listed.
+    /// Lists all values of the dimension.
     pub(super) const fn values(mut self, values: &'static [&'static str]) -> Self {
         self.values = values;
         self
     }
 
-    /// The values are days.
+    /// States that the values are days.
     pub(super) const fn day(mut self) -> Self {
         self.format = ValueFormat::Date;
         self
     }
 
-    /// The values are points in time.
+    /// States that the values are points in time.
     pub(super) const fn timestamp(mut self) -> Self {
         self.format = ValueFormat::Timestamp;
         self
     }
 
-    /// The values are yes and no.
+    /// States that the values are `true` and `false`.
     pub(super) const fn boolean(mut self) -> Self {
         self.format = ValueFormat::Boolean;
         self.values(BOOLEANS)
     }
 
-    /// The spend table carries the dimension.
+    /// States that the spend table has the dimension, in `column`.
     pub(super) const fn in_spend(mut self, column: SpendColumn) -> Self {
         if let FieldKind::Dimension(dimension) = &mut self.kind {
             dimension.spend = Some(column);

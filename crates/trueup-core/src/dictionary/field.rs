@@ -1,89 +1,97 @@
-//! What the dictionary says of a field.
+//! The entry of a field in the dictionary.
 
-use super::Measure;
+use super::{Measure, MeasureKind};
 
-/// A metric or dimension that trueup knows by name.
+/// A metric or dimension of the dictionary.
+///
+/// ```
+/// use trueup_core::dictionary::{self, ValueFormat};
+///
+/// let field = dictionary::field("bookRate").expect("a metric");
+/// assert_eq!((field.display_name, field.format), ("Book Rate", ValueFormat::Percent));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// The name in queries, and of the column if it is stored.
+    /// The name in queries. It is also the name of the column if the field is stored.
     pub name: &'static str,
     /// The name for people.
     pub display_name: &'static str,
-    /// What the field means and how it is computed.
+    /// The meaning of the field, its unit, and the value shown if there is none.
     pub definition: &'static str,
-    /// How a value is written for people.
+    /// The format in which a value is shown to people.
     pub format: ValueFormat,
-    /// What the field belongs to.
+    /// The subject that the field belongs to.
     pub group: FieldGroup,
-    /// The values, where they can be listed.
+    /// All values of a dimension with a fixed set of values; otherwise empty.
     pub values: &'static [&'static str],
-    /// For a metric: the benchmarks endpoint supports it. For a dimension: benchmarks can be grouped by it.
+    /// Whether benchmarks can show the metric, or be grouped by the dimension.
     pub benchmark: bool,
-    /// Metric or dimension, and what goes with it.
+    /// Metric or dimension, with its properties.
     pub kind: FieldKind,
 }
 
-/// Metric or dimension.
+/// The kind of a field, with its properties.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldKind {
-    /// Computed per group.
+    /// A metric: computed per group.
     Metric(Metric),
-    /// Groups rows.
+    /// A dimension: groups rows.
     Dimension(Dimension),
 }
 
-/// What a metric is made of.
+/// The properties of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// How it is computed.
+    /// The formula.
     pub formula: Formula,
-    /// What one of it is.
+    /// The unit of its values.
     pub unit: Unit,
-    /// Which way is better.
+    /// The direction in which values are better.
     pub direction: Direction,
-    /// Along which splits its values may be added.
+    /// The splits along which its values may be added.
     pub additivity: Additivity,
 }
 
-/// How a metric is computed from measures; a list of measures is their sum.
+/// The formula of a metric. A list of measures is their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formula {
-    /// The sum itself: a count or an amount of money.
+    /// A sum: a count or an amount of money.
     Amount(&'static [Measure]),
-    /// Numerator over denominator, by value; 0 if the denominator is 0.
+    /// A ratio of two sums; 0 if the denominator is 0.
     Ratio {
-        /// The sum above the line.
+        /// The sum that is divided.
         numerator: &'static [Measure],
-        /// The sum below the line.
+        /// The sum that divides.
         denominator: &'static [Measure],
     },
 }
 
 impl Formula {
-    /// Every measure that the formula is made of, in the order written; one that stands above and below the line comes twice.
+    /// Returns the measures of the formula in the order written. A measure in both the numerator and the denominator
+    /// comes twice.
     pub fn measures(self) -> impl Iterator<Item = Measure> {
-        let (above, below): (&[Measure], &[Measure]) = match self {
+        let (first, second): (&[Measure], &[Measure]) = match self {
             Self::Amount(sum) => (sum, &[]),
             Self::Ratio { numerator, denominator } => (numerator, denominator),
         };
-        above.iter().chain(below).copied()
+        first.iter().chain(second).copied()
     }
 }
 
-/// What one of a metric is.
+/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// A number of things.
+    /// A count.
     Count,
     /// An amount of money, in the currency of the data.
     Currency,
-    /// A quotient of like things; 1 is the whole.
+    /// A ratio of like amounts. A share of 1 is the whole.
     Ratio,
-    /// Money for one thing.
+    /// Money per item.
     CurrencyPerCount,
 }
 
-/// How a value is written for people.
+/// The format in which a value is shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueFormat {
     /// A whole number.
@@ -104,29 +112,29 @@ pub enum ValueFormat {
     Boolean,
 }
 
-/// Which way a metric is better.
+/// The direction in which the values of a metric are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// More is better.
+    /// Higher values are better.
     Higher,
-    /// Less is better.
+    /// Lower values are better.
     Lower,
-    /// Neither.
+    /// Neither is better.
     Neutral,
 }
 
-/// Along which splits the values of a metric may be added to the value of the whole.
+/// The splits along which the values of a metric add up to the value of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Additivity {
-    /// Across dimensions that spend carries.
+    /// Across the groups of dimensions that spend has.
     pub across_spend_dimensions: bool,
-    /// Across all other dimensions.
+    /// Across the groups of all other dimensions.
     pub across_other_dimensions: bool,
     /// Across sub-ranges.
     pub across_intervals: bool,
 }
 
-/// What a field belongs to.
+/// The subject that a field belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldGroup {
     /// The account.
@@ -137,7 +145,7 @@ pub enum FieldGroup {
     Funnel,
     /// The marketing that is credited with the customer.
     Attribution,
-    /// The single conversion.
+    /// A single conversion.
     Conversion,
     /// The customer.
     Customer,
@@ -149,16 +157,16 @@ pub enum FieldGroup {
     Spend,
 }
 
-/// Where a dimension's value comes from.
+/// The properties of a dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
-    /// Stored or computed.
+    /// The source of its values.
     pub source: DimensionSource,
-    /// The spend table's column with the same meaning, if spend carries the dimension.
+    /// The column of the spend table with the same meaning; `None` if spend does not have the dimension.
     pub spend: Option<SpendColumn>,
 }
 
-/// Stored or computed.
+/// The source of a dimension's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DimensionSource {
     /// A column of the event table with the field's name.
@@ -167,7 +175,7 @@ pub enum DimensionSource {
     Computed(Computed),
 }
 
-/// The dimensions that are computed.
+/// A computed dimension. Dates are days in the account's time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Computed {
     /// The account's key.
@@ -176,19 +184,19 @@ pub enum Computed {
     AccountName,
     /// The customer's state.
     AdjustedType,
-    /// Whether the event is the state event.
+    /// Whether the event is the customer's state event.
     TypeIsLast,
     /// The date of the customer's first event.
     OpportunityStartDate,
-    /// The earliest date of a booked event.
+    /// The date of the customer's earliest booked event.
     FirstBooked,
-    /// The earliest date of an estimated event.
+    /// The date of the customer's earliest estimated event.
     FirstEstimated,
-    /// The earliest date of a sold event.
+    /// The date of the customer's earliest sold event.
     FirstSold,
-    /// The earliest date of a closed event.
+    /// The date of the customer's earliest closed event.
     FirstClosed,
-    /// The earliest date of a canceled event.
+    /// The date of the customer's earliest canceled event.
     FirstCanceled,
     /// Whether the customer is ever booked.
     OpportunityBooked,
@@ -208,10 +216,10 @@ pub enum Computed {
     EventId,
 }
 
-/// The dimensions that the spend table carries.
+/// A dimension of the spend table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpendColumn {
-    /// `account`, and `accountKey`, which reads it.
+    /// `account`, and `accountKey`, which is another name of it.
     Account,
     /// The account's name.
     AccountName,
@@ -227,4 +235,55 @@ pub enum SpendColumn {
     AttributionChannel,
     /// `campaign`
     Campaign,
+}
+
+impl Additivity {
+    /// Values add up across every dimension and across sub-ranges.
+    pub const EVERYWHERE: Self =
+        Self { across_spend_dimensions: true, across_other_dimensions: true, across_intervals: true };
+    /// Values add up across every dimension, but not across sub-ranges.
+    pub const DIMENSIONS: Self =
+        Self { across_spend_dimensions: true, across_other_dimensions: true, across_intervals: false };
+    /// Values add up across the dimensions of spend and across sub-ranges.
+    pub const SPEND: Self =
+        Self { across_spend_dimensions: true, across_other_dimensions: false, across_intervals: true };
+    /// Values never add up.
+    pub const NOWHERE: Self =
+        Self { across_spend_dimensions: false, across_other_dimensions: false, across_intervals: false };
+
+    /// Returns the additivity of `formula`: values of a sum add up where those of all its measures do, values of a
+    /// ratio never do.
+    pub(super) const fn of(formula: Formula) -> Self {
+        let Formula::Amount(measures) = formula else { return Self::NOWHERE };
+        let mut whole = Self::EVERYWHERE;
+        let mut next = 0;
+        while next < measures.len() {
+            whole = whole.and(Self::of_measure(measures[next]));
+            next += 1;
+        }
+        whole
+    }
+
+    const fn of_measure(measure: Measure) -> Self {
+        match measure.kind() {
+            // A customer with rows in two groups or two sub-ranges is a distinct customer of both.
+            MeasureKind::Rows if matches!(measure, Measure::Opportunities) => Self::NOWHERE,
+            // A row belongs to one group and one sub-range.
+            MeasureKind::Rows | MeasureKind::RowMoney => Self::EVERYWHERE,
+            // A customer has one state row in each sub-range with events of it.
+            MeasureKind::StateRows | MeasureKind::StateMoney => Self::DIMENSIONS,
+            // One agent may serve customers of many groups.
+            MeasureKind::StateDistinct => Self::NOWHERE,
+            // A dimension that spend does not have shows the same spend on each of its values.
+            MeasureKind::SpendMoney | MeasureKind::SpendCount => Self::SPEND,
+        }
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self {
+            across_spend_dimensions: self.across_spend_dimensions && other.across_spend_dimensions,
+            across_other_dimensions: self.across_other_dimensions && other.across_other_dimensions,
+            across_intervals: self.across_intervals && other.across_intervals,
+        }
+    }
 }

@@ -1,14 +1,17 @@
-//! What is counted or summed while events are read; every metric is made of these.
+//! The measures: the integers that the engine counts or sums. Every metric is a formula over measures.
 
-/// One number that is gathered per group and sub-range. Measures of disjoint events add up.
+/// An integer that the engine counts or sums per group and sub-range.
+///
+/// A *state row* is the state event of a customer in a sub-range: the last live event of the furthest stage that it
+/// reached there. Money is in millionths of a currency unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Measure {
     // Counts of rows.
-    /// Rows.
+    /// All rows.
     Rows,
     /// Rows of type lead-originated.
     Conversions,
-    /// Rows that are their customer's first event and a conversion.
+    /// Rows that are the first event of their customer's history and a conversion.
     Leads,
     /// Leads whose customer has a sold event anywhere in its history.
     SoldLeads,
@@ -24,24 +27,24 @@ pub enum Measure {
     BookableUnbookedConversions,
     /// Conversions graded as unbookable.
     UnbookableConversions,
-    /// Rows that are their customer's earliest booked event of all.
+    /// Rows that are the earliest booked event of their customer's history.
     FirstBooked,
-    /// Those whose customer is ever estimated.
+    /// Rows of [`FirstBooked`](Self::FirstBooked) whose customer has an estimated event anywhere in its history.
     FirstBookedEstimated,
-    /// Rows that are their customer's earliest estimated event of all.
+    /// Rows that are the earliest estimated event of their customer's history.
     FirstEstimated,
-    /// Those whose customer is ever sold.
+    /// Rows of [`FirstEstimated`](Self::FirstEstimated) whose customer has a sold event anywhere in its history.
     FirstEstimatedSold,
-    /// Rows that are their customer's earliest sold event of all.
+    /// Rows that are the earliest sold event of their customer's history.
     FirstSold,
-    /// Those whose customer is ever closed.
+    /// Rows of [`FirstSold`](Self::FirstSold) whose customer has a closed event anywhere in its history.
     FirstSoldClosed,
     // Counts of state rows.
-    /// State rows.
+    /// All state rows.
     Customers,
     /// State rows with a customer status other than `Unmatched`.
     MatchedCustomers,
-    /// State rows without one.
+    /// State rows with the customer status `Unmatched` or none.
     UnmatchedCustomers,
     /// State rows in state sold or closed.
     PayingCustomers,
@@ -56,11 +59,11 @@ pub enum Measure {
     // Sums of money.
     /// Sum of `total` over rows.
     Total,
-    /// Average live estimate of state rows in state estimated.
+    /// Average live estimate over state rows in state estimated.
     EstimatedRevenue,
-    /// Live sales of state rows in state sold.
+    /// Live sales over state rows in state sold.
     SoldRevenue,
-    /// Closed work of state rows in state closed.
+    /// Closed work over state rows in state closed.
     ClosedRevenue,
     // Sets.
     /// Distinct non-empty opportunity agents of the state rows.
@@ -78,7 +81,7 @@ pub enum Measure {
     Impressions,
 }
 
-/// How a measure is held.
+/// The kind of a measure: the rows that it is computed over, and the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MeasureKind {
     /// A count of rows.
@@ -93,12 +96,12 @@ pub enum MeasureKind {
     StateDistinct,
     /// A sum of money over spend rows.
     SpendMoney,
-    /// A sum of whole numbers over spend rows.
+    /// A sum of integers over spend rows.
     SpendCount,
 }
 
 impl Measure {
-    /// How the measure is held.
+    /// Returns the kind of the measure.
     #[must_use]
     pub const fn kind(self) -> MeasureKind {
         match self {
@@ -134,7 +137,7 @@ impl Measure {
         }
     }
 
-    /// Whether the measure is gathered from the spend table.
+    /// Returns whether the measure is computed from the spend table.
     #[must_use]
     pub const fn is_spend(self) -> bool {
         matches!(self.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount)

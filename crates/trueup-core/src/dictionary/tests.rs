@@ -1,11 +1,12 @@
-//! The tables say what the specification says. Names are listed here once more, by hand, so that an edit of a table is noticed.
+//! The tables say what the specification says. Names are listed here once more, by hand, so that an edit of a table is
+//! noticed.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every metric of the specification with its formula, written as its text writes it.
+/// Every metric of the specification with its formula, in the spelling of the specification.
 const METRICS: &str = "
     eventCount = Rows
     conversions = Conversions
@@ -116,7 +117,7 @@ fn names_are_unique_and_found() {
 }
 
 #[test]
-fn metrics_are_those_specified_with_their_formulas() {
+fn metrics_and_formulas_match_the_specification() {
     let specified: BTreeMap<&str, String> = METRICS
         .lines()
         .filter_map(|line| line.trim().split_once(" = "))
@@ -128,7 +129,7 @@ fn metrics_are_those_specified_with_their_formulas() {
 }
 
 #[test]
-fn dimensions_are_those_specified() {
+fn dimensions_match_the_specification() {
     let computed: BTreeSet<_> =
         dimensions().filter(|(_, d)| d.source != DimensionSource::Stored).map(|(field, _)| field.name).collect();
     let stored: BTreeSet<_> =
@@ -149,7 +150,7 @@ fn each_computed_dimension_reads_its_own_source() {
 }
 
 #[test]
-fn fields_that_the_service_documents_are_of_their_kind() {
+fn documented_fields_have_the_documented_kind() {
     for name in names(
         "spend leads customers revenuePotential closedRevenue roasPotential roasClosed avgCostPerLead stepBookRate \
          conversionQuality bookRate matchRate",
@@ -166,7 +167,7 @@ fn fields_that_the_service_documents_are_of_their_kind() {
 }
 
 #[test]
-fn lead_grading_is_exact() {
+fn exactly_these_fields_belong_to_lead_grading() {
     let graded = |field: &Field| field.group == FieldGroup::LeadGrading;
     assert_eq!(named(|field| graded(field) && matches!(field.kind, FieldKind::Dimension(_))), names(LEAD_GRADING));
     assert_eq!(names(LEAD_GRADING).len(), 21);
@@ -180,7 +181,7 @@ fn lead_grading_is_exact() {
 }
 
 #[test]
-fn benchmarks_are_exact() {
+fn exactly_these_fields_have_benchmarks() {
     assert_eq!(
         named(|field| field.benchmark && matches!(field.kind, FieldKind::Metric(_))),
         names(
@@ -195,7 +196,7 @@ fn benchmarks_are_exact() {
 }
 
 #[test]
-fn spend_carries_exactly_these() {
+fn spend_has_exactly_these_dimensions() {
     let carried: BTreeMap<_, _> =
         dimensions().filter_map(|(field, d)| d.spend.map(|column| (field.name, column))).collect();
     let specified = [
@@ -213,12 +214,12 @@ fn spend_carries_exactly_these() {
 }
 
 #[test]
-fn definitions_are_sentences_of_their_own() {
-    let mut met = BTreeMap::new();
+fn each_definition_is_a_distinct_sentence() {
+    let mut definitions = BTreeMap::new();
     for field in fields() {
         assert!(field.definition.ends_with('.') && field.definition.len() > 30, "{}", field.name);
         assert!(!field.definition.contains("  ") && !field.definition.contains('\n'), "{}", field.name);
-        assert_eq!(met.insert(field.definition, field.name), None, "{}", field.name);
+        assert_eq!(definitions.insert(field.definition, field.name), None, "{}", field.name);
         for word in field.display_name.split([' ', '-']) {
             let small = ["on", "of", "per", "and", "or", "to"].contains(&word);
             assert!(small || word.starts_with(|c: char| c.is_ascii_uppercase()), "{}", field.display_name);
@@ -227,7 +228,7 @@ fn definitions_are_sentences_of_their_own() {
 }
 
 #[test]
-fn definitions_say_what_a_missing_value_is() {
+fn definitions_state_the_value_shown_if_there_is_none() {
     for field in fields() {
         let said = match field.kind {
             FieldKind::Metric(_) => field.definition.contains("0 ") || field.definition.contains(" 0."),
@@ -238,7 +239,7 @@ fn definitions_say_what_a_missing_value_is() {
 }
 
 #[test]
-fn definitions_of_spend_warn_of_dimensions_that_do_not_split_it() {
+fn definitions_of_spend_say_that_some_dimensions_do_not_split_it() {
     for (field, metric) in metrics() {
         let spends = metric.formula.measures().any(Measure::is_spend);
         assert_eq!(field.definition.contains("does not split"), spends, "{}", field.name);
@@ -247,7 +248,7 @@ fn definitions_of_spend_warn_of_dimensions_that_do_not_split_it() {
 }
 
 #[test]
-fn values_go_with_formats() {
+fn listed_values_match_formats() {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     for field in fields() {
         assert_eq!(field.format == ValueFormat::Boolean, field.values == ["true", "false"], "{}", field.name);
@@ -266,7 +267,7 @@ fn units_and_formats_fit_formulas() {
             .iter()
             .map(|m| matches!(m.kind(), MeasureKind::RowMoney | MeasureKind::StateMoney | MeasureKind::SpendMoney))
             .collect();
-        assert_eq!(kinds.len(), 1, "a sum is of like things");
+        assert_eq!(kinds.len(), 1, "the measures of a sum have different units");
         kinds.contains(&true)
     };
     for (field, metric) in metrics() {
@@ -276,7 +277,7 @@ fn units_and_formats_fit_formulas() {
             Formula::Ratio { numerator, denominator } => match (money(numerator), money(denominator)) {
                 (true, false) => Unit::CurrencyPerCount,
                 (true, true) | (false, false) => Unit::Ratio,
-                (false, true) => panic!("things for money: {}", field.name),
+                (false, true) => panic!("a count divided by money: {}", field.name),
             },
         };
         assert_eq!(metric.unit, unit, "{}", field.name);
@@ -293,7 +294,7 @@ fn units_and_formats_fit_formulas() {
 }
 
 #[test]
-fn additivity_follows_from_what_is_counted() {
+fn additivity_follows_from_the_kind_of_measure() {
     for (field, metric) in metrics() {
         let expected = match metric.formula {
             Formula::Ratio { .. } => Additivity::NOWHERE,
@@ -310,7 +311,7 @@ fn additivity_follows_from_what_is_counted() {
 }
 
 #[test]
-fn additivity_is_exact() {
+fn exactly_these_metrics_add_up() {
     let adding = |additivity: Additivity| -> BTreeSet<&str> {
         metrics().filter(|(_, metric)| metric.additivity == additivity).map(|(field, _)| field.name).collect()
     };
@@ -332,7 +333,7 @@ fn additivity_is_exact() {
 }
 
 #[test]
-fn directions_of_what_costs_or_is_lost_are_lower() {
+fn exactly_these_metrics_are_better_if_lower() {
     let of = |direction: Direction| -> BTreeSet<&str> {
         metrics().filter(|(_, metric)| metric.direction == direction).map(|(field, _)| field.name).collect()
     };
