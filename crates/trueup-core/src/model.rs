@@ -1,25 +1,27 @@
-//! What the tables may contain, in which form they are stored, and how a customer's events are ordered.
+//! The model of the data: what the tables may contain, how it is stored, and the order of a customer's events.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `stage`, `account` | the stages of the funnel; the accounts |
+//! | `columns` | the columns of the tables, and the checks of a given schema |
+//! | `fault` | faults of tables, rows and values |
+//! | `plain_column`, `amount`, `instant`, `calendar` | readers of values from columns of any type |
+//! | `normalize`, `spend` | normalizers of events and spend into the stored form |
+//! | `event_keys`, `order`, `stored_events` | the order of events, and operations on batches of stored events |
 
 mod account;
 mod amount;
 mod calendar;
 mod columns;
-mod concat;
-mod count;
-mod dates;
-mod events;
+mod event_keys;
 mod fault;
-mod grouping;
 mod instant;
-mod keys;
-mod latest;
 mod normalize;
 mod order;
-mod period;
-mod render;
+mod plain_column;
 mod spend;
 mod stage;
-mod stored;
+mod stored_events;
 
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
@@ -27,15 +29,13 @@ pub use columns::{
     ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns,
     is_ignored_event_column, is_leading_column, stored_event_schema,
 };
-pub use concat::concat_events;
-pub use events::EventKeys;
+pub use event_keys::EventKeys;
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
 pub use instant::format_date_time;
-pub use latest::keep_latest;
 pub use normalize::{EventNormalizer, Normalized};
-pub use order::{EventOrder, SortedEvents, order_events, sort_events};
-pub use period::QuarterSpan;
+pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stage::Stage;
+pub use stored_events::{concat_events, keep_latest};
 
 pub(crate) use spend::SPEND_TEXTS;

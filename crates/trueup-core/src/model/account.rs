@@ -1,9 +1,8 @@
-//! The accounts and what is known of them.
+//! The accounts, and the table that describes them.
 
 use super::columns::{ACCOUNT, Meaning, check_columns, find, require};
 use super::fault::{CellFault, Reason, RowFaults, TableFault, too_many_rows};
-use super::keys::read_accounts;
-use super::render::PlainColumn;
+use super::plain_column::{PlainColumn, read_account_keys};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use chrono_tz::Tz;
@@ -15,101 +14,115 @@ const INDUSTRY: &str = "industry";
 const TIME_ZONE: &str = "timeZone";
 const LEAD_GRADING: &str = "leadGrading";
 
-/// The columns that a table of accounts may have.
+/// The columns of a table of accounts.
 pub const ACCOUNT_COLUMNS: [&str; 5] = [ACCOUNT, ACCOUNT_NAME, INDUSTRY, TIME_ZONE, LEAD_GRADING];
 
 /// One account.
+///
+/// For example, the account with the key `north-va` has the name `North Virginia`, the industry `plumbing`, the time
+/// zone `America/New_York`, and no lead grading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The key; neither empty nor with `,` or `/`.
+    /// The key. It is not empty and contains neither `,` nor `/`.
     pub key: String,
-    /// The name for people; the key if there is no other.
+    /// The name for people. It is the key if the account has no name.
     pub name: String,
-    /// The industry that its benchmarks come from; never the empty text.
+    /// The industry whose accounts it is compared with in benchmarks. It is never the empty text.
     pub industry: Option<String>,
-    /// Where its events have their dates.
+    /// The time zone that its events have their dates in.
     pub time_zone: Tz,
-    /// Whether it subscribes to lead grading; if not, its lead-grading fields read as empty.
+    /// Whether it subscribes to lead grading. If not, its lead-grading fields are empty.
     pub lead_grading: bool,
 }
 
 impl Account {
-    /// An account of which nothing but the key is known.
+    /// Returns an account with a key and defaults: the key as its name, no industry, UTC, no lead grading.
     pub fn new(key: impl Into<String>) -> Self {
         let key = key.into();
         Self { name: key.clone(), key, industry: None, time_zone: Tz::UTC, lead_grading: false }
     }
 }
 
-/// The accounts by key. One that is not among them has the defaults of [`Account::new`].
+/// The described accounts, by key. Any other account has the defaults of [`Account::new`].
+///
+/// ```
+/// use trueup_core::model::{Account, Accounts};
+///
+/// let mut accounts = Accounts::default();
+/// accounts.insert(Account { name: "North".to_owned(), ..Account::new("n") });
+/// assert_eq!(accounts.name("n"), "North");
+/// // An account without a description.
+/// assert_eq!((accounts.name("s"), accounts.time_zone("s").name()), ("s", "UTC"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts(BTreeMap<String, Account>);
 
-/// What became of the rows of an account table. Each row is in one of the two.
+/// The accepted and the rejected rows of an account table. Each row is in one of the two lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRows {
-    /// The rows that were taken, in order.
+    /// The accepted rows, in order.
     pub rows: Vec<u32>,
-    /// One fault for each row that was not, by row.
+    /// One fault per rejected row, by row.
     pub faults: Vec<CellFault>,
 }
 
 impl Accounts {
-    /// The account with that key, if something is known of it.
+    /// Returns the account with that key; `None` if it is not described.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Account> {
         self.0.get(key)
     }
 
-    /// The account's time zone.
+    /// Returns the account's time zone.
     #[must_use]
     pub fn time_zone(&self, key: &str) -> Tz {
         self.get(key).map_or(Tz::UTC, |account| account.time_zone)
     }
 
-    /// The account's name.
+    /// Returns the account's name.
     #[must_use]
     pub fn name<'a>(&'a self, key: &'a str) -> &'a str {
         self.get(key).map_or(key, |account| &account.name)
     }
 
-    /// Whether the account subscribes to lead grading.
+    /// Returns whether the account subscribes to lead grading.
     #[must_use]
     pub fn lead_grading(&self, key: &str) -> bool {
         self.get(key).is_some_and(|account| account.lead_grading)
     }
 
-    /// The accounts, by key.
+    /// Returns the accounts, by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Account> {
         self.0.values()
     }
 
-    /// The number of accounts.
+    /// Returns the number of accounts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no accounts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds an account, and gives back the one that had its key.
+    /// Adds an account. Returns the account that it replaces, if one has its key.
     pub fn insert(&mut self, account: Account) -> Option<Account> {
         self.0.insert(account.key.clone(), account)
     }
 
-    /// Adds `later` accounts; they replace those with the same keys.
+    /// Adds the `later` accounts. They replace accounts with the same keys.
     pub fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
     }
 
-    /// The accounts of one table, given in batches.
+    /// Reads a table of accounts from its batches.
     ///
     /// # Errors
-    /// The columns are wrong, or the first row that breaks a rule; an account that occurs twice does.
+    /// Returns an error if the columns are wrong, or the fault of the first bad row. A row whose account occurred
+    /// before is bad.
     pub fn from_batches(batches: &[RecordBatch]) -> Result<Self, TableFault> {
         let mut accounts = Self::default();
         for batch in batches {
@@ -120,20 +133,22 @@ impl Accounts {
         Ok(accounts)
     }
 
-    /// Adds the accounts of a batch: `account`, and any of `accountName`, `industry`, `timeZone`, `leadGrading`; other columns are
-    /// passed over, unless their names differ from one of these in letter case alone. Rows that break a rule are left out; one whose account is already there does.
+    /// Adds the accounts of a batch, and rejects bad rows. A row whose account occurred before is bad.
+    ///
+    /// The batch has the column `account` and any of the other [`ACCOUNT_COLUMNS`]. Further columns are ignored.
     ///
     /// # Errors
-    /// The columns are wrong, or the batch is too large.
+    /// Returns an error if a column has a wrong type, if the name of a column differs from a known one only in letter
+    /// case, or if the batch has too many rows.
     pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
         let schema = batch.schema_ref();
         check_columns(schema, &ACCOUNT_COLUMNS)?;
         let mut faults = RowFaults::default();
-        let cells = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
-        let keys = read_accounts(&cells(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;
+        let column = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
+        let keys = read_account_keys(&column(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;
         let mut texts = |name, meaning| -> Result<Option<StringArray>, TableFault> {
             let at = find(schema, name, meaning)?;
-            Ok(at.map(|at| cells(at)?.texts(&mut faults)).transpose()?)
+            Ok(at.map(|at| column(at)?.texts(&mut faults)).transpose()?)
         };
         let names = texts(ACCOUNT_NAME, Meaning::Dimension)?;
         let industries = texts(INDUSTRY, Meaning::Dimension)?;
@@ -142,14 +157,14 @@ impl Accounts {
         let mut rows = Vec::new();
         for (row, key) in keys.iter().enumerate() {
             let Some(key) = key.filter(|_| !faults.has(row)) else { continue };
-            let given = AccountCells {
+            let cells = AccountCells {
                 key,
                 name: text(names.as_ref(), row),
                 industry: text(industries.as_ref(), row),
                 time_zone: text(zones.as_ref(), row),
                 lead_grading: text(gradings.as_ref(), row),
             };
-            match self.account(&given) {
+            match self.account(&cells) {
                 Ok(account) => {
                     rows.push(u32::try_from(row).map_err(|_| too_many_rows(batch.num_rows()))?);
                     self.insert(account);
@@ -160,19 +175,20 @@ impl Accounts {
         Ok(AccountRows { rows, faults: faults.into_faults() })
     }
 
-    fn account<'a>(&self, given: &AccountCells<'a>) -> Result<Account, (&'static str, &'a str, Reason)> {
-        if self.get(given.key).is_some() {
-            return Err((ACCOUNT, given.key, Reason::DuplicateAccount));
+    /// Returns the account of a row, or the column, value and reason of its fault.
+    fn account<'a>(&self, cells: &AccountCells<'a>) -> Result<Account, (&'static str, &'a str, Reason)> {
+        if self.get(cells.key).is_some() {
+            return Err((ACCOUNT, cells.key, Reason::DuplicateAccount));
         }
-        let mut account = Account::new(given.key);
-        if !given.name.is_empty() {
-            given.name.clone_into(&mut account.name);
+        let mut account = Account::new(cells.key);
+        if !cells.name.is_empty() {
+            cells.name.clone_into(&mut account.name);
         }
-        account.industry = Some(given.industry.to_owned()).filter(|industry| !industry.is_empty());
-        if !given.time_zone.is_empty() {
-            account.time_zone = given.time_zone.parse().map_err(|_| (TIME_ZONE, given.time_zone, Reason::TimeZone))?;
+        account.industry = Some(cells.industry.to_owned()).filter(|industry| !industry.is_empty());
+        if !cells.time_zone.is_empty() {
+            account.time_zone = cells.time_zone.parse().map_err(|_| (TIME_ZONE, cells.time_zone, Reason::TimeZone))?;
         }
-        account.lead_grading = match given.lead_grading {
+        account.lead_grading = match cells.lead_grading {
             "true" => true,
             "false" | "" => false,
             other => return Err((LEAD_GRADING, other, Reason::Boolean)),
@@ -180,10 +196,10 @@ impl Accounts {
         Ok(account)
     }
 
-    /// The accounts as a table, by key, as [`Accounts::read`] takes it.
+    /// Returns the accounts as a table, by key, in the form that [`Accounts::read`] accepts.
     ///
     /// # Errors
-    /// They are too large for one batch.
+    /// Returns an error if the accounts are too large for one batch.
     pub fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
         let text = |name, nullable| Field::new(name, DataType::Utf8, nullable);
         let schema = Schema::new(vec![
@@ -204,7 +220,7 @@ impl Accounts {
     }
 }
 
-/// One row of an account table; what is absent is empty.
+/// The values of one row of an account table. A missing value is empty.
 struct AccountCells<'a> {
     key: &'a str,
     name: &'a str,

@@ -1,7 +1,7 @@
-//! Amounts of money as they are written, in millionths.
+//! Amounts of money, read from texts and numbers into millionths.
 
 use super::fault::{Reason, RowFaults};
-use super::render::{PlainColumn, plain_decimal};
+use super::plain_column::{PlainColumn, plain_decimal};
 use crate::money::{MAX_MICROS, MICROS_PER_UNIT};
 use arrow_array::Decimal128Array;
 use arrow_array::cast::AsArray;
@@ -11,15 +11,15 @@ use arrow_array::types::{
 };
 use arrow_schema::{ArrowError, DataType};
 
-/// The digits, and the digits after the point, of a stored amount.
+/// The precision and the scale of a stored amount, as an Arrow decimal.
 pub(super) const STORED: (u8, i8) = (19, 6);
 
-/// An amount in millionths from a plain decimal number (`-?digits[.digits]`); more than six decimals are rounded half away from
-/// zero.
+/// Returns the amount, in millionths, of a plain decimal number `-?digits[.digits]` in currency units. Decimals after
+/// the sixth are rounded half away from zero.
 ///
 /// # Errors
-/// [`Reason::Amount`] if the text is no such number, [`Reason::AmountRange`] if it is beyond
-/// [`MAX_UNITS`](crate::money::MAX_UNITS).
+/// Returns [`Reason::Amount`] if the text is not such a number, and [`Reason::AmountRange`] if its absolute value
+/// exceeds [`MAX_UNITS`](crate::money::MAX_UNITS).
 ///
 /// ```
 /// use trueup_core::model::{Reason, amount_from_text};
@@ -35,7 +35,7 @@ pub fn amount_from_text(text: &str) -> Result<i64, Reason> {
         return Err(Reason::Amount);
     }
     let whole = whole.trim_start_matches('0');
-    // One digit more than the largest amount is enough to see that a number is larger.
+    // A number with more digits than this is above the largest amount.
     if whole.len() > 14 {
         return Err(Reason::AmountRange);
     }
@@ -46,39 +46,40 @@ pub fn amount_from_text(text: &str) -> Result<i64, Reason> {
     within(if negative { -micros } else { micros })
 }
 
-/// The stored form of a column of amounts; null and the empty text are null. Rows that are refused are null too, and in `faults`.
-pub(super) fn read_amounts(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Decimal128Array, ArrowError> {
-    let values = cells.values.as_ref();
+/// Reads amounts into their stored form. Null and the empty text are null. A rejected row is null and is added to
+/// `faults`.
+pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Decimal128Array, ArrowError> {
+    let values = column.values.as_ref();
     let micros = match values.data_type() {
         DataType::Null => vec![None; values.len()],
         DataType::Utf8 => {
             let texts = values.as_string::<i32>();
             let read = |(row, text): (usize, Option<&str>)| {
                 let text = text.filter(|text| !text.is_empty())?;
-                amount_from_text(text).map_err(|reason| faults.add(row, cells.column, text, reason)).ok()
+                amount_from_text(text).map_err(|reason| faults.add(row, column.name, text, reason)).ok()
             };
             texts.iter().enumerate().map(read).collect()
         }
-        DataType::Int8 => each::<Int8Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::Int16 => each::<Int16Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::Int32 => each::<Int32Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::Int64 => each::<Int64Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt8 => each::<UInt8Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt16 => each::<UInt16Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt32 => each::<UInt32Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt64 => each::<UInt64Type>(cells, faults, |value| scaled(value.into(), 0)),
-        DataType::Float32 => each::<Float32Type>(cells, faults, |value| of_float_text(&format!("{value:e}"))),
-        DataType::Float64 => each::<Float64Type>(cells, faults, of_f64),
+        DataType::Int8 => read_each::<Int8Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Int16 => read_each::<Int16Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Int32 => read_each::<Int32Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Int64 => read_each::<Int64Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt8 => read_each::<UInt8Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt16 => read_each::<UInt16Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt32 => read_each::<UInt32Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt64 => read_each::<UInt64Type>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Float32 => read_each::<Float32Type>(column, faults, |value| of_float_text(&format!("{value:e}"))),
+        DataType::Float64 => read_each::<Float64Type>(column, faults, of_f64),
         DataType::Decimal32(_, scale) => {
-            each::<Decimal32Type>(cells, faults, |value| scaled(value.into(), -i32::from(*scale)))
+            read_each::<Decimal32Type>(column, faults, |value| scaled(value.into(), -i32::from(*scale)))
         }
         DataType::Decimal64(_, scale) => {
-            each::<Decimal64Type>(cells, faults, |value| scaled(value.into(), -i32::from(*scale)))
+            read_each::<Decimal64Type>(column, faults, |value| scaled(value.into(), -i32::from(*scale)))
         }
         DataType::Decimal128(_, scale) => {
-            each::<Decimal128Type>(cells, faults, |value| scaled(value, -i32::from(*scale)))
+            read_each::<Decimal128Type>(column, faults, |value| scaled(value, -i32::from(*scale)))
         }
-        DataType::Decimal256(_, scale) => each::<Decimal256Type>(cells, faults, |value| match value.to_i128() {
+        DataType::Decimal256(_, scale) => read_each::<Decimal256Type>(column, faults, |value| match value.to_i128() {
             Some(value) => scaled(value, -i32::from(*scale)),
             None => amount_from_text(&plain_decimal(&value.to_string(), *scale)),
         }),
@@ -88,28 +89,28 @@ pub(super) fn read_amounts(cells: &PlainColumn<'_>, faults: &mut RowFaults) -> R
     stored.with_precision_and_scale(STORED.0, STORED.1)
 }
 
-fn each<T: ArrowPrimitiveType>(
-    cells: &PlainColumn<'_>,
+fn read_each<T: ArrowPrimitiveType>(
+    column: &PlainColumn<'_>,
     faults: &mut RowFaults,
     read: impl Fn(T::Native) -> Result<i64, Reason>,
 ) -> Vec<Option<i64>> {
-    let values = cells.values.as_primitive::<T>();
+    let values = column.values.as_primitive::<T>();
     let keep = |(row, value): (usize, Option<T::Native>)| {
-        read(value?).map_err(|reason| faults.add(row, cells.column, &cells.text(row), reason)).ok()
+        read(value?).map_err(|reason| faults.add(row, column.name, &column.text(row), reason)).ok()
     };
     values.iter().enumerate().map(keep).collect()
 }
 
-/// A double's shortest round-trip decimal.
+/// Reads a double as the shortest decimal number that parses to it.
 fn of_f64(value: f64) -> Result<i64, Reason> {
-    /// Below this, in units, six decimals make at most 15 significant digits.
+    /// The amount in currency units below which six decimals have at most 15 significant digits.
     const EXACT: f64 = 1e9;
     if value.abs() < EXACT {
         #[expect(clippy::cast_precision_loss, reason = "one million is exact")]
         let unit = MICROS_PER_UNIT as f64;
         let micros = (value * unit).round();
-        // No two decimals of 15 digits share a double. So if this one leads back to `value`, the shortest decimal that does, which
-        // has no more digits, is the same number.
+        // Different decimals of at most 15 digits are different doubles. So if this decimal is `value`, it is also the
+        // shortest decimal that parses to `value`, because that has no more digits.
         if micros / unit == value {
             #[expect(clippy::cast_possible_truncation, reason = "a whole number below 10^15 in absolute value")]
             return Ok(micros as i64);
@@ -118,7 +119,8 @@ fn of_f64(value: f64) -> Result<i64, Reason> {
     of_float_text(&format!("{value:e}"))
 }
 
-/// From a float as Rust writes it in scientific notation, `-1.25e-7`: the shortest digits that lead back to it.
+/// Reads a float in the scientific notation of Rust, such as `-1.25e-7`, which has the shortest digits that parse to
+/// the float.
 fn of_float_text(text: &str) -> Result<i64, Reason> {
     let (mantissa, exponent) = text.split_once('e').ok_or(Reason::Amount)?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -128,7 +130,7 @@ fn of_float_text(text: &str) -> Result<i64, Reason> {
     scaled(coefficient, exponent - decimals)
 }
 
-/// `coefficient` times ten to the `exponent`, in units.
+/// Returns the amount of `coefficient` times ten to the power of `exponent`, in currency units.
 fn scaled(coefficient: i128, exponent: i32) -> Result<i64, Reason> {
     let shift = exponent + 6;
     let power = 10_i128.checked_pow(shift.unsigned_abs());
@@ -138,13 +140,14 @@ fn scaled(coefficient: i128, exponent: i32) -> Result<i64, Reason> {
         }
         return within(power.and_then(|power| coefficient.checked_mul(power)).ok_or(Reason::AmountRange)?);
     }
-    // Ten to the power of 39 is more than twice any coefficient: what is divided by it rounds to nothing.
+    // A power of ten that overflows is more than twice any coefficient, so that the quotient rounds to 0.
     let Some(power) = power else { return Ok(0) };
     let (quotient, rest) = (coefficient / power, coefficient % power);
     let up = rest.abs() >= power - rest.abs();
     within(quotient + if up { rest.signum() } else { 0 })
 }
 
+/// Returns an amount that is in range.
 fn within(micros: i128) -> Result<i64, Reason> {
     i64::try_from(micros).ok().filter(|micros| micros.abs() <= MAX_MICROS).ok_or(Reason::AmountRange)
 }

@@ -1,4 +1,4 @@
-//! Which columns the tables have.
+//! The columns of the tables, and the checks of a given schema.
 
 use super::fault::SchemaFault;
 use crate::dictionary::{self, DimensionSource, FieldKind};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub const CUSTOMER_COLUMN: &str = "trueup.customer";
 /// The column of account keys.
 pub const ACCOUNT: &str = "account";
-/// The column of customers; a customer is an account with one of these.
+/// The column of customer ids. An id identifies a customer in its account.
 pub const OPPORTUNITY_ID: &str = "opportunityId";
 /// The column of stages.
 pub const TYPE: &str = "type";
@@ -19,15 +19,16 @@ pub const TYPE: &str = "type";
 pub const DATE: &str = "date";
 /// The column of points in time.
 pub const DATE_TIME: &str = "dateTime";
-/// The column of events' ids inside their account.
+/// The column of event ids. An id identifies an event in its account.
 pub const EVENT_ID: &str = "eventId";
-/// The column of the money on an event.
+/// The column of the amounts of events.
 pub const TOTAL: &str = "total";
 
-/// The columns of stored events that come first, in their order.
+/// The leading columns of stored events, in order.
 pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
 
-/// Whether a column of that name in an event table is not taken: its values are computed, or it is a metric other than `total`.
+/// Returns whether ingest ignores an event column of that name, because the field is computed or is a metric other
+/// than `total`.
 #[must_use]
 pub fn is_ignored_event_column(name: &str) -> bool {
     let computed = |field: &dictionary::Field| match &field.kind {
@@ -38,9 +39,10 @@ pub fn is_ignored_event_column(name: &str) -> bool {
     name == CUSTOMER_COLUMN || (!stored && dictionary::field(name).is_some_and(computed))
 }
 
-/// The columns of stored events: those that every event table has, then the `extra` ones by name, each once.
+/// Returns the schema of stored events: the leading columns, then the `extra` columns by name, without duplicates.
 ///
-/// `account`, `opportunityId`, `type` and `date` are never null; texts are never empty.
+/// `account`, `opportunityId`, `type` and `date` are never null. Texts are never empty, because the empty text is
+/// stored as null.
 #[must_use]
 pub fn stored_event_schema<'a>(extra: impl IntoIterator<Item = &'a str>) -> SchemaRef {
     let mut fields = vec![
@@ -57,23 +59,23 @@ pub fn stored_event_schema<'a>(extra: impl IntoIterator<Item = &'a str>) -> Sche
     Arc::new(Schema::new(fields))
 }
 
-/// A nullable column of amounts.
+/// Returns a nullable column of amounts.
 pub(super) fn amount_field(name: &str) -> Field {
     Field::new(name, DataType::Decimal128(super::amount::STORED.0, super::amount::STORED.1), true)
 }
 
-/// Whether every event table has a column of that name.
+/// Returns whether stored events always have a column of that name.
 #[must_use]
 pub fn is_leading_column(name: &str) -> bool {
     LEADING.contains(&name)
 }
 
-/// The columns of stored events beyond those that every event table has.
+/// Returns the names of the extra columns of stored events.
 pub fn extra_columns(stored: &Schema) -> impl Iterator<Item = &str> {
     stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !LEADING.contains(name))
 }
 
-/// What a column means, and so which types it can be read from.
+/// The meaning of a column, which decides the types that it can be read from.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     Text,
@@ -109,7 +111,7 @@ impl Meaning {
             integer if integer.is_integer() => {
                 matches!(self, Self::Id | Self::Amount | Self::Count | Self::Dimension)
             }
-            // Counts come as floats from tools that have no nullable integers.
+            // Tools without nullable integers write counts as floats.
             float if float.is_floating() => matches!(self, Self::Amount | Self::Count | Self::Dimension),
             decimal if decimal.is_decimal() => matches!(self, Self::Amount | Self::Count | Self::Dimension),
             D::Date32 | D::Date64 => matches!(self, Self::Date | Self::Dimension),
@@ -118,6 +120,7 @@ impl Meaning {
         }
     }
 
+    /// Checks the type of a column.
     pub(super) fn check(self, field: &Field) -> Result<(), SchemaFault> {
         if self.reads(field.data_type()) {
             return Ok(());
@@ -127,9 +130,9 @@ impl Meaning {
     }
 }
 
-/// Refuses names that occur twice, names that differ from a `known` one in letter case alone, and nested columns.
+/// Rejects duplicate names, names that differ from a `known` one only in letter case, and nested columns.
 ///
-/// A column like `adspend` would go unread, and its amounts would be missing from every sum.
+/// A column named `adspend` would otherwise be ignored, and its amounts would be missing from every sum.
 pub(super) fn check_columns(schema: &Schema, known: &[&'static str]) -> Result<(), SchemaFault> {
     let mut names = BTreeSet::new();
     for field in schema.fields() {
@@ -147,24 +150,25 @@ pub(super) fn check_columns(schema: &Schema, known: &[&'static str]) -> Result<(
     Ok(())
 }
 
-/// Where the column `name` stands, if there is one; its type must suit its meaning.
+/// Returns the index of the column `name`, if there is one, after checking its type.
 pub(super) fn find(schema: &Schema, name: &str, meaning: Meaning) -> Result<Option<usize>, SchemaFault> {
     let Some((at, field)) = schema.fields().find(name) else { return Ok(None) };
     meaning.check(field)?;
     Ok(Some(at))
 }
 
-/// Where the column `name` stands.
+/// Returns the index of the required column `name`, after checking its type.
 pub(super) fn require(schema: &Schema, name: &'static str, meaning: Meaning) -> Result<usize, SchemaFault> {
     find(schema, name, meaning)?.ok_or_else(|| SchemaFault::MissingColumn { column: name, found: names(schema) })
 }
 
+/// Returns the names of all columns.
 pub(super) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
-/// A batch must have the columns that its normalizer was made for.
-pub(super) fn check_same(expected: &Schema, batch: &RecordBatch) -> Result<(), ArrowError> {
+/// Checks that a batch has the columns that its normalizer was made for.
+pub(super) fn check_same_columns(expected: &Schema, batch: &RecordBatch) -> Result<(), ArrowError> {
     let found = batch.schema_ref();
     let same = expected.fields().len() == found.fields().len()
         && expected

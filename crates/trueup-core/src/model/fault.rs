@@ -1,4 +1,4 @@
-//! What is wrong with a table, a row, or a value.
+//! Faults of a table, of a row, and of a value.
 
 use crate::Shown;
 use arrow_schema::{ArrowError, DataType};
@@ -6,16 +6,16 @@ use chrono::NaiveDate;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A row that breaks a rule, and the value that does.
+/// A bad value, with its row and column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellFault {
-    /// The row in the batch that was given, from 0.
+    /// The row in the given batch, from 0.
     pub row: usize,
-    /// The column of the value.
+    /// The name of the column.
     pub column: String,
-    /// The value as text, as [`Shown`] shows it; empty for a null.
+    /// The value as text, shortened by [`Shown`]; empty for null.
     pub value: String,
-    /// The rule.
+    /// The reason why the value is bad.
     pub reason: Reason,
 }
 
@@ -33,35 +33,35 @@ impl fmt::Display for CellFault {
 
 impl std::error::Error for CellFault {}
 
-/// The rule that a value breaks, as what was expected instead.
+/// The reason why a value is bad. Its message states what was expected instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
     /// An `account` or `opportunityId` is null or empty.
     #[error("expected a value")]
     Empty,
-    /// The account key cannot be told apart in a list or a path.
+    /// The account key contains a character that separates keys in a list or a path.
     #[error("expected an account key without `,` and `/`")]
     AccountKey,
-    /// The `type` is no stage.
+    /// The `type` is not a stage.
     #[error("expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or `canceled`)")]
     Stage,
-    /// The `date` is no day that trueup can hold.
+    /// The `date` is not a [`Day`](crate::Day).
     #[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06")]
     Date,
     /// The `date` has a time of day.
     #[error("expected a date without a time of day")]
     TimeOfDay,
-    /// The `dateTime` is no point in time.
+    /// The `dateTime` is not a point in time.
     #[error("expected a point in time as RFC 3339, such as `2025-01-31T09:30:00Z`")]
     DateTime,
-    /// The calendar date of `dateTime` is no day that trueup can hold.
+    /// The calendar date of `dateTime` in the account's time zone is not a [`Day`](crate::Day).
     #[error("expected a point in time from 1970-01-01 to 2149-06-06 in the account's time zone")]
     DateTimeRange,
     /// The row has neither a `date` nor a `dateTime`.
     #[error("expected a date or a dateTime")]
     NoDate,
-    /// `date` and `dateTime` contradict each other.
+    /// `date` and `dateTime` are more than a day apart.
     #[error("expected a date at most a day from the dateTime, which falls on {local} in the time zone `{zone}`")]
     Apart {
         /// The calendar date of `dateTime` in the account's time zone.
@@ -69,13 +69,13 @@ pub enum Reason {
         /// The account's time zone.
         zone: &'static str,
     },
-    /// The amount is no plain decimal number.
+    /// The amount is not a plain decimal number.
     #[error("expected an amount as a plain decimal number, such as `1234.5`")]
     Amount,
     /// The amount is too large.
     #[error("expected an amount from -9000000000000 to 9000000000000")]
     AmountRange,
-    /// The count is no whole number, negative, or too large.
+    /// The count is not an integer, or is negative or too large.
     #[error("expected a whole number from 0 to 9223372036854775807")]
     Count,
     /// The `timeZone` is unknown.
@@ -84,15 +84,15 @@ pub enum Reason {
     /// The boolean is neither `true` nor `false`.
     #[error("expected `true` or `false`")]
     Boolean,
-    /// The account was there before.
+    /// The account occurred before.
     #[error("expected each account once")]
     DuplicateAccount,
-    /// A date or a timestamp lies beyond the calendar.
+    /// A date or a timestamp is beyond the calendar.
     #[error("expected a date of the calendar")]
     Calendar,
 }
 
-/// Columns that no row could make right.
+/// A fault of a table's columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaFault {
@@ -101,35 +101,35 @@ pub enum SchemaFault {
     MissingColumn {
         /// The column.
         column: &'static str,
-        /// The columns that there are.
+        /// The columns of the table.
         found: Vec<String>,
     },
     /// Events have neither a `date` nor a `dateTime`.
     #[error("expected a column `date` or `dateTime`, but found {}", ColumnList(.found))]
     NoDate {
-        /// The columns that there are.
+        /// The columns of the table.
         found: Vec<String>,
     },
-    /// Two columns have one name.
+    /// Two columns have the same name.
     #[error("expected each column name once, but found `{}` again", Shown(.column))]
     DuplicateColumn {
         /// The name.
         column: String,
     },
-    /// A column's name differs from a known one in letter case alone.
+    /// A column's name differs from a known one only in letter case.
     #[error("expected the column `{meant}` in this very spelling, but found `{}`", Shown(.column))]
     LetterCase {
         /// The name given.
         column: String,
-        /// The name that must be meant.
+        /// The known name.
         meant: &'static str,
     },
-    /// A table of spend has nothing that could be summed.
+    /// A table of spend has neither amounts nor counts.
     #[error(
         "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", ColumnList(.found)
     )]
     NoSpend {
-        /// The columns that there are.
+        /// The columns of the table.
         found: Vec<String>,
     },
     /// A column holds lists, structs or maps.
@@ -140,29 +140,29 @@ pub enum SchemaFault {
         /// Its type.
         data_type: DataType,
     },
-    /// A column's type cannot be read as what the column means.
+    /// A column cannot be read from its type.
     #[error("expected {expected} in column `{}`, but found {data_type}", Shown(.column))]
     WrongType {
         /// The column.
         column: String,
-        /// What the column may hold.
+        /// The values that the column may have.
         expected: &'static str,
         /// Its type.
         data_type: DataType,
     },
 }
 
-/// Why a table cannot be read.
+/// The reason why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableFault {
-    /// Its columns are wrong.
+    /// A column is wrong.
     #[error(transparent)]
     Schema(#[from] SchemaFault),
     /// A row is wrong.
     #[error("row {}, {_0}", .0.row)]
     Row(#[from] CellFault),
-    /// It could not be held or computed with.
+    /// Arrow cannot represent the table, or cannot compute with it.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
 }
@@ -172,11 +172,12 @@ pub(super) fn too_many_rows(rows: usize) -> ArrowError {
     ArrowError::InvalidArgumentError(format!("expected at most {} rows in a batch, but found {rows}", u32::MAX))
 }
 
+/// A list of column names for a message.
 struct ColumnList<'a>(&'a [String]);
 
 impl fmt::Display for ColumnList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// A table may have thousands.
+        /// A limit, because a table may have thousands of columns.
         const LISTED: usize = 50;
         if self.0.is_empty() {
             return f.write_str("no column");
@@ -191,7 +192,7 @@ impl fmt::Display for ColumnList<'_> {
     }
 }
 
-/// The faults of one batch: for each row the first that was met.
+/// The faults of one batch. A row has at most one, the first one found.
 #[derive(Debug, Default)]
 pub(super) struct RowFaults(BTreeMap<usize, CellFault>);
 
@@ -213,7 +214,7 @@ impl RowFaults {
         !self.0.is_empty() && self.0.contains_key(&row)
     }
 
-    /// By row.
+    /// Returns the faults by row.
     pub(super) fn into_faults(self) -> Vec<CellFault> {
         self.0.into_values().collect()
     }

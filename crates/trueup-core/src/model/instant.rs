@@ -1,12 +1,13 @@
-//! Points in time: microseconds since 1970-01-01 in UTC.
+//! Points in time, as microseconds since 1970-01-01 UTC.
 
 use super::fault::Reason;
 use arrow_schema::TimeUnit;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 
-/// A point in time, given in microseconds since 1970-01-01 UTC, as RFC 3339 in UTC with `Z`: up to six digits of a second's
-/// fraction, trailing zeros dropped, none if zero. `None` beyond the calendar (more than 260,000 years away).
+/// Returns the RFC 3339 text, in UTC with `Z`, of a point in time in microseconds since 1970-01-01 UTC. The fraction
+/// of the second has no trailing zeros and is absent if it is zero. Returns `None` beyond the calendar, more than
+/// 260,000 years away.
 ///
 /// ```
 /// let text = trueup_core::model::format_date_time(1_735_689_600_250_000);
@@ -24,7 +25,7 @@ pub fn format_date_time(micros: i64) -> Option<String> {
     }
 }
 
-/// A timestamp's value in microseconds; finer ones are floored. `None` if it does not fit.
+/// Returns the value of a timestamp in microseconds; nanoseconds are rounded down. `None` if it does not fit.
 pub(super) fn to_micros(value: i64, unit: TimeUnit) -> Option<i64> {
     match unit {
         TimeUnit::Second => value.checked_mul(1_000_000),
@@ -34,7 +35,7 @@ pub(super) fn to_micros(value: i64, unit: TimeUnit) -> Option<i64> {
     }
 }
 
-/// The calendar date of a point in time in `zone`; `None` beyond the calendar.
+/// Returns the calendar date of a point in time in `zone`; `None` beyond the calendar.
 pub(super) fn local_date(micros: i64, zone: Tz) -> Option<NaiveDate> {
     let utc = DateTime::from_timestamp_micros(micros)?.naive_utc();
     if zone == Tz::UTC {
@@ -44,7 +45,7 @@ pub(super) fn local_date(micros: i64, zone: Tz) -> Option<NaiveDate> {
     utc.checked_add_offset(offset).map(|local| local.date())
 }
 
-/// A point in time written as RFC 3339; without an offset it is UTC. Digits finer than a microsecond are cut.
+/// Parses an RFC 3339 text. Without an offset it is in UTC. Digits after the microsecond are cut off.
 pub(super) fn micros_of_text(text: &str) -> Result<i64, Reason> {
     parse(text.as_bytes()).ok_or(Reason::DateTime)
 }
@@ -60,7 +61,7 @@ fn parse(text: &[u8]) -> Option<i64> {
     let date = NaiveDate::from_ymd_opt(year, number(clock.get(5..7)?)?, number(clock.get(8..10)?)?)?;
     let (hour, minute) = (number(clock.get(11..13)?)?, number(clock.get(14..16)?)?);
     let second = number(clock.get(17..19)?)?;
-    // A leap second has no number of its own; it falls on the second after it.
+    // A leap second has no number in this calendar, so that it is read as the following second.
     let leap = second == 60;
     let time = NaiveTime::from_hms_opt(hour, minute, if leap { 59 } else { second })?;
     let (fraction, zone) = match rest.split_first() {
@@ -78,7 +79,7 @@ fn parse(text: &[u8]) -> Option<i64> {
     Some(local.and_utc().timestamp_micros() + micros - offset_seconds(zone)? * 1_000_000)
 }
 
-/// The seconds by which a written offset is ahead of UTC.
+/// Returns the number of seconds by which an offset is ahead of UTC.
 fn offset_seconds(zone: &[u8]) -> Option<i64> {
     match zone {
         [] | [b'Z' | b'z'] => Some(0),
@@ -94,6 +95,7 @@ fn offset_seconds(zone: &[u8]) -> Option<i64> {
     }
 }
 
+/// Returns the number with these ASCII digits.
 fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0')))
 }
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_read_as_chrono_reads_them() {
+    fn rfc_3339_texts_are_read_as_by_chrono() {
         for text in [
             "2025-01-31T09:30:00Z",
             "2025-01-31t09:30:00.5z",
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_offset_it_is_utc_and_finer_digits_are_cut() {
+    fn a_text_without_an_offset_is_utc_and_finer_digits_are_cut_off() {
         let second = micros_of_text("2025-01-31T09:30:00Z").unwrap();
         assert_eq!(micros_of_text("2025-01-31T09:30:00"), Ok(second));
         assert_eq!(micros_of_text("2025-01-31 09:30:00.0000019"), Ok(second + 1));
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn any_other_text_is_rejected() {
         for text in [
             "",
             "2025-01-31",
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_floored_to_microseconds() {
+    fn timestamps_are_rounded_down_to_microseconds() {
         assert_eq!(to_micros(-1, TimeUnit::Nanosecond), Some(-1));
         assert_eq!(to_micros(1_999, TimeUnit::Nanosecond), Some(1));
         assert_eq!(to_micros(7, TimeUnit::Second), Some(7_000_000));
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_lose_their_trailing_zeros() {
+    fn fractions_have_no_trailing_zeros() {
         assert_eq!(format_date_time(0).unwrap(), "1970-01-01T00:00:00Z");
         assert_eq!(format_date_time(120_000).unwrap(), "1970-01-01T00:00:00.12Z");
         assert_eq!(format_date_time(-1).unwrap(), "1969-12-31T23:59:59.999999Z");
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_the_zones_own() {
+    fn the_date_of_a_point_in_time_depends_on_the_time_zone() {
         let midnight = micros_of_text("2025-07-01T02:00:00Z").unwrap();
         let date = |zone| local_date(midnight, zone).unwrap().to_string();
         assert_eq!(date(Tz::UTC), "2025-07-01");

@@ -1,16 +1,14 @@
-//! Events of any canonical table in the form in which they are stored.
+//! Canonical event tables, normalized into the stored form.
 
 use super::account::Accounts;
 use super::amount::read_amounts;
-use super::calendar::{read_days, read_instants};
+use super::calendar::{AccountTimeZones, GivenDates, read_days, read_instants};
 use super::columns::{
-    ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same, find,
-    is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
+    ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns,
+    check_same_columns, find, is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
 };
-use super::dates::{Dates, Zones};
 use super::fault::{CellFault, Reason, RowFaults, SchemaFault, too_many_rows};
-use super::keys::{check_accounts, is_sound, read_ids, refuse_empty};
-use super::render::PlainColumn;
+use super::plain_column::{PlainColumn, check_account_keys, is_sound_account_key, read_ids, reject_empty};
 use super::stage::Stage;
 use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
@@ -22,19 +20,19 @@ use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use std::sync::Arc;
 
-/// Rows in the form in which they are stored, and the rows that break a rule. Each given row is in one of the two.
+/// A batch in stored form, and the faults of rejected rows. Each given row is in one of the two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Normalized {
-    /// The rows that keep the rules, in the order given.
+    /// The accepted rows, in the order given.
     pub batch: RecordBatch,
-    /// For each of them, its row in the batch that was given.
+    /// The row of each of them in the given batch.
     pub rows: Vec<u32>,
-    /// One fault for each row that was left out, by row: the first rule that it breaks.
+    /// One fault per rejected row, by row: the first one found.
     pub faults: Vec<CellFault>,
 }
 
 impl Normalized {
-    /// Sets the rows with faults aside. `schema` may forbid nulls that only such rows have.
+    /// Removes the rows with faults. `schema` may forbid nulls that only such rows have.
     pub(super) fn new(schema: SchemaRef, columns: Vec<ArrayRef>, faults: RowFaults) -> Result<Self, ArrowError> {
         let given = columns.first().map_or(0, |column| column.len());
         let len = u32::try_from(given).map_err(|_| too_many_rows(given))?;
@@ -53,10 +51,18 @@ impl Normalized {
     }
 }
 
-/// Brings batches of one canonical schema into the stored form of events.
+/// Normalizes batches with one canonical schema into the stored form of events.
 ///
-/// Every column beside those that have a meaning becomes text: booleans `true` and `false`, integers in decimal, floats as
-/// ECMAScript writes them, dates and timestamps as the dimensions `date` and `dateTime`; null and the empty text are null.
+/// # Values
+/// The leading columns have types of their own. Every other column becomes text:
+/// - booleans become `true` and `false`;
+/// - integers become decimal numbers, floats the numbers of ECMAScript;
+/// - dates become `YYYY-MM-DD`, timestamps RFC 3339 in UTC;
+/// - null and the empty text become null.
+///
+/// # Dates
+/// The date of an event is its `date`, or else the calendar date of its `dateTime` in the time zone of its account. If
+/// the event has both, they are at most a day apart.
 #[derive(Clone, Debug)]
 pub struct EventNormalizer {
     given: Schema,
@@ -68,19 +74,19 @@ pub struct EventNormalizer {
     date_time: Option<usize>,
     event_id: Option<usize>,
     total: Option<usize>,
-    /// Where the other columns of `stored` come from, in its order.
+    /// The source index of each extra column of `stored`, in its order.
     extra: Vec<usize>,
     ignored: Vec<String>,
-    zones: Zones,
+    zones: AccountTimeZones,
     keeps_codes: bool,
 }
 
 impl EventNormalizer {
-    /// For batches with the columns of `given`. The accounts' time zones decide the dates of events that have none.
+    /// Returns a normalizer of batches with the columns of `given`. The accounts provide the time zones.
     ///
     /// # Errors
-    /// A required column is absent, a name occurs twice or differs in letter case alone from that of a column with a meaning, or a
-    /// column has a type that it cannot be read from.
+    /// Returns an error if a required column is missing, if a name occurs twice or differs from a leading column only
+    /// in letter case, or if a column cannot be read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
         check_columns(given, &LEADING)?;
         let account = require(given, ACCOUNT, Meaning::Id)?;
@@ -118,13 +124,13 @@ impl EventNormalizer {
             total: find(given, TOTAL, Meaning::Amount)?,
             extra: extra.into_iter().map(|(_, at)| at).collect(),
             ignored,
-            zones: Zones::of(accounts),
+            zones: AccountTimeZones::of(accounts),
             keeps_codes: false,
         })
     }
 
-    /// Leaves texts that are given as dictionaries with keys of 32 bits as they are, in the columns `account`, `type` and the
-    /// dimensions: batches have that type there, and all else is as before. A dictionary may then hold texts that no row has.
+    /// Keeps the dictionary encoding of columns that are given with 32-bit keys: of `account`, `type` and the extra
+    /// columns. Such a dictionary may contain texts that no row has.
     #[must_use]
     pub fn keeping_codes(mut self) -> Self {
         self.keeps_codes = true;
@@ -141,44 +147,44 @@ impl EventNormalizer {
         self
     }
 
-    /// The columns that are not taken, because their names are those of computed fields or metrics, in the order given.
+    /// Returns the ignored columns, in the order given. Their names are those of computed fields or metrics.
     #[must_use]
     pub fn ignored_columns(&self) -> &[String] {
         &self.ignored
     }
 
-    /// The columns of the batches that are made.
+    /// Returns the schema of normalized batches.
     #[must_use]
     pub fn stored_schema(&self) -> &SchemaRef {
         &self.stored
     }
 
-    /// The rows of `batch` in stored form; rows that break a rule are set aside.
+    /// Normalizes a batch and rejects its bad rows.
     ///
     /// # Errors
-    /// The batch has other columns than the normalizer was made for, or is too large.
+    /// Returns an error if the batch has other columns than the normalizer was made for, or if it has too many rows.
     pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
-        check_same(&self.given, batch)?;
-        let cells = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
+        check_same_columns(&self.given, batch)?;
+        let column = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
         let mut faults = RowFaults::default();
         let accounts = self.texts(batch, self.account, &mut faults)?;
-        refuse_empty(&accounts, ACCOUNT, &mut faults);
+        reject_empty(&accounts, ACCOUNT, &mut faults);
         match coded(&accounts) {
-            Some(keys) if keys.values().iter().flatten().all(is_sound) => {}
-            Some(keys) => check_accounts(keys, ACCOUNT, &mut faults),
-            None => check_accounts(accounts.as_string::<i32>(), ACCOUNT, &mut faults),
+            Some(keys) if keys.values().iter().flatten().all(is_sound_account_key) => {}
+            Some(keys) => check_account_keys(keys, ACCOUNT, &mut faults),
+            None => check_account_keys(accounts.as_string::<i32>(), ACCOUNT, &mut faults),
         }
-        let opportunities = read_ids(&cells(self.opportunity_id)?, &mut faults)?;
+        let opportunities = read_ids(&column(self.opportunity_id)?, &mut faults)?;
         let stages = self.texts(batch, self.stage, &mut faults)?;
         match coded(&stages) {
-            // Every text a stage and every row a text: no row needs to be looked at.
+            // Special case: all texts are stages and no row is null, so that no row needs a check.
             Some(names) if stages.null_count() == 0 && are_stages(names.values()) => {}
             Some(names) => check_stages(names, &mut faults),
             None => check_stages(stages.as_string::<i32>(), &mut faults),
         }
-        let dates = Dates {
-            days: self.date.map(|at| read_days(&cells(at)?, &mut faults)).transpose()?,
-            instants: self.date_time.map(|at| read_instants(&cells(at)?, &mut faults)).transpose()?,
+        let dates = GivenDates {
+            days: self.date.map(|at| read_days(&column(at)?, &mut faults)).transpose()?,
+            instants: self.date_time.map(|at| read_instants(&column(at)?, &mut faults)).transpose()?,
         };
         let date = match coded(&accounts) {
             Some(keys) => dates.resolve(keys, &self.zones, &mut faults),
@@ -189,11 +195,11 @@ impl EventNormalizer {
             vec![accounts, Arc::new(opportunities), stages, Arc::new(date), Arc::new(date_time)];
         let absent = |at: usize| new_null_array(self.stored.field(at).data_type(), batch.num_rows());
         columns.push(match self.event_id {
-            Some(at) => Arc::new(cells(at)?.texts(&mut faults)?),
+            Some(at) => Arc::new(column(at)?.texts(&mut faults)?),
             None => absent(columns.len()),
         });
         columns.push(match self.total {
-            Some(at) => Arc::new(read_amounts(&cells(at)?, &mut faults)?),
+            Some(at) => Arc::new(read_amounts(&column(at)?, &mut faults)?),
             None => absent(columns.len()),
         });
         for at in &self.extra {
@@ -202,7 +208,7 @@ impl EventNormalizer {
         Normalized::new(self.stored.clone(), columns, faults)
     }
 
-    /// The texts of a column: as keys into distinct ones, if it is given so and that is wanted.
+    /// Returns the texts of a column, dictionary-encoded if the column is given so and the encoding is to be kept.
     fn texts(&self, batch: &RecordBatch, at: usize, faults: &mut RowFaults) -> Result<ArrayRef, ArrowError> {
         if self.keeps_codes
             && let Some(coded) = PlainColumn::coded(batch.column(at))
@@ -213,7 +219,7 @@ impl EventNormalizer {
     }
 }
 
-/// The texts behind the keys of a column, if it has such.
+/// Returns a dictionary-encoded column of texts; `None` for any other column.
 fn coded(column: &ArrayRef) -> Option<TypedDictionaryArray<'_, Int32Type, StringArray>> {
     column.as_dictionary_opt::<Int32Type>()?.downcast_dict()
 }

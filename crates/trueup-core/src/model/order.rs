@@ -1,10 +1,10 @@
-//! The order of events: customers by account and start, and inside a customer its history.
+//! The order of events in a dataset: customers by account and start date, and the events of a customer by time.
 
-use super::events::EventKeys;
+use super::event_keys::{EventKeys, Grouping};
 use super::fault::too_many_rows;
-use super::grouping::Grouping;
 use super::stage::Stage;
-use super::stored::StoredEvents;
+use super::stored_events::{StoredEvents, texts};
+use crate::Day;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::take::take;
@@ -13,31 +13,34 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
-/// Stored events in order: by account, start date of the customer, customer, and the customer's own order.
+/// Stored events in the order of a dataset: by account, start date of the customer, customer, and place in its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortedEvents {
     /// The events.
     pub batch: RecordBatch,
-    /// Customer `i` has the rows `customers[i]..customers[i + 1]`; one number more than there are customers.
+    /// The row ranges of the customers: customer `i` has the rows `customers[i]..customers[i + 1]`.
     pub customers: Vec<u32>,
 }
 
-/// Which events come after which.
+/// An order of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventOrder {
-    /// The rows, as numbers among the keys.
+    /// The row numbers, in order.
     pub rows: Vec<u32>,
-    /// Customer `i` has `rows[customers[i]..customers[i + 1]]`; one number more than there are customers.
+    /// The ranges of the customers: customer `i` has `rows[customers[i]..customers[i + 1]]`.
     pub customers: Vec<u32>,
 }
 
-/// Sorts stored events. The result does not depend on the order in which they are given.
+/// Sorts stored events. The result does not depend on the order of the input.
 ///
-/// A customer's own order is that by date; `dateTime` (absent: before all others of its date for lead-originated, after them for
-/// every other stage); stage; `eventId`, absent first; `total`, absent first; the other columns by name, absent first.
+/// The events of one customer are sorted by:
+/// 1. `date`;
+/// 2. `dateTime`. Without one, a lead-originated event comes before all others of its date, any other event after them;
+/// 3. stage;
+/// 4. `eventId`, then `total`, then the other columns by name; null comes first in each.
 ///
 /// # Errors
-/// The batch is not in stored form, or is too large.
+/// Returns an error if the batch is not in stored form, or if it has too many rows.
 pub fn sort_events(batch: &RecordBatch) -> Result<SortedEvents, ArrowError> {
     let events = StoredEvents::of(batch)?;
     let keys = EventKeys {
@@ -64,11 +67,11 @@ pub fn sort_events(batch: &RecordBatch) -> Result<SortedEvents, ArrowError> {
     Ok(SortedEvents { batch: RecordBatch::try_new(batch.schema(), columns?)?, customers: order.customers })
 }
 
-/// Puts events in the order of a dataset, as [`sort_events`] does. `compare_rest` compares, of two rows, the totals and then the other
-/// columns by name, absent first; it is asked only where the keys do not decide.
+/// Returns the order of events in a dataset, as [`sort_events`] does. Where the keys of two rows are equal,
+/// `compare_rest` compares their totals and then their other columns by name; null comes first.
 ///
 /// # Errors
-/// There are too many rows.
+/// Returns an error if there are more rows than `u32` can number.
 pub fn order_events(
     keys: &EventKeys<'_>,
     compare_rest: &dyn Fn(usize, usize) -> Ordering,
@@ -85,7 +88,7 @@ fn stages(names: &StringArray) -> Result<Vec<Stage>, ArrowError> {
     names.iter().map(|name| stage(name.unwrap_or_default())).collect()
 }
 
-/// For each row the place of its account among all accounts.
+/// Returns the rank of each row's account among all accounts, by key.
 fn account_ranks(keys: &StringArray) -> Result<Vec<u32>, ArrowError> {
     let len = u32::try_from(keys.len()).map_err(|_| too_many_rows(keys.len()))?;
     let hasher = DefaultHashBuilder::default();
@@ -101,6 +104,7 @@ fn account_ranks(keys: &StringArray) -> Result<Vec<u32>, ArrowError> {
     Ok(groups.of_row.into_iter().map(|group| ranks[group as usize]).collect())
 }
 
+/// Sorts customers, and the events of each.
 struct HistorySorter<'a> {
     keys: &'a EventKeys<'a>,
     compare_rest: &'a dyn Fn(usize, usize) -> Ordering,
@@ -115,7 +119,7 @@ struct CustomerRows<'a> {
 }
 
 impl HistorySorter<'_> {
-    /// All rows in order, and where each customer begins.
+    /// Returns the order of all `len` rows.
     fn sorted(&self, len: u32) -> EventOrder {
         let (accounts, opportunities) = (&self.keys.accounts, &self.keys.opportunity_ids);
         let hasher = DefaultHashBuilder::default();
@@ -154,12 +158,12 @@ impl HistorySorter<'_> {
         order
     }
 
-    /// The earliest date of some rows.
+    /// Returns the earliest date of `rows`.
     fn start(&self, rows: &[u32]) -> i32 {
         rows.iter().map(|row| self.keys.dates[*row as usize]).min().unwrap_or_default()
     }
 
-    /// The rows of one customer in its own order, into `history`.
+    /// Sorts the rows of one customer into `history`.
     fn sort_history(&self, rows: &[u32], history: &mut Vec<(EventMoment, u32)>) {
         history.clear();
         history.extend(rows.iter().map(|row| (self.moment(*row as usize), *row)));
@@ -181,31 +185,60 @@ impl HistorySorter<'_> {
         (self.keys.dates[row], time, stage)
     }
 
-    /// What decides between events of one moment.
+    /// Compares two rows of one moment.
     fn compare_rest(&self, one: usize, other: usize) -> Ordering {
         let ids = &self.keys.event_ids;
         ids[one].cmp(ids[other]).then_with(|| (self.compare_rest)(one, other))
     }
 }
 
-/// The texts of a column; empty if absent, which orders before all others.
-pub(super) fn texts(column: &StringArray) -> Vec<&str> {
-    column.iter().map(Option::unwrap_or_default).collect()
-}
-
 fn text(column: &StringArray, row: usize) -> &str {
     if column.is_valid(row) { column.value(row) } else { "" }
 }
 
-/// When in a history an event stands; stored dates are days since 1970-01-01.
+/// The place of an event in its history: the date in days since 1970-01-01, the time of day, and the stage.
 type EventMoment = (i32, TimeOfDay, Stage);
 
-/// When on its date an event stands.
+/// The place of an event among the events of its date.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TimeOfDay {
     BeforeAll,
     At(i64),
     AfterAll,
+}
+
+/// The calendar quarters that a customer's events span.
+///
+/// A row group holds customers of one span, so that it covers few days and a query about other days skips it. Spans
+/// are ordered by first quarter, then by last quarter. [`Far`](Self::Far) comes last.
+///
+/// ```
+/// use trueup_core::model::QuarterSpan;
+///
+/// let span = QuarterSpan::of("2025-01-31".parse()?, "2025-04-01".parse()?);
+/// assert!(matches!(span, QuarterSpan::Near { first, last } if last == first + 1));
+/// # Ok::<(), trueup_core::day::NotADay>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QuarterSpan {
+    /// One quarter, or two consecutive ones, as numbers from 0, which is the quarter of 1970-01-01.
+    Near {
+        /// The quarter of the first event.
+        first: u16,
+        /// The quarter of the last event.
+        last: u16,
+    },
+    /// More quarters than that. Such customers are few, and each would widen the days of its row group.
+    Far,
+}
+
+impl QuarterSpan {
+    /// Returns the span of a customer whose events are from `first` to `last`.
+    #[must_use]
+    pub fn of(first: Day, last: Day) -> Self {
+        let (first, last) = (first.quarter(), last.quarter());
+        if last > first.saturating_add(1) { Self::Far } else { Self::Near { first, last } }
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
-//! Spend of any canonical table in the form in which it is stored, and its order.
+//! Canonical spend tables, normalized into the stored form, and the order of stored spend.
 
 use super::amount::read_amounts;
 use super::calendar::read_days;
-use super::columns::{ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same, find, names, require};
-use super::count::read_counts;
+use super::columns::{ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same_columns, find, names, require};
 use super::fault::{Reason, RowFaults, SchemaFault, too_many_rows};
-use super::keys::read_accounts;
 use super::normalize::Normalized;
-use super::render::PlainColumn;
+use super::plain_column::{PlainColumn, read_account_keys, read_counts};
 use crate::Day;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Decimal128Type, Int64Type};
@@ -18,17 +16,18 @@ use rayon::slice::ParallelSliceMut;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The text columns of the spend table; null where the spend is attributable to none.
+/// The text columns of the spend table. Null means that the spend is not attributed.
 pub(crate) const SPEND_TEXTS: [&str; 3] = ["attributionCategory", "attributionChannel", "campaign"];
 
 const AMOUNTS: [&str; 2] = ["adSpend", "managementFee"];
 const COUNTS: [&str; 2] = ["clicks", "impressions"];
 
-/// The columns that a table of spend may have.
+/// The columns of a table of spend.
 pub const SPEND_COLUMNS: [&str; 9] =
     [ACCOUNT, DATE, SPEND_TEXTS[0], SPEND_TEXTS[1], SPEND_TEXTS[2], AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
 
-/// The columns of stored spend: `account` and `date`, never null; then texts, never empty; amounts; counts.
+/// Returns the schema of stored spend: `account` and `date`, which are never null; texts, which are never empty;
+/// amounts; counts.
 #[must_use]
 pub fn stored_spend_schema() -> SchemaRef {
     let mut fields = vec![Field::new(ACCOUNT, DataType::Utf8, false), Field::new(DATE, DataType::Date32, false)];
@@ -38,32 +37,33 @@ pub fn stored_spend_schema() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Brings batches of one canonical schema into the stored form of spend.
+/// Normalizes batches with one canonical schema into the stored form of spend.
 #[derive(Clone, Debug)]
 pub struct SpendNormalizer {
     given: Schema,
     account: usize,
     date: usize,
-    /// Where the columns of the stored form after the first two come from.
+    /// The source index of each stored column after the first two; `None` if the table does not have it.
     rest: [Option<usize>; 7],
     ignored: Vec<String>,
 }
 
 impl SpendNormalizer {
-    /// For batches of a table that has the columns of `given`.
+    /// Returns a normalizer of batches with the columns of `given`, which are a whole table.
     ///
     /// # Errors
-    /// As [`SpendNormalizer::of_part`]; and the table has neither amounts nor counts.
+    /// Returns an error as [`SpendNormalizer::of_part`] does, and if the table has neither amounts nor counts.
     pub fn new(given: &Schema) -> Result<Self, SchemaFault> {
         let normalizer = Self::of_part(given)?;
         normalizer.no_spend().map_or(Ok(normalizer), Err)
     }
 
-    /// For batches with the columns of `given`, of a table whose other batches may have others.
+    /// Returns a normalizer of batches with the columns of `given`, which are a part of a table. Other parts may have
+    /// other columns.
     ///
     /// # Errors
-    /// A required column is absent, a name occurs twice or differs in letter case alone from one of [`SPEND_COLUMNS`], or a column has
-    /// a type that it cannot be read from.
+    /// Returns an error if a required column is missing, if a name occurs twice or differs from one of
+    /// [`SPEND_COLUMNS`] only in letter case, or if a column cannot be read from its type.
     pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
         check_columns(given, &SPEND_COLUMNS)?;
         let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
@@ -78,29 +78,30 @@ impl SpendNormalizer {
         })
     }
 
-    /// The fault of a table that has none but these columns, if they are neither amounts nor counts: all its spend would be 0.
+    /// Returns the fault of a table with only these columns if it has neither amounts nor counts, because all its
+    /// spend would be 0.
     #[must_use]
     pub fn no_spend(&self) -> Option<SchemaFault> {
         let [_, _, _, measures @ ..] = &self.rest;
         measures.iter().all(Option::is_none).then(|| SchemaFault::NoSpend { found: names(&self.given) })
     }
 
-    /// The columns that are not taken, because spend has no such column, in the order given.
+    /// Returns the ignored columns, in the order given. Spend does not have such columns.
     #[must_use]
     pub fn ignored_columns(&self) -> &[String] {
         &self.ignored
     }
 
-    /// The rows of `batch` in stored form; rows that break a rule are set aside.
+    /// Normalizes a batch and rejects its bad rows.
     ///
     /// # Errors
-    /// The batch has other columns than the normalizer was made for, or is too large.
+    /// Returns an error if the batch has other columns than the normalizer was made for, or if it has too many rows.
     pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
-        check_same(&self.given, batch)?;
-        let cells = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
+        check_same_columns(&self.given, batch)?;
+        let column = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
         let mut faults = RowFaults::default();
-        let accounts = read_accounts(&cells(self.account)?, &mut faults)?;
-        let days = read_days(&cells(self.date)?, &mut faults)?;
+        let accounts = read_account_keys(&column(self.account)?, &mut faults)?;
+        let days = read_days(&column(self.date)?, &mut faults)?;
         for row in (0..days.len()).filter(|row| days[*row].is_none()) {
             faults.add(row, DATE, "", Reason::Date);
         }
@@ -113,28 +114,28 @@ impl SpendNormalizer {
                 continue;
             };
             columns.push(match field.data_type() {
-                DataType::Utf8 => Arc::new(cells(at)?.texts(&mut faults)?),
-                DataType::Int64 => Arc::new(read_counts(&cells(at)?, &mut faults)?),
-                _ => Arc::new(read_amounts(&cells(at)?, &mut faults)?),
+                DataType::Utf8 => Arc::new(column(at)?.texts(&mut faults)?),
+                DataType::Int64 => Arc::new(read_counts(&column(at)?, &mut faults)?),
+                _ => Arc::new(read_amounts(&column(at)?, &mut faults)?),
             });
         }
         Normalized::new(schema, columns, faults)
     }
 }
 
-/// Stored spend of several batches as one, in the order given.
+/// Concatenates batches of stored spend, in the order given.
 ///
 /// # Errors
-/// A batch is not in stored form, or the whole is too large for one batch.
+/// Returns an error if a batch is not in stored form, or if the result is too large for one batch.
 pub fn concat_spend(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
     concat_batches(&stored_spend_schema(), batches)
 }
 
-/// Stored spend by calendar quarter, account, date, and then every other column, nulls first: a query about some months or some accounts
-/// finds its rows close together.
+/// Sorts stored spend by calendar quarter, account, date, and then every other column; null comes first. The rows of a
+/// query for few months or few accounts are then close together.
 ///
 /// # Errors
-/// The batch is not in stored form, or is too large.
+/// Returns an error if the batch is not in stored form, or if it has too many rows.
 pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = stored_spend_schema();
     let same = schema.fields().len() == batch.num_columns();
@@ -160,17 +161,17 @@ pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     take_record_batch(batch, &UInt32Array::from(order))
 }
 
-/// The calendar quarter of each row of stored spend, as a number that rises with time.
+/// Returns the calendar quarter of each row of stored spend, counted from the quarter of 1970-01-01.
 #[must_use]
 pub fn spend_quarters(batch: &RecordBatch) -> Vec<u16> {
     let days = batch.column(1).as_primitive::<Date32Type>().values().iter();
-    // Stored days are in range.
+    // A stored date is always a `Day`.
     days.map(|day| Day::from_number(u16::try_from(*day).unwrap_or(u16::MAX)).quarter()).collect()
 }
 
 type Comparator<'a> = Box<dyn Fn(usize, usize) -> Ordering + Send + Sync + 'a>;
 
-/// Compares two rows of a column of stored spend; a null comes first.
+/// Returns a function that compares two rows of a column of stored spend; null comes first.
 fn comparator(column: &dyn Array) -> Comparator<'_> {
     match column.data_type() {
         DataType::Date32 => numbers::<Date32Type>(column),

@@ -1,8 +1,15 @@
-//! The stages of the funnel.
+//! The stages of the sales funnel.
 
 use std::fmt;
 
-/// What kind of point of activity an event is. Ordered as the stages of a history are.
+/// The stage of an event in the sales funnel. Stages are ordered as events of one moment are in a history.
+///
+/// ```
+/// use trueup_core::model::Stage;
+///
+/// assert_eq!(Stage::from_name("lead-originated"), Some(Stage::LeadOriginated));
+/// assert!(Stage::Booked < Stage::Sold);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stage {
@@ -16,28 +23,28 @@ pub enum Stage {
     Sold = 3,
     /// Work was done and invoiced.
     Closed = 4,
-    /// What came before was canceled.
+    /// The earlier events were canceled.
     Canceled = 5,
 }
 
 impl Stage {
-    /// Every stage, in order.
+    /// All stages, in order.
     pub const ALL: [Self; 6] =
         [Self::LeadOriginated, Self::Booked, Self::Estimated, Self::Sold, Self::Closed, Self::Canceled];
 
-    /// The number of the stage in the order of stages, from 0.
+    /// Returns the number of the stage in the order of stages, from 0.
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// The stage with that number.
+    /// Returns the stage with that number; `None` if there is none.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// The name, as in the column `type`.
+    /// Returns the name, as in the column `type`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,7 +57,7 @@ impl Stage {
         }
     }
 
-    /// The stage of that name, spelled exactly.
+    /// Returns the stage with exactly that name; `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stage| stage.name() == name)
@@ -68,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_names_lead_back() {
+    fn codes_and_names_round_trip() {
         for stage in Stage::ALL {
             assert_eq!(Stage::from_code(stage.code()), Some(stage));
             assert_eq!(Stage::from_name(stage.name()), Some(stage));

@@ -17,7 +17,7 @@ fn refused(column: &str, value: Option<&str>) -> (String, String, Reason) {
 }
 
 #[test]
-fn what_is_absent_has_its_default() {
+fn missing_values_have_their_defaults() {
     let accounts = Accounts::from_batches(&[
         table([(ACCOUNT, vec![Some("a")])]),
         table([
@@ -40,7 +40,7 @@ fn what_is_absent_has_its_default() {
 }
 
 #[test]
-fn the_table_leads_back_to_the_accounts() {
+fn the_table_of_the_accounts_reads_back_as_them() {
     let mut accounts = Accounts::default();
     accounts.insert(Account { time_zone: Tz::Europe__Berlin, lead_grading: true, ..Account::new("b") });
     accounts.insert(Account { name: "A".to_owned(), industry: Some("HVAC".to_owned()), ..Account::new("a") });
@@ -50,7 +50,7 @@ fn the_table_leads_back_to_the_accounts() {
 }
 
 #[test]
-fn each_rule_refuses_its_value() {
+fn each_bad_value_is_rejected() {
     assert_eq!(refused(ACCOUNT, None), (ACCOUNT.to_owned(), String::new(), Reason::Empty));
     assert_eq!(refused(ACCOUNT, Some("")).2, Reason::Empty);
     assert_eq!(refused(ACCOUNT, Some("a,b")), (ACCOUNT.to_owned(), "a,b".to_owned(), Reason::AccountKey));
@@ -60,7 +60,7 @@ fn each_rule_refuses_its_value() {
 }
 
 #[test]
-fn an_account_occurs_once_in_all_batches() {
+fn an_account_occurs_at_most_once_in_all_batches() {
     let batch = table([(ACCOUNT, vec![Some("a"), Some("b"), Some("a")])]);
     let mut accounts = Accounts::default();
     let read = accounts.read(&batch).unwrap();
@@ -91,13 +91,13 @@ fn later_accounts_replace_earlier_ones() {
 }
 
 #[test]
-fn a_table_without_accounts_names_its_columns() {
+fn the_fault_of_a_table_without_accounts_lists_its_columns() {
     let fault = Accounts::from_batches(&[table([("name", vec![]), ("zip", vec![])])]).unwrap_err();
     assert_eq!(fault.to_string(), "expected a column `account`, but found `name`, `zip`");
 }
 
 #[test]
-fn names_of_another_letter_case_are_refused() {
+fn known_names_in_another_letter_case_are_refused() {
     for (given, meant) in [("Account", ACCOUNT), ("timezone", TIME_ZONE), ("LEADGRADING", LEAD_GRADING)] {
         let fault = Accounts::from_batches(&[table([(ACCOUNT, vec![]), (given, vec![])])]).unwrap_err();
         assert_eq!(

@@ -25,7 +25,7 @@ fn taken(values: ArrayRef) -> Vec<Option<i128>> {
 }
 
 #[test]
-fn texts_are_plain_decimals() {
+fn plain_decimal_texts_are_read() {
     for (text, micros) in [
         ("0", 0),
         ("-0", 0),
@@ -44,7 +44,7 @@ fn texts_are_plain_decimals() {
 }
 
 #[test]
-fn other_texts_are_refused() {
+fn other_texts_are_rejected() {
     for text in [
         "",
         "-",
@@ -84,7 +84,7 @@ fn empty_texts_and_nulls_are_null() {
 }
 
 #[test]
-fn a_refused_row_is_named_with_its_value() {
+fn a_fault_names_the_row_and_the_value() {
     let mut faults = RowFaults::default();
     let values: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN]));
     read_amounts(&PlainColumn::new("total", &values).unwrap(), &mut faults).unwrap();
@@ -97,13 +97,13 @@ fn a_refused_row_is_named_with_its_value() {
 }
 
 #[test]
-fn floats_are_their_shortest_decimal() {
+fn floats_are_read_as_their_shortest_decimal() {
     let values =
         vec![Some(0.1), Some(-0.0), None, Some(1234.5), Some(0.0000005), Some(-2.5e-7), Some(1e12), Some(5e-324)];
     let micros =
         [Some(100_000), Some(0), None, Some(1_234_500_000), Some(1), Some(0), Some(1_000_000_000_000_000_000), Some(0)];
     assert_eq!(taken(Arc::new(Float64Array::from(values))), micros);
-    // As a double, 0.1 in 32 bits would be 0.10000000149.
+    // Converted to a double, the 32-bit float 0.1 would be 0.10000000149.
     assert_eq!(taken(Arc::new(Float32Array::from(vec![0.1, 16_777_216.0]))), [Some(100_000), Some(16_777_216_000_000)]);
     let (micros, reasons) =
         read(Arc::new(Float64Array::from(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 9.1e12, 1e300])));
@@ -113,7 +113,7 @@ fn floats_are_their_shortest_decimal() {
 }
 
 #[test]
-fn integers_of_every_width_are_units() {
+fn integers_of_every_width_are_currency_units() {
     assert_eq!(taken(Arc::new(Int8Array::from(vec![-128, 127]))), [Some(-128_000_000), Some(127_000_000)]);
     let (micros, reasons) = read(Arc::new(Int64Array::from(vec![9_000_000_000_000, 9_000_000_000_001, i64::MIN])));
     assert_eq!(micros, [Some(i128::from(MAX)), None, None]);
@@ -144,7 +144,7 @@ fn decimals_of_every_width_and_scale_are_rounded_half_away_from_zero() {
 proptest! {
     #[test]
     fn a_double_reads_as_the_text_it_is_written_as(value in prop_oneof![-1e13..1e13, -2.0..2.0, -1e9..1e9]) {
-        // Rust writes a double as its shortest decimal, without an exponent.
+        // Rust formats a double as its shortest decimal, without an exponent.
         prop_assert_eq!(of_f64(value), amount_from_text(&value.to_string()));
     }
 

@@ -33,13 +33,13 @@ fn dates_are_read_from_dates_and_from_timestamps_at_midnight() {
 }
 
 #[test]
-fn a_date_with_a_time_of_day_is_refused() {
+fn a_date_with_a_time_of_day_is_rejected() {
     assert_eq!(days(TimestampSecondArray::from(vec![86_401])), (vec![None], vec![Reason::TimeOfDay]));
     assert_eq!(days(Date64Array::from(vec![1])), (vec![None], vec![Reason::TimeOfDay]));
 }
 
 #[test]
-fn dates_outside_the_range_and_other_texts_are_refused() {
+fn dates_outside_the_range_and_other_texts_are_rejected() {
     assert_eq!(days(Date32Array::from(vec![-1, 65_536])), (vec![None, None], vec![Reason::Date, Reason::Date]));
     let last = Some("2149-06-06".to_owned());
     assert_eq!(days(Date32Array::from(vec![65_535])), (vec![last], vec![]));

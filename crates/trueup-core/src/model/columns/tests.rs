@@ -14,7 +14,7 @@ const METRICS: &str = "eventCount conversions leads soldLeads closedLeads opport
     stepEstimateRate stepSoldRate stepCloseRate";
 
 #[test]
-fn computed_fields_and_metrics_are_not_taken() {
+fn computed_fields_and_metrics_are_ignored() {
     for name in COMPUTED.split(' ').chain(METRICS.split_whitespace()).filter(|name| !name.is_empty()) {
         assert!(is_ignored_event_column(name), "{name}");
     }
@@ -22,7 +22,7 @@ fn computed_fields_and_metrics_are_not_taken() {
 }
 
 #[test]
-fn stored_fields_and_unknown_names_are_taken() {
+fn stored_fields_and_unknown_names_are_kept() {
     let stored =
         LEADING.into_iter().chain(["campaign", "customerStatus", "conversionDetailedLabel", "zip", "myOwn", ""]);
     for name in stored {
@@ -31,14 +31,14 @@ fn stored_fields_and_unknown_names_are_taken() {
 }
 
 #[test]
-fn extra_columns_stand_by_name_once() {
+fn extra_columns_are_sorted_by_name_without_duplicates() {
     let schema = stored_event_schema(["zip", "Zip", "campaign", "zip"]);
     assert_eq!(extra_columns(&schema).collect::<Vec<_>>(), ["Zip", "campaign", "zip"]);
     assert_eq!(schema.fields().len(), LEADING.len() + 3);
 }
 
 #[test]
-fn names_occur_once_and_nothing_is_nested() {
+fn duplicate_names_and_nested_columns_are_refused() {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let twice = Schema::new(vec![text("zip"), text("zip")]);
     assert_eq!(check_columns(&twice, &LEADING), Err(SchemaFault::DuplicateColumn { column: "zip".to_owned() }));

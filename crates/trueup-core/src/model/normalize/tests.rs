@@ -18,7 +18,7 @@ fn texts(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 
-/// A row that keeps every rule, with `values` in place of its own.
+/// Returns a valid row, with `values` replacing its values.
 fn row(values: &[(&str, &str)]) -> RecordBatch {
     let mut columns = vec![(ACCOUNT, "a"), (OPPORTUNITY_ID, "1"), (TYPE, "booked"), (DATE, "2025-01-31")];
     for (name, value) in values {
@@ -55,7 +55,7 @@ fn date_of(values: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_stored_form_has_its_columns_in_order() {
+fn the_stored_form_has_the_leading_columns_then_the_extra_ones() {
     let batch = table(vec![
         ("zip", Arc::new(Int64Array::from(vec![Some(10115), None]))),
         (TOTAL, Arc::new(Float64Array::from(vec![Some(99.5), None]))),
@@ -85,12 +85,12 @@ fn the_stored_form_has_its_columns_in_order() {
     assert!(stored.column(4).is_null(1) && stored.column(5).is_null(1) && stored.column(6).is_null(1));
     assert_eq!(stored.column(4).as_primitive::<TimestampMicrosecondType>().value(0), 0);
     assert_eq!(stored.column(6).as_primitive::<Decimal128Type>().value(0), 99_500_000);
-    // What is stored normalizes to itself.
+    // A stored batch normalizes to itself.
     assert_eq!(normalize(&stored).batch, stored);
 }
 
 #[test]
-fn each_rule_refuses_its_value() {
+fn each_bad_value_is_rejected() {
     for (column, value, reason) in [
         (ACCOUNT, "", Reason::Empty),
         (ACCOUNT, "a,b", Reason::AccountKey),
@@ -115,7 +115,7 @@ fn each_rule_refuses_its_value() {
 }
 
 #[test]
-fn a_date_is_that_of_the_point_in_time_where_the_account_is() {
+fn a_missing_date_is_that_of_the_point_in_time_in_the_accounts_time_zone() {
     let at = |account, date_time| date_of(&[(ACCOUNT, account), (DATE, ""), (DATE_TIME, date_time)]);
     assert_eq!(at("utc", "2025-03-01T02:00:00Z"), "2025-03-01");
     assert_eq!(at("ny", "2025-03-01T02:00:00Z"), "2025-02-28");
@@ -144,7 +144,7 @@ fn a_point_in_time_outside_the_range_has_no_date() {
     let (column, value, reason) = fault(&[(DATE, ""), (DATE_TIME, "1969-12-31T23:59:59Z")]);
     assert_eq!((column.as_str(), value.as_str(), reason), (DATE_TIME, "1969-12-31T23:59:59Z", Reason::DateTimeRange));
     assert_eq!(date_of(&[(ACCOUNT, "jp"), (DATE, ""), (DATE_TIME, "1969-12-31T23:59:59Z")]), "1970-01-01");
-    // The date given counts, even where the point in time lies a little outside.
+    // The given date counts even if the point in time is slightly outside the range.
     assert_eq!(date_of(&[(DATE, "2149-06-06"), (DATE_TIME, "2149-06-07T01:00:00Z")]), "2149-06-06");
     let far = table(vec![
         (ACCOUNT, texts(&["a"])),
@@ -156,7 +156,7 @@ fn a_point_in_time_outside_the_range_has_no_date() {
 }
 
 #[test]
-fn rows_at_fault_are_set_aside_with_one_fault_each() {
+fn bad_rows_are_rejected_with_one_fault_each() {
     let batch = table(vec![
         (ACCOUNT, texts(&["a", "", "a", "a"])),
         (OPPORTUNITY_ID, texts(&["1", "", "3", "4"])),
@@ -173,7 +173,7 @@ fn rows_at_fault_are_set_aside_with_one_fault_each() {
 }
 
 #[test]
-fn columns_that_no_row_could_make_right_are_refused() {
+fn missing_columns_and_wrong_types_are_refused() {
     let refused = |batch: &RecordBatch| EventNormalizer::new(&batch.schema(), &accounts()).unwrap_err().to_string();
     let without = |name: &str| {
         row(&[]).project(&(0..4).filter(|at| row(&[]).schema().field(*at).name() != name).collect::<Vec<_>>()).unwrap()
@@ -210,12 +210,12 @@ fn a_batch_of_another_schema_is_refused() {
 }
 
 #[test]
-fn names_of_another_letter_case_are_refused() {
+fn leading_names_in_another_letter_case_are_refused() {
     for meant in LEADING {
         let given = meant.to_uppercase();
         let fault = EventNormalizer::new(row(&[(&given, "1")]).schema_ref(), &accounts()).unwrap_err();
         assert_eq!(fault, SchemaFault::LetterCase { column: given, meant });
     }
-    // Dimensions are free, as `Campaign` may stand beside `campaign`.
+    // The names of dimensions are not checked: a table may have both `Campaign` and `campaign`.
     assert!(EventNormalizer::new(row(&[("Campaign", "1"), ("campaign", "2")]).schema_ref(), &accounts()).is_ok());
 }

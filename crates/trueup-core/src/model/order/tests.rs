@@ -28,7 +28,7 @@ fn stored(rows: &[EventRow]) -> RecordBatch {
     normalized.batch
 }
 
-/// The history of one customer, given in its order, must come out so whatever the order in which it is given.
+/// Asserts that the events of one customer, given in their expected order, are sorted into it from any other order.
 fn assert_history(rows: &[EventRow]) {
     let expected = stored(rows);
     for turn in 0..rows.len() {
@@ -44,7 +44,7 @@ fn assert_history(rows: &[EventRow]) {
 }
 
 #[test]
-fn a_history_is_ordered_by_date_time_stage_id_total_and_the_rest() {
+fn a_history_is_sorted_by_date_time_stage_id_total_and_the_rest() {
     assert_history(&[
         ["a", "1", "sold", "2025-01-01", "", "", "", ""],
         ["a", "1", "lead-originated", "2025-01-02", "", "", "", ""],
@@ -68,7 +68,7 @@ fn a_history_is_ordered_by_date_time_stage_id_total_and_the_rest() {
 }
 
 #[test]
-fn customers_are_ordered_by_account_start_and_id() {
+fn customers_are_sorted_by_account_start_and_id() {
     let event = |account, customer, date| [account, customer, "sold", date, "", "", "", ""];
     let expected = [
         event("A", "9", "2025-01-05"),
@@ -85,17 +85,17 @@ fn customers_are_ordered_by_account_start_and_id() {
 }
 
 #[test]
-fn no_events_have_no_customers() {
+fn an_empty_batch_has_no_customers() {
     assert_eq!(sort_events(&stored(&[])).unwrap().customers, [0]);
 }
 
 #[test]
-fn a_batch_that_is_not_stored_is_refused() {
+fn a_batch_that_is_not_in_stored_form_is_refused() {
     let events = stored(&[["a", "1", "sold", "2025-01-01", "", "", "", ""]]);
     assert!(sort_events(&events.project(&[0, 1, 2]).unwrap()).is_err());
 }
 
-/// Few values, so that much ties.
+/// Generates rows with few values, so that many keys are equal.
 fn row() -> impl Strategy<Value = EventRow> {
     let of = |values: &'static [&'static str]| proptest::sample::select(values);
     (
@@ -113,7 +113,7 @@ fn row() -> impl Strategy<Value = EventRow> {
         })
 }
 
-/// The slow, obvious way: sorts rows by everything that section 2 lists.
+/// Sorts rows in the obvious way, by everything that section 2 of the semantics lists.
 fn naive(rows: &[EventRow]) -> Vec<EventRow> {
     let stage = |row: &EventRow| Stage::from_name(row[2]).map(Stage::code);
     let time = |row: &EventRow| match (row[4], row[2]) {
@@ -138,7 +138,7 @@ fn naive(rows: &[EventRow]) -> Vec<EventRow> {
 
 proptest! {
     #[test]
-    fn the_order_given_does_not_matter(
+    fn the_order_of_the_input_does_not_matter(
         (given, shuffled) in proptest::collection::vec(row(), 0..40).prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle()))
     ) {
         let sorted = sort_events(&stored(&given)).unwrap();
@@ -150,4 +150,17 @@ proptest! {
         prop_assert_eq!(&sorted.customers[..starts.len()], &starts[..]);
         prop_assert_eq!(sorted.customers.last().map(|end| *end as usize), Some(given.len()));
     }
+}
+
+#[test]
+fn a_near_span_is_one_quarter_or_two_consecutive_ones() {
+    let span = |first: &str, last: &str| QuarterSpan::of(first.parse().unwrap(), last.parse().unwrap());
+    let near = |first, last| QuarterSpan::Near { first, last };
+    assert_eq!(span("1970-01-01", "1970-03-31"), near(0, 0));
+    assert_eq!(span("1970-03-31", "1970-04-01"), near(0, 1));
+    assert_eq!(span("1970-01-01", "1970-06-30"), near(0, 1));
+    assert_eq!(span("1970-03-31", "1970-07-01"), QuarterSpan::Far);
+    assert_eq!(span("2024-12-31", "2025-01-01"), near(219, 220));
+    assert_eq!(QuarterSpan::of(Day::MAX, Day::MAX), near(717, 717));
+    assert!(near(0, 0) < near(0, 1) && near(0, 1) < near(1, 1) && near(717, 717) < QuarterSpan::Far);
 }

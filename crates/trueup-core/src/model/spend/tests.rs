@@ -22,7 +22,7 @@ fn row(name: &str, value: ArrayRef) -> RecordBatch {
 }
 
 #[test]
-fn the_stored_form_has_every_column() {
+fn the_stored_form_has_all_columns() {
     let batch = table(vec![
         ("clicks", Arc::new(Float64Array::from(vec![Some(12.0), None]))),
         ("adSpend", texts(&["10.25", ""])),
@@ -43,12 +43,12 @@ fn the_stored_form_has_every_column() {
     assert_eq!(stored.column(8).as_primitive::<Int64Type>().value(0), 9_000_000_000_000);
     assert!(stored.column(4).is_null(0));
     assert_eq!(stored.column(6).null_count(), 2);
-    // What is stored normalizes to itself.
+    // A stored batch normalizes to itself.
     assert_eq!(normalize(&stored).batch, stored);
 }
 
 #[test]
-fn each_rule_refuses_its_value() {
+fn each_bad_value_is_rejected() {
     for (column, value, reason) in [
         (ACCOUNT, texts(&[""]), Reason::Empty),
         (ACCOUNT, texts(&["a,b"]), Reason::AccountKey),
@@ -96,7 +96,7 @@ fn a_table_without_amounts_and_counts_is_refused() {
 }
 
 #[test]
-fn names_of_another_letter_case_are_refused() {
+fn known_names_in_another_letter_case_are_refused() {
     for meant in SPEND_COLUMNS {
         let given = meant.to_uppercase();
         let fault = SpendNormalizer::new(row(&given, texts(&["1"])).schema_ref()).unwrap_err();
@@ -107,12 +107,12 @@ fn names_of_another_letter_case_are_refused() {
 }
 
 #[test]
-fn the_columns_are_those_that_are_stored() {
+fn the_known_columns_are_the_stored_ones() {
     assert_eq!(names(&stored_spend_schema()), SPEND_COLUMNS);
 }
 
 #[test]
-fn the_order_is_by_quarter_account_and_date_whatever_was_given() {
+fn the_order_is_by_quarter_account_and_date_whatever_the_input() {
     let given = table(vec![
         (ACCOUNT, texts(&["b", "a", "a", "a", "a", "a", "c"])),
         (

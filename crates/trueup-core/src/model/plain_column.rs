@@ -1,16 +1,17 @@
-//! Values of any column as text.
+//! A column without dictionaries, and its values as texts, ids, account keys or counts.
 
 use super::fault::{Reason, RowFaults};
 use super::instant::{format_date_time, to_micros};
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
+use arrow_array::iterator::ArrayIter;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, StringArray};
+use arrow_array::{Array, ArrayAccessor, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, StringArray};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrow_select::nullif::nullif;
 use chrono::DateTime;
@@ -19,20 +20,21 @@ use std::fmt::{Display, Write};
 const SECONDS_PER_DAY: i64 = 86_400;
 const MILLIS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000;
 
-/// A column under its name, each value spelled out: no dictionaries, one type of text.
+/// A column with its name, without dictionary encoding, and with one text type.
 pub(super) struct PlainColumn<'a> {
-    pub(super) column: &'a str,
+    pub(super) name: &'a str,
     pub(super) values: ArrayRef,
 }
 
 impl<'a> PlainColumn<'a> {
-    pub(super) fn new(column: &'a str, values: &ArrayRef) -> Result<Self, ArrowError> {
+    pub(super) fn new(name: &'a str, values: &ArrayRef) -> Result<Self, ArrowError> {
         let plain = plain_type(values.data_type());
         let values = if *values.data_type() == plain { values.clone() } else { arrow_cast::cast(values, &plain)? };
-        Ok(Self { column, values })
+        Ok(Self { name, values })
     }
 
-    /// The texts of all rows as keys into distinct ones, if that is how they are given; null and the empty text have no key.
+    /// Returns the texts of a column that is dictionary-encoded with 32-bit keys; `None` for any other column. Null
+    /// and the empty text have no key.
     pub(super) fn coded(values: &ArrayRef) -> Option<DictionaryArray<Int32Type>> {
         let coded = values.as_dictionary_opt::<Int32Type>()?;
         let texts = coded.values().as_string_opt::<i32>()?;
@@ -45,7 +47,7 @@ impl<'a> PlainColumn<'a> {
         DictionaryArray::try_new(keys, coded.values().clone()).ok()
     }
 
-    /// The text of a row's value; empty for a null.
+    /// Returns the text of a row's value; empty for a null.
     pub(super) fn text(&self, row: usize) -> String {
         let mut text = String::new();
         if self.values.is_valid(row) {
@@ -59,7 +61,8 @@ impl<'a> PlainColumn<'a> {
         text
     }
 
-    /// The texts of all rows; null and the empty text are null. Rows beyond the calendar are null too, and in `faults`.
+    /// Returns the texts of all rows. Null and the empty text are null. A date beyond the calendar is null and is
+    /// added to `faults`.
     pub(super) fn texts(&self, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
         let values = self.values.as_ref();
         if let Some(texts) = values.as_string_opt::<i32>() {
@@ -77,7 +80,7 @@ impl<'a> PlainColumn<'a> {
             if write(row, &mut text) {
                 texts.append_value(&text);
             } else {
-                faults.add(row, self.column, &text, Reason::Calendar);
+                faults.add(row, self.name, &text, Reason::Calendar);
                 texts.append_null();
             }
         }
@@ -85,6 +88,7 @@ impl<'a> PlainColumn<'a> {
     }
 }
 
+/// Replaces empty texts with null.
 fn without_empty(texts: &StringArray) -> Result<StringArray, ArrowError> {
     if texts.value_offsets().windows(2).all(|ends| ends[0] < ends[1]) {
         return Ok(texts.clone());
@@ -96,7 +100,7 @@ fn without_empty(texts: &StringArray) -> Result<StringArray, ArrowError> {
     Ok(nullif(texts, &empty)?.as_string::<i32>().clone())
 }
 
-/// What a column's type is once its values are spelled out.
+/// Returns the type of a column after decoding its dictionary.
 fn plain_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain_type(values),
@@ -106,9 +110,10 @@ fn plain_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Writes the text of a row that is not null; false (with the bare number written) if it is a date beyond the calendar.
+/// Writes the text of a row that is not null. Returns `false` for a date beyond the calendar, after writing its number.
 type TextWriter<'a> = Box<dyn Fn(usize, &mut String) -> bool + 'a>;
 
+/// Returns the writer for a column's type.
 fn writer(values: &dyn Array) -> Result<TextWriter<'_>, ArrowError> {
     Ok(match values.data_type() {
         DataType::Utf8 => {
@@ -125,14 +130,14 @@ fn writer(values: &dyn Array) -> Result<TextWriter<'_>, ArrowError> {
                 true
             })
         }
-        DataType::Int8 => shown::<Int8Type>(values),
-        DataType::Int16 => shown::<Int16Type>(values),
-        DataType::Int32 => shown::<Int32Type>(values),
-        DataType::Int64 => shown::<Int64Type>(values),
-        DataType::UInt8 => shown::<UInt8Type>(values),
-        DataType::UInt16 => shown::<UInt16Type>(values),
-        DataType::UInt32 => shown::<UInt32Type>(values),
-        DataType::UInt64 => shown::<UInt64Type>(values),
+        DataType::Int8 => integers::<Int8Type>(values),
+        DataType::Int16 => integers::<Int16Type>(values),
+        DataType::Int32 => integers::<Int32Type>(values),
+        DataType::Int64 => integers::<Int64Type>(values),
+        DataType::UInt8 => integers::<UInt8Type>(values),
+        DataType::UInt16 => integers::<UInt16Type>(values),
+        DataType::UInt32 => integers::<UInt32Type>(values),
+        DataType::UInt64 => integers::<UInt64Type>(values),
         DataType::Float32 => with::<Float32Type>(values, |value, out| {
             out.push_str(ryu_js::Buffer::new().format(value));
             true
@@ -173,7 +178,7 @@ fn with<'a, T: ArrowPrimitiveType>(
     Box::new(move |row, out| write(values.value(row), out))
 }
 
-fn shown<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array) -> TextWriter<'_> {
+fn integers<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array) -> TextWriter<'_> {
     with::<T>(values, |value, out| write!(out, "{value}").is_ok())
 }
 
@@ -184,6 +189,7 @@ fn decimals<T: ArrowPrimitiveType<Native: Display>>(values: &dyn Array, scale: i
     })
 }
 
+/// Writes a date, or the number `bare` if the date is beyond the calendar.
 fn push_date(days: i64, bare: i64, out: &mut String) -> bool {
     match days.checked_mul(SECONDS_PER_DAY).and_then(|seconds| DateTime::from_timestamp(seconds, 0)) {
         Some(midnight) => write!(out, "{}", midnight.date_naive()).is_ok(),
@@ -201,7 +207,8 @@ fn push_instant(value: i64, unit: TimeUnit, out: &mut String) -> bool {
     }
 }
 
-/// A decimal number, given by its digits and how many of them stand after the point, without trailing zeros after the point.
+/// Returns the decimal number with these digits, `scale` of them after the point, without trailing zeros after the
+/// point.
 pub(super) fn plain_decimal(digits: &str, scale: i8) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let places = usize::from(scale.unsigned_abs());
@@ -217,6 +224,64 @@ pub(super) fn plain_decimal(digits: &str, scale: i8) -> String {
         "" => format!("{sign}{whole}"),
         fraction => format!("{sign}{whole}.{fraction}"),
     }
+}
+
+/// Reads ids, which must not be empty. A rejected row is null and is added to `faults`.
+pub(super) fn read_ids(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+    let ids = column.texts(faults)?;
+    reject_empty(&ids, column.name, faults);
+    Ok(ids)
+}
+
+/// Reads account keys, which must not be empty and must not contain `,` or `/`, because these separate keys in lists
+/// and paths.
+pub(super) fn read_account_keys(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+    let keys = read_ids(column, faults)?;
+    check_account_keys(&keys, column.name, faults);
+    Ok(keys)
+}
+
+/// Rejects rows without a text.
+pub(super) fn reject_empty(ids: &dyn Array, column: &str, faults: &mut RowFaults) {
+    if ids.null_count() > 0 {
+        for row in (0..ids.len()).filter(|row| ids.is_null(*row)) {
+            faults.add(row, column, "", Reason::Empty);
+        }
+    }
+}
+
+/// Rejects account keys that are not [sound](is_sound_account_key).
+pub(super) fn check_account_keys<'a>(keys: impl ArrayAccessor<Item = &'a str>, column: &str, faults: &mut RowFaults) {
+    for (row, key) in ArrayIter::new(keys).enumerate() {
+        if let Some(key) = key.filter(|key| !is_sound_account_key(key)) {
+            faults.add(row, column, key, Reason::AccountKey);
+        }
+    }
+}
+
+/// Returns whether an account key contains neither `,` nor `/`.
+pub(super) fn is_sound_account_key(key: &str) -> bool {
+    !key.bytes().any(|byte| matches!(byte, b',' | b'/'))
+}
+
+/// Reads counts: integers from 0 to `i64::MAX`. Null and the empty text are null. A rejected row is null and is added
+/// to `faults`.
+pub(super) fn read_counts(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Int64Array, ArrowError> {
+    // The text of a float or decimal without a fraction is that of an integer.
+    let texts = column.texts(faults)?;
+    let read = |(row, text): (usize, Option<&str>)| {
+        let count = count(text?);
+        if count.is_none() {
+            faults.add(row, column.name, text.unwrap_or_default(), Reason::Count);
+        }
+        count
+    };
+    Ok(texts.iter().enumerate().map(read).collect())
+}
+
+fn count(text: &str) -> Option<i64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ fn some<const N: usize>(texts: [&str; N]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn texts_of_every_kind_are_taken_as_they_are_and_empty_is_null() {
+fn texts_of_every_type_are_unchanged_and_empty_ones_become_null() {
     let expected = vec![Some(" a".to_owned()), None, None, Some("Ä".to_owned())];
     let given = vec![Some(" a"), Some(""), None, Some("Ä")];
     assert_eq!(texts(StringArray::from(given.clone())), expected);
@@ -33,7 +33,7 @@ fn texts_of_every_kind_are_taken_as_they_are_and_empty_is_null() {
 }
 
 #[test]
-fn dictionaries_of_every_kind_are_unpacked() {
+fn dictionaries_of_every_type_are_decoded() {
     let keys = || Int32Array::from(vec![Some(2), None, Some(0), Some(1), Some(2)]);
     let expected = vec![Some("b".to_owned()), None, Some("a".to_owned()), None, Some("b".to_owned())];
     for values in [
@@ -62,7 +62,7 @@ fn booleans_and_integers() {
 }
 
 #[test]
-fn floats_are_written_as_ecmascript_does() {
+fn floats_are_the_numbers_of_ecmascript() {
     let values = vec![1.0, -0.0, 0.1, 1e21, 1e-7, 123_456_789_012_345_680_000.0, f64::NAN, f64::INFINITY];
     let expected = ["1", "0", "0.1", "1e+21", "1e-7", "123456789012345680000", "NaN", "Infinity"];
     assert_eq!(texts(Float64Array::from(values)), some(expected));
@@ -90,7 +90,7 @@ fn dates_and_points_in_time() {
 }
 
 #[test]
-fn what_lies_beyond_the_calendar_is_a_fault() {
+fn a_date_beyond_the_calendar_is_a_fault() {
     for (values, bare) in [
         (Arc::new(Date32Array::from(vec![i32::MAX])) as ArrayRef, "2147483647"),
         (Arc::new(Date64Array::from(vec![i64::MIN])), "-9223372036854775808"),
