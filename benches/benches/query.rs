@@ -71,7 +71,7 @@ fn merge(criterion: &mut Criterion, dataset: &Dataset) {
         let threads = NonZeroUsize::new(2);
         let measured = || {
             let execution = Execution { threads, ..Execution::default() };
-            dataset.analyze(black_box(&query), execution).unwrap().measured.unwrap()
+            dataset.analyze(black_box(&query), execution).unwrap().statistics.unwrap()
         };
         let expected = dataset.query(&query).unwrap().len();
         assert!(expected > least_groups, "{name}: {expected} rows");

@@ -1,7 +1,7 @@
 //! The errors of queries and datasets, by what is at fault.
 
 use crate::dataset::store::StoreError;
-use crate::execution::Interruption;
+use crate::interrupt::Interruption;
 use crate::query::FilterFault;
 use crate::{Day, NoRoom, Shown, model};
 use std::path::PathBuf;

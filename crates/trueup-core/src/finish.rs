@@ -1,4 +1,12 @@
-//! PartialResult state to the answer: ratios, conditions on metrics, order.
+//! The merged partial result to the result table: ratios, conditions on metrics, order.
+//!
+//! | file, in the order of the calls | what it does |
+//! |---|---|
+//! | `sorted_dictionary` with `prefix_keys` | sorts the texts of each dimension |
+//! | `measures` | computes metrics and evaluates conditions on them |
+//! | `order` | sorts groups, and maps them to columns, in steps that an interrupt can end |
+//! | `table` | holds the result |
+//! | `arrow`, `polars` | convert it |
 
 mod arrow;
 mod measures;
@@ -14,9 +22,9 @@ mod tests;
 pub(crate) use table::TableMemory;
 pub use table::{Column, ExtraMemory, ResultTable, Row, Texts, Value, Values};
 
-use crate::aggregate::{PartialResult, QueryContext, Ternary};
+use crate::aggregate::{GroupSlot, PartialResult};
 use crate::error::{Error, QueryError};
-use crate::plan::Output;
+use crate::plan::{Output, Plan, Ternary};
 use crate::query::Interval;
 use crate::{Day, Interrupt};
 use measures::GroupMeasures;
@@ -24,79 +32,67 @@ use order::{map_interruptible, sort_by_rank};
 use rayon::prelude::*;
 use sorted_dictionary::SortedDictionary;
 
-/// Rows of which one thread makes all columns.
-const FEW: usize = 1 << 15;
+/// The number of rows below which one thread makes all columns, because waking another thread takes longer.
+const MIN_PARALLEL_ROWS: usize = 1 << 15;
 
-/// About the most bytes that [`finish`] takes besides the merged state: dimensions in order, groups in order, and the columns.
-pub(crate) fn bytes(context: &QueryContext<'_>, merged: &PartialResult) -> usize {
-    let plan = context.plan;
-    // GroupTable and their order twice, and what passes.
+/// Returns about the largest number of bytes that [`finish`] takes in addition to the partial result: sorted
+/// dictionaries, the order of the groups, and the columns.
+pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
+    // The order of the groups, twice, and whether each passes.
     let mut per_group = 2 * size_of::<u32>() + size_of::<Ternary>();
-    if context.layout.agents {
+    if plan.layout.agents {
         per_group += size_of::<i128>();
     }
     if plan.needs_spend() {
-        per_group += size_of::<Option<u32>>();
+        per_group += size_of::<GroupSlot>();
     }
     if plan.interval != Interval::Total {
         per_group += 2 * size_of::<Day>();
     }
-    // The codes of texts are made, then moved to where clones share them; blank columns are clones.
+    // The codes of texts are collected, then copied to shared memory. All blank columns share one.
     per_group += usize::from(!plan.blank.is_empty()) * size_of::<u32>() + size_of::<u32>();
     per_group += plan.output.iter().map(width).sum::<usize>();
-    let sorted = merged.texts.iter().map(|texts| texts.texts().bytes() + texts.texts().len() * size_of::<u32>());
-    // PrefixKeys are sorted from one place to another, one dimension after the other.
-    let heads = merged.texts.iter().map(|texts| 2 * texts.texts().len() * size_of::<u128>()).max().unwrap_or(0);
-    merged.groups.len() * per_group + sorted.sum::<usize>() + heads
+    let texts = || partial.grouped.groups.texts.iter().map(|texts| texts.texts());
+    let sorted = texts().map(|texts| texts.bytes() + texts.len() * size_of::<u32>());
+    // The prefix keys of one dimension at a time are sorted from one buffer to another.
+    let prefix_keys = texts().map(|texts| 2 * texts.len() * size_of::<u128>()).max().unwrap_or(0);
+    partial.len() * per_group + sorted.sum::<usize>() + prefix_keys
 }
 
-/// Bytes that a value of a column takes.
+/// Returns the largest number of bytes of a value of a column.
 const fn width(output: &Output) -> usize {
     match output {
         Output::Dimension(_) => size_of::<u32>(),
         Output::Blank(_) => 0,
-        // Money is as wide as a value can be.
+        // Money is the widest.
         Output::Metric(..) => size_of::<i128>(),
     }
 }
 
-/// Turns merged state to the answer, unless it has more than `max_rows` rows before conditions on metrics or the interrupt ends it:
-/// no step that takes long goes without looking at it.
+/// Turns a merged partial result into the result table.
+///
+/// # Errors
+/// There are more than `max_rows` rows before conditions on metrics, a count overflows, or the interrupt ends the
+/// query. Every step that may take long checks the interrupt.
 pub(crate) fn finish(
-    context: &QueryContext<'_>,
-    mut merged: PartialResult,
+    plan: &Plan,
+    mut partial: PartialResult,
     max_rows: Option<usize>,
     interrupt: &Interrupt,
 ) -> Result<ResultTable, Error> {
-    let plan = context.plan;
     if plan.dimensions.is_empty() && plan.blank.is_empty() {
-        // With only metrics selected every sub-range has a row, zeros included.
-        for sub_range in (0_u32..).take(plan.sub_ranges.len()) {
-            merged.slot(&[sub_range]);
-        }
+        partial.add_sub_ranges(plan.sub_ranges.len());
     }
-    let spend = if plan.needs_spend() { merged.ensure_spend(interrupt)? } else { Vec::new() };
-    if let Some(limit) = max_rows.filter(|limit| merged.groups.len() > *limit) {
+    let spend = if plan.needs_spend() { partial.add_spend_groups(interrupt)? } else { Vec::new() };
+    if let Some(limit) = max_rows.filter(|limit| partial.len() > *limit) {
         return Err(QueryError::TooManyRows { limit }.into());
     }
-    let texts = std::mem::take(&mut merged.texts).into_iter();
+    let texts = std::mem::take(&mut partial.grouped.groups.texts).into_iter();
     let dictionaries =
         texts.map(|texts| SortedDictionary::new(&texts.into_texts(), interrupt)).collect::<Result<Vec<_>, _>>()?;
-    let finished = GroupMeasures::new(context, &merged, spend, interrupt)?;
-    let passes = plan.having.as_ref().map(|having| finished.truths(having)).transpose()?;
-    let is_kept = |group: &u32| passes.as_ref().is_none_or(|truths| truths[*group as usize] == Ternary::True);
-    let mut groups: Vec<u32> = (0_u32..).take(merged.groups.len()).filter(is_kept).collect();
-    let code = |group: u32, at: usize| merged.groups.key(group as usize)[at];
-    // By the last dimension first: what comes in order of one stays in it among those that are equal in the next.
-    for (place, dictionary) in
-        dictionaries.iter().enumerate().rev().filter(|(_, dictionary)| dictionary.ranks.len() > 1)
-    {
-        let rank = |group: u32| dictionary.ranks[code(group, place + 1) as usize];
-        groups = sort_by_rank(&groups, dictionary.ranks.len(), interrupt, rank)?;
-    }
-    if plan.sub_ranges.len() > 1 {
-        groups = sort_by_rank(&groups, plan.sub_ranges.len(), interrupt, |group| code(group, 0))?;
-    }
+    let measures = GroupMeasures::new(plan, &partial, spend, interrupt)?;
+    let groups = ordered_groups(plan, &partial, &measures, &dictionaries, interrupt)?;
+    let code = |group: u32, at: usize| partial.grouped.groups.table.key(group as usize)[at];
     let mut columns = Vec::new();
     if plan.interval != Interval::Total {
         let sub_range = |group: u32| plan.sub_ranges[code(group, 0) as usize];
@@ -105,15 +101,16 @@ pub(crate) fn finish(
         columns.push(Column { name: "start".to_owned(), values: Values::Days(starts) });
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
-    // The texts that a column has which is empty on all rows in scope: nobody shall see whether out of scope some table has it.
-    let is_met = plan.needs_spend() || merged.groups.len() > 0;
-    let blank = Texts::blank(groups.len(), is_met);
+    // A blank column has the texts of a column that is empty on all rows in scope, so that nobody can tell whether some
+    // table out of scope has the field.
+    let has_text = plan.needs_spend() || partial.len() > 0;
+    let blank = Texts::blank(groups.len(), has_text);
     let column = |output: &Output| -> Result<Column, Error> {
         Ok(match output {
             Output::Dimension(place) => {
                 let dictionary = &dictionaries[*place];
-                let codes =
-                    map_interruptible(&groups, interrupt, |group| dictionary.ranks[code(group, place + 1) as usize])?;
+                let rank = |group| dictionary.ranks[code(group, place + 1) as usize];
+                let codes = map_interruptible(&groups, interrupt, rank)?;
                 let texts = Texts { codes: codes.into(), dictionary: dictionary.sorted.clone() };
                 Column { name: plan.dimensions[*place].name.clone(), values: Values::Texts(texts) }
             }
@@ -121,13 +118,12 @@ pub(crate) fn finish(
                 Column { name: plan.blank[*place].name.clone(), values: Values::Texts(blank.clone()) }
             }
             Output::Metric(field, formula) => {
-                Column { name: field.name.to_owned(), values: finished.values(*formula, field.name, &groups)? }
+                Column { name: field.name.to_owned(), values: measures.values(*formula, field.name, &groups)? }
             }
         })
     };
-    // Few rows take less time than it takes to wake a thread, and for it to get what this one has at hand.
-    let at_once = if groups.len() < FEW { plan.output.len().max(1) } else { 1 };
-    let made: Vec<_> = plan.output.par_iter().with_min_len(at_once).map(column).collect();
+    let per_thread = if groups.len() < MIN_PARALLEL_ROWS { plan.output.len().max(1) } else { 1 };
+    let made: Vec<_> = plan.output.par_iter().with_min_len(per_thread).map(column).collect();
     for column in made {
         columns.push(column?);
     }
@@ -137,4 +133,29 @@ pub(crate) fn finish(
         unknown_fields: plan.unknown_fields.clone(),
         memory: TableMemory::default(),
     })
+}
+
+/// Returns the groups that pass the conditions on metrics, ordered by sub-range and then by each dimension in turn.
+fn ordered_groups(
+    plan: &Plan,
+    partial: &PartialResult,
+    measures: &GroupMeasures<'_>,
+    dictionaries: &[SortedDictionary],
+    interrupt: &Interrupt,
+) -> Result<Vec<u32>, Error> {
+    let results = plan.having.as_ref().map(|having| measures.evaluate(having)).transpose()?;
+    let passes = |group: &u32| results.as_ref().is_none_or(|results| results[*group as usize] == Ternary::True);
+    let mut groups: Vec<u32> = (0_u32..).take(partial.len()).filter(passes).collect();
+    let code = |group: u32, at: usize| partial.grouped.groups.table.key(group as usize)[at];
+    // Stable sorts, the least significant key first.
+    for (place, SortedDictionary { ranks, .. }) in dictionaries.iter().enumerate().rev() {
+        if ranks.len() > 1 {
+            let rank = |group: u32| ranks[code(group, place + 1) as usize];
+            groups = sort_by_rank(&groups, ranks.len(), interrupt, rank)?;
+        }
+    }
+    if plan.sub_ranges.len() > 1 {
+        groups = sort_by_rank(&groups, plan.sub_ranges.len(), interrupt, |group| code(group, 0))?;
+    }
+    Ok(groups)
 }

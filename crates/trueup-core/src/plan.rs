@@ -1,114 +1,144 @@
-//! A query resolved against the dictionary and the dataset's columns: what to read, how to group, what to keep.
+//! A query resolved against the dictionary and a dataset's columns.
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | `dimension` | where the values of a dimension come from |
+//! | `filter` | which part of the filter is decided on events, which on finished rows |
+//! | `condition` | how tests are joined, in three-valued logic |
+//! | `amount_range` | which amounts pass a test of `total` |
+//! | `day_tables` | the sub-range, date, week and month of each day |
+//! | `measure_layout` | which measures are aggregated, and where each is held |
+//! | `projection` | which columns are read |
 
+mod amount_range;
 mod condition;
+mod day_tables;
 mod dimension;
+mod filter;
+mod measure_layout;
 mod projection;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use condition::{Condition, MetricPredicate, RowPredicate};
+pub(crate) use amount_range::AmountRange;
+pub(crate) use condition::{Condition, Ternary};
+pub(crate) use day_tables::{DayTable, DayTables};
 pub(crate) use dimension::{DimensionRef, Origin};
+pub(crate) use filter::{FieldPredicate, MetricPredicate};
+pub(crate) use measure_layout::MeasureLayout;
 pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 
-use crate::dictionary::{self, Field, Formula, Measure};
+use crate::dictionary::{self, Computed, Field, Formula, Measure};
 use crate::error::QueryError;
 use crate::query::{AccountFilter, DateRange, EventsQuery, Interval};
 use crate::scan::{Projection, SpendProjection};
+use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
 
-/// The longest range that one sub-range may cover unless the query lifts it.
+/// The longest range, in days, that one sub-range may cover unless the query allows longer ones.
 pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
 
-/// A query, resolved.
+/// A resolved query: what to read, how to group, what to aggregate, and what to return.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) range: DateRange,
-    /// The parts of the range, in order.
+    /// The sub-ranges of the range, in order.
     pub(crate) sub_ranges: Vec<DateRange>,
     pub(crate) interval: Interval,
     pub(crate) accounts: AccountFilter,
-    /// The columns of the answer, in order.
+    /// The columns of the result table, in order.
     pub(crate) output: Vec<Output>,
-    /// What rows are grouped by, in the order requested.
+    /// The dimensions that rows are grouped by, in the order of the query.
     pub(crate) dimensions: Vec<DimensionRef>,
-    /// Dimensions that no table has, in the order requested. Empty on every row, they make no groups, and nothing is kept of them
-    /// per group or row however many are asked for.
+    /// Dimensions that no table has, in the order of the query. They are empty on every row, so they make no groups,
+    /// and nothing is stored for them per group or row.
     pub(crate) blank: Vec<DimensionRef>,
-    /// Measures of events that some metric needs.
-    pub(crate) measures: Vec<Measure>,
-    /// Conditions on events; spend rows are held against them too.
-    pub(crate) row_condition: Option<Condition<RowPredicate>>,
-    /// Conditions on finished rows.
+    /// The measures that are aggregated from events.
+    pub(crate) layout: MeasureLayout,
+    /// Whether a measure or a dimension depends on the states of customers.
+    pub(crate) needs_states: bool,
+    /// The part of the filter that is decided on events. Spend rows are tested too, as far as they have the fields.
+    pub(crate) event_filter: Option<Condition<FieldPredicate>>,
+    /// The part of the filter that is decided on finished rows.
     pub(crate) having: Option<Condition<MetricPredicate>>,
-    /// Measures of the spend table that some metric needs.
+    /// The measures that are aggregated from the spend table.
     pub(crate) spend: Vec<Measure>,
-    /// Event columns to read.
+    /// The event columns to read.
     pub(crate) projection: Projection,
-    /// Spend columns to read, if the spend table is needed.
+    /// The spend columns to read, if the spend table is needed.
     pub(crate) spend_projection: SpendProjection,
+    /// The sub-range, date, week and month of each day of the range.
+    pub(crate) days: DayTables,
     /// Names that neither the dictionary nor the dataset knows.
     pub(crate) unknown_fields: Vec<String>,
 }
 
-/// One column of the answer.
+/// One column of the result table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Output {
-    /// The dimension at this place in [`Plan::dimensions`].
+    /// The dimension at this index of [`Plan::dimensions`].
     Dimension(usize),
-    /// The dimension at this place in [`Plan::blank`].
+    /// The dimension at this index of [`Plan::blank`].
     Blank(usize),
     /// A metric.
     Metric(&'static Field, Formula),
 }
 
 impl Plan {
-    /// Resolves `query` for a dataset whose events carry `columns` beside the required ones. Of several faults the first in the
-    /// order of the contract is told: fields, range, filter, span.
+    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones.
+    ///
+    /// # Errors
+    /// Returns the first fault in the order of the contract: fields, range, filter, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
         query.check()?;
         let (output, dimensions, blank) = resolve_fields(&query.fields, columns);
-        let (row_condition, having) = match &query.filter {
-            Some(filter) => condition::split(filter, query.patterns.clone(), columns)?,
+        let (event_filter, having) = match &query.filter {
+            Some(filter) => filter::split(filter, query.patterns.clone(), columns)?,
             None => (None, None),
         };
         check_span(query)?;
         let measures = needed_measures(&output, having.as_ref());
         let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
-        let row_tests = row_condition.iter().flat_map(Condition::leaves);
-        let projection = event_projection(&dimensions, &measures, row_tests, columns);
-        let mut unknown_fields: Vec<String> = Vec::new();
-        let tested: Vec<_> =
-            row_condition.iter().flat_map(Condition::leaves).filter_map(RowPredicate::dimension).collect();
-        let spend_projection = spend_projection(&spend, dimensions.iter().chain(&blank), tested.iter().copied());
-        let mut seen = BTreeSet::new();
-        for dimension in blank.iter().chain(tested) {
-            if dimension.is_unknown() && seen.insert(&dimension.name) {
-                unknown_fields.push(dimension.name.clone());
-            }
-        }
+        let tests = || event_filter.iter().flat_map(Condition::leaves);
+        let tested: Vec<&DimensionRef> = tests().filter_map(RowPredicate::dimension).collect();
+        let read = dimensions.iter().chain(tested.iter().copied());
+        let layout = MeasureLayout::new(&measures);
+        let is_of_state = |dimension: &DimensionRef| {
+            matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
+        };
+        let sub_ranges = query.range.sub_ranges(query.interval);
         Ok(Self {
             range: query.range,
-            sub_ranges: query.range.sub_ranges(query.interval),
             interval: query.interval,
             accounts: query.accounts.clone(),
+            needs_states: layout.needs_states() || read.clone().any(is_of_state),
+            layout,
+            projection: event_projection(&dimensions, &measures, tests(), columns),
+            spend_projection: spend_projection(&spend, dimensions.iter().chain(&blank), tested.iter().copied()),
+            days: DayTables::new(query.range, &sub_ranges, read),
+            unknown_fields: unknown_fields(blank.iter().chain(tested.iter().copied())),
+            event_filter: event_filter.as_ref().map(FieldPredicate::group),
+            sub_ranges,
             output,
             dimensions,
             blank,
-            measures,
-            row_condition,
             having,
             spend,
-            projection,
-            spend_projection,
-            unknown_fields,
         })
     }
 
-    /// Whether a metric that is selected or filtered on needs the spend table.
+    /// Returns whether a metric that is selected or filtered on needs the spend table.
     pub(crate) fn needs_spend(&self) -> bool {
         !self.spend.is_empty()
     }
+}
+
+/// Returns the distinct names among `dimensions` that neither the dictionary nor the dataset knows.
+fn unknown_fields<'a>(dimensions: impl Iterator<Item = &'a DimensionRef>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let unknown = dimensions.filter(|dimension| dimension.is_unknown() && seen.insert(&dimension.name));
+    unknown.map(|dimension| dimension.name.clone()).collect()
 }
 
 fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
@@ -119,10 +149,10 @@ fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     Ok(())
 }
 
-type Resolved = (Vec<Output>, Vec<DimensionRef>, Vec<DimensionRef>);
+type ResolvedFields = (Vec<Output>, Vec<DimensionRef>, Vec<DimensionRef>);
 
-/// The columns of the answer, the dimensions that rows are grouped by, and those that are blank.
-fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> Resolved {
+/// Returns the columns of the result table, the dimensions that rows are grouped by, and the blank dimensions.
+fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> ResolvedFields {
     let mut output = Vec::new();
     let (mut dimensions, mut blank) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
@@ -143,6 +173,7 @@ fn resolve_fields(fields: &[String], columns: &BTreeSet<String>) -> Resolved {
     (output, dimensions, blank)
 }
 
+/// Returns the measures that some selected or tested metric needs.
 fn needed_measures(output: &[Output], having: Option<&Condition<MetricPredicate>>) -> BTreeSet<Measure> {
     let selected = output.iter().filter_map(|column| match column {
         Output::Metric(_, formula) => Some(*formula),

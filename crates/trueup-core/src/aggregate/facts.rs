@@ -1,29 +1,60 @@
-//! What one row counts for.
+//! What one row counts for, and what it therefore adds to the counters of its group.
 
+use super::types::{CounterQuad, QUAD};
 use crate::dictionary::Measure;
+use crate::plan::MeasureLayout;
 use crate::scan::{EventFlags, stage};
 
-/// Facts of a row, one bit each; a count of rows is the number of rows with its bit.
+/// The facts of a row, one bit per measure. A count of rows is the number of rows with its bit.
 pub(crate) type Facts = u32;
 
-/// Those that only state rows have, the first of which is that they are one.
+/// The facts that only state rows have. The lowest bit says that the row is a state row.
 pub(crate) type StateFacts = u8;
 
-// They come last, and one bit is left that is none.
+// The facts of state rows are the highest ones, and one bit remains that is no fact.
 const _: () = assert!((Measure::Opportunities as u32) < Facts::BITS - 1);
 const _: () = assert!(Measure::Opportunities as u32 - Measure::Customers as u32 == StateFacts::BITS - 1);
 
-/// Facts of state rows among all.
-pub(crate) const fn of_state(facts: StateFacts) -> Facts {
+/// What each kind of row adds to the counters of its group: for each quad of counters, the increments by kind.
+#[derive(Clone, Debug)]
+pub(crate) struct IncrementTable {
+    pub(crate) quads: Vec<Vec<CounterQuad>>,
+}
+
+impl IncrementTable {
+    /// Returns a table without kinds, for the counters of a layout.
+    pub(crate) fn empty(layout: &MeasureLayout) -> Self {
+        Self { quads: vec![Vec::new(); quads(layout)] }
+    }
+
+    /// Returns the increments of rows with each of `facts`.
+    pub(crate) fn from_facts(layout: &MeasureLayout, facts: impl Iterator<Item = Facts> + Clone) -> Self {
+        let quad = |measures: &[Measure]| {
+            // A counter without a measure gets the bit that is no fact.
+            let mut bits = [Facts::BITS - 1; QUAD];
+            bits.iter_mut().zip(measures).for_each(|(bit, measure)| *bit = *measure as u32);
+            facts.clone().map(|facts| bits.map(|bit| facts >> bit & 1)).collect()
+        };
+        Self { quads: layout.counts().chunks(QUAD).map(quad).collect() }
+    }
+}
+
+/// Returns the number of quads that hold the counts of a layout.
+pub(crate) fn quads(layout: &MeasureLayout) -> usize {
+    layout.counts().len().div_ceil(QUAD)
+}
+
+/// Returns the facts of a state row as facts of a row.
+pub(crate) const fn facts_of_state(facts: StateFacts) -> Facts {
     (facts as Facts) << Measure::Customers as u32
 }
 
-/// The bit of a measure that counts rows.
-pub(crate) const fn fact(measure: Measure) -> Facts {
+/// Returns the bit of a measure that counts rows.
+const fn fact(measure: Measure) -> Facts {
     1 << measure as u32
 }
 
-/// The facts of a row, grades apart, by what its event is in its customer's history.
+/// Returns the facts of a row that follow from its flags: all but its grade.
 pub(crate) const fn row_facts(event: EventFlags) -> Facts {
     let of = event.stage();
     let mut facts = fact(Measure::Rows);
@@ -31,30 +62,35 @@ pub(crate) const fn row_facts(event: EventFlags) -> Facts {
         facts |= fact(Measure::Conversions);
         if event.is_first() {
             facts |= fact(Measure::Leads)
-                | when(event, stage::BOOKED, Measure::BookedLeads)
-                | when(event, stage::SOLD, Measure::SoldLeads)
-                | when(event, stage::CLOSED, Measure::ClosedLeads);
+                | fact_if_reached(event, stage::BOOKED, Measure::BookedLeads)
+                | fact_if_reached(event, stage::SOLD, Measure::SoldLeads)
+                | fact_if_reached(event, stage::CLOSED, Measure::ClosedLeads);
         }
     }
     if event.is_first_of_stage() {
         facts |= match of {
-            stage::BOOKED => fact(Measure::FirstBooked) | when(event, stage::ESTIMATED, Measure::FirstBookedEstimated),
-            stage::ESTIMATED => fact(Measure::FirstEstimated) | when(event, stage::SOLD, Measure::FirstEstimatedSold),
-            stage::SOLD => fact(Measure::FirstSold) | when(event, stage::CLOSED, Measure::FirstSoldClosed),
+            stage::BOOKED => {
+                fact(Measure::FirstBooked) | fact_if_reached(event, stage::ESTIMATED, Measure::FirstBookedEstimated)
+            }
+            stage::ESTIMATED => {
+                fact(Measure::FirstEstimated) | fact_if_reached(event, stage::SOLD, Measure::FirstEstimatedSold)
+            }
+            stage::SOLD => fact(Measure::FirstSold) | fact_if_reached(event, stage::CLOSED, Measure::FirstSoldClosed),
             _ => 0,
         };
     }
     facts
 }
 
-const fn when(event: EventFlags, stage: u8, measure: Measure) -> Facts {
+/// Returns the bit of a measure if the event's customer ever has an event of the stage.
+const fn fact_if_reached(event: EventFlags, stage: u8, measure: Measure) -> Facts {
     if event.reaches(stage) { fact(measure) } else { 0 }
 }
 
-/// The facts of a conversion with a grade.
-pub(crate) fn grade(label: &str) -> Facts {
+/// Returns the facts of a conversion that follow from its grade. The empty text is no grade.
+pub(crate) fn grade_facts(grade: &str) -> Facts {
     let graded = fact(Measure::GradedConversions);
-    match label {
+    match grade {
         "" => 0,
         "Bookable - Booked" => graded | fact(Measure::BookedConversions),
         "Bookable - Didn't Book" => graded | fact(Measure::BookableUnbookedConversions),
@@ -63,22 +99,23 @@ pub(crate) fn grade(label: &str) -> Facts {
     }
 }
 
-/// The facts of a state row with a customer status.
-pub(crate) fn matches(status: &str) -> Facts {
+/// Returns the facts of a state row that follow from the customer's status.
+pub(crate) fn status_facts(status: &str) -> Facts {
     fact(if matches!(status, "" | "Unmatched") { Measure::UnmatchedCustomers } else { Measure::MatchedCustomers })
 }
 
-/// The facts of a state row, by its segment's state and the stages met in it, but for those of other columns and of groups.
-pub(crate) const fn state_facts(state: u8, met: u8, canceled_after_booking: bool) -> StateFacts {
+/// Returns the facts of a state row that follow from its segment: its state, the stages in it (one bit each), and
+/// whether the history has a cancellation after the segment's first booking.
+pub(crate) const fn state_facts(state: u8, stages: u8, canceled_after_booking: bool) -> StateFacts {
     let paying = state == stage::SOLD || state == stage::CLOSED;
     state_fact(Measure::Customers, true)
         | state_fact(Measure::PayingCustomers, paying)
-        | state_fact(Measure::BookedCustomers, met >> stage::BOOKED & 1 == 1)
-        | state_fact(Measure::CanceledCustomers, met >> stage::CANCELED & 1 == 1)
+        | state_fact(Measure::BookedCustomers, stages >> stage::BOOKED & 1 == 1)
+        | state_fact(Measure::CanceledCustomers, stages >> stage::CANCELED & 1 == 1)
         | state_fact(Measure::CanceledAfterBooking, canceled_after_booking)
 }
 
-/// The bit of a measure that counts state rows, if it does.
+/// Returns the bit of a measure that counts state rows, or 0 if it does not count this one.
 pub(crate) const fn state_fact(measure: Measure, counts: bool) -> StateFacts {
     (counts as StateFacts) << (measure as u32 - Measure::Customers as u32)
 }

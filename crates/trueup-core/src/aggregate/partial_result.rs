@@ -1,202 +1,166 @@
-//! The state of all groups, under codes that all splits share, and the merging of what several threads have gathered.
+//! What one thread has aggregated, and the merge of two such results.
 
-use super::QueryContext;
-use super::group_state::GroupState;
-use super::group_table::GroupTable;
-use super::interner::{CodeMap, Interner};
-use super::key_encoder::KeyEncoder;
+use super::context::QueryContext;
+use super::count::GroupedState;
+use super::group::{CodeMap, GroupTable, Interner};
 use super::spend::{SpendPartial, SpendSums};
-use crate::{Interrupt, Interruption, TextList};
+use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
+use crate::{Interrupt, Interruption};
 
-/// GroupTable that are worked on before the interrupt is looked at again.
-pub(super) const STEP: usize = 1 << 13;
-
-/// The state of all groups met so far; a group's key is the sub-range and a shared code per dimension.
+/// The groups that one thread has seen, with their state and their spend. Merging is associative and commutative,
+/// except that the numbers of groups and codes depend on the order.
 #[derive(Debug)]
 pub(crate) struct PartialResult {
-    pub(crate) groups: GroupTable,
-    pub(crate) state: GroupState,
-    /// Per dimension, its distinct texts.
-    pub(crate) texts: Vec<Interner>,
-    /// Events that lay in the range and passed the filter.
+    pub(crate) grouped: GroupedState,
+    spend: SpendGroups,
+    /// The number of events that are in the range and passed the filter.
     pub(crate) rows: u64,
-    spend: SpendTotals,
-    /// Distinct agents.
-    pub(crate) agents: Interner,
 }
 
-/// Spend of all groups met so far; a group's key is the sub-range and a shared code per dimension that spend carries.
+/// The sums of spend per group. The key of a group is its sub-range and, for each dimension of the query that spend
+/// has, a shared code.
 #[derive(Debug)]
-struct SpendTotals {
-    groups: GroupTable,
+struct SpendGroups {
+    table: GroupTable,
+    /// By group.
     sums: Vec<SpendSums>,
-    /// Which dimensions of the query spend carries, by place.
-    carried: Vec<usize>,
+    /// The dimensions of the query that spend has, by their places in the query.
+    dimensions: Vec<usize>,
 }
 
-impl SpendTotals {
-    /// Adds to the group of a key; `texts` are those of all dimensions of the query.
+impl SpendGroups {
+    fn new(context: &QueryContext<'_>) -> Self {
+        let plan = context.plan;
+        let has_spend = |dimension: &usize| plan.dimensions[*dimension].spend.is_some();
+        let dimensions: Vec<_> = (0..plan.dimensions.len()).filter(has_spend).collect();
+        Self { table: GroupTable::new(plan.sub_ranges.len(), dimensions.len()), sums: Vec::new(), dimensions }
+    }
+
+    fn bytes(&self) -> usize {
+        self.table.bytes() + self.sums.capacity() * size_of::<SpendSums>()
+    }
+
+    /// Adds to the group of a key. `texts` are the texts of all dimensions of the query.
     fn add(&mut self, key: &[u32], sums: &SpendSums, texts: &[Interner]) {
-        for (at, place) in self.carried.iter().enumerate() {
-            self.groups.expect(at + 1, texts[*place].texts().len());
+        for (at, dimension) in self.dimensions.iter().enumerate() {
+            self.table.expect(at + 1, texts[*dimension].texts().len());
         }
-        let group = self.groups.slot(key) as usize - 1;
+        let group = self.table.slot(key).group();
         if group == self.sums.len() {
             self.sums.push(SpendSums::default());
         }
         self.sums[group].add(sums);
     }
+
+    /// Adds the spend of another partial result. `shared` has for each dimension of the query, by the other's code, the
+    /// code here.
+    fn merge(&mut self, other: &Self, shared: &[Vec<u32>], texts: &[Interner]) {
+        let mut key = vec![0; other.dimensions.len() + 1];
+        for (group, sums) in other.sums.iter().enumerate() {
+            let (sub_range, codes) = other.table.key(group).split_at(1);
+            key[..1].copy_from_slice(sub_range);
+            for (at, (dimension, code)) in other.dimensions.iter().zip(codes).enumerate() {
+                key[at + 1] = shared[*dimension][*code as usize];
+            }
+            self.add(&key, sums, texts);
+        }
+    }
 }
 
 impl PartialResult {
     pub(crate) fn new(context: &QueryContext<'_>) -> Self {
-        let plan = context.plan;
-        let interner = || Interner::new(&context.hasher);
-        let carried: Vec<_> =
-            (0..plan.dimensions.len()).filter(|place| plan.dimensions[*place].spend.is_some()).collect();
-        Self {
-            groups: GroupTable::new(plan.sub_ranges.len(), plan.dimensions.len()),
-            state: GroupState::new(&context.layout),
-            texts: plan.dimensions.iter().map(|_| interner()).collect(),
-            spend: SpendTotals {
-                groups: GroupTable::new(plan.sub_ranges.len(), carried.len()),
-                sums: Vec::new(),
-                carried,
-            },
-            agents: interner(),
-            rows: 0,
-        }
+        Self { grouped: GroupedState::new(context), spend: SpendGroups::new(context), rows: 0 }
     }
 
-    /// Bytes held.
+    /// Returns the number of groups.
+    pub(crate) const fn len(&self) -> usize {
+        self.grouped.len()
+    }
+
+    /// Returns the number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        let texts = self.texts.iter().map(Interner::bytes).sum::<usize>() + self.agents.bytes();
-        let spend = self.spend.groups.bytes() + self.spend.sums.capacity() * size_of::<SpendSums>();
-        self.groups.bytes() + self.state.bytes() + texts + spend
+        self.grouped.bytes() + self.spend.bytes()
     }
 
-    /// Returns the bytes that may be held after `groups` more groups. If they do not fit, growing holds the old and the new tables together.
+    /// Returns the number of bytes that may be held after `groups` more groups. Unless they fit without growing, the
+    /// old and the new tables are held at the same time.
     pub(crate) fn bytes_with(&self, groups: usize) -> usize {
-        self.bytes() * if self.groups.has_room(groups) { 1 } else { 2 }
+        self.bytes() * if self.grouped.groups.table.has_capacity(groups) { 1 } else { 2 }
     }
 
-    /// Adds what another thread has gathered.
+    /// Adds what another thread has aggregated.
     pub(crate) fn merge(&mut self, mut other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
-        if self.groups.len() < other.groups.len() {
+        if self.len() < other.len() {
             std::mem::swap(self, &mut other);
         }
-        let texts = self.texts.iter_mut().zip(other.texts);
-        let shared: Vec<_> = texts.map(|(texts, other)| texts.merge(other, interrupt)).collect::<Result<_, _>>()?;
-        for (place, texts) in self.texts.iter().enumerate() {
-            self.groups.expect(place + 1, texts.texts().len());
-        }
-        let slots = self.groups.merge(&other.groups, &shared, interrupt)?;
-        self.state.grow(self.groups.len());
-        self.state.merge(&other.state, &slots, interrupt)?;
-        let agents = self.agents.merge(other.agents, interrupt)?;
-        for (from, agent) in &other.state.agents {
-            self.state.agents.insert((slots[*from as usize] - 1, agents[*agent as usize]));
-        }
+        let shared = self.grouped.merge(other.grouped, interrupt)?;
         self.rows += other.rows;
-        self.merge_spend(&other.spend, &shared);
+        self.spend.merge(&other.spend, &shared, &self.grouped.groups.texts);
         Ok(())
     }
 
-    /// Adds spend under codes for which `shared` gives the ones here, by dimension of the query.
-    fn merge_spend(&mut self, other: &SpendTotals, shared: &[Vec<u32>]) {
-        let mut key = vec![0; other.carried.len() + 1];
-        for (from, sums) in other.sums.iter().enumerate() {
-            let (sub_range, codes) = other.groups.key(from).split_at(1);
-            key[..1].copy_from_slice(sub_range);
-            for (at, (place, code)) in other.carried.iter().zip(codes).enumerate() {
-                key[at + 1] = shared[*place][*code as usize];
-            }
-            self.spend.add(&key, sums, &self.texts);
-        }
-    }
-
-    /// The shared code of a code of `texts`, which are a dimension's.
-    pub(super) fn shared(&mut self, place: usize, code: u32, texts: &TextList, translation: &mut CodeMap) -> u32 {
-        let interner = &mut self.texts[place];
-        let shared = translation.code(code, texts, interner);
-        self.groups.expect(place + 1, interner.texts().len());
-        shared
-    }
-
-    /// Adds a split's spend.
+    /// Adds the spend of a row group.
     pub(crate) fn add_spend(&mut self, partial: &SpendPartial) {
-        let mut translations: Vec<_> = partial.texts.iter().map(|_| CodeMap::default()).collect();
-        let mut key = vec![0; translations.len() + 1];
-        for (from, sums) in partial.sums.iter().enumerate() {
-            let (sub_range, codes) = partial.groups.key(from).split_at(1);
+        let mut code_maps: Vec<_> = partial.texts.iter().map(|_| CodeMap::default()).collect();
+        let mut key = vec![0; code_maps.len() + 1];
+        for (group, sums) in partial.sums.iter().enumerate() {
+            let (sub_range, codes) = partial.groups.key(group).split_at(1);
             key[..1].copy_from_slice(sub_range);
             for (at, code) in codes.iter().enumerate() {
-                let place = self.spend.carried[at];
-                key[at + 1] = self.shared(place, *code, &partial.texts[at], &mut translations[at]);
+                let (dimension, texts) = (self.spend.dimensions[at], &partial.texts[at]);
+                key[at + 1] = self.grouped.groups.shared_code(dimension, *code, texts, &mut code_maps[at]);
             }
-            self.spend.add(&key, sums, &self.texts);
+            self.spend.add(&key, sums, &self.grouped.groups.texts);
         }
     }
 
-    /// Makes room for as many new groups as there are customers, with the texts of `coders`: what has room need not be moved as it grows.
-    pub(super) fn reserve(&mut self, customers: usize, coders: &[KeyEncoder<'_>]) {
-        for (texts, coder) in self.texts.iter_mut().zip(coders) {
-            texts.reserve(customers.min(coder.texts().len()), coder.texts());
+    /// Adds a group for each sub-range, with zeros unless it has rows. The query must have no dimensions.
+    pub(crate) fn add_sub_ranges(&mut self, sub_ranges: usize) {
+        for sub_range in (0_u32..).take(sub_ranges) {
+            self.grouped.slot(&[sub_range]);
         }
-        // So much that a few more have room too.
-        let groups = (self.groups.len() + customers).next_power_of_two();
-        self.groups.reserve(groups);
-        self.state.reserve(groups);
     }
 
-    /// The slot of the group of a key, without rows if it is new.
-    pub(crate) fn slot(&mut self, key: &[u32]) -> u32 {
-        let slot = self.groups.slot(key);
-        self.state.grow(self.groups.len());
-        slot
-    }
-
-    /// Gives spend that no event stands beside its own group, where dimensions that spend does not carry are empty; returns for each group
-    /// the number of the spend beside it, if there is any.
-    pub(crate) fn ensure_spend(&mut self, interrupt: &Interrupt) -> Result<Vec<Option<u32>>, Interruption> {
-        let mut alone: Vec<bool> = self.spend.sums.iter().map(SpendSums::shows).collect();
-        let mut beside = self.spend_groups(interrupt)?;
-        for number in beside.iter().flatten() {
-            alone[*number as usize] = false;
+    /// Adds a group for spend that has no group of events, where dimensions that spend does not have are empty. Returns
+    /// for each group the slot of its spend, or `NONE`.
+    pub(crate) fn add_spend_groups(&mut self, interrupt: &Interrupt) -> Result<Vec<GroupSlot>, Interruption> {
+        let mut needs_group: Vec<bool> = self.spend.sums.iter().map(SpendSums::makes_row).collect();
+        let mut spend = self.spend_of_groups(interrupt)?;
+        for slot in spend.iter().filter(|slot| **slot != GroupSlot::NONE) {
+            needs_group[slot.group()] = false;
         }
-        let blank: Vec<u32> = self.texts.iter_mut().map(|texts| texts.code("")).collect();
-        for (place, texts) in self.texts.iter().enumerate() {
-            self.groups.expect(place + 1, texts.texts().len());
-        }
-        for (number, _) in (0_u32..).zip(alone).filter(|(_, alone)| *alone) {
+        let blank = self.grouped.groups.blank_codes();
+        for (slot, _) in (1..).map(GroupSlot::last_of).zip(needs_group).filter(|(_, needs_group)| *needs_group) {
             interrupt.check()?;
-            let (sub_range, codes) = self.spend.groups.key(number as usize).split_at(1);
+            let (sub_range, codes) = self.spend.table.key(slot.group()).split_at(1);
             let mut key = [sub_range, &blank].concat();
-            self.spend.carried.iter().zip(codes).for_each(|(place, code)| key[place + 1] = *code);
-            // The group is new: any other that has what the spend carries would stand beside it.
-            self.slot(&key);
-            beside.push(Some(number));
+            self.spend.dimensions.iter().zip(codes).for_each(|(dimension, code)| key[dimension + 1] = *code);
+            // The group is new: any other group with the same dimensions of spend would have had this spend.
+            self.grouped.slot(&key);
+            spend.push(slot);
         }
-        Ok(beside)
+        Ok(spend)
     }
 
-    /// The spend of a number that [`PartialResult::ensure_spend`] gave.
-    pub(crate) fn spend(&self, number: u32) -> &SpendSums {
-        &self.spend.sums[number as usize]
+    /// Returns the sums of a slot that [`add_spend_groups`](Self::add_spend_groups) has returned; `None` for `NONE`.
+    pub(crate) fn spend(&self, slot: GroupSlot) -> Option<&SpendSums> {
+        (slot != GroupSlot::NONE).then(|| &self.spend.sums[slot.group()])
     }
 
-    /// For each group, the spend group that has its carried dimensions, if there is one.
-    fn spend_groups(&self, interrupt: &Interrupt) -> Result<Vec<Option<u32>>, Interruption> {
-        let mut part = vec![0; self.spend.carried.len() + 1];
-        let beside = |number: usize| {
-            if number.is_multiple_of(STEP) {
+    /// Returns for each group the slot of the spend with its dimensions, or `NONE`.
+    fn spend_of_groups(&self, interrupt: &Interrupt) -> Result<Vec<GroupSlot>, Interruption> {
+        let table = &self.grouped.groups.table;
+        let mut spend_key = vec![0; self.spend.dimensions.len() + 1];
+        let slot = |group: usize| {
+            if group.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
                 interrupt.check()?;
             }
-            let key = self.groups.key(number);
-            part[0] = key[0];
-            part[1..].iter_mut().zip(&self.spend.carried).for_each(|(code, place)| *code = key[place + 1]);
-            Ok(self.spend.groups.find(&part))
+            let key = table.key(group);
+            spend_key[0] = key[0];
+            let codes = spend_key[1..].iter_mut().zip(&self.spend.dimensions);
+            codes.for_each(|(code, dimension)| *code = key[dimension + 1]);
+            Ok(self.spend.table.find(&spend_key))
         };
-        (0..self.groups.len()).map(beside).collect()
+        (0..table.len()).map(slot).collect()
     }
 }

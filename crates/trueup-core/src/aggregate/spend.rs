@@ -1,24 +1,20 @@
-//! Spend rows of one split to partial sums.
+//! The spend table: filters the rows of one row group, groups them, and sums them.
 
-use super::QueryContext;
-use super::field_predicate::FieldPredicate;
-use super::group_table::GroupTable;
-use super::predicate::{CodePredicate, Ternary};
-use super::segments::select;
-use super::spend_keys::SpendKeyEncoder;
+use super::context::QueryContext;
+use super::filter::CodePredicate;
+use super::group::GroupTable;
+use super::types::{GroupSlot, select_indexes};
 use crate::dictionary::{Measure, SpendColumn};
-use crate::plan::Condition;
-use crate::scan::{Amounts, SpendColumns, TextDictionary};
+use crate::plan::{Condition, DayTable, DayTables, FieldPredicate, Ternary};
+use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
 use std::sync::Arc;
 
-/// What spend rows add up to.
+/// The sums of spend rows. Money is in millionths of a currency unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SpendSums {
-    /// Millionths.
     pub(crate) ad_spend: i128,
-    /// Millionths.
     pub(crate) management_fee: i128,
-    /// Millionths, of rows with a campaign.
+    /// Ad spend and management fees of rows with a campaign.
     pub(crate) campaign_spend: i128,
     pub(crate) clicks: i128,
     pub(crate) impressions: i128,
@@ -33,133 +29,204 @@ impl SpendSums {
         self.impressions += other.impressions;
     }
 
-    /// Whether any of spend, cost, clicks and impressions is not 0.
-    pub(crate) const fn shows(&self) -> bool {
+    /// Returns whether spend, ad spend, clicks or impressions differ from 0, so that spend without events makes a row
+    /// of the result table.
+    pub(crate) const fn makes_row(&self) -> bool {
         self.ad_spend + self.management_fee != 0 || self.ad_spend != 0 || self.clicks != 0 || self.impressions != 0
     }
 }
 
-/// Sums per group; a group's key is the sub-range and a code per dimension of the query that spend carries.
+/// The sums of one row group per group. The key of a group is its sub-range and a code for each dimension of the query
+/// that spend has.
 #[derive(Debug)]
 pub(crate) struct SpendPartial {
     pub(crate) groups: GroupTable,
+    /// By group.
     pub(crate) sums: Vec<SpendSums>,
-    /// Per carried dimension, its texts by code.
+    /// For each dimension that spend has, its texts by code.
     pub(crate) texts: Vec<TextDictionary>,
 }
 
-/// Rows that are worked on at once: few enough for all that is made of them to be at hand.
-const AT_ONCE: usize = 1 << 12;
+/// The number of rows that are processed together: few enough for their intermediate columns to stay in the processor's
+/// caches.
+const BATCH_ROWS: usize = 1 << 12;
 
-/// Aggregates a split of the spend table.
-pub(crate) fn aggregate_spend(context: &QueryContext<'_>, split: &SpendColumns) -> SpendPartial {
-    let selected = context.selected(&split.accounts.texts);
-    let coder = |column| SpendKeyEncoder::new(context, split, column);
-    let coders: Vec<SpendKeyEncoder<'_>> =
-        context.plan.dimensions.iter().filter_map(|dimension| dimension.spend).map(coder).collect();
-    let texts: Vec<TextDictionary> = coders.iter().map(SpendKeyEncoder::texts).collect();
-    let mut tests = context.condition.as_ref().map(|condition| Tests::new(condition, coder));
-    let mut groups = GroupTable::new(context.plan.sub_ranges.len(), coders.len());
-    for (place, texts) in texts.iter().enumerate() {
-        groups.expect(place + 1, texts.len());
+/// Aggregates a row group of the spend table.
+pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns) -> SpendPartial {
+    let plan = context.plan;
+    let selected = context.selected(&columns.accounts.texts);
+    let encoder = |column| SpendKeyEncoder::bind(context, columns, column);
+    let encoders: Vec<SpendKeyEncoder<'_>> =
+        plan.dimensions.iter().filter_map(|dimension| dimension.spend).map(encoder).collect();
+    let texts: Vec<TextDictionary> = encoders.iter().map(SpendKeyEncoder::texts).collect();
+    let mut filter = plan.event_filter.as_ref().map(|condition| SpendFilter::bind(condition, encoder));
+    let mut groups = GroupTable::new(plan.sub_ranges.len(), encoders.len());
+    for (dimension, texts) in texts.iter().enumerate() {
+        groups.expect(dimension + 1, texts.len());
     }
-    let by_campaign = context.plan.spend.contains(&Measure::CampaignSpend);
+    let needs_campaign_spend = plan.spend.contains(&Measure::CampaignSpend);
     let mut sums = Vec::new();
     let (mut rows, mut slots) = (Vec::new(), Vec::new());
-    let (mut sub_ranges, mut codes) = (Vec::new(), vec![Vec::new(); coders.len()]);
-    for first in (0..split.days.len()).step_by(AT_ONCE) {
-        find_rows(context, split, &selected, first, &mut rows);
-        if let Some(tests) = &mut tests {
-            tests.keep(&mut rows);
+    let (mut sub_ranges, mut codes) = (Vec::new(), vec![Vec::new(); encoders.len()]);
+    for first in (0..columns.days.len()).step_by(BATCH_ROWS) {
+        select_rows(context, columns, &selected, first, &mut rows);
+        if let Some(filter) = &mut filter {
+            filter.retain(&mut rows);
         }
         sub_ranges.clear();
-        match &*context.plan.sub_ranges {
+        match &*plan.sub_ranges {
             [_] => sub_ranges.resize(rows.len(), 0),
-            _ => sub_ranges.extend(rows.iter().map(|row| context.calendar.sub_range(split.days[*row as usize]).0)),
+            _ => sub_ranges.extend(rows.iter().map(|row| plan.days.sub_range(columns.days[*row as usize]).0)),
         }
-        coders.iter().zip(&mut codes).for_each(|(coder, codes)| coder.fill(&rows, codes));
+        encoders.iter().zip(&mut codes).for_each(|(encoder, codes)| encoder.encode(&rows, codes));
         let keys: Vec<&[u32]> = std::iter::once(&sub_ranges).chain(&codes).map(Vec::as_slice).collect();
         groups.slots(&keys, rows.len(), &mut slots);
         sums.resize(groups.len(), SpendSums::default());
-        split.add(&rows, &slots, by_campaign, &mut sums);
+        add_rows(columns, &rows, &slots, needs_campaign_spend, &mut sums);
     }
     SpendPartial { groups, sums, texts }
 }
 
-impl SpendColumns {
-    /// Adds rows to the sums of their groups; a column that was not asked for adds nothing. What is spent on campaigns is found if it is asked
-    /// for.
-    fn add(&self, rows: &[u32], slots: &[u32], by_campaign: bool, sums: &mut [SpendSums]) {
-        let amounts = |column: &Option<Arc<Amounts>>| match column {
-            Some(amounts) => amounts.gather(rows),
-            None => vec![0; rows.len()],
-        };
-        let counts = |column: &Option<Arc<[u64]>>| match column.as_deref() {
-            Some(counts) => rows.iter().map(|row| counts[*row as usize]).collect(),
-            None => vec![0; rows.len()],
-        };
-        let (ad_spend, management_fee) = (amounts(&self.ad_spend), amounts(&self.management_fee));
-        let (clicks, impressions) = (counts(&self.clicks), counts(&self.impressions));
-        let money = ad_spend.iter().zip(&management_fee);
-        for (slot, ((ad_spend, management_fee), (clicks, impressions))) in
-            slots.iter().zip(money.clone().zip(clicks.iter().zip(&impressions)))
-        {
-            let sums = &mut sums[*slot as usize - 1];
-            sums.ad_spend += i128::from(*ad_spend);
-            sums.management_fee += i128::from(*management_fee);
-            sums.clicks += i128::from(*clicks);
-            sums.impressions += i128::from(*impressions);
-        }
-        if let ([.., Some(campaigns)], true) = (&self.texts, by_campaign) {
-            for ((row, slot), (ad_spend, management_fee)) in rows.iter().zip(slots).zip(money) {
-                let of_campaign = |amount| if campaigns.codes.get(*row as usize) == 0 { 0 } else { i128::from(amount) };
-                sums[*slot as usize - 1].campaign_spend += of_campaign(*ad_spend) + of_campaign(*management_fee);
-            }
+/// Writes to `rows` which of the next rows from `first` on are in the range and of a selected account.
+fn select_rows(
+    context: &QueryContext<'_>,
+    columns: &SpendColumns,
+    selected: &[bool],
+    first: usize,
+    rows: &mut Vec<u32>,
+) {
+    let range = context.plan.range;
+    let days = range.start.number()..=range.end.number();
+    let end = columns.days.len().min(first + BATCH_ROWS);
+    let is_kept = |(row, day): (usize, &u16)| days.contains(day) & selected[columns.accounts.codes.get(row) as usize];
+    select_indexes(rows, (first..end).zip(&columns.days[first..end]).map(is_kept));
+    #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
+    rows.iter_mut().for_each(|row| *row += first as u32);
+}
+
+/// Adds rows to the sums of their groups. A column that was not read adds nothing.
+fn add_rows(
+    columns: &SpendColumns,
+    rows: &[u32],
+    slots: &[GroupSlot],
+    needs_campaign_spend: bool,
+    sums: &mut [SpendSums],
+) {
+    let amounts = |column: &Option<Arc<Amounts>>| match column {
+        Some(amounts) => amounts.gather(rows),
+        None => vec![0; rows.len()],
+    };
+    let counts = |column: &Option<Arc<[u64]>>| match column.as_deref() {
+        Some(counts) => rows.iter().map(|row| counts[*row as usize]).collect(),
+        None => vec![0; rows.len()],
+    };
+    let (ad_spend, management_fee) = (amounts(&columns.ad_spend), amounts(&columns.management_fee));
+    let (clicks, impressions) = (counts(&columns.clicks), counts(&columns.impressions));
+    let money = ad_spend.iter().zip(&management_fee);
+    for (slot, ((ad_spend, management_fee), (clicks, impressions))) in
+        slots.iter().zip(money.clone().zip(clicks.iter().zip(&impressions)))
+    {
+        let sums = &mut sums[slot.group()];
+        sums.ad_spend += i128::from(*ad_spend);
+        sums.management_fee += i128::from(*management_fee);
+        sums.clicks += i128::from(*clicks);
+        sums.impressions += i128::from(*impressions);
+    }
+    if let ([.., Some(campaigns)], true) = (&columns.texts, needs_campaign_spend) {
+        for ((row, slot), (ad_spend, management_fee)) in rows.iter().zip(slots).zip(money) {
+            let of_campaign = |amount| if campaigns.codes.get(*row as usize) == 0 { 0 } else { i128::from(amount) };
+            sums[slot.group()].campaign_spend += of_campaign(*ad_spend) + of_campaign(*management_fee);
         }
     }
 }
 
-/// Writes those of the next rows from `first` on that lie in the range and are of a selected account to `rows`.
-fn find_rows(context: &QueryContext<'_>, split: &SpendColumns, selected: &[bool], first: usize, rows: &mut Vec<u32>) {
-    let range = context.plan.range;
-    let days = range.start.number()..=range.end.number();
-    let end = split.days.len().min(first + AT_ONCE);
-    let is_kept = |(row, day): (usize, &u16)| days.contains(day) & selected[split.accounts.codes.get(row) as usize];
-    select(rows, (first..end).zip(&split.days[first..end]).map(is_kept));
-    #[expect(clippy::cast_possible_truncation, reason = "a split has fewer than 2^32 rows")]
-    rows.iter_mut().for_each(|row| *row += first as u32);
-}
-
-/// A filter, bound to the columns of a split; `None` is a test of what spend does not have.
-struct Tests<'a> {
-    condition: Condition<Option<(SpendKeyEncoder<'a>, TextDictionary, CodePredicate<'a>)>>,
+/// A query's filter, bound to the columns of a row group of spend. A predicate is `None` if spend does not have its
+/// field.
+struct SpendFilter<'a> {
+    condition: Condition<Option<SpendPredicate<'a>>>,
+    /// The codes of the dimension that is tested.
     codes: Vec<u32>,
 }
 
-impl<'a> Tests<'a> {
-    fn new(condition: &'a Condition<FieldPredicate>, coder: impl Fn(SpendColumn) -> SpendKeyEncoder<'a>) -> Self {
-        let condition = condition.map(&mut |test| match test {
-            FieldPredicate::Dimension(dimension, test) => {
-                let coder = coder(dimension.spend?);
-                let texts = coder.texts();
-                Some((coder, texts, CodePredicate::new(test)))
+struct SpendPredicate<'a> {
+    encoder: SpendKeyEncoder<'a>,
+    texts: TextDictionary,
+    predicate: CodePredicate<'a>,
+}
+
+impl<'a> SpendFilter<'a> {
+    fn bind(condition: &'a Condition<FieldPredicate>, encoder: impl Fn(SpendColumn) -> SpendKeyEncoder<'a>) -> Self {
+        let condition = condition.map(&mut |predicate| match predicate {
+            FieldPredicate::Dimension(dimension, predicate) => {
+                let encoder = encoder(dimension.spend?);
+                Some(SpendPredicate { texts: encoder.texts(), encoder, predicate: CodePredicate::new(predicate) })
             }
             FieldPredicate::Total(_) => None,
         });
         Self { condition, codes: Vec::new() }
     }
 
-    /// Keeps the rows that are not certainly outside the filter.
-    fn keep(&mut self, rows: &mut Vec<u32>) {
+    /// Drops the rows that certainly fail. A row passes if its result is unknown, because spend does not have a field
+    /// that decides.
+    fn retain(&mut self, rows: &mut Vec<u32>) {
         let Self { condition, codes } = self;
-        let truths = condition.evaluate(rows.len(), &mut |test, truths: &mut Vec<Ternary>| match test {
-            Some((coder, texts, test)) => {
-                coder.fill(rows, codes);
-                test.fill(codes, texts, truths);
+        let results = condition.evaluate(rows.len(), &mut |predicate, results: &mut Vec<Ternary>| match predicate {
+            Some(SpendPredicate { encoder, texts, predicate }) => {
+                encoder.encode(rows, codes);
+                predicate.test(codes, texts, results);
             }
-            None => truths.resize(rows.len(), Ternary::Unknown),
+            None => results.resize(rows.len(), Ternary::Unknown),
         });
-        let mut truths = truths.into_iter();
-        rows.retain(|_| truths.next() != Some(Ternary::False));
+        let mut results = results.into_iter();
+        rows.retain(|_| results.next() != Some(Ternary::False));
+    }
+}
+
+/// Encodes the values of one dimension in one row group of spend.
+enum SpendKeyEncoder<'a> {
+    /// The empty text on every row.
+    Empty,
+    Text(&'a SpendTextColumn),
+    AccountName(&'a QueryContext<'a>, &'a SpendTextColumn),
+    Day(&'a DayTables, &'a DayTable, &'a [u16]),
+}
+
+impl<'a> SpendKeyEncoder<'a> {
+    fn bind(context: &'a QueryContext<'a>, columns: &'a SpendColumns, column: SpendColumn) -> Self {
+        let [category, channel, campaign] = &columns.texts;
+        let stored = |texts: &'a Option<Arc<SpendTextColumn>>| texts.as_deref().map_or(Self::Empty, Self::Text);
+        match column {
+            SpendColumn::Account => Self::Text(&columns.accounts),
+            SpendColumn::AccountName => Self::AccountName(context, &columns.accounts),
+            SpendColumn::AttributionCategory => stored(category),
+            SpendColumn::AttributionChannel => stored(channel),
+            SpendColumn::Campaign => stored(campaign),
+            SpendColumn::Date | SpendColumn::Week | SpendColumn::Month => {
+                let days = &context.plan.days;
+                days.spend_table(column).map_or(Self::Empty, |table| Self::Day(days, table, &columns.days))
+            }
+        }
+    }
+
+    /// Returns the texts by code.
+    fn texts(&self) -> TextDictionary {
+        match self {
+            Self::Empty => Arc::new(std::iter::once("").collect()),
+            Self::Text(column) => column.texts.clone(),
+            Self::AccountName(context, accounts) => context.account_names(&accounts.texts),
+            Self::Day(_, table, _) => table.texts.clone(),
+        }
+    }
+
+    /// Writes the codes of rows to `codes`.
+    fn encode(&self, rows: &[u32], codes: &mut Vec<u32>) {
+        codes.clear();
+        match self {
+            Self::Empty => codes.resize(rows.len(), 0),
+            Self::Text(column) | Self::AccountName(_, column) => column.codes.gather(rows, codes),
+            Self::Day(days, table, of_rows) => {
+                codes.extend(rows.iter().map(|row| table.codes[days.offset(of_rows[*row as usize])]));
+            }
+        }
     }
 }

@@ -12,12 +12,13 @@ use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
 
 impl ResultTable {
-    /// The answer as one record batch: days as `Date32`, dimensions as `Dictionary(Int32, Utf8)` (never null; its texts are those
-    /// that some row has), counts as `UInt64`, money as `Decimal128(38, 6)` in currency units, ratios as `Float64`.
+    /// The answer as one record batch: days as `Date32`, dimensions as `Dictionary(Int32, Utf8)` (never null; its texts
+    /// are those that some row has), counts as `UInt64`, money as `Decimal128(38, 6)` in currency units, ratios as
+    /// `Float64`.
     ///
     /// # Errors
-    /// An amount of money has more than 38 digits; the distinct texts of a dimension are more than 2 GiB, or more than an `Int32`
-    /// counts; or the table was made of columns that differ in length.
+    /// An amount of money has more than 38 digits; the distinct texts of a dimension are more than 2 GiB, or more than
+    /// an `Int32` counts; or the table was made of columns that differ in length.
     pub fn record_batch(&self) -> Result<RecordBatch, ArrowError> {
         let arrays: Vec<ArrayRef> = self.columns.iter().map(array).collect::<Result<_, _>>()?;
         let field = |(column, array): (&Column, &ArrayRef)| Field::new(&column.name, array.data_type().clone(), false);

@@ -1,64 +1,67 @@
-//! Metrics of groups, from what was gathered.
+//! The metrics of groups, computed from their state.
 
 use super::Values;
-use super::order::STEP;
-use crate::aggregate::{PartialResult, QueryContext, SpendSums, Ternary};
+use super::order::INTERRUPT_CHECK_ITEMS;
+use crate::aggregate::{GroupSlot, PartialResult, SpendSums};
 use crate::dictionary::{Formula, Measure, MeasureKind};
 use crate::error::{Error, QueryError};
 use crate::money;
-use crate::plan::{Condition, MetricPredicate};
+use crate::plan::{Condition, MetricPredicate, Plan, Ternary};
 use crate::query::NumberPredicate;
 use crate::{Interrupt, Interruption};
 
-/// GroupTable whose totals are found at once: few enough for all of them to be at hand.
-const AT_ONCE: usize = 1 << 10;
+/// The number of groups whose totals are computed together: few enough for all totals to stay in the processor's
+/// caches.
+const BATCH_GROUPS: usize = 1 << 10;
 
-/// Everything that was gathered, by group.
+/// The measures of each group.
 pub(super) struct GroupMeasures<'a> {
-    context: &'a QueryContext<'a>,
-    merged: &'a PartialResult,
+    plan: &'a Plan,
+    partial: &'a PartialResult,
     interrupt: &'a Interrupt,
-    /// The number of the spend beside each group; empty if it is not asked for.
-    spend: Vec<Option<u32>>,
-    /// Distinct agents; empty if they are not asked for.
+    /// By group, the slot of its spend; empty if the query does not need spend.
+    spend: Vec<GroupSlot>,
+    /// By group, the number of distinct agents; empty if the query does not need it.
     agents: Vec<i128>,
 }
 
-/// Where a measure is held.
+/// Where the value of a measure comes from.
 #[derive(Clone, Copy)]
-enum MeasureSlot {
+enum MeasureSource {
+    /// A count at this place of the layout.
     Count(usize),
+    /// A sum of money at this place of the layout.
     Money(usize),
     Agents,
     Spend(fn(&SpendSums) -> i128),
-    /// Not gathered.
-    Nowhere,
+    /// The query does not aggregate the measure.
+    Missing,
 }
 
 /// A sum of measures.
 struct MeasureSum {
-    places: Vec<MeasureSlot>,
+    sources: Vec<MeasureSource>,
     is_money: bool,
 }
 
-/// A formula with all its measures found.
+/// A formula, bound to the sources of its measures.
 enum BoundFormula {
     Amount(MeasureSum),
-    Ratio(MeasureSum, MeasureSum),
+    Ratio { numerator: MeasureSum, denominator: MeasureSum },
 }
 
 impl MeasureSum {
-    /// A total of this sum as a double: a count, or money in currency units.
+    /// Converts a total of this sum to a double: a count, or money in currency units.
     fn value(&self, total: i128) -> f64 {
         if self.is_money {
             return money::to_f64(total);
         }
-        #[expect(clippy::cast_precision_loss, reason = "the closest double is what is asked for")]
+        #[expect(clippy::cast_precision_loss, reason = "the result is the closest double")]
         i64::try_from(total).map_or_else(|_| total as f64, |total| total as f64)
     }
 }
 
-/// Adds to the total of each group, which is 0 as long as there are no totals, what `amount` gives for it.
+/// Adds `amount` of each group to its total. The totals are 0 as long as `totals` is empty.
 fn add(totals: &mut Vec<i128>, groups: &[u32], amount: impl Fn(usize) -> i128) {
     let amounts = groups.iter().map(|group| amount(*group as usize));
     if totals.is_empty() {
@@ -69,42 +72,46 @@ fn add(totals: &mut Vec<i128>, groups: &[u32], amount: impl Fn(usize) -> i128) {
 }
 
 impl<'a> GroupMeasures<'a> {
+    /// `spend` has for each group the slot of its spend.
     pub(super) fn new(
-        context: &'a QueryContext<'a>,
-        merged: &'a PartialResult,
-        spend: Vec<Option<u32>>,
+        plan: &'a Plan,
+        partial: &'a PartialResult,
+        spend: Vec<GroupSlot>,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Interruption> {
-        let mut agents = vec![0; if context.layout.agents { merged.groups.len() } else { 0 }];
-        for (met, (group, _)) in merged.state.agents.iter().enumerate() {
-            if met.is_multiple_of(STEP) {
+        let mut agents = vec![0; if plan.layout.agents { partial.len() } else { 0 }];
+        for (counted, group) in partial.grouped.state.agents.groups().enumerate() {
+            if counted.is_multiple_of(INTERRUPT_CHECK_ITEMS) {
                 interrupt.check()?;
             }
-            agents[*group as usize] += 1;
+            agents[group] += 1;
         }
-        Ok(Self { context, merged, interrupt, spend, agents })
+        Ok(Self { plan, partial, interrupt, spend, agents })
     }
 
-    /// The values of a metric for `groups`, in their order.
+    /// Returns the values of a metric for `groups`, in their order. A ratio is 0 where its denominator is 0.
+    ///
+    /// # Errors
+    /// A count does not fit into 64 bits, or the interrupt ends the query.
     pub(super) fn values(&self, formula: Formula, name: &'static str, groups: &[u32]) -> Result<Values, Error> {
         match self.bind(formula) {
-            BoundFormula::Ratio(above, below) => {
+            BoundFormula::Ratio { numerator, denominator } => {
                 let mut ratios = Vec::with_capacity(groups.len());
-                for step in self.steps(groups, AT_ONCE) {
-                    ratios.extend(self.ratios(&above, &below, step?).map(|ratio| ratio.unwrap_or(0.0)));
+                for step in self.steps(groups, BATCH_GROUPS) {
+                    ratios.extend(self.ratios(&numerator, &denominator, step?).map(|ratio| ratio.unwrap_or(0.0)));
                 }
                 Ok(Values::Ratios(ratios))
             }
             BoundFormula::Amount(sum) if sum.is_money => {
                 let mut amounts = Vec::with_capacity(groups.len());
-                for step in self.steps(groups, AT_ONCE) {
+                for step in self.steps(groups, BATCH_GROUPS) {
                     amounts.extend(self.totals(&sum, step?));
                 }
                 Ok(Values::Money(amounts))
             }
             BoundFormula::Amount(sum) => {
                 let mut counts = Vec::with_capacity(groups.len());
-                for step in self.steps(groups, AT_ONCE) {
+                for step in self.steps(groups, BATCH_GROUPS) {
                     for total in self.totals(&sum, step?) {
                         counts.push(u64::try_from(total).map_err(|_| QueryError::Overflow { name })?);
                     }
@@ -114,62 +121,69 @@ impl<'a> GroupMeasures<'a> {
         }
     }
 
-    /// GroupTable in steps, until the interrupt ends them.
+    /// Splits groups into steps, and checks the interrupt before each.
     fn steps<'g>(&self, groups: &'g [u32], step: usize) -> impl Iterator<Item = Result<&'g [u32], Interruption>> {
         groups.chunks(step).map(|step| self.interrupt.check().map(|()| step))
     }
 
-    /// For each group, whether a condition holds; a ratio without denominator leaves it open.
-    pub(super) fn truths(&self, having: &Condition<MetricPredicate>) -> Result<Vec<Ternary>, Interruption> {
-        let mut bound = having.map(&mut |test: &MetricPredicate| (self.bind(test.formula), test.test.clone()));
-        let groups: Vec<u32> = (0_u32..).take(self.merged.groups.len()).collect();
-        // A thousand tests of a group take as long as one test of a thousand.
-        let step = (STEP / bound.leaves().len().max(1)).max(1);
+    /// Returns for each group whether a condition holds. The test of a ratio whose denominator is 0 is unknown.
+    pub(super) fn evaluate(&self, having: &Condition<MetricPredicate>) -> Result<Vec<Ternary>, Interruption> {
+        let mut bound =
+            having.map(&mut |predicate: &MetricPredicate| (self.bind(predicate.formula), predicate.test.clone()));
+        let groups: Vec<u32> = (0_u32..).take(self.partial.len()).collect();
+        // The more predicates there are, the fewer groups a step has, because its time is proportional to both.
+        let step = (INTERRUPT_CHECK_ITEMS / bound.leaves().len().max(1)).max(1);
         let mut all = Vec::with_capacity(groups.len());
         for step in self.steps(&groups, step) {
             let groups = step?;
-            all.append(&mut bound.evaluate(groups.len(), &mut |(formula, test), truths: &mut Vec<Ternary>| {
-                self.test(formula, test, groups, truths);
+            all.append(&mut bound.evaluate(groups.len(), &mut |(formula, test), results: &mut Vec<Ternary>| {
+                self.test(formula, test, groups, results);
             }));
         }
         Ok(all)
     }
 
-    /// Adds to `truths` whether the value of each of `groups` passes a test.
-    fn test(&self, formula: &BoundFormula, test: &NumberPredicate, groups: &[u32], truths: &mut Vec<Ternary>) {
-        let truth = |value: f64| Ternary::from(test.holds(Some(value)));
+    /// Appends to `results` whether the value of each group passes a test.
+    fn test(&self, formula: &BoundFormula, test: &NumberPredicate, groups: &[u32], results: &mut Vec<Ternary>) {
+        let result = |value: f64| Ternary::from(test.holds(Some(value)));
         match formula {
-            BoundFormula::Ratio(above, below) => {
-                truths.extend(self.ratios(above, below, groups).map(|ratio| ratio.map_or(Ternary::Unknown, truth)));
+            BoundFormula::Ratio { numerator, denominator } => {
+                let ratios = self.ratios(numerator, denominator, groups);
+                results.extend(ratios.map(|ratio| ratio.map_or(Ternary::Unknown, result)));
             }
             BoundFormula::Amount(sum) => {
-                truths.extend(self.totals(sum, groups).into_iter().map(|total| truth(sum.value(total))));
+                results.extend(self.totals(sum, groups).into_iter().map(|total| result(sum.value(total))));
             }
         }
     }
 
-    /// For each of `groups`, numerator over denominator, unless the denominator is 0.
-    fn ratios(&self, above: &MeasureSum, below: &MeasureSum, groups: &[u32]) -> impl Iterator<Item = Option<f64>> {
-        let totals = self.totals(above, groups).into_iter().zip(self.totals(below, groups));
-        // Adding 0 turns a negative zero to zero.
-        totals.map(|(a, b)| (b != 0).then(|| above.value(a) / below.value(b) + 0.0))
+    /// Returns numerator over denominator for each group, or `None` where the denominator is 0.
+    fn ratios(
+        &self,
+        numerator: &MeasureSum,
+        denominator: &MeasureSum,
+        groups: &[u32],
+    ) -> impl Iterator<Item = Option<f64>> {
+        let totals = self.totals(numerator, groups).into_iter().zip(self.totals(denominator, groups));
+        // Adding 0 turns a negative zero into zero.
+        totals.map(|(a, b)| (b != 0).then(|| numerator.value(a) / denominator.value(b) + 0.0))
     }
 
-    /// The sum for each of `groups`.
+    /// Returns the sum for each group.
     fn totals(&self, sum: &MeasureSum, groups: &[u32]) -> Vec<i128> {
-        let state = &self.merged.state;
+        let state = &self.partial.grouped.state;
         let mut totals = Vec::with_capacity(groups.len());
-        for place in &sum.places {
-            match place {
-                MeasureSlot::Count(place) => {
-                    add(&mut totals, groups, |group| i128::from(state.count_at(group, *place)))
+        for source in &sum.sources {
+            match source {
+                MeasureSource::Count(place) => {
+                    add(&mut totals, groups, |group| i128::from(state.count_at(group, *place)));
                 }
-                MeasureSlot::Money(place) => add(&mut totals, groups, |group| state.money_at(group, *place)),
-                MeasureSlot::Agents => add(&mut totals, groups, |group| self.agents[group]),
-                MeasureSlot::Spend(amount) => add(&mut totals, groups, |group| {
-                    self.spend[group].map_or(0, |number| amount(self.merged.spend(number)))
-                }),
-                MeasureSlot::Nowhere => {}
+                MeasureSource::Money(place) => add(&mut totals, groups, |group| state.money_at(group, *place)),
+                MeasureSource::Agents => add(&mut totals, groups, |group| self.agents[group]),
+                MeasureSource::Spend(amount) => {
+                    add(&mut totals, groups, |group| self.partial.spend(self.spend[group]).map_or(0, amount));
+                }
+                MeasureSource::Missing => {}
             }
         }
         totals.resize(groups.len(), 0);
@@ -180,7 +194,7 @@ impl<'a> GroupMeasures<'a> {
         match formula {
             Formula::Amount(measures) => BoundFormula::Amount(self.sum(measures)),
             Formula::Ratio { numerator, denominator } => {
-                BoundFormula::Ratio(self.sum(numerator), self.sum(denominator))
+                BoundFormula::Ratio { numerator: self.sum(numerator), denominator: self.sum(denominator) }
             }
         }
     }
@@ -190,25 +204,25 @@ impl<'a> GroupMeasures<'a> {
             matches!(measure.kind(), MeasureKind::RowMoney | MeasureKind::StateMoney | MeasureKind::SpendMoney)
         };
         MeasureSum {
-            places: measures.iter().map(|measure| self.place(*measure)).collect(),
+            sources: measures.iter().map(|measure| self.source(*measure)).collect(),
             is_money: measures.iter().any(is_money),
         }
     }
 
-    fn place(&self, measure: Measure) -> MeasureSlot {
-        let layout = &self.context.layout;
+    fn source(&self, measure: Measure) -> MeasureSource {
+        let layout = &self.plan.layout;
         match measure {
-            Measure::AdSpend => MeasureSlot::Spend(|sums| sums.ad_spend),
-            Measure::ManagementFee => MeasureSlot::Spend(|sums| sums.management_fee),
-            Measure::CampaignSpend => MeasureSlot::Spend(|sums| sums.campaign_spend),
-            Measure::Clicks => MeasureSlot::Spend(|sums| sums.clicks),
-            Measure::Impressions => MeasureSlot::Spend(|sums| sums.impressions),
-            Measure::OpportunityAgents => MeasureSlot::Agents,
+            Measure::AdSpend => MeasureSource::Spend(|sums| sums.ad_spend),
+            Measure::ManagementFee => MeasureSource::Spend(|sums| sums.management_fee),
+            Measure::CampaignSpend => MeasureSource::Spend(|sums| sums.campaign_spend),
+            Measure::Clicks => MeasureSource::Spend(|sums| sums.clicks),
+            Measure::Impressions => MeasureSource::Spend(|sums| sums.impressions),
+            Measure::OpportunityAgents => MeasureSource::Agents,
             _ => match measure.kind() {
                 MeasureKind::Rows | MeasureKind::StateRows => {
-                    layout.count_place(measure).map_or(MeasureSlot::Nowhere, MeasureSlot::Count)
+                    layout.count_place(measure).map_or(MeasureSource::Missing, MeasureSource::Count)
                 }
-                _ => layout.money_place(measure).map_or(MeasureSlot::Nowhere, MeasureSlot::Money),
+                _ => layout.money_place(measure).map_or(MeasureSource::Missing, MeasureSource::Money),
             },
         }
     }

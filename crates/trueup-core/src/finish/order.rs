@@ -1,4 +1,4 @@
-//! Putting many in order in steps, each of which is short.
+//! Sorts and maps many items in short steps, so that an interrupt ends them soon.
 
 #[cfg(test)]
 mod tests;
@@ -8,33 +8,34 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Numbers that are worked on before the interrupt is looked at again: far less than what takes 10 ms.
-pub(super) const STEP: usize = 1 << 13;
+/// The number of items that are processed between two checks of the interrupt. They take far less than 10 ms.
+pub(super) const INTERRUPT_CHECK_ITEMS: usize = 1 << 13;
 
-/// Numbers that are sorted at once, which takes a millisecond or two: what is sorted apart has to be merged, which takes longer.
-const RUN: usize = 1 << 15;
+/// The number of items that are sorted without a check of the interrupt, which takes one or two milliseconds. Shorter
+/// runs would need more merges, which take longer than sorting.
+const RUN_ITEMS: usize = 1 << 15;
 
-/// Bits that are sorted by at once: as many as places for the numbers of each are at hand.
-const DIGIT: u32 = 11;
+/// The largest number of bits of a digit. The table of its values stays in the processor's caches.
+const MAX_DIGIT_BITS: u32 = 11;
 
-/// Puts numbers in order, by all threads; what compares as equal comes in any order.
+/// Sorts items on all threads. Items that compare as equal come in any order.
 pub(super) fn sort<N: Copy + Default + Send + Sync>(
     mut numbers: Vec<N>,
     interrupt: &Interrupt,
     compare: impl Fn(N, N) -> Ordering + Sync,
 ) -> Result<Vec<N>, Interruption> {
     interrupt.check()?;
-    if numbers.len() <= RUN {
+    if numbers.len() <= RUN_ITEMS {
         numbers.sort_unstable_by(|a, b| compare(*a, *b));
         return Ok(numbers);
     }
-    numbers.par_chunks_mut(RUN).try_for_each(|run| {
+    numbers.par_chunks_mut(RUN_ITEMS).try_for_each(|run| {
         interrupt.check()?;
         run.sort_unstable_by(|a, b| compare(*a, *b));
         Ok(())
     })?;
     let mut merged = vec![N::default(); numbers.len()];
-    let mut run = RUN;
+    let mut run = RUN_ITEMS;
     while run < numbers.len() {
         let pairs = numbers.par_chunks(2 * run).zip(merged.par_chunks_mut(2 * run));
         pairs.try_for_each(|(pair, into)| {
@@ -47,7 +48,7 @@ pub(super) fn sort<N: Copy + Default + Send + Sync>(
     Ok(numbers)
 }
 
-/// Merges two sorted runs `into` a place for all of their numbers.
+/// Merges two sorted runs. `into` has the length of both.
 fn merge<'n, N: Copy>(
     mut left: &'n [N],
     mut right: &'n [N],
@@ -55,7 +56,7 @@ fn merge<'n, N: Copy>(
     interrupt: &Interrupt,
     compare: impl Fn(N, N) -> Ordering,
 ) -> Result<(), Interruption> {
-    for part in into.chunks_mut(STEP) {
+    for part in into.chunks_mut(INTERRUPT_CHECK_ITEMS) {
         interrupt.check()?;
         for place in part {
             let from = match (left.first(), right.first()) {
@@ -71,16 +72,16 @@ fn merge<'n, N: Copy>(
     Ok(())
 }
 
-/// Puts numbers in order of their ranks, all of which are below `ranks`; those of one rank stay in their order.
+/// Sorts items by rank, stably. All ranks are below `ranks`.
 pub(super) fn sort_by_rank<N: Copy + Default>(
     numbers: &[N],
     ranks: usize,
     interrupt: &Interrupt,
     rank: impl Fn(N) -> u32,
 ) -> Result<Vec<N>, Interruption> {
-    // Where the next number of each rank goes.
+    // The index of the next item of each rank.
     let mut places = vec![0_u32; ranks + 1];
-    for step in numbers.chunks(STEP) {
+    for step in numbers.chunks(INTERRUPT_CHECK_ITEMS) {
         interrupt.check()?;
         step.iter().for_each(|number| places[rank(*number) as usize + 1] += 1);
     }
@@ -90,7 +91,7 @@ pub(super) fn sort_by_rank<N: Copy + Default>(
         *place = before;
     }
     let mut sorted = vec![N::default(); numbers.len()];
-    for step in numbers.chunks(STEP) {
+    for step in numbers.chunks(INTERRUPT_CHECK_ITEMS) {
         interrupt.check()?;
         for number in step {
             let place = &mut places[rank(*number) as usize];
@@ -101,15 +102,15 @@ pub(super) fn sort_by_rank<N: Copy + Default>(
     Ok(sorted)
 }
 
-/// Puts numbers in order of some of their bits, above which they have none.
+/// Sorts numbers by some of their bits, stably. Higher bits must be 0.
 pub(super) fn sort_by_bits(
     mut numbers: Vec<u64>,
     bits: Range<u32>,
     interrupt: &Interrupt,
 ) -> Result<Vec<u64>, Interruption> {
     let count = bits.end - bits.start;
-    let digit = count.div_ceil(count.div_ceil(DIGIT).max(1)).max(1);
-    // By the lowest digit first: what comes in order of it stays in it among those that are equal in the next.
+    let digit = count.div_ceil(count.div_ceil(MAX_DIGIT_BITS).max(1)).max(1);
+    // Stable sorts, the lowest digit first.
     for lowest in bits.step_by(digit as usize) {
         #[expect(clippy::cast_possible_truncation, reason = "a digit has few bits")]
         let rank = |number: u64| (number >> lowest & ((1 << digit) - 1)) as u32;
@@ -118,14 +119,14 @@ pub(super) fn sort_by_bits(
     Ok(numbers)
 }
 
-/// What `make` makes of each number, in their order.
+/// Returns what `make` makes of each item, in order.
 pub(super) fn map_interruptible<N: Copy, T>(
     numbers: &[N],
     interrupt: &Interrupt,
     mut make: impl FnMut(N) -> T,
 ) -> Result<Vec<T>, Interruption> {
     let mut made = Vec::with_capacity(numbers.len());
-    for step in numbers.chunks(STEP) {
+    for step in numbers.chunks(INTERRUPT_CHECK_ITEMS) {
         interrupt.check()?;
         for number in step {
             made.push(make(*number));

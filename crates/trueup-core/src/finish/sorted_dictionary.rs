@@ -1,56 +1,57 @@
-//! The texts of a dimension, in order.
+//! The texts of a dimension, sorted.
 
-use super::order::{STEP, sort, sort_by_bits};
+use super::order::{INTERRUPT_CHECK_ITEMS, sort, sort_by_bits};
 use super::prefix_keys::{PackedKeys, PrefixKeys, code};
 use crate::{Interrupt, Interruption, TextList};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The texts of a dimension in order.
+/// The texts of a dimension, sorted by their bytes.
 pub(super) struct SortedDictionary {
     pub(super) sorted: Arc<TextList>,
-    /// Where the text of a code stands among them.
+    /// The rank of each code: the index of its text in `sorted`.
     pub(super) ranks: Vec<u32>,
 }
 
-/// Texts that are put in order by comparing them take less time than by counting how many have each digit.
-const FEW: usize = 1 << 9;
+/// The largest number of texts for which comparing takes less time than counting digits.
+const MAX_COMPARED_TEXTS: usize = 1 << 9;
 
 impl SortedDictionary {
-    /// Puts texts, which are all different, in order of their bytes.
+    /// Sorts texts, which must all be different.
     pub(super) fn new(texts: &TextList, interrupt: &Interrupt) -> Result<Self, Interruption> {
-        let heads = PrefixKeys::new(texts);
-        if texts.len() > FEW
-            && let Some(PackedKeys { heads, bits, code_bits }) = heads.packed()
+        let keys = PrefixKeys::new(texts);
+        if texts.len() > MAX_COMPARED_TEXTS
+            && let Some(PackedKeys { keys, bits, code_bits }) = keys.packed()
         {
-            let heads = sort_by_bits(heads, code_bits..code_bits + bits, interrupt)?;
+            let keys = sort_by_bits(keys, code_bits..code_bits + bits, interrupt)?;
             #[expect(clippy::cast_possible_truncation, reason = "codes have at most 32 bits")]
-            let code = |head: u64| (head & ((1 << code_bits) - 1)) as usize;
-            return Self::of(texts, heads, code, |a, b| a >> code_bits == b >> code_bits, interrupt);
+            let code = |key: u64| (key & ((1 << code_bits) - 1)) as usize;
+            return Self::from_keys(texts, keys, code, |a, b| a >> code_bits == b >> code_bits, interrupt);
         }
-        let heads = sort(heads.iter().collect(), interrupt, |a, b| a.cmp(&b))?;
-        Self::of(texts, heads, |head| code(head) as usize, |a, b| a >> u32::BITS == b >> u32::BITS, interrupt)
+        let keys = sort(keys.iter().collect(), interrupt, |a, b| a.cmp(&b))?;
+        Self::from_keys(texts, keys, |key| code(key) as usize, |a, b| a >> u32::BITS == b >> u32::BITS, interrupt)
     }
 
-    /// Puts texts in order whose heads are in order; `code` is the code of a head, `same` says whether those of two texts are.
-    fn of<N: Copy + Default + Send + Sync>(
+    /// Sorts texts, given their sorted keys. `code` returns the code of a key. `is_same` returns whether two keys are
+    /// the same without their codes; their texts are then compared.
+    fn from_keys<N: Copy + Default + Send + Sync>(
         texts: &TextList,
-        mut order: Vec<N>,
+        mut keys: Vec<N>,
         code: impl Fn(N) -> usize + Sync,
-        same: impl Fn(N, N) -> bool,
+        is_same: impl Fn(N, N) -> bool,
         interrupt: &Interrupt,
     ) -> Result<Self, Interruption> {
-        let text = |head: N| &texts[code(head)];
-        for heads in order.chunk_by_mut(|a, b| same(*a, *b)).filter(|heads| heads.len() > 1) {
-            heads.copy_from_slice(&sort(heads.to_vec(), interrupt, |a, b| compare(text(a), text(b)))?);
+        let text = |key: N| &texts[code(key)];
+        for same in keys.chunk_by_mut(|a, b| is_same(*a, *b)).filter(|same| same.len() > 1) {
+            same.copy_from_slice(&sort(same.to_vec(), interrupt, |a, b| compare(text(a), text(b)))?);
         }
         let mut ranks = vec![0; texts.len()];
         let mut sorted = TextList::with_capacity(texts.len(), texts.text_bytes());
-        for (first, heads) in (0_u32..).step_by(STEP).zip(order.chunks(STEP)) {
+        for (first, step) in (0_u32..).step_by(INTERRUPT_CHECK_ITEMS).zip(keys.chunks(INTERRUPT_CHECK_ITEMS)) {
             interrupt.check()?;
-            for (rank, head) in (first..).zip(heads) {
-                ranks[code(*head)] = rank;
-                sorted.push(text(*head));
+            for (rank, key) in (first..).zip(step) {
+                ranks[code(*key)] = rank;
+                sorted.push(text(*key));
             }
         }
         Ok(Self { sorted: Arc::new(sorted), ranks })
@@ -66,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_any_length_come_in_order_of_their_bytes() {
+    fn texts_with_a_common_prefix_are_sorted_by_their_bytes() {
         let wide = 0x1234_5678_9abc;
         for (count, step) in [(300_u64, 1), (3_000, 1), (70_000, 1), (300, wide), (3_000, wide), (300, u64::MAX / 300)]
         {
-            // What follows the first number begins alike, and is more than a head.
+            // After the first number all texts are the same for more bytes than a key has.
             for between in ["-", "-many bytes that are the same-"] {
                 let number = |at: u64| format!("C-{:02}{between}{:x}/é", at % 7, (at * 7_919 % count) * step);
                 let mut texts: Vec<String> = (0..count).map(number).collect();
@@ -82,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn texts_come_in_order_of_their_bytes() {
-        let long = "a text that is longer than a head ";
+    fn texts_are_sorted_by_their_bytes() {
+        let long = "a text that is longer than a key  ";
         for start in ["", "é", long] {
             let ends = ["b", "", "a", "\0", "aa", "a\0", "ab", "\u{7f}", "ü", "0123456789ab", "0123456789abc", long];
             let texts: Vec<String> = ends.iter().map(|end| format!("{start}{end}")).collect();

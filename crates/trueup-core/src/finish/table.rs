@@ -100,14 +100,16 @@ impl Value<'_> {
 }
 
 impl Texts {
-    /// The texts of rows: `codes` says for each row where its text stands in `dictionary`. `None` if some code stands for no text.
+    /// The texts of rows: `codes` says for each row where its text stands in `dictionary`. `None` if some code stands
+    /// for no text.
     #[must_use]
     pub fn new(codes: Vec<u32>, dictionary: TextList) -> Option<Self> {
         let is_whole = codes.iter().all(|code| (*code as usize) < dictionary.len());
         is_whole.then(|| Self { codes: codes.into(), dictionary: Arc::new(dictionary) })
     }
 
-    /// The empty text on each of so many rows; it is the only text, unless it is not met. Clones share all that they hold.
+    /// The empty text on each of so many rows; it is the only text, unless it is not met. Clones share all that they
+    /// hold.
     pub(crate) fn blank(rows: usize, is_met: bool) -> Self {
         let dictionary = is_met.then_some("").into_iter().collect();
         Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary: Arc::new(dictionary) }
@@ -198,7 +200,8 @@ impl ResultTable {
         self.columns.iter().map(of_column).sum()
     }
 
-    /// Counts more bytes where those of the table are counted, such as what is held to write it, if they are counted at all.
+    /// Counts more bytes where those of the table are counted, such as what is held to write it, if they are counted at
+    /// all.
     ///
     /// # Errors
     /// The budget has no room for them.
@@ -242,7 +245,8 @@ impl ResultTable {
         self.column(name)?.value(row)
     }
 
-    /// Names in the query's fields and filter that neither the dictionary nor the dataset knows; they read as the empty text.
+    /// Names in the query's fields and filter that neither the dictionary nor the dataset knows; they read as the empty
+    /// text.
     #[must_use]
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields

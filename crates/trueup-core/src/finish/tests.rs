@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const DAYS: [&str; 3] = ["2025-01-01", "2025-01-02", "2025-01-03"];
 
-/// A lead on each of three days.
+/// Returns a dataset with a lead on each of three days.
 fn dataset() -> Dataset {
     let column = |texts: [&str; 3]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
     let events = RecordBatch::try_from_iter([
@@ -37,7 +37,7 @@ fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t Texts {
 }
 
 #[test]
-fn fields_that_nobody_knows_share_one_column() {
+fn unknown_fields_share_one_column() {
     let fields = ["nobody", "leads", "account", "knows", "zip"];
     let table = dataset().query(&query(&fields)).unwrap();
     assert_eq!(table.unknown_fields(), ["nobody", "knows"]);
@@ -54,10 +54,10 @@ fn fields_that_nobody_knows_share_one_column() {
 }
 
 #[test]
-fn a_field_that_nobody_knows_is_a_dimension_all_the_same() {
+fn an_unknown_field_is_a_dimension() {
     let day = "2024-01-01".parse().unwrap();
     let rows = |field| dataset().query(&EventsQuery::new([field, "eventCount"], day, day)).unwrap().len();
-    // As a column that some table has is without rows: whether others have it shows nowhere.
+    // It is like a field that some table has, so that nobody can tell which fields other tables have.
     let dictionary = |fields: [&str; 2]| {
         let table = dataset().query(&EventsQuery::new(fields, day, day)).unwrap();
         texts(&table, fields[0]).dictionary().clone()
@@ -65,17 +65,17 @@ fn a_field_that_nobody_knows_is_a_dimension_all_the_same() {
     for metric in ["eventCount", "spend"] {
         assert_eq!(dictionary(["nobody", metric]), dictionary(["opportunityId", metric]), "{metric}");
     }
-    // Metrics alone have a row without events, dimensions none.
+    // Without events, metrics alone have one row, and dimensions have none.
     assert_eq!((rows("leads"), rows("nobody"), rows("account")), (1, 0, 0));
 }
 
 #[test]
-fn an_end_after_aggregation_is_seen() {
+fn a_query_may_be_canceled_after_aggregation() {
     let dataset = dataset();
     for fields in [&["leads"][..], &["account", "nobody", "leads", "spend", "opportunityAgents"]] {
         let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
         let context = QueryContext::new(&plan, dataset.accounts());
-        let finish = |interrupt| finish(&context, PartialResult::new(&context), None, &interrupt);
+        let finish = |interrupt| finish(&plan, PartialResult::new(&context), None, &interrupt);
         assert!(finish(Interrupt::default()).is_ok());
         let canceled = Interrupt::default();
         canceled.cancel();

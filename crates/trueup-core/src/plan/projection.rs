@@ -1,6 +1,7 @@
 //! The columns of the two tables that a query needs.
 
-use super::{DimensionRef, Origin, RowPredicate};
+use super::filter::RowPredicate;
+use super::{DimensionRef, Origin};
 use crate::dictionary::{Computed, Measure, SpendColumn};
 use crate::scan::{Projection, SpendProjection};
 use std::collections::BTreeSet;
@@ -12,7 +13,8 @@ pub(crate) const STATUS_COLUMN: &str = "customerStatus";
 /// The stored column of the agent.
 pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 
-/// Returns the event columns for dimensions, measures and row tests of a dataset whose event files have the text columns `columns`.
+/// Returns the event columns for dimensions, measures and row tests of a dataset whose event files have the text
+/// columns `columns`.
 pub(super) fn event_projection<'a>(
     dimensions: &[DimensionRef],
     measures: &[Measure],
@@ -60,8 +62,9 @@ fn add_measure(projection: &mut Projection, measure: Measure, columns: &BTreeSet
     }
 }
 
-/// Returns the spend columns for `measures`, grouped by `dimensions` (blank ones included) and filtered by the dimensions `tested`. A query
-/// that groups needs every amount, because a spend row without an event gets a row of the answer only if it has one.
+/// Returns the spend columns for `measures`, grouped by `dimensions` (blank ones included) and filtered by the
+/// dimensions `tested`. A query that groups needs every amount, because a spend row without an event gets a row of the
+/// answer only if it has one.
 pub(super) fn spend_projection<'a>(
     measures: &[Measure],
     dimensions: impl Iterator<Item = &'a DimensionRef>,

@@ -25,12 +25,12 @@ fn ninety_days_leave_most_events_unread() {
         let end = Day::from_number(all.end.number() - before_end);
         let query = EventsQuery::new(["leads"], Day::from_number(end.number() - 89), end);
         let read = dataset.analyze(&query, Execution::default()).unwrap();
-        let rows = read.measured.unwrap().rows;
+        let rows = read.statistics.unwrap().rows;
         let share = |of: u64| rows * 100 <= dataset.event_rows() * of;
         assert!(share(35), "{rows} rows read, {before_end} days before the end");
         assert!(before_end > 0 || share(20), "{rows} rows read of the last quarter");
         assert!(read.event_row_groups_kept * 2 < read.event_row_groups_skipped);
         let unpruned = dataset.analyze(&query, Execution { pruning: false, ..Execution::default() }).unwrap();
-        assert_eq!(unpruned.measured.unwrap().kept_rows, read.measured.unwrap().kept_rows);
+        assert_eq!(unpruned.statistics.unwrap().kept_rows, read.statistics.unwrap().kept_rows);
     }
 }

@@ -1,13 +1,13 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::Execution;
 use crate::dataset::{Dataset, Tables};
-use crate::execution::Execution;
 use crate::query::EventsQuery;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// Two customers, each a part of its own, a year apart.
+/// Returns a dataset of two customers a year apart, each in a row group of its own.
 fn dataset() -> Dataset {
     let column = |texts: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
     let events = RecordBatch::try_from_iter([
@@ -20,7 +20,7 @@ fn dataset() -> Dataset {
 }
 
 #[test]
-fn what_is_read_is_what_is_told() {
+fn an_explanation_names_what_the_query_reads() {
     let day = "2025-01-01".parse().unwrap();
     let query = EventsQuery::new(["leads", "zip"], day, day);
     let dataset = dataset();
@@ -31,14 +31,14 @@ fn what_is_read_is_what_is_told() {
     let spend = dataset.explain(&EventsQuery::new(["clicks"], day, day)).unwrap();
     assert_eq!(spend.spend_columns, ["account", "date", "clicks"]);
     for (pruning, kept) in [(true, 1), (false, 2)] {
-        let told = dataset.analyze(&query, Execution { pruning, ..Execution::default() }).unwrap();
-        let measured = told.measured.unwrap();
+        let explanation = dataset.analyze(&query, Execution { pruning, ..Execution::default() }).unwrap();
+        let statistics = explanation.statistics.unwrap();
         assert_eq!(
-            (told.event_row_groups_kept, told.event_row_groups_skipped, measured.row_groups),
+            (explanation.event_row_groups_kept, explanation.event_row_groups_skipped, statistics.row_groups),
             (kept, 2 - kept, kept)
         );
-        assert_eq!(measured.rows, kept as u64);
-        assert!(measured.merging <= measured.aggregation);
+        assert_eq!(statistics.rows, kept as u64);
+        assert!(statistics.merging <= statistics.aggregation);
     }
 }
 
@@ -48,7 +48,7 @@ fn one_thread_merges_nothing_and_two_do() {
     let query = EventsQuery::new(["leads", "zip"], day("2024-01-01"), day("2025-01-01")).allow_long_total();
     for threads in [1, 2] {
         let execution = Execution { threads: NonZeroUsize::new(threads), ..Execution::default() };
-        let measured = dataset().analyze(&query, execution).unwrap().measured.unwrap();
-        assert_eq!((measured.row_groups, measured.merging.is_zero()), (2, threads == 1));
+        let statistics = dataset().analyze(&query, execution).unwrap().statistics.unwrap();
+        assert_eq!((statistics.row_groups, statistics.merging.is_zero()), (2, threads == 1));
     }
 }

@@ -1,78 +1,73 @@
-//! What a query will do, and what it did.
+//! Describes what a query will do, and what it did.
 
 #[cfg(test)]
 mod tests;
 
+use super::row_groups::UnprunedRowGroups;
 use crate::dataset::Dataset;
 use crate::plan::{DimensionRef, Origin, Plan};
 use crate::query::DateRange;
-use crate::run::{kept, milliseconds};
 use std::fmt;
 use std::time::Duration;
 
-/// The plan of a query against one dataset, to be read by people.
+/// The plan of a query for one dataset. Its [`Display`](fmt::Display) is a summary for people.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The parts of the range, each computed as if it alone had been asked.
+    /// The sub-ranges of the range, each of which is computed as if it were queried alone.
     pub sub_ranges: Vec<DateRange>,
     /// The columns of the event table that are read.
     pub columns: Vec<String>,
-    /// The columns of the spend table that are read; none if it is not needed.
+    /// The columns of the spend table that are read; empty if the query does not need it.
     pub spend_columns: Vec<&'static str>,
-    /// Row groups of events that are read.
+    /// The number of row groups of events that are read.
     pub event_row_groups_kept: usize,
-    /// Row groups of events that are left unread, as statistics rule them out.
+    /// The number of row groups of events that are left unread, because statistics rule them out.
     pub event_row_groups_skipped: usize,
-    /// Row groups of spend that are read.
+    /// The number of row groups of spend that are read.
     pub spend_row_groups_kept: usize,
-    /// Row groups of spend that are ruled out or not needed.
+    /// The number of row groups of spend that are ruled out or not needed.
     pub spend_row_groups_skipped: usize,
-    /// Bytes that the columns take in the files, of the row groups that are read; 0 in memory.
+    /// The bytes of the columns in the files, of the row groups that are read; 0 for a dataset in memory.
     pub stored_bytes: u64,
-    /// What rows are grouped by, each with where its values come from.
+    /// The dimensions, each with the source of its values.
     pub groups: Vec<String>,
-    /// Whether a filter is held against events.
+    /// Whether some conditions of the filter are decided on events.
     pub filters_events: bool,
-    /// Whether a filter is held against finished rows.
+    /// Whether some conditions of the filter are decided on finished rows.
     pub filters_rows: bool,
-    /// What running it took, if it was run.
-    pub measured: Option<RunStatistics>,
+    /// What the execution took; `None` if the query was not executed.
+    pub statistics: Option<RunStatistics>,
 }
 
-/// What running a query took.
+/// What the execution of a query took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatistics {
-    /// Row groups read.
+    /// The number of row groups read.
     pub row_groups: usize,
-    /// Rows in them.
+    /// The number of rows in them.
     pub rows: u64,
-    /// Events that lay in the range and passed the filter.
+    /// The number of events that were in the range and passed the filter.
     pub kept_rows: u64,
-    /// GroupTable before conditions on metrics.
+    /// The number of groups before conditions on metrics.
     pub groups: usize,
-    /// Rows of the answer.
+    /// The number of rows of the answer.
     pub result_rows: usize,
-    /// Reading, aggregating and merging.
+    /// The time of reading, aggregating and merging.
     pub aggregation: Duration,
-    /// Of that, joining what two threads have gathered: the sum over all joins, some of which may run at the same time; nothing if one
-    /// thread read it all.
+    /// The part of it that merging took: the sum over all merges, some of which may run at the same time; zero if one
+    /// thread read everything.
     pub merging: Duration,
-    /// Ratios, conditions on metrics, order.
+    /// The time of ratios, conditions on metrics and order.
     pub finishing: Duration,
 }
 
 impl Explanation {
     /// Explains what `plan` reads of `dataset`, with or without pruning.
-    pub(crate) fn new(plan: &Plan, dataset: &Dataset, pruning: bool) -> Self {
-        let columns = plan.projection.columns(true).into_iter().map(str::to_owned).collect();
-        let spend_columns = if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() };
-        let events = kept(dataset.events(), plan, pruning);
-        let spend = if plan.needs_spend() { kept(dataset.spend(), plan, pruning) } else { Vec::new() };
-        let event_bytes: u64 = events.iter().map(|part| part.stored_bytes(&plan.projection)).sum();
-        let spend_bytes: u64 = spend.iter().map(|part| part.stored_bytes(&plan.spend_projection)).sum();
-        let (events, spend) = (events.len(), spend.len());
+    pub(super) fn new(plan: &Plan, dataset: &Dataset, pruning: bool) -> Self {
+        let row_groups = UnprunedRowGroups::new(dataset, plan, pruning);
+        let (events, spend) = (row_groups.events.len(), row_groups.spend.len());
         let origin = |origin| match origin {
             Origin::Computed(_) => "computed",
             Origin::Stored => "stored",
@@ -81,22 +76,23 @@ impl Explanation {
         let group = |dimension: &DimensionRef| format!("{} ({})", dimension.name, origin(dimension.origin));
         Self {
             sub_ranges: plan.sub_ranges.clone(),
-            columns,
-            spend_columns,
+            columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
+            spend_columns: if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() },
             event_row_groups_kept: events,
             event_row_groups_skipped: dataset.events().len() - events,
             spend_row_groups_kept: spend,
             spend_row_groups_skipped: dataset.spend().len() - spend,
-            stored_bytes: event_bytes + spend_bytes,
+            stored_bytes: row_groups.stored_bytes(plan),
             groups: plan.dimensions.iter().chain(&plan.blank).map(group).collect(),
-            filters_events: plan.row_condition.is_some(),
+            filters_events: plan.event_filter.is_some(),
             filters_rows: plan.having.is_some(),
-            measured: None,
+            statistics: None,
         }
     }
 
-    pub(crate) fn with_measured(mut self, measured: RunStatistics) -> Self {
-        self.measured = Some(measured);
+    /// Returns the explanation with what the execution took.
+    pub(super) fn with_statistics(mut self, statistics: RunStatistics) -> Self {
+        self.statistics = Some(statistics);
         self
     }
 }
@@ -124,14 +120,18 @@ impl fmt::Display for Explanation {
             (true, true) => "on events and on finished rows",
         };
         writeln!(f, "filter       {filters}")?;
-        if let Some(measured) = &self.measured {
-            writeln!(f, "read         {} rows in {} row groups", measured.rows, measured.row_groups)?;
-            writeln!(f, "kept         {} events", measured.kept_rows)?;
-            writeln!(f, "answer       {} groups, {} rows", measured.groups, measured.result_rows)?;
-            writeln!(f, "aggregation  {}", milliseconds(measured.aggregation))?;
-            writeln!(f, "merging      {}", milliseconds(measured.merging))?;
-            writeln!(f, "finishing    {}", milliseconds(measured.finishing))?;
+        if let Some(statistics) = &self.statistics {
+            writeln!(f, "read         {} rows in {} row groups", statistics.rows, statistics.row_groups)?;
+            writeln!(f, "kept         {} events", statistics.kept_rows)?;
+            writeln!(f, "answer       {} groups, {} rows", statistics.groups, statistics.result_rows)?;
+            writeln!(f, "aggregation  {}", milliseconds(statistics.aggregation))?;
+            writeln!(f, "merging      {}", milliseconds(statistics.merging))?;
+            writeln!(f, "finishing    {}", milliseconds(statistics.finishing))?;
         }
         Ok(())
     }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

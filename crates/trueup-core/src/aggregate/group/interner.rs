@@ -1,14 +1,14 @@
-//! Texts, each under one code that all splits share.
+//! Texts under codes that all row groups of a query share.
 
-use super::partial_result::STEP;
+use crate::aggregate::types::INTERRUPT_CHECK_GROUPS;
 use crate::{Interrupt, Interruption, TextList};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Distinct texts, each under one code.
+/// Distinct texts, each with a code.
 #[derive(Debug)]
 pub(crate) struct Interner {
-    /// The same for all interners of a query: what one has hashed another need not.
+    /// The same for all interners of a query, so that a merge need not hash a text again.
     hasher: DefaultHashBuilder,
     codes: HashTable<u32>,
     texts: TextList,
@@ -17,35 +17,35 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    pub(super) fn new(hasher: &DefaultHashBuilder) -> Self {
+    pub(crate) fn new(hasher: &DefaultHashBuilder) -> Self {
         Self { hasher: hasher.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
     }
 
-    /// Makes room for so many more texts as long as those of a list are on average.
-    pub(super) fn reserve(&mut self, texts: usize, list: &TextList) {
+    /// Reserves capacity for `texts` more texts, whose average length is that of the texts of `list`.
+    pub(crate) fn reserve(&mut self, texts: usize, list: &TextList) {
         if self.codes.capacity() - self.codes.len() < texts {
-            // Where there are many there will be more, and each time all find a new place.
+            // Reserve three times the current size: growing rehashes every entry, and large dictionaries keep growing.
             self.codes.reserve(texts.max(3 * self.codes.len()), |code| self.hashes[*code as usize]);
-            let room = self.codes.capacity() - self.codes.len();
-            self.hashes.reserve(room);
-            self.texts.reserve(room, room * (list.text_bytes() / list.len().max(1) + 1));
+            let more = self.codes.capacity() - self.codes.len();
+            self.hashes.reserve(more);
+            self.texts.reserve(more, more * (list.text_bytes() / list.len().max(1) + 1));
         }
     }
 
-    /// The code of a text, given now if it is new.
+    /// Returns the code of a text, which it gets now if it is new.
     pub(crate) fn code(&mut self, text: &str) -> u32 {
         let hash = self.hasher.hash_one(text);
-        self.known(text, hash).unwrap_or_else(|| self.push(text, hash))
+        self.find(text, hash).unwrap_or_else(|| self.push(text, hash))
     }
 
-    fn known(&self, text: &str, hash: u64) -> Option<u32> {
+    fn find(&self, text: &str, hash: u64) -> Option<u32> {
         let is_text = |code: &u32| self.hashes[*code as usize] == hash && self.texts[*code as usize] == *text;
         self.codes.find(hash, is_text).copied()
     }
 
-    /// Gives a text that is new a code.
+    /// Appends a text that is new, and returns its code.
     fn push(&mut self, text: &str, hash: u64) -> u32 {
-        // Texts alone would take 64 GiB before their number could overflow.
+        // The texts alone would take 64 GiB before their number could overflow.
         let code = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(text);
         self.hashes.push(hash);
@@ -53,45 +53,45 @@ impl Interner {
         code
     }
 
-    /// Takes in the texts of another interner of the query: for each of its codes, the one here.
-    pub(super) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
+    /// Adds the texts of another interner of the query. Returns for each of its codes the code here.
+    pub(crate) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
         let mut codes = Vec::with_capacity(other.texts.len());
         for (text, hash) in other.texts.iter().zip(other.hashes) {
-            if codes.len().is_multiple_of(STEP) {
+            if codes.len().is_multiple_of(INTERRUPT_CHECK_GROUPS) {
                 interrupt.check()?;
             }
-            codes.push(self.known(text, hash).unwrap_or_else(|| self.push(text, hash)));
+            codes.push(self.find(text, hash).unwrap_or_else(|| self.push(text, hash)));
         }
         Ok(codes)
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.texts.bytes() + self.hashes.capacity() * size_of::<u64>() + self.codes.allocation_size()
     }
 
-    /// The distinct texts by code.
+    /// Returns the distinct texts by code.
     pub(crate) const fn texts(&self) -> &TextList {
         &self.texts
     }
 
-    /// The distinct texts by code.
+    /// Returns the distinct texts by code, and drops the rest.
     pub(crate) fn into_texts(self) -> TextList {
         self.texts
     }
 }
 
-/// Shared codes of the codes of one split, found when first met.
+/// The shared codes of one row group's codes, each found when it first appears.
 #[derive(Debug, Default)]
 pub(crate) struct CodeMap(Vec<u32>);
 
-/// Not met yet; there are fewer codes than this.
+/// The shared code of a code that has not appeared yet. There are fewer codes.
 const UNKNOWN: u32 = u32::MAX;
 
 impl CodeMap {
-    /// The shared code of a code of `texts`.
+    /// Returns the shared code of a code of `texts`.
     #[inline]
-    pub(crate) fn code(&mut self, code: u32, texts: &TextList, interner: &mut Interner) -> u32 {
+    pub(crate) fn shared_code(&mut self, code: u32, texts: &TextList, interner: &mut Interner) -> u32 {
         let at = code as usize;
         match self.0.get(at) {
             Some(shared) if *shared != UNKNOWN => *shared,
@@ -103,11 +103,11 @@ impl CodeMap {
         }
     }
 
-    /// Puts shared codes in place of codes of `texts`.
+    /// Replaces codes of `texts` with shared codes.
     pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
         interner.reserve(codes.len().min(texts.len()), texts);
         for code in codes {
-            *code = self.code(*code, texts, interner);
+            *code = self.shared_code(*code, texts, interner);
         }
     }
 }

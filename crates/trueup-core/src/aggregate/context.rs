@@ -1,0 +1,52 @@
+//! What all row groups of one query share.
+
+use super::facts::{IncrementTable, StateFacts, facts_of_state, row_facts};
+use crate::TextList;
+use crate::model::Accounts;
+use crate::plan::Plan;
+use crate::scan::{EventFlags, TextDictionary};
+use hashbrown::DefaultHashBuilder;
+use std::sync::Arc;
+
+/// What all row groups of one query share.
+#[derive(Debug)]
+pub(crate) struct QueryContext<'a> {
+    pub(crate) plan: &'a Plan,
+    accounts: &'a Accounts,
+    /// What a row adds to the counters, by the flags of its event.
+    pub(super) row_increments: IncrementTable,
+    /// What a state row adds to the counters, by its facts.
+    pub(super) state_increments: IncrementTable,
+    /// Hashes the texts of dimensions. All threads use the same, so that a merge need not hash again.
+    pub(super) hasher: DefaultHashBuilder,
+}
+
+impl<'a> QueryContext<'a> {
+    pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts) -> Self {
+        Self {
+            plan,
+            accounts,
+            row_increments: IncrementTable::from_facts(
+                &plan.layout,
+                (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits))),
+            ),
+            state_increments: IncrementTable::from_facts(&plan.layout, (0..=StateFacts::MAX).map(facts_of_state)),
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+
+    /// Returns for each account of a row group whether the query selects it.
+    pub(super) fn selected(&self, keys: &TextList) -> Vec<bool> {
+        keys.iter().map(|key| self.plan.accounts.contains(key)).collect()
+    }
+
+    /// Returns the names of a row group's accounts.
+    pub(super) fn account_names(&self, keys: &TextList) -> TextDictionary {
+        Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect())
+    }
+
+    /// Returns for each account of a row group whether it subscribes to lead grading.
+    pub(super) fn graded(&self, keys: &TextList) -> Vec<bool> {
+        keys.iter().map(|key| self.accounts.lead_grading(key)).collect()
+    }
+}

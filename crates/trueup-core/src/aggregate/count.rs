@@ -1,0 +1,333 @@
+//! Step 4: counts and sums, added to the state of groups.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `histogram` | fast path: counts per dense key of the row group, and adds to groups at its end |
+//! | `text_counts` | counts conversions by grade, customers by status |
+//! | `money` | sums totals and revenues |
+//! | `agents` | collects distinct agents |
+//! | `group_state` | holds the counters and sums of each group |
+
+mod agents;
+mod group_state;
+mod histogram;
+mod money;
+mod text_counts;
+
+pub(crate) use group_state::GroupState;
+pub(crate) use histogram::Histogram;
+
+use super::context::QueryContext;
+use super::facts::state_fact;
+use super::group::{Grouping, SharedGroups};
+use super::segment::{SegmentBatch, SegmentCache};
+use super::types::{Granularity, GroupSlot, select_indexes};
+use crate::dictionary::Measure;
+use crate::scan::EventColumns;
+use crate::{Interrupt, Interruption, TextList};
+use agents::AgentColumn;
+use money::AmountColumn;
+use std::ops::Range;
+use text_counts::{GradeColumn, StatusColumn};
+
+/// Groups and their state.
+#[derive(Debug)]
+pub(crate) struct GroupedState {
+    pub(crate) groups: SharedGroups,
+    pub(crate) state: GroupState,
+}
+
+/// A query's measures, bound to the columns of a row group.
+#[derive(Debug)]
+pub(crate) struct Counting<'a> {
+    context: &'a QueryContext<'a>,
+    columns: &'a EventColumns,
+    /// Whether rows or segments are grouped.
+    granularity: Granularity,
+    /// Whether rows are filtered one by one, so that a segment may have lost its state row.
+    are_rows_filtered: bool,
+    grades: Option<GradeColumn<'a>>,
+    statuses: Option<StatusColumn<'a>>,
+    agents: Option<AgentColumn<'a>>,
+    amounts: Option<AmountColumn<'a>>,
+    /// The slot of each unit.
+    slots: Vec<GroupSlot>,
+    /// If rows are grouped: for each segment, the index of its state row, and the slot of that.
+    state_rows: Vec<u32>,
+    state_slots: Vec<GroupSlot>,
+    /// For each segment, the event of its state row.
+    state_events: Vec<u32>,
+    /// The indexes of the segments that have a revenue.
+    with_revenue: Vec<u32>,
+    runs: Vec<ContiguousRows>,
+}
+
+/// Consecutive rows of one slot and one account.
+#[derive(Debug)]
+struct ContiguousRows {
+    slot: GroupSlot,
+    /// The first of the customers.
+    customer: u32,
+    events: Range<usize>,
+}
+
+/// For each slot, the segment that was counted last. It tells whether a customer is new in a group, if rows are grouped
+/// one by one: a customer's rows of a sub-range are consecutive, so it is new unless it is the one that was counted
+/// last.
+#[derive(Debug, Default)]
+pub(crate) struct LastSegments {
+    /// By slot, the number of the segment. Segments are numbered from 1 over all row groups.
+    by_slot: Vec<u64>,
+    /// The number of segments in previous batches.
+    before: u64,
+    /// The slots of the rows of the batch whose customer is new in the group.
+    new: Vec<GroupSlot>,
+}
+
+impl<'a> Counting<'a> {
+    pub(crate) fn bind(
+        context: &'a QueryContext<'a>,
+        columns: &'a EventColumns,
+        granularity: Granularity,
+        are_rows_filtered: bool,
+    ) -> Self {
+        Self {
+            context,
+            columns,
+            granularity,
+            are_rows_filtered,
+            grades: GradeColumn::bind(context, columns),
+            statuses: StatusColumn::bind(context, columns),
+            agents: AgentColumn::bind(context, columns),
+            amounts: AmountColumn::bind(context, columns),
+            slots: Vec::new(),
+            state_rows: Vec::new(),
+            state_slots: Vec::new(),
+            state_events: Vec::new(),
+            with_revenue: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Returns whether the flags of events are read one by one.
+    pub(crate) fn reads_events(&self) -> bool {
+        self.granularity == Granularity::Row || self.grades.is_some()
+    }
+
+    /// Adds a batch of `rows` rows to the state of its groups.
+    pub(crate) fn add_batch(
+        &mut self,
+        rows: usize,
+        batch: &mut SegmentBatch,
+        cache: &SegmentCache<'_>,
+        grouping: &mut Grouping<'_>,
+        grouped: &mut GroupedState,
+        last_segments: &mut LastSegments,
+    ) {
+        let GroupedState { groups, state } = grouped;
+        grouping.slots(&batch.units(self.granularity, cache), groups, &mut self.slots);
+        state.expect_rows(rows);
+        state.expect_slots(&self.slots);
+        state.grow(groups.table.len());
+        match self.granularity {
+            Granularity::Row => self.add_rows(batch, groups.table.len(), state, last_segments),
+            Granularity::Segment | Granularity::Customer => self.add_segments(batch, cache, state),
+        }
+        if !self.context.plan.needs_states {
+            return;
+        }
+        if self.granularity == Granularity::Row {
+            batch.select_state_rows(cache, self.are_rows_filtered, &mut self.state_rows);
+            self.state_slots.clear();
+            self.state_slots.extend(self.state_rows.iter().map(|row| self.slots[*row as usize]));
+            count_segments(batch, cache, &self.state_slots, state);
+        } else {
+            std::mem::swap(&mut self.slots, &mut self.state_slots);
+        }
+        self.add_state_rows(batch, cache, state);
+    }
+
+    /// Adds segments, each of which is in one group as a whole.
+    fn add_segments(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>, state: &mut GroupState) {
+        count_segments(batch, cache, &self.slots, state);
+        let totals = self.amounts.as_ref().filter(|amounts| amounts.needs_totals());
+        if self.grades.is_none() && totals.is_none() {
+            return;
+        }
+        let is_per_customer = self.grades.as_ref().is_some_and(GradeColumn::is_per_customer);
+        ContiguousRows::find(self.columns, batch, &self.slots, is_per_customer, &mut self.runs);
+        if let Some(grades) = &mut self.grades {
+            grades.count_runs(&self.runs, state);
+        }
+        if let Some(amounts) = totals {
+            amounts.add_totals_of_runs(&self.runs, state);
+        }
+    }
+
+    /// Adds rows one by one to `groups` groups.
+    fn add_rows(
+        &mut self,
+        batch: &SegmentBatch,
+        groups: usize,
+        state: &mut GroupState,
+        last_segments: &mut LastSegments,
+    ) {
+        let (context, slots) = (self.context, &self.slots);
+        let flags = self.columns.histories.events();
+        let kinds = batch.rows.events.iter().map(|event| u32::from(flags[*event as usize].bits()));
+        state.count(&context.row_increments, slots.iter().copied().zip(kinds));
+        if let Some(grades) = &mut self.grades {
+            grades.count_rows(batch, slots, state);
+        }
+        if let Some(amounts) = &self.amounts {
+            amounts.add_totals_of_rows(batch, slots, state);
+        }
+        if context.plan.layout.has(Measure::Opportunities) {
+            last_segments.grow(groups);
+            let new = last_segments.slots_of_new(slots, &batch.rows.segments);
+            let counts_once = u32::from(state_fact(Measure::Opportunities, true));
+            state.count(&context.state_increments, new.iter().map(|slot| (*slot, counts_once)));
+        }
+    }
+
+    /// Adds what only state rows have, to their slots.
+    fn add_state_rows(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>, state: &mut GroupState) {
+        let (segments, slots) = (&batch.segments, &self.state_slots);
+        if self.statuses.is_some() || self.agents.is_some() {
+            let state_row = |(first, class): (&u32, &_)| first + cache.outcome(*class).state_row;
+            self.state_events.clear();
+            self.state_events.extend(segments.events.iter().zip(&segments.classes).map(state_row));
+        }
+        if let Some(statuses) = &mut self.statuses {
+            statuses.count(&segments.customers, &self.state_events, slots, state);
+        }
+        if let Some(amounts) = &self.amounts {
+            // Few segments have a revenue, so they are selected first.
+            let has_revenue = cache.has_revenue();
+            select_indexes(&mut self.with_revenue, segments.classes.iter().map(|class| has_revenue[class.index()]));
+            for segment in self.with_revenue.iter().map(|segment| *segment as usize) {
+                amounts.add_revenue(segments, segment, cache, slots[segment], state);
+            }
+        }
+        if let Some(agents) = &mut self.agents {
+            agents.add(&segments.customers, &self.state_events, slots, &mut state.agents);
+        }
+    }
+}
+
+/// Counts segments with their rows or, if rows are grouped, for their state rows alone.
+fn count_segments(batch: &SegmentBatch, cache: &SegmentCache<'_>, slots: &[GroupSlot], state: &mut GroupState) {
+    state.count(
+        cache.increments(),
+        slots.iter().copied().zip(batch.segments.classes.iter().map(|class| class.number())),
+    );
+}
+
+impl ContiguousRows {
+    /// Writes the runs of consecutive rows to `runs`, because sums and grades of many events at once take less time
+    /// than of as many histories. If `is_per_customer` is set, each run is one segment.
+    fn find(
+        columns: &EventColumns,
+        batch: &SegmentBatch,
+        slots: &[GroupSlot],
+        is_per_customer: bool,
+        runs: &mut Vec<Self>,
+    ) {
+        let (segments, accounts) = (&batch.segments, columns.customers.accounts());
+        runs.clear();
+        for (segment, (slot, customer)) in slots.iter().zip(&segments.customers).enumerate() {
+            let events = segments.events_of(segment);
+            let continues = |last: &&mut Self| {
+                !is_per_customer
+                    && last.slot == *slot
+                    && last.events.end == events.start
+                    && accounts.get(last.customer as usize) == accounts.get(*customer as usize)
+            };
+            match runs.last_mut().filter(continues) {
+                Some(last) => last.events.end = events.end,
+                None => runs.push(Self { slot: *slot, customer: *customer, events }),
+            }
+        }
+    }
+}
+
+impl LastSegments {
+    /// Returns the number of bytes held.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.by_slot.capacity() * size_of::<u64>()
+    }
+
+    fn grow(&mut self, groups: usize) {
+        self.by_slot.resize(groups + 1, 0);
+    }
+
+    /// Returns the slots of the rows whose customer is new in the group, given the slot and the segment of each row.
+    fn slots_of_new(&mut self, slots: &[GroupSlot], segments: &[u32]) -> &[GroupSlot] {
+        let Self { by_slot, before, new } = self;
+        let first = *before + 1;
+        let is_new = |(slot, segment): (&GroupSlot, &u32)| {
+            let segment = first + u64::from(*segment);
+            (std::mem::replace(&mut by_slot[slot.index()], segment) != segment).then_some(*slot)
+        };
+        new.clear();
+        new.extend(slots.iter().zip(segments).filter_map(is_new));
+        new
+    }
+
+    /// Ends a batch of `segments` segments.
+    pub(crate) const fn end_batch(&mut self, segments: usize) {
+        self.before += segments as u64;
+    }
+}
+
+impl GroupedState {
+    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
+        Self { groups: SharedGroups::new(context), state: GroupState::new(context) }
+    }
+
+    /// Returns the number of groups.
+    pub(crate) const fn len(&self) -> usize {
+        self.groups.table.len()
+    }
+
+    /// Returns the number of bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.groups.bytes() + self.state.bytes()
+    }
+
+    /// Reserves capacity for as many new groups as there are customers, with the texts of each dimension. Reserved
+    /// tables need not move as they grow.
+    pub(crate) fn reserve<'t>(&mut self, customers: usize, texts: impl Iterator<Item = &'t TextList>) {
+        for (interner, texts) in self.groups.texts.iter_mut().zip(texts) {
+            interner.reserve(customers.min(texts.len()), texts);
+        }
+        // The next power of two leaves capacity for the groups of further row groups.
+        let groups = (self.len() + customers).next_power_of_two();
+        self.groups.table.reserve(groups);
+        self.state.reserve(groups);
+    }
+
+    /// Returns the slot of the group with a key, which becomes a group without rows if it is new.
+    pub(crate) fn slot(&mut self, key: &[u32]) -> GroupSlot {
+        let slot = self.groups.table.slot(key);
+        self.state.grow(self.len());
+        slot
+    }
+
+    /// Returns the slot of a dense key of a row group.
+    #[inline]
+    fn slot_of_dense_key(&mut self, dense_key: u32, grouping: &mut Grouping<'_>) -> GroupSlot {
+        let slot = grouping.slot(dense_key, &mut self.groups);
+        self.state.grow(self.len());
+        slot
+    }
+
+    /// Adds the groups of another partial result and their state. Returns for each dimension the shared code here of
+    /// each of its codes.
+    pub(crate) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<Vec<u32>>, Interruption> {
+        let (slots, shared) = self.groups.merge(other.groups, interrupt)?;
+        self.state.grow(self.len());
+        self.state.merge(other.state, &slots, interrupt)?;
+        Ok(shared)
+    }
+}

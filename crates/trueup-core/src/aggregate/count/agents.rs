@@ -1,0 +1,89 @@
+//! Distinct agents per group.
+
+use crate::aggregate::context::QueryContext;
+use crate::aggregate::group::{CodeMap, Interner};
+use crate::aggregate::types::GroupSlot;
+use crate::plan::AGENT_COLUMN;
+use crate::scan::{EventColumns, TextColumn};
+use crate::{Interrupt, Interruption};
+use hashbrown::{DefaultHashBuilder, HashSet};
+
+/// The distinct agents of each group.
+#[derive(Debug)]
+pub(crate) struct DistinctAgents {
+    /// Slots of groups, each with the code of one of its agents.
+    pairs: HashSet<(GroupSlot, u32)>,
+    /// The agents by code.
+    names: Interner,
+}
+
+/// The agents of state rows, bound to the columns of a row group.
+#[derive(Debug)]
+pub(super) struct AgentColumn<'a> {
+    column: &'a TextColumn,
+    code_map: CodeMap,
+    /// By the code of an agent, the slot that it was last added to.
+    last_slots: Vec<GroupSlot>,
+    /// The codes of the state rows.
+    codes: Vec<u32>,
+}
+
+impl DistinctAgents {
+    pub(super) fn new(context: &QueryContext<'_>) -> Self {
+        Self::with_hasher(&context.hasher)
+    }
+
+    pub(super) fn with_hasher(hasher: &DefaultHashBuilder) -> Self {
+        Self { pairs: HashSet::new(), names: Interner::new(hasher) }
+    }
+
+    /// Returns the number of bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.pairs.allocation_size() + self.names.bytes()
+    }
+
+    /// Adds the agents of another state. `slots` has for each of its groups the slot here.
+    pub(super) fn merge(
+        &mut self,
+        other: Self,
+        slots: &[GroupSlot],
+        interrupt: &Interrupt,
+    ) -> Result<(), Interruption> {
+        let codes = self.names.merge(other.names, interrupt)?;
+        self.pairs.extend(other.pairs.iter().map(|(slot, code)| (slots[slot.group()], codes[*code as usize])));
+        Ok(())
+    }
+
+    /// Returns the group of each distinct agent of each group, in any order.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = usize> {
+        self.pairs.iter().map(|(slot, _)| slot.group())
+    }
+}
+
+impl<'a> AgentColumn<'a> {
+    /// Returns `None` if the query does not need agents, or the row group has none.
+    pub(super) fn bind(context: &QueryContext<'_>, columns: &'a EventColumns) -> Option<Self> {
+        let column = columns.text(AGENT_COLUMN).filter(|_| context.plan.layout.agents)?;
+        Some(Self {
+            column,
+            code_map: CodeMap::default(),
+            last_slots: vec![GroupSlot::NONE; column.dictionary().len()],
+            codes: Vec::new(),
+        })
+    }
+
+    /// Adds the agents of state rows, given as their customers, their events and their slots. The empty text is no
+    /// agent.
+    pub(super) fn add(&mut self, customers: &[u32], events: &[u32], slots: &[GroupSlot], agents: &mut DistinctAgents) {
+        self.codes.clear();
+        self.column.gather(customers, events, &mut self.codes);
+        for (slot, code) in slots.iter().zip(&self.codes) {
+            let last_slot = &mut self.last_slots[*code as usize];
+            if *code != 0 && *last_slot != *slot {
+                *last_slot = *slot;
+                let shared = self.code_map.shared_code(*code, self.column.dictionary(), &mut agents.names);
+                agents.pairs.insert((*slot, shared));
+            }
+        }
+    }
+}

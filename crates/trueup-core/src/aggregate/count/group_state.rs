@@ -1,0 +1,255 @@
+//! The state of groups: counters, sums of money and distinct agents, in columns indexed by the group's slot.
+
+use super::agents::DistinctAgents;
+use crate::aggregate::context::QueryContext;
+use crate::aggregate::facts::{IncrementTable, quads};
+use crate::aggregate::types::{CounterQuad, GroupSlot, INTERRUPT_CHECK_GROUPS, QUAD, add_quad};
+use crate::{Interrupt, Interruption};
+
+/// Slots come in runs if on average at least `MIN_RUN` consecutive ones are equal.
+const MIN_RUN: usize = 4;
+
+/// The largest number of kinds of rows that are counted before they are added, if all rows go to one slot.
+const MAX_COUNTED_KINDS: usize = 1 << 12;
+
+/// The state of groups. Every column has an entry for [`GroupSlot::NONE`], which stays 0.
+#[derive(Debug)]
+pub(crate) struct GroupState {
+    /// The number of entries of a column.
+    slots: usize,
+    /// The counters, by quad and slot.
+    counters: Vec<Vec<CounterQuad>>,
+    /// What has been moved out of the counters before they could overflow, by quad and slot. Empty until then.
+    wide_counters: Vec<Vec<[u64; QUAD]>>,
+    /// The number of rows counted since the counters were last moved.
+    rows_since_widening: u32,
+    /// Whether all units of the batch are in one group.
+    is_one_slot: bool,
+    /// Whether the slots of the batch come in runs.
+    in_runs: bool,
+    /// The sums of money, in millionths: `money_width` for each slot.
+    money: Vec<i128>,
+    money_width: usize,
+    pub(crate) agents: DistinctAgents,
+}
+
+impl GroupState {
+    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
+        let layout = &context.plan.layout;
+        Self::with_columns(quads(layout), layout.money_len(), DistinctAgents::new(context))
+    }
+
+    fn with_columns(quads: usize, money_width: usize, agents: DistinctAgents) -> Self {
+        let mut state = Self {
+            slots: 0,
+            counters: vec![Vec::new(); quads],
+            wide_counters: vec![Vec::new(); quads],
+            rows_since_widening: 0,
+            is_one_slot: false,
+            in_runs: false,
+            money: Vec::new(),
+            money_width,
+            agents,
+        };
+        state.grow(0);
+        state
+    }
+
+    /// Returns the number of bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let counters = self.counters.iter().map(Vec::capacity).sum::<usize>() * size_of::<CounterQuad>();
+        let wide = self.wide_counters.iter().map(Vec::capacity).sum::<usize>() * size_of::<[u64; QUAD]>();
+        counters + wide + self.money.capacity() * size_of::<i128>() + self.agents.bytes()
+    }
+
+    /// Adds entries so that there are `groups` groups.
+    #[inline]
+    pub(crate) fn grow(&mut self, groups: usize) {
+        if groups >= self.slots {
+            self.grow_to(groups + 1);
+        }
+    }
+
+    /// Reserves capacity for `groups` groups in total.
+    pub(crate) fn reserve(&mut self, groups: usize) {
+        let more = (groups + 1).saturating_sub(self.slots);
+        self.counters.iter_mut().for_each(|quad| quad.reserve(more));
+        self.money.reserve(more * self.money_width);
+    }
+
+    #[cold]
+    fn grow_to(&mut self, slots: usize) {
+        self.slots = slots;
+        for quad in &mut self.counters {
+            quad.resize(slots, [0; QUAD]);
+        }
+        self.money.resize(slots * self.money_width, 0);
+    }
+
+    /// Prepares the counters for `rows` more rows, so that none overflows.
+    pub(crate) fn expect_rows(&mut self, rows: usize) {
+        let expected = u32::try_from(rows).ok().and_then(|rows| self.rows_since_widening.checked_add(rows));
+        self.rows_since_widening = expected.unwrap_or_else(|| {
+            self.widen_counters();
+            u32::try_from(rows).unwrap_or(u32::MAX)
+        });
+    }
+
+    /// Detects runs of equal slots among those of the next batch. Sums within a run are accumulated locally, because
+    /// consecutive additions to one memory location would wait for each other.
+    pub(crate) fn expect_slots(&mut self, slots: &[GroupSlot]) {
+        let changes = slots.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        self.is_one_slot = changes == 0;
+        self.in_runs = changes * MIN_RUN < slots.len();
+    }
+
+    fn widen_counters(&mut self) {
+        for (quad, wide) in self.counters.iter_mut().zip(&mut self.wide_counters) {
+            wide.resize(quad.len(), [0; QUAD]);
+            for (counter, wide) in quad.iter_mut().flatten().zip(wide.iter_mut().flatten()) {
+                *wide += u64::from(std::mem::take(counter));
+            }
+        }
+    }
+
+    /// Counts rows, each given as its slot and its kind in `increments`.
+    pub(crate) fn count(&mut self, increments: &IncrementTable, rows: impl Iterator<Item = (GroupSlot, u32)> + Clone) {
+        let Some(kinds) = increments.quads.first().map(Vec::len) else { return };
+        let is_zero = |by_kind: &[CounterQuad]| by_kind.iter().all(|increment| *increment == [0; QUAD]);
+        let quads = increments.quads.iter().zip(&mut self.counters).filter(|(by_kind, _)| !is_zero(by_kind));
+        if self.is_one_slot && kinds <= MAX_COUNTED_KINDS {
+            // Special case: the rows of each kind are counted first.
+            let mut times = vec![0; kinds];
+            let mut only = GroupSlot::NONE;
+            for (slot, kind) in rows {
+                only = slot;
+                times[kind as usize] += 1;
+            }
+            let seen: Vec<_> = (0_usize..).zip(times).filter(|(_, times)| *times > 0).collect();
+            for (by_kind, counters) in quads {
+                for (kind, times) in &seen {
+                    add_quad(&mut counters[only.index()], &by_kind[*kind].map(|increment| increment * times));
+                }
+            }
+            return;
+        }
+        for (by_kind, counters) in quads {
+            let rows = rows.clone().map(|(slot, kind)| (slot, &by_kind[kind as usize]));
+            if !self.in_runs {
+                rows.for_each(|(slot, increment)| add_quad(&mut counters[slot.index()], increment));
+                continue;
+            }
+            let (mut open, mut sum) = (GroupSlot::NONE, [0; QUAD]);
+            for (slot, increment) in rows {
+                if slot != open {
+                    add_quad(&mut counters[open.index()], &sum);
+                    (open, sum) = (slot, [0; QUAD]);
+                }
+                add_quad(&mut sum, increment);
+            }
+            add_quad(&mut counters[open.index()], &sum);
+        }
+    }
+
+    /// Adds to a quad of counters of a slot.
+    #[inline]
+    pub(crate) fn add_increment(&mut self, slot: GroupSlot, quad: usize, increment: &CounterQuad) {
+        add_quad(&mut self.counters[quad][slot.index()], increment);
+    }
+
+    /// Adds amounts of money, in millionths, each to the sum of its slot at `place` of the layout.
+    pub(crate) fn add_amounts(&mut self, place: usize, amounts: impl Iterator<Item = (GroupSlot, i128)>) {
+        let (mut open, mut sum) = (GroupSlot::NONE, 0);
+        for (slot, micros) in amounts {
+            if !self.in_runs || slot != open {
+                self.add_money(open, place, std::mem::take(&mut sum));
+                open = slot;
+            }
+            sum += micros;
+        }
+        self.add_money(open, place, sum);
+    }
+
+    /// Adds an amount of money, in millionths, to the sum of a slot at `place` of the layout.
+    #[inline]
+    pub(crate) fn add_money(&mut self, slot: GroupSlot, place: usize, micros: i128) {
+        self.money[slot.index() * self.money_width + place] += micros;
+    }
+
+    /// Adds another state. `slots` has for each of its groups the slot here.
+    pub(crate) fn merge(
+        &mut self,
+        other: Self,
+        slots: &[GroupSlot],
+        interrupt: &Interrupt,
+    ) -> Result<(), Interruption> {
+        self.expect_rows(other.rows_since_widening as usize);
+        for start in (0..slots.len()).step_by(INTERRUPT_CHECK_GROUPS) {
+            interrupt.check()?;
+            // The index of each group in the other state, and in this one.
+            let pairs = (start + 1..).zip(slots[start..].iter().take(INTERRUPT_CHECK_GROUPS).map(|slot| slot.index()));
+            for (quad, counters) in self.counters.iter_mut().enumerate() {
+                let more = &other.counters[quad];
+                pairs.clone().for_each(|(from, to)| add_quad(&mut counters[to], &more[from]));
+                let (wide, more) = (&mut self.wide_counters[quad], &other.wide_counters[quad]);
+                if !more.is_empty() {
+                    wide.resize(counters.len(), [0; QUAD]);
+                }
+                let widened = pairs.clone().take_while(|(from, _)| *from < more.len());
+                widened.for_each(|(from, to)| add_quad(&mut wide[to], &more[from]));
+            }
+            let width = self.money_width;
+            for (from, to) in pairs {
+                let sums = &mut self.money[to * width..(to + 1) * width];
+                sums.iter_mut().zip(&other.money[from * width..]).for_each(|(sum, more)| *sum += more);
+            }
+        }
+        self.agents.merge(other.agents, slots, interrupt)
+    }
+
+    /// Returns the count of a group at `place` of the layout.
+    pub(crate) fn count_at(&self, group: usize, place: usize) -> u64 {
+        let (quad, counter, slot) = (place / QUAD, place % QUAD, group + 1);
+        let wide = self.wide_counters[quad].get(slot).map_or(0, |counters| counters[counter]);
+        u64::from(self.counters[quad][slot][counter]) + wide
+    }
+
+    /// Returns the sum of money of a group at `place` of the layout, in millionths.
+    pub(crate) fn money_at(&self, group: usize, place: usize) -> i128 {
+        self.money[(group + 1) * self.money_width + place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hashbrown::DefaultHashBuilder;
+
+    /// Returns the state of one group with two counters.
+    fn state() -> GroupState {
+        let mut state = GroupState::with_columns(1, 0, DistinctAgents::with_hasher(&DefaultHashBuilder::default()));
+        state.grow(1);
+        state
+    }
+
+    #[test]
+    fn a_count_may_exceed_its_counter() {
+        let slot = GroupSlot::last_of(1);
+        let mut first = state();
+        first.expect_rows(u32::MAX as usize);
+        first.counters[0][1][1] = u32::MAX;
+        first.expect_rows(1);
+        first.count(&IncrementTable { quads: vec![vec![[0, 1, 0, 0]]] }, std::iter::once((slot, 0)));
+        assert_eq!((first.count_at(0, 0), first.count_at(0, 1)), (0, 1 << 32));
+        let mut second = state();
+        second.expect_rows(u32::MAX as usize);
+        second.counters[0][1][1] = u32::MAX;
+        second.expect_rows(1);
+        second.count(&IncrementTable { quads: vec![vec![[0, 1, 0, 0]]] }, std::iter::once((slot, 0)));
+        let mut sum = state();
+        for other in [first, second] {
+            assert_eq!(sum.merge(other, &[slot], &Interrupt::default()), Ok(()));
+        }
+        assert_eq!((sum.count_at(0, 0), sum.count_at(0, 1)), (0, 2 << 32));
+    }
+}

@@ -1,0 +1,137 @@
+//! Aggregates the events of row groups: leads each batch of segments through the four steps.
+
+use super::context::QueryContext;
+use super::count::{Counting, Histogram, LastSegments};
+use super::filter::EventFilter;
+use super::group::Grouping;
+use super::partial_result::PartialResult;
+use super::segment::{SegmentBatch, SegmentCache, SegmentSplitter};
+use super::types::Granularity;
+use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, Prefetch};
+use crate::{Interrupt, Interruption};
+
+/// The number of segments that make a batch. A batch may have those of one more block.
+const BATCH_SEGMENTS: usize = 2_048;
+
+/// The number of blocks by which the prefetch is ahead.
+const PREFETCH_BLOCKS: usize = 4;
+
+/// Aggregates the events of row groups, one after the other, to a partial result.
+#[derive(Debug)]
+pub(crate) struct EventAggregator<'a> {
+    context: &'a QueryContext<'a>,
+    pub(crate) partial: PartialResult,
+    splitter: SegmentSplitter,
+    cache: SegmentCache<'a>,
+    batch: SegmentBatch,
+    histogram: Histogram,
+    last_segments: LastSegments,
+}
+
+/// The steps that follow the split, bound to the columns of a row group.
+struct BoundQuery<'a> {
+    filter: EventFilter<'a>,
+    grouping: Grouping<'a>,
+    counting: Counting<'a>,
+    /// Whether rows or segments are grouped.
+    granularity: Granularity,
+}
+
+impl<'a> BoundQuery<'a> {
+    /// Binds the query to a row group, of which it reads `customers` customers.
+    fn new(context: &'a QueryContext<'a>, columns: &'a EventColumns, customers: usize) -> Self {
+        let filter = EventFilter::bind(context, columns);
+        let grouping = Grouping::bind(context, columns, customers);
+        let granularity = grouping.granularity().min(filter.granularity());
+        let are_rows_filtered = filter.granularity() == Granularity::Row;
+        let counting = Counting::bind(context, columns, granularity, are_rows_filtered);
+        Self { filter, grouping, counting, granularity }
+    }
+}
+
+impl<'a> EventAggregator<'a> {
+    pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
+        Self {
+            context,
+            partial: PartialResult::new(context),
+            splitter: SegmentSplitter::new(),
+            cache: SegmentCache::new(context),
+            batch: SegmentBatch::default(),
+            histogram: Histogram::default(),
+            last_segments: LastSegments::default(),
+        }
+    }
+
+    /// Returns the number of bytes that may be held after `groups` more groups. The buffers of a batch are not
+    /// included, because they do not grow with groups.
+    pub(crate) fn bytes_with(&self, groups: usize) -> usize {
+        self.partial.bytes_with(groups) + self.last_segments.bytes()
+    }
+
+    /// Adds the events of a row group.
+    ///
+    /// # Errors
+    /// The interrupt ends the query.
+    pub(crate) fn add(&mut self, columns: &EventColumns, interrupt: &Interrupt) -> Result<(), Interruption> {
+        let plan = self.context.plan;
+        let selected = self.context.selected(columns.customers.account_keys());
+        let (start, end) = (plan.range.start.number(), plan.range.end.number());
+        let is_read = |block: &&CustomerBlock| {
+            selected[block.account as usize] && block.last_day >= start && block.first_day <= end
+        };
+        let blocks = columns.customers.blocks().iter().filter(is_read);
+        let customers = blocks.clone().map(|block| block.customers.len()).sum();
+        if customers == 0 {
+            return Ok(());
+        }
+        let mut query = BoundQuery::new(self.context, columns, customers);
+        let dense_key_bits = query.grouping.dense_key_bits();
+        if dense_key_bits.is_none() {
+            self.partial.grouped.reserve(customers, query.grouping.texts());
+        }
+        let passing = query.filter.passing_customers(blocks.clone(), &self.cache);
+        let is_cleared = self.cache.begin_row_group(query.granularity);
+        self.histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits, customers);
+        let reads_events = query.counting.reads_events() || plan.sub_ranges.len() > 1;
+        let prefetch = Prefetch::new(columns, &plan.projection, reads_events);
+        let mut ahead = blocks.clone();
+        ahead.by_ref().take(PREFETCH_BLOCKS).for_each(|block| prefetch.fetch(&block.customers));
+        self.batch.segments.reserve(customers.min(BATCH_SEGMENTS + MAX_BLOCK_EVENTS));
+        for block in blocks {
+            ahead.by_ref().take(1).for_each(|block| prefetch.fetch(&block.customers));
+            let segments = &mut self.batch.segments;
+            let whole_patterns = self.splitter.split(columns, block, &plan.days, passing.as_deref(), segments);
+            self.cache.classify(columns, segments, whole_patterns);
+            if segments.len() >= BATCH_SEGMENTS {
+                interrupt.check()?;
+                self.add_batch(&mut query);
+            }
+        }
+        self.add_batch(&mut query);
+        self.histogram.flush(&mut query.grouping, &mut self.partial.grouped);
+        Ok(())
+    }
+
+    /// Adds the segments of the batch, and clears it.
+    fn add_batch(&mut self, query: &mut BoundQuery<'_>) {
+        let Self { partial, cache, batch, histogram, last_segments, .. } = self;
+        let BoundQuery { filter, grouping, counting, granularity } = query;
+        let segments = batch.segments.len();
+        if segments == 0 {
+            return;
+        }
+        filter.apply(batch, cache, *granularity == Granularity::Row);
+        let rows = match granularity {
+            Granularity::Row => batch.rows.events.len(),
+            _ => batch.segments.lengths.iter().map(|length| *length as usize).sum(),
+        };
+        partial.rows += rows as u64;
+        if histogram.expect_batch(rows, cache, grouping, &mut partial.grouped) {
+            histogram.add_batch(batch, cache, counting, grouping, &mut partial.grouped);
+        } else {
+            counting.add_batch(rows, batch, cache, grouping, &mut partial.grouped, last_segments);
+        }
+        last_segments.end_batch(segments);
+        batch.clear();
+    }
+}

@@ -1,0 +1,187 @@
+//! Step 3: the group of each unit.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `local_group_cache` | fast path: finds the slot of a unit by its codes in the row group |
+//! | `interner` | translates the codes of a row group to codes that all row groups share |
+//! | `group_table` | finds the slot of a combination of shared codes |
+
+mod group_table;
+mod interner;
+mod local_group_cache;
+
+pub(crate) use group_table::GroupTable;
+pub(crate) use interner::{CodeMap, Interner};
+
+use super::context::QueryContext;
+use super::key_encoder::KeyEncoder;
+use super::segment::GroupingUnits;
+use super::types::{Granularity, GroupSlot};
+use crate::scan::EventColumns;
+use crate::{Interrupt, Interruption, TextList};
+use local_group_cache::LocalGroupCache;
+
+/// The groups of a partial result. The key of a group is its sub-range and, for each dimension, a code that all row
+/// groups share.
+#[derive(Debug)]
+pub(crate) struct SharedGroups {
+    pub(crate) table: GroupTable,
+    /// For each dimension, its distinct texts by code.
+    pub(crate) texts: Vec<Interner>,
+}
+
+/// A query's dimensions, bound to the columns of a row group.
+#[derive(Debug)]
+pub(crate) struct Grouping<'a> {
+    encoders: Vec<KeyEncoder<'a>>,
+    /// For each dimension, the shared codes of the row group's codes.
+    code_maps: Vec<CodeMap>,
+    /// `None` if too many combinations of codes are possible.
+    local_groups: Option<LocalGroupCache>,
+    /// Whether the query has a single sub-range.
+    has_one_sub_range: bool,
+    /// The sub-range of each unit.
+    sub_ranges: Vec<u32>,
+    /// For each dimension, the code of each unit.
+    codes: Vec<Vec<u32>>,
+    /// The dense key of each unit, where the row group has a local cache.
+    dense_keys: Vec<u32>,
+}
+
+impl<'a> Grouping<'a> {
+    /// Binds the dimensions to the columns of a row group, of which the query reads `customers` customers.
+    pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, customers: usize) -> Self {
+        let dimensions = context.plan.dimensions.iter();
+        let encoders: Vec<_> = dimensions.map(|dimension| KeyEncoder::bind(context, columns, dimension)).collect();
+        let sub_ranges = context.plan.sub_ranges.len();
+        Self {
+            code_maps: encoders.iter().map(|_| CodeMap::default()).collect(),
+            local_groups: LocalGroupCache::new(sub_ranges, &encoders, customers),
+            has_one_sub_range: sub_ranges == 1,
+            sub_ranges: Vec::new(),
+            codes: vec![Vec::new(); encoders.len()],
+            dense_keys: Vec::new(),
+            encoders,
+        }
+    }
+
+    /// Returns the largest units whose rows are all in the same group.
+    pub(crate) fn granularity(&self) -> Granularity {
+        self.encoders.iter().map(KeyEncoder::granularity).fold(Granularity::Segment, Granularity::min)
+    }
+
+    /// Returns the number of bits of a dense key, or `None` if units of the row group have no dense keys.
+    pub(crate) fn dense_key_bits(&self) -> Option<u32> {
+        self.local_groups.as_ref().map(LocalGroupCache::key_bits)
+    }
+
+    /// Returns the texts of each dimension, as far as rows have been read.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &TextList> {
+        self.encoders.iter().map(KeyEncoder::texts)
+    }
+
+    /// Finds the sub-range of each unit and its code for each dimension.
+    fn encode(&mut self, units: &GroupingUnits<'_>) {
+        if self.has_one_sub_range {
+            self.sub_ranges.clear();
+            self.sub_ranges.resize(units.len(), 0);
+        } else {
+            units.sub_ranges(&mut self.sub_ranges);
+        }
+        for (encoder, codes) in self.encoders.iter_mut().zip(&mut self.codes) {
+            encoder.encode(units, codes);
+        }
+    }
+
+    /// Writes the dense key of each unit to `dense_keys`. The row group must have [dense keys](Self::dense_key_bits).
+    pub(crate) fn dense_keys(&mut self, units: &GroupingUnits<'_>, dense_keys: &mut Vec<u32>) {
+        self.encode(units);
+        if let Some(local_groups) = &self.local_groups {
+            local_groups.dense_keys(&self.sub_ranges, &self.codes, dense_keys);
+        }
+    }
+
+    /// Writes the slot of each unit to `slots`.
+    pub(crate) fn slots(&mut self, units: &GroupingUnits<'_>, groups: &mut SharedGroups, slots: &mut Vec<GroupSlot>) {
+        self.encode(units);
+        if let Some(local_groups) = &self.local_groups {
+            let mut dense_keys = std::mem::take(&mut self.dense_keys);
+            local_groups.dense_keys(&self.sub_ranges, &self.codes, &mut dense_keys);
+            slots.clear();
+            slots.extend(dense_keys.iter().map(|dense_key| self.slot(*dense_key, groups)));
+            self.dense_keys = dense_keys;
+            return;
+        }
+        let Self { encoders, code_maps, sub_ranges, codes, .. } = self;
+        for (dimension, (encoder, code_map)) in encoders.iter().zip(code_maps).enumerate() {
+            let texts = &mut groups.texts[dimension];
+            code_map.apply(&mut codes[dimension], encoder.texts(), texts);
+            groups.table.expect(dimension + 1, texts.texts().len());
+        }
+        let columns: Vec<&[u32]> = std::iter::once(&*sub_ranges).chain(&*codes).map(Vec::as_slice).collect();
+        groups.table.slots(&columns, units.len(), slots);
+    }
+
+    /// Returns the slot of a dense key.
+    #[inline]
+    pub(crate) fn slot(&mut self, dense_key: u32, groups: &mut SharedGroups) -> GroupSlot {
+        let Self { encoders, code_maps, local_groups, .. } = self;
+        let Some(local_groups) = local_groups else { return GroupSlot::NONE };
+        local_groups.slot(dense_key, |key| {
+            for (dimension, (encoder, code_map)) in encoders.iter().zip(code_maps).enumerate() {
+                key[dimension + 1] = groups.shared_code(dimension, key[dimension + 1], encoder.texts(), code_map);
+            }
+            groups.table.slot(key)
+        })
+    }
+}
+
+impl SharedGroups {
+    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
+        let plan = context.plan;
+        Self {
+            table: GroupTable::new(plan.sub_ranges.len(), plan.dimensions.len()),
+            texts: plan.dimensions.iter().map(|_| Interner::new(&context.hasher)).collect(),
+        }
+    }
+
+    /// Returns the number of bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.table.bytes() + self.texts.iter().map(Interner::bytes).sum::<usize>()
+    }
+
+    /// Returns the shared code of a code of `texts`, which are a dimension's texts in one row group.
+    pub(crate) fn shared_code(&mut self, dimension: usize, code: u32, texts: &TextList, code_map: &mut CodeMap) -> u32 {
+        let interner = &mut self.texts[dimension];
+        let shared = code_map.shared_code(code, texts, interner);
+        self.table.expect(dimension + 1, interner.texts().len());
+        shared
+    }
+
+    /// Adds the empty text to each dimension, and returns its codes.
+    pub(crate) fn blank_codes(&mut self) -> Vec<u32> {
+        let codes = self.texts.iter_mut().map(|texts| texts.code("")).collect();
+        self.expect_texts();
+        codes
+    }
+
+    /// Adds the groups of another partial result. Returns the slot here of each of its groups, and for each dimension
+    /// the shared code of each of its codes.
+    pub(crate) fn merge(
+        &mut self,
+        other: Self,
+        interrupt: &Interrupt,
+    ) -> Result<(Vec<GroupSlot>, Vec<Vec<u32>>), Interruption> {
+        let texts = self.texts.iter_mut().zip(other.texts);
+        let shared: Vec<_> = texts.map(|(texts, other)| texts.merge(other, interrupt)).collect::<Result<_, _>>()?;
+        self.expect_texts();
+        let slots = self.table.merge(&other.table, &shared, interrupt)?;
+        Ok((slots, shared))
+    }
+
+    fn expect_texts(&mut self) {
+        for (dimension, texts) in self.texts.iter().enumerate() {
+            self.table.expect(dimension + 1, texts.texts().len());
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! A memo table of segments: the outcome and the increments of each class of segments, derived once.
+
+use super::{SegmentClass, SegmentOutcome, Segments};
+use crate::aggregate::context::QueryContext;
+use crate::aggregate::facts::{IncrementTable, state_fact};
+use crate::aggregate::types::{Granularity, add_quad};
+use crate::dictionary::Measure;
+use crate::scan::{EventColumns, EventFlags, PatternId, StagePattern, stage};
+use hashbrown::HashMap;
+use std::ops::Range;
+
+/// The classes of segments that a query has seen.
+///
+/// A history that has a pattern leads to its class through an array; a segment of such a history through a second
+/// array, by its position. Other histories are longer or rare. The classes of their segments are found by the segment's
+/// own events, because those decide the outcome together with whether a cancellation follows a booking.
+#[derive(Debug)]
+pub(crate) struct SegmentCache<'a> {
+    context: &'a QueryContext<'a>,
+    /// Whether segments count with all of their rows, or for their state rows alone; `None` before the first row group.
+    granularity: Option<Granularity>,
+    /// What a segment adds to the counters, by class.
+    increments: IncrementTable,
+    /// The outcomes by class.
+    outcomes: Vec<SegmentOutcome>,
+    /// By class, whether its segments may have a revenue that the query needs.
+    has_revenue: Vec<bool>,
+    patterns: HashMap<StagePattern, PatternEntry>,
+    /// The entries of the patterns of the current row group. A pattern that has not been seen in it has none.
+    by_pattern_id: Box<[PatternEntry; PatternId::COUNT]>,
+    /// By [range](PatternEntry::range_index), the class of a part of a history that has a pattern. `NONE` means not
+    /// seen yet.
+    by_range: Vec<SegmentClass>,
+    /// Class of a one-event segment whose history has no pattern, indexed by `[has a canceled booking][event]`. `NONE`
+    /// means not seen yet.
+    single_event: Box<[[SegmentClass; EventFlags::COUNT]; 2]>,
+    /// Classes of longer segments whose history has no pattern, by `[has a canceled booking]` and their events.
+    long: [HashMap<Box<[EventFlags]>, SegmentClass>; 2],
+}
+
+/// Where the classes of a history with a pattern are found.
+#[derive(Clone, Copy, Debug)]
+struct PatternEntry {
+    /// The class of the whole history.
+    whole: SegmentClass,
+    /// The index in [`SegmentCache::by_range`] of the first part of the history; beyond its end if no part has been
+    /// seen yet.
+    first_range: u32,
+}
+
+/// The number of classes above which the cache is cleared before the next row group.
+const MAX_SEGMENT_CLASSES: usize = 1 << 14;
+
+impl PatternEntry {
+    /// The entry of a history without a pattern, or of one that has not been seen yet.
+    const NONE: Self = Self { whole: SegmentClass::NONE, first_range: u32::MAX };
+
+    /// The number of parts of a history, by the number of events before the part and by its length.
+    const RANGES: usize = StagePattern::MAX_EVENTS * StagePattern::MAX_EVENTS;
+
+    /// Returns the index in [`SegmentCache::by_range`] of the part with `rows` events after the first `before` ones.
+    #[inline]
+    fn range_index(self, before: u32, rows: u32) -> usize {
+        self.first_range as usize + before as usize * StagePattern::MAX_EVENTS + rows as usize - 1
+    }
+}
+
+impl<'a> SegmentCache<'a> {
+    pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
+        Self {
+            context,
+            granularity: None,
+            increments: IncrementTable::empty(&context.plan.layout),
+            outcomes: Vec::new(),
+            has_revenue: Vec::new(),
+            patterns: HashMap::new(),
+            by_pattern_id: Box::new([PatternEntry::NONE; PatternId::COUNT]),
+            by_range: Vec::new(),
+            single_event: Box::new([[SegmentClass::NONE; EventFlags::COUNT]; 2]),
+            long: [HashMap::new(), HashMap::new()],
+        }
+    }
+
+    /// Begins a row group whose segments, or their rows one by one, are grouped. Returns whether all classes are new
+    /// since the last one.
+    pub(crate) fn begin_row_group(&mut self, granularity: Granularity) -> bool {
+        let is_cleared = self.granularity != Some(granularity) || self.outcomes.len() > MAX_SEGMENT_CLASSES;
+        if is_cleared {
+            if self.granularity.is_some() {
+                *self = Self::new(self.context);
+            }
+            self.granularity = Some(granularity);
+            // The entry of `SegmentClass::NONE`.
+            self.push_class(SegmentOutcome::default(), &[]);
+        }
+        self.by_pattern_id.fill(PatternEntry::NONE);
+        is_cleared
+    }
+
+    /// Appends the classes of the segments that have none yet. The first of them are whole histories, which have
+    /// `whole_patterns`.
+    pub(crate) fn classify(&mut self, columns: &EventColumns, segments: &mut Segments, whole_patterns: &[PatternId]) {
+        let is_needed = self.granularity == Some(Granularity::Segment) || self.context.plan.needs_states;
+        if is_needed {
+            self.classify_whole(columns, segments, whole_patterns);
+            self.classify_parts(columns, segments);
+        } else {
+            segments.classes.resize(segments.events.len(), SegmentClass::NONE);
+        }
+    }
+
+    /// Appends the classes of the next segments, which are whole histories.
+    fn classify_whole(&mut self, columns: &EventColumns, segments: &mut Segments, patterns: &[PatternId]) {
+        let first = segments.classes.len();
+        segments.classes.extend(patterns.iter().map(|pattern| self.by_pattern_id[pattern.index()].whole));
+        for segment in first..segments.classes.len() {
+            if segments.classes[segment] == SegmentClass::NONE {
+                let customer = segments.customers[segment] as usize;
+                segments.classes[segment] = self.class_of_new_history(columns, customer, segments.lengths[segment]);
+            }
+        }
+    }
+
+    /// Appends the classes of the segments that have none yet.
+    fn classify_parts(&mut self, columns: &EventColumns, segments: &mut Segments) {
+        let Segments { events, lengths, customers, classes, .. } = segments;
+        let (patterns, offsets) = (columns.histories.pattern_ids(), columns.customers.offsets());
+        let new = classes.len()..events.len();
+        let new = customers[new.clone()].iter().zip(&events[new.clone()]).zip(&lengths[new]);
+        classes.extend(new.map(|((customer, first), rows)| {
+            let customer = *customer as usize;
+            let (pattern, before) = (patterns[customer], first - offsets[customer]);
+            match self.by_range.get(self.by_pattern_id[pattern.index()].range_index(before, *rows)) {
+                Some(class) if *class != SegmentClass::NONE => *class,
+                _ => self.class_of_new_part(columns, customer, before, *rows),
+            }
+        }));
+    }
+
+    /// Returns the class of a whole history that has not been seen in the row group yet.
+    #[cold]
+    fn class_of_new_history(&mut self, columns: &EventColumns, customer: usize, rows: u32) -> SegmentClass {
+        match columns.histories.pattern_ids()[customer] {
+            PatternId::NONE => self.class_without_pattern(columns, customer, 0, rows),
+            pattern => self.entry(columns, pattern, customer).whole,
+        }
+    }
+
+    /// Returns the class of a part of a history that has not been seen in the row group yet.
+    #[cold]
+    fn class_of_new_part(&mut self, columns: &EventColumns, customer: usize, before: u32, rows: u32) -> SegmentClass {
+        let pattern = columns.histories.pattern_ids()[customer];
+        if pattern == PatternId::NONE {
+            return self.class_without_pattern(columns, customer, before, rows);
+        }
+        let mut entry = self.entry(columns, pattern, customer);
+        if entry.first_range == PatternEntry::NONE.first_range {
+            // There are fewer than 2^16 patterns.
+            entry.first_range = u32::try_from(self.by_range.len()).unwrap_or(PatternEntry::NONE.first_range);
+            self.by_range.resize(self.by_range.len() + PatternEntry::RANGES, SegmentClass::NONE);
+            self.by_pattern_id[pattern.index()] = entry;
+            self.patterns.insert(columns.histories.pattern(pattern), entry);
+        }
+        let at = entry.range_index(before, rows);
+        if self.by_range[at] == SegmentClass::NONE {
+            let (history, events) = (columns.history(customer), before as usize..(before + rows) as usize);
+            self.by_range[at] =
+                if rows as usize == history.len() { entry.whole } else { self.push_segment(history, events) };
+        }
+        self.by_range[at]
+    }
+
+    /// Returns the entry of a pattern, which the history of a customer has.
+    fn entry(&mut self, columns: &EventColumns, id: PatternId, customer: usize) -> PatternEntry {
+        let pattern = columns.histories.pattern(id);
+        let entry = match self.patterns.get(&pattern) {
+            Some(entry) => *entry,
+            None => {
+                let history = columns.history(customer);
+                let entry = PatternEntry { whole: self.push_segment(history, 0..history.len()), ..PatternEntry::NONE };
+                self.patterns.insert(pattern, entry);
+                entry
+            }
+        };
+        self.by_pattern_id[id.index()] = entry;
+        entry
+    }
+
+    /// Returns the class of a segment whose history has no pattern.
+    fn class_without_pattern(
+        &mut self,
+        columns: &EventColumns,
+        customer: usize,
+        before: u32,
+        rows: u32,
+    ) -> SegmentClass {
+        let history = columns.history(customer);
+        let (events, rest) = history[before as usize..].split_at(rows as usize);
+        let has = |events: &[EventFlags], stage| events.iter().any(|event| event.stage() == stage);
+        let has_canceled_booking = usize::from(has(events, stage::BOOKED) && has(rest, stage::CANCELED));
+        let range = before as usize..(before + rows) as usize;
+        if let [event] = events {
+            let at = event.index();
+            if self.single_event[has_canceled_booking][at] == SegmentClass::NONE {
+                self.single_event[has_canceled_booking][at] = self.push_segment(history, range);
+            }
+            return self.single_event[has_canceled_booking][at];
+        }
+        if let Some(class) = self.long[has_canceled_booking].get(events) {
+            return *class;
+        }
+        let class = self.push_segment(history, range);
+        self.long[has_canceled_booking].insert(events.into(), class);
+        class
+    }
+
+    /// Appends the class of a segment that has some events of a history.
+    fn push_segment(&mut self, history: &[EventFlags], events: Range<usize>) -> SegmentClass {
+        self.push_class(SegmentOutcome::new(history, events.clone()), &history[events])
+    }
+
+    /// Appends the class of segments with an outcome and events.
+    fn push_class(&mut self, outcome: SegmentOutcome, events: &[EventFlags]) -> SegmentClass {
+        let Self { context, granularity, increments, outcomes, has_revenue, .. } = self;
+        let (events, facts) = match granularity {
+            // The segment as a whole is in one group, so its customer counts there once.
+            Some(Granularity::Segment) => (events, outcome.facts | state_fact(Measure::Opportunities, true)),
+            _ => (&[][..], outcome.facts),
+        };
+        for (quad, by_class) in increments.quads.iter_mut().enumerate() {
+            let mut sum = context.state_increments.quads[quad][usize::from(facts)];
+            let of_rows = &context.row_increments.quads[quad];
+            events.iter().for_each(|event| add_quad(&mut sum, &of_rows[event.index()]));
+            by_class.push(sum);
+        }
+        outcomes.push(outcome);
+        has_revenue.push(context.plan.layout.revenues[usize::from(outcome.state)].is_some());
+        // There are no more classes than events in a row group, in addition to those that were known before it.
+        SegmentClass(u32::try_from(outcomes.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Returns for each class whether its segments may have a revenue that the query needs.
+    pub(crate) fn has_revenue(&self) -> &[bool] {
+        &self.has_revenue
+    }
+
+    /// Returns what a segment adds to the counters, by class.
+    pub(crate) const fn increments(&self) -> &IncrementTable {
+        &self.increments
+    }
+
+    /// Returns the outcomes by class.
+    pub(crate) fn outcomes(&self) -> &[SegmentOutcome] {
+        &self.outcomes
+    }
+
+    /// Returns the outcome of a class.
+    #[inline]
+    pub(crate) fn outcome(&self, class: SegmentClass) -> &SegmentOutcome {
+        &self.outcomes[class.index()]
+    }
+}

@@ -1,0 +1,311 @@
+//! Splits the histories of consecutive customers at sub-range borders.
+//!
+//! Whether an event lies in the range, or begins a segment, is unpredictable. Therefore the loops have no branches that
+//! depend on it: they write each candidate to the next free entry, and advance only if it was one.
+//!
+//! | fast path | when | what it saves |
+//! |---|---|---|
+//! | `split_one_sub_range` | all events of the block are in one sub-range | reading any day or event |
+//! | `split_customers` | few customers of the block span two sub-ranges | reading more than the first and the last day of most customers |
+//! | `scan_events_inside` | all events of the block are in the range | counting rows |
+//!
+//! `scan_events` alone would give the same segments.
+
+use super::Segments;
+use crate::plan::DayTables;
+use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, PatternId};
+use std::ops::Range;
+
+/// Splits histories into segments.
+#[derive(Debug)]
+pub(crate) struct SegmentSplitter {
+    scan: Box<BlockScan>,
+    /// The starts of the segments that were found event by event, as numbers of rows or, if all events are rows, of
+    /// events.
+    starts: Vec<u32>,
+    /// The number of next blocks that are split event by event, because a previous one had to be.
+    blocks_by_event: usize,
+}
+
+/// The number of events that one scan reads: all events of most blocks.
+const SCAN_EVENTS: usize = MAX_BLOCK_EVENTS;
+
+/// Use the fast path if at most one in `MIN_CUSTOMERS_PER_SPANNING` customers of a block spans two sub-ranges;
+/// otherwise split event by event.
+const MIN_CUSTOMERS_PER_SPANNING: usize = 4;
+
+/// The number of blocks that are split event by event after one for which the fast path failed, because its neighbors
+/// are like it.
+const BLOCKS_BY_EVENT: usize = 16;
+
+/// The segments that one scan finds, column by column. There are never more than events, so an index modulo
+/// `SCAN_EVENTS` is the index.
+#[derive(Debug)]
+struct BlockScan {
+    events: [u32; SCAN_EVENTS],
+    customers: [u32; SCAN_EVENTS],
+    sub_ranges: [u32; SCAN_EVENTS],
+    /// The length of each segment, or the number of rows before it.
+    lengths: [u32; SCAN_EVENTS],
+    /// The patterns of the customers whose history is one segment.
+    pattern_ids: [PatternId; SCAN_EVENTS],
+    /// The customers whose events are not all in one sub-range.
+    spanning: [u32; SCAN_EVENTS],
+}
+
+/// The progress of a scan.
+#[derive(Clone, Copy, Debug)]
+struct SegmentCursor {
+    /// The number of segments found.
+    segments: usize,
+    /// The number of rows found.
+    rows: u32,
+    /// The customer that begins next.
+    next_customer: u32,
+    /// The sub-range of the previous event.
+    sub_range: u32,
+}
+
+impl BlockScan {
+    /// Finds the customers of a block whose history is one segment, and those that have some events in the range.
+    /// Returns the number of each. Customers for which `passes` is false are skipped.
+    fn scan_customers(
+        &mut self,
+        columns: &EventColumns,
+        block: &CustomerBlock,
+        days: &DayTables,
+        passes: impl Fn(u32) -> bool,
+    ) -> (usize, usize) {
+        let [first, ends @ ..] = columns.customers.ends(&block.customers) else { return (0, 0) };
+        #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
+        let first_customer = block.customers.start as u32;
+        let (mut first, mut whole, mut spanning) = (*first, 0, 0);
+        let pattern_ids = &columns.histories.pattern_ids()[block.customers.clone()];
+        for (customer, (end, pattern_id)) in (first_customer..).zip(ends.iter().zip(pattern_ids)) {
+            let first_day = columns.days[first as usize];
+            let (sub_range, last_inside) = days.sub_range(first_day);
+            let is_whole = columns.days[*end as usize - 1] <= last_inside;
+            let passes = passes(customer);
+            let at = whole % SCAN_EVENTS;
+            self.events[at] = first;
+            self.customers[at] = customer;
+            self.sub_ranges[at] = sub_range;
+            self.lengths[at] = *end - first;
+            self.pattern_ids[at] = *pattern_id;
+            whole += usize::from(is_whole & (sub_range != DayTables::OUTSIDE) & passes);
+            self.spanning[spanning % SCAN_EVENTS] = customer;
+            spanning += usize::from(!is_whole & (first_day <= days.end()) & passes);
+            first = *end;
+        }
+        (whole, spanning)
+    }
+
+    /// Finds the segments of consecutive events. Customers for which `passes` is false are skipped.
+    fn scan_events(
+        &mut self,
+        cursor: &mut SegmentCursor,
+        columns: &EventColumns,
+        events: Range<usize>,
+        days: &DayTables,
+        passes: impl Fn(u32) -> bool,
+    ) {
+        #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
+        let first_event = events.start as u32;
+        let SegmentCursor { mut segments, mut rows, mut next_customer, sub_range: mut previous } = *cursor;
+        let flags = &columns.histories.events()[events.clone()];
+        for (event, (flags, day)) in (first_event..).zip(flags.iter().zip(&columns.days[events])) {
+            let (sub_range, _) = days.sub_range(*day);
+            let is_first = flags.is_first();
+            next_customer += u32::from(is_first);
+            let is_inside = (sub_range != DayTables::OUTSIDE) & passes(next_customer - 1);
+            let begins = is_inside & (is_first | (sub_range != previous));
+            // The next event overwrites one that begins no segment.
+            let at = segments % SCAN_EVENTS;
+            self.events[at] = event;
+            self.customers[at] = next_customer - 1;
+            self.sub_ranges[at] = sub_range;
+            self.lengths[at] = rows;
+            segments += usize::from(begins);
+            rows += u32::from(is_inside);
+            previous = sub_range;
+        }
+        // Written field by field, as the next call reads them: loads of single fields would wait for one wide store.
+        cursor.segments = segments;
+        cursor.rows = rows;
+        cursor.next_customer = next_customer;
+        cursor.sub_range = previous;
+    }
+
+    /// Finds the segments of consecutive events that are all in the range, without their lengths.
+    fn scan_events_inside(
+        &mut self,
+        cursor: &mut SegmentCursor,
+        columns: &EventColumns,
+        events: Range<usize>,
+        days: &DayTables,
+    ) {
+        #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
+        let first_event = events.start as u32;
+        let SegmentCursor { mut segments, mut next_customer, sub_range: mut previous, .. } = *cursor;
+        let flags = &columns.histories.events()[events.clone()];
+        for (event, (flags, day)) in (first_event..).zip(flags.iter().zip(&columns.days[events])) {
+            let (sub_range, _) = days.sub_range(*day);
+            let is_first = flags.is_first();
+            next_customer += u32::from(is_first);
+            let at = segments % SCAN_EVENTS;
+            self.events[at] = event;
+            self.customers[at] = next_customer - 1;
+            self.sub_ranges[at] = sub_range;
+            segments += usize::from(is_first | (sub_range != previous));
+            previous = sub_range;
+        }
+        cursor.segments = segments;
+        cursor.next_customer = next_customer;
+        cursor.sub_range = previous;
+    }
+}
+
+impl SegmentSplitter {
+    pub(crate) fn new() -> Self {
+        let zeros = [0; SCAN_EVENTS];
+        Self {
+            starts: Vec::new(),
+            blocks_by_event: 0,
+            scan: Box::new(BlockScan {
+                events: zeros,
+                customers: zeros,
+                sub_ranges: zeros,
+                lengths: zeros,
+                pattern_ids: [PatternId::NONE; SCAN_EVENTS],
+                spanning: zeros,
+            }),
+        }
+    }
+
+    /// Appends the segments of a block to `segments`, without their classes. If `passing` is given, customers for which
+    /// it is false are skipped.
+    ///
+    /// Returns the patterns of the histories that are one segment each. They are the first of the new segments.
+    pub(crate) fn split<'s>(
+        &'s mut self,
+        columns: &'s EventColumns,
+        block: &CustomerBlock,
+        days: &DayTables,
+        passing: Option<&[bool]>,
+        segments: &mut Segments,
+    ) -> &'s [PatternId] {
+        let (sub_range, last_inside) = days.sub_range(block.first_day);
+        if passing.is_none() && sub_range != DayTables::OUTSIDE && block.last_day <= last_inside {
+            return split_one_sub_range(columns, block, sub_range, segments);
+        }
+        if self.blocks_by_event > 0 {
+            self.blocks_by_event -= 1;
+        } else {
+            if let Some(whole) = self.split_customers(columns, block, days, passing, segments) {
+                return &self.scan.pattern_ids[..whole];
+            }
+            self.blocks_by_event = BLOCKS_BY_EVENT;
+        }
+        self.split_events(columns, block, days, passing, segments);
+        &[]
+    }
+
+    /// Appends the segments of a block, and returns the number of histories that are one segment each. Appends nothing
+    /// and returns `None` if too many customers span two sub-ranges.
+    fn split_customers(
+        &mut self,
+        columns: &EventColumns,
+        block: &CustomerBlock,
+        days: &DayTables,
+        passing: Option<&[bool]>,
+        segments: &mut Segments,
+    ) -> Option<usize> {
+        let scan = &mut *self.scan;
+        let (whole, spanning) = match passing {
+            None => scan.scan_customers(columns, block, days, |_| true),
+            Some(passing) => scan.scan_customers(columns, block, days, |customer| passing[customer as usize]),
+        };
+        if spanning * MIN_CUSTOMERS_PER_SPANNING > block.customers.len() {
+            return None;
+        }
+        segments.lengths.extend_from_slice(&scan.lengths[..whole]);
+        let mut cursor = SegmentCursor { segments: whole, rows: 0, next_customer: 0, sub_range: 0 };
+        for at in 0..spanning {
+            cursor.next_customer = scan.spanning[at];
+            let events = columns.customers.events(cursor.next_customer as usize);
+            scan.scan_events(&mut cursor, columns, events, days, |_| true);
+        }
+        self.starts.extend_from_slice(&scan.lengths[whole..cursor.segments]);
+        self.append(cursor.segments, segments);
+        self.append_lengths(cursor.rows, segments);
+        Some(whole)
+    }
+
+    /// Appends the segments of a block, event by event.
+    fn split_events(
+        &mut self,
+        columns: &EventColumns,
+        block: &CustomerBlock,
+        days: &DayTables,
+        passing: Option<&[bool]>,
+        segments: &mut Segments,
+    ) {
+        let mut events = columns.customers.events_of(&block.customers);
+        #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
+        let next_customer = block.customers.start as u32;
+        let mut cursor = SegmentCursor { segments: 0, rows: 0, next_customer, sub_range: 0 };
+        let are_all_rows = passing.is_none()
+            && days.sub_range(block.first_day).0 != DayTables::OUTSIDE
+            && block.last_day <= days.end();
+        #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
+        let end = events.end as u32;
+        while !events.is_empty() {
+            let step = events.start..events.end.min(events.start + SCAN_EVENTS);
+            events.start = step.end;
+            if are_all_rows {
+                self.scan.scan_events_inside(&mut cursor, columns, step, days);
+                self.starts.extend_from_slice(&self.scan.events[..cursor.segments]);
+            } else {
+                match passing {
+                    None => self.scan.scan_events(&mut cursor, columns, step, days, |_| true),
+                    Some(passing) => {
+                        self.scan.scan_events(&mut cursor, columns, step, days, |customer| passing[customer as usize]);
+                    }
+                }
+                self.starts.extend_from_slice(&self.scan.lengths[..cursor.segments]);
+            }
+            self.append(cursor.segments, segments);
+            cursor.segments = 0;
+        }
+        self.append_lengths(if are_all_rows { end } else { cursor.rows }, segments);
+    }
+
+    /// Appends the first `found` segments of the scan, without their lengths.
+    fn append(&self, found: usize, segments: &mut Segments) {
+        segments.events.extend_from_slice(&self.scan.events[..found]);
+        segments.customers.extend_from_slice(&self.scan.customers[..found]);
+        segments.sub_ranges.extend_from_slice(&self.scan.sub_ranges[..found]);
+    }
+
+    /// Appends the lengths of the segments that were found event by event. The last one ends at `end`, in the unit of
+    /// `starts`.
+    fn append_lengths(&mut self, end: u32, segments: &mut Segments) {
+        self.starts.push(end);
+        segments.lengths.extend(self.starts.windows(2).map(|ends| ends[1] - ends[0]));
+        self.starts.clear();
+    }
+}
+
+/// Appends the segments of a block whose events are all in one sub-range, and returns the patterns of its customers.
+fn split_one_sub_range<'s>(
+    columns: &'s EventColumns,
+    block: &CustomerBlock,
+    sub_range: u32,
+    segments: &mut Segments,
+) -> &'s [PatternId] {
+    segments.push_customers(columns, block);
+    let Segments { events, lengths, sub_ranges, .. } = segments;
+    lengths.extend(columns.customers.ends(&block.customers).windows(2).map(|ends| ends[1] - ends[0]));
+    sub_ranges.resize(events.len(), sub_range);
+    &columns.histories.pattern_ids()[block.customers.clone()]
+}

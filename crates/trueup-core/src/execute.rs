@@ -1,0 +1,204 @@
+//! Executes a query: plan, prune, read and aggregate in parallel, merge, finish.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `options` | says how to execute a query |
+//! | `row_groups` | selects the row groups to read |
+//! | `explain` | describes a plan and what its execution took |
+
+mod explain;
+mod options;
+mod row_groups;
+
+pub use explain::{Explanation, RunStatistics};
+pub use options::Execution;
+
+use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
+use crate::dataset::Dataset;
+use crate::error::{Error, QueryError};
+use crate::finish::{self, ResultTable, TableMemory};
+use crate::memory::Share;
+use crate::plan::Plan;
+use crate::query::EventsQuery;
+use rayon::prelude::*;
+use row_groups::UnprunedRowGroups;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Minimum cached rows per thread: waking a thread takes longer than aggregating fewer.
+const MIN_CACHED_ROWS_PER_THREAD: u64 = 1 << 16;
+
+impl Dataset {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// The query has a fault, or a file cannot be read.
+    ///
+    /// ```
+    /// use trueup_core::dataset::{Dataset, Tables};
+    /// use trueup_core::query::EventsQuery;
+    ///
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+    /// assert_eq!(dataset.query(&query)?.value(0, "leads"), Some(trueup_core::Value::Count(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query(&self, query: &EventsQuery) -> Result<ResultTable, Error> {
+        self.run(query, Execution::default())
+    }
+
+    /// Answers a query, executed as `execution` says.
+    ///
+    /// # Errors
+    /// The query has a fault, a file cannot be read, or a limit of `execution` ends the query.
+    pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
+        execute(self, &Plan::new(query, self.columns())?, &execution).map(|(table, _)| table)
+    }
+
+    /// Explains the plan of a query, without executing it.
+    ///
+    /// # Errors
+    /// The query has a fault.
+    pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
+        let plan = Plan::new(query, self.columns())?;
+        Ok(Explanation::new(&plan, self, true))
+    }
+
+    /// Executes a query, and explains its plan and what its execution took.
+    ///
+    /// # Errors
+    /// The query has a fault, a file cannot be read, or a limit of `execution` ends the query.
+    pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
+        let plan = Plan::new(query, self.columns())?;
+        let (_, statistics) = execute(self, &plan, &execution)?;
+        Ok(Explanation::new(&plan, self, execution.pruning).with_statistics(statistics))
+    }
+}
+
+/// Executes a plan on the threads of the process or on its own.
+fn execute(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<(ResultTable, RunStatistics), Error> {
+    let run = || execute_in_pool(dataset, plan, execution);
+    match execution.threads {
+        None => run(),
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build();
+            pool.map_err(|error| Error::Threads(error.to_string()))?.install(run)
+        }
+    }
+}
+
+/// Executes a plan in the current thread pool.
+fn execute_in_pool(
+    dataset: &Dataset,
+    plan: &Plan,
+    execution: &Execution,
+) -> Result<(ResultTable, RunStatistics), Error> {
+    let start = Instant::now();
+    let context = QueryContext::new(plan, dataset.accounts());
+    let row_groups = UnprunedRowGroups::new(dataset, plan, execution.pruning);
+    let next = AtomicUsize::new(0);
+    let work = |_| {
+        // If one thread fails, the others need not read any more row groups.
+        let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
+        aggregate(&context, execution, &row_groups, &next).inspect_err(stop)
+    };
+    let workers = (0..worker_count(plan, execution, &row_groups)).into_par_iter().with_max_len(1);
+    let merged = workers.map(work).try_reduce_with(|one, other| merge(one, other, execution));
+    let WorkerResult { partial, mut share, merging } = merged
+        .unwrap_or_else(|| Ok(WorkerResult::new(PartialResult::new(&context), Share::new(execution.memory.clone()))))?;
+    let aggregation = start.elapsed();
+    let (kept_rows, groups) = (partial.rows, partial.len());
+    execution.interrupt.check()?;
+    share.set(|| partial.bytes() + finish::bytes(plan, &partial))?;
+    let mut table = finish::finish(plan, partial, execution.max_rows, &execution.interrupt)?;
+    share.set(|| table.bytes())?;
+    share.settle();
+    if execution.memory.is_some() {
+        table.memory = TableMemory::new(share);
+    }
+    let statistics = RunStatistics {
+        row_groups: row_groups.len(),
+        rows: row_groups.rows(),
+        kept_rows,
+        groups,
+        result_rows: table.len(),
+        aggregation,
+        merging,
+        finishing: start.elapsed().saturating_sub(aggregation),
+    };
+    Ok((table, statistics))
+}
+
+/// Returns the number of threads that work, one at least.
+fn worker_count(plan: &Plan, execution: &Execution, row_groups: &UnprunedRowGroups<'_>) -> usize {
+    let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
+    let worth_it = usize::try_from(row_groups.rows() / MIN_CACHED_ROWS_PER_THREAD).unwrap_or(usize::MAX);
+    if execution.threads.is_none() && worth_it < threads && row_groups.are_cached(plan) {
+        return worth_it.max(1);
+    }
+    threads
+}
+
+/// What one thread has aggregated, or several that were merged.
+struct WorkerResult {
+    partial: PartialResult,
+    /// The memory of the partial result, counted towards the query's reservation.
+    share: Share,
+    /// The time that merging took.
+    merging: Duration,
+}
+
+impl WorkerResult {
+    const fn new(partial: PartialResult, share: Share) -> Self {
+        Self { partial, share, merging: Duration::ZERO }
+    }
+}
+
+/// Aggregates row group after row group, until `next` is beyond the last. Threads take row groups one at a time,
+/// because they take different times.
+fn aggregate(
+    context: &QueryContext<'_>,
+    execution: &Execution,
+    row_groups: &UnprunedRowGroups<'_>,
+    next: &AtomicUsize,
+) -> Result<WorkerResult, Error> {
+    let (plan, UnprunedRowGroups { events, spend }) = (context.plan, row_groups);
+    let mut aggregator = EventAggregator::new(context);
+    let mut share = Share::new(execution.memory.clone());
+    loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        execution.interrupt.check()?;
+        if let Some(row_group) = events.get(at) {
+            let rows = usize::try_from(row_group.rows).unwrap_or(usize::MAX);
+            share.set(|| aggregator.bytes_with(rows))?;
+            aggregator.add(&*row_group.read(&plan.projection)?, &execution.interrupt)?;
+            check_rows(&aggregator.partial, execution)?;
+        } else if let Some(row_group) = spend.get(at - events.len()) {
+            let columns = row_group.read(&plan.spend_projection)?;
+            aggregator.partial.add_spend(&aggregate_spend(context, &columns));
+        } else {
+            return Ok(WorkerResult::new(aggregator.partial, share));
+        }
+        share.set(|| aggregator.bytes_with(0))?;
+    }
+}
+
+/// Merges what two threads have aggregated.
+fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> Result<WorkerResult, Error> {
+    let start = Instant::now();
+    let more = other.partial.len().min(one.partial.len());
+    one.share.set(|| one.partial.bytes_with(more).max(other.partial.bytes_with(more)))?;
+    one.partial.merge(other.partial, &execution.interrupt)?;
+    drop(other.share);
+    one.share.set(|| one.partial.bytes())?;
+    one.merging += other.merging + start.elapsed();
+    check_rows(&one.partial, execution)?;
+    Ok(one)
+}
+
+fn check_rows(partial: &PartialResult, execution: &Execution) -> Result<(), Error> {
+    match execution.max_rows {
+        Some(limit) if partial.len() > limit => Err(QueryError::TooManyRows { limit }.into()),
+        _ => Ok(()),
+    }
+}

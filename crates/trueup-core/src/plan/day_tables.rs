@@ -1,0 +1,119 @@
+//! The days of a query's range: the sub-range, date, week and month of each.
+
+use super::{DimensionRef, Origin};
+use crate::dictionary::{Computed, SpendColumn};
+use crate::query::DateRange;
+use crate::{Day, TextList};
+use std::sync::Arc;
+
+/// Lookup tables with an entry for each day of the range.
+///
+/// For the range from 2025-01-30 to 2025-02-02 with the interval `month`, `sub_ranges` has the sub-range 0 (last day
+/// 2025-01-31) twice, the sub-range 1 (last day 2025-02-02) twice, and the entry for all days outside.
+#[derive(Clone, Debug)]
+pub(crate) struct DayTables {
+    start: u16,
+    end: u16,
+    /// For each day, its sub-range and that sub-range's last day. The final entry is the one for days outside the
+    /// range.
+    sub_ranges: Vec<(u32, u16)>,
+    /// `None` if the query does not read dates; so for weeks and months.
+    dates: Option<DayTable>,
+    weeks: Option<DayTable>,
+    months: Option<DayTable>,
+}
+
+/// A text for each day of the range. Days with the same text have the same code.
+#[derive(Clone, Debug)]
+pub(crate) struct DayTable {
+    /// For each day, counted from the start of the range, the code of its text.
+    pub(crate) codes: Vec<u32>,
+    /// The texts by code.
+    pub(crate) texts: Arc<TextList>,
+}
+
+impl DayTable {
+    fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
+        let mut texts = TextList::default();
+        let mut codes = Vec::new();
+        for day in days {
+            let text = text(day);
+            if texts.len().checked_sub(1).is_none_or(|last| texts[last] != *text) {
+                texts.push(&text);
+            }
+            codes.push(u32::try_from(texts.len()).unwrap_or(u32::MAX).saturating_sub(1));
+        }
+        Self { codes, texts: Arc::new(texts) }
+    }
+}
+
+impl DayTables {
+    /// The sub-range of a day outside the range. There are fewer sub-ranges.
+    pub(crate) const OUTSIDE: u32 = u32::MAX;
+
+    /// Builds the tables of a range that consists of `sub_ranges`, with the texts that `dimensions` read.
+    pub(super) fn new<'a>(
+        range: DateRange,
+        sub_ranges: &[DateRange],
+        dimensions: impl Iterator<Item = &'a DimensionRef> + Clone,
+    ) -> Self {
+        let (start, end) = (range.start.number(), range.end.number());
+        let table = |computed: Computed, text: fn(Day) -> String| {
+            let is_read = dimensions.clone().any(|dimension| dimension.origin == Origin::Computed(computed));
+            is_read.then(|| DayTable::new((start..=end).map(Day::from_number), text))
+        };
+        let mut by_day = Vec::with_capacity(range.days() as usize + 1);
+        for (number, sub_range) in (0_u32..).zip(sub_ranges) {
+            by_day.resize(by_day.len() + sub_range.days() as usize, (number, sub_range.end.number()));
+        }
+        by_day.push((Self::OUTSIDE, start.saturating_sub(1)));
+        Self {
+            start,
+            end,
+            sub_ranges: by_day,
+            dates: table(Computed::Date, |day| day.to_string()),
+            weeks: table(Computed::Week, |day| day.monday().to_string()),
+            months: table(Computed::Month, Day::month),
+        }
+    }
+
+    /// Returns the sub-range of a day and that sub-range's last day. A day outside the range is in
+    /// [`OUTSIDE`](Self::OUTSIDE), whose last day is the day before the range.
+    #[inline]
+    pub(crate) fn sub_range(&self, day: u16) -> (u32, u16) {
+        // The offset of a day before the range wraps around to a number far beyond the range.
+        let outside = self.sub_ranges.len() - 1;
+        self.sub_ranges[usize::from(day.wrapping_sub(self.start)).min(outside)]
+    }
+
+    /// Returns the number of the range's last day.
+    pub(crate) const fn end(&self) -> u16 {
+        self.end
+    }
+
+    /// Returns the number of days between the start of the range and a day of the range.
+    #[inline]
+    pub(crate) fn offset(&self, day: u16) -> usize {
+        usize::from(day - self.start)
+    }
+
+    /// Returns the texts of `date`, `week` or `month`, if the query reads them.
+    pub(crate) const fn table(&self, computed: Computed) -> Option<&DayTable> {
+        match computed {
+            Computed::Date => self.dates.as_ref(),
+            Computed::Week => self.weeks.as_ref(),
+            Computed::Month => self.months.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the texts of the spend table's `date`, `week` or `month`, if the query reads them.
+    pub(crate) const fn spend_table(&self, column: SpendColumn) -> Option<&DayTable> {
+        match column {
+            SpendColumn::Date => self.table(Computed::Date),
+            SpendColumn::Week => self.table(Computed::Week),
+            SpendColumn::Month => self.table(Computed::Month),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A query's filter, split into what is decided on events and what is decided on finished rows.
+
+use super::{AmountRange, Condition, DimensionRef};
+use crate::dictionary::{self, Formula};
+use crate::error::QueryError;
+use crate::query::{
+    CompiledPatterns, Filter, FilterFault, NumberPredicate, Predicate, TextPredicate, is_result_metric,
+};
+use std::collections::BTreeSet;
+
+/// A test of one event.
+#[derive(Clone, Debug)]
+pub(super) enum RowPredicate {
+    /// A dimension's text.
+    Dimension(DimensionRef, TextPredicate),
+    /// The event's own amount, in currency units.
+    Total(NumberPredicate),
+}
+
+/// All that one part of a filter requires of one field of an event, so that it is evaluated once per distinct text.
+#[derive(Clone, Debug)]
+pub(crate) enum FieldPredicate {
+    /// Tests of a dimension's text.
+    Dimension(DimensionRef, Condition<TextPredicate>),
+    /// A test of the event's own amount.
+    Total(AmountRange),
+}
+
+/// A test of one metric of a finished row.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricPredicate {
+    pub(crate) formula: Formula,
+    pub(crate) test: NumberPredicate,
+}
+
+impl RowPredicate {
+    /// Returns the tested dimension, or `None` for `total`.
+    pub(super) const fn dimension(&self) -> Option<&DimensionRef> {
+        match self {
+            Self::Dimension(dimension, _) => Some(dimension),
+            Self::Total(_) => None,
+        }
+    }
+}
+
+impl Condition<TextPredicate> {
+    /// Returns whether a text passes. The result is never unknown, because every event has a text.
+    pub(crate) fn passes(&self, text: &str) -> bool {
+        self.holds(&|test| test.holds(text))
+    }
+}
+
+impl FieldPredicate {
+    /// Joins the tests of a condition that concern the same dimension. Regrouping `and` and `or` does not change their
+    /// result, because both are associative and commutative in three-valued logic too.
+    pub(super) fn group(condition: &Condition<RowPredicate>) -> Condition<Self> {
+        match condition {
+            Condition::Test(RowPredicate::Total(test)) => Condition::Test(Self::Total(AmountRange::new(test))),
+            Condition::Test(RowPredicate::Dimension(dimension, test)) => {
+                Condition::Test(Self::Dimension(dimension.clone(), Condition::Test(test.clone())))
+            }
+            Condition::Not(part) => match Self::group(part) {
+                Condition::Test(Self::Dimension(dimension, test)) => {
+                    Condition::Test(Self::Dimension(dimension, Condition::Not(Box::new(test))))
+                }
+                other => Condition::Not(Box::new(other)),
+            },
+            Condition::All(parts) => Self::join(parts, Condition::All, Condition::All),
+            Condition::Any(parts) => Self::join(parts, Condition::Any, Condition::Any),
+        }
+    }
+
+    /// Joins parts; those that concern a single dimension are first joined per dimension.
+    fn join(
+        parts: &[Condition<RowPredicate>],
+        join_fields: fn(Vec<Condition<Self>>) -> Condition<Self>,
+        join_texts: fn(Vec<Condition<TextPredicate>>) -> Condition<TextPredicate>,
+    ) -> Condition<Self> {
+        let mut others = Vec::new();
+        let mut by_dimension: Vec<(DimensionRef, Vec<Condition<TextPredicate>>)> = Vec::new();
+        for part in parts {
+            match Self::group(part) {
+                Condition::Test(Self::Dimension(dimension, test)) => {
+                    match by_dimension.iter_mut().find(|(known, _)| known.name == dimension.name) {
+                        Some((_, tests)) => tests.push(test),
+                        None => by_dimension.push((dimension, vec![test])),
+                    }
+                }
+                other => others.push(other),
+            }
+        }
+        let joined = by_dimension
+            .into_iter()
+            .map(|(dimension, tests)| Condition::Test(Self::Dimension(dimension, join_texts(tests))));
+        let mut all: Vec<_> = joined.chain(others).collect();
+        match all.pop() {
+            Some(only) if all.is_empty() => only,
+            Some(last) => {
+                all.push(last);
+                join_fields(all)
+            }
+            None => join_fields(all),
+        }
+    }
+}
+
+type SplitFilter = (Option<Condition<RowPredicate>>, Option<Condition<MetricPredicate>>);
+
+/// Splits a filter at its outermost `and`s. Regular expressions in `patterns` are already compiled.
+pub(super) fn split(
+    filter: &Filter,
+    mut patterns: CompiledPatterns,
+    columns: &BTreeSet<String>,
+) -> Result<SplitFilter, QueryError> {
+    filter.check_size().map_err(|(field, fault)| refuse(field, fault))?;
+    let mut rows = Vec::new();
+    let mut finished = Vec::new();
+    for part in conjuncts(filter) {
+        match (decided(part, true), decided(part, false)) {
+            (Some(metric), Some(_)) => return Err(refuse(metric, FilterFault::MixedKinds)),
+            (Some(_), None) => finished.push(build(part, &mut metric_predicate)?),
+            (None, _) => rows.push(build(part, &mut |name, test| row_predicate(name, test, &mut patterns, columns))?),
+        }
+    }
+    let rows = (!rows.is_empty()).then_some(Condition::All(rows));
+    let having = (!finished.is_empty()).then_some(Condition::All(finished));
+    Ok((rows, having))
+}
+
+fn conjuncts(filter: &Filter) -> Vec<&Filter> {
+    match filter {
+        Filter::All(parts) if !parts.is_empty() => parts.iter().flat_map(conjuncts).collect(),
+        other => vec![other],
+    }
+}
+
+/// Returns the first field of a filter that is decided on finished rows or, if `finished` is false, on events.
+fn decided(filter: &Filter, finished: bool) -> Option<&str> {
+    match filter {
+        Filter::Field { name, .. } => (is_result_metric(name) == finished).then_some(name),
+        Filter::Not(part) => decided(part, finished),
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(|part| decided(part, finished)),
+    }
+}
+
+fn build<T>(
+    filter: &Filter,
+    leaf: &mut impl FnMut(&str, &Predicate) -> Result<T, FilterFault>,
+) -> Result<Condition<T>, QueryError> {
+    Ok(match filter {
+        Filter::Field { name, predicate } => {
+            Condition::Test(leaf(name, predicate).map_err(|fault| refuse(name, fault))?)
+        }
+        Filter::Not(part) => Condition::Not(Box::new(build(part, leaf)?)),
+        Filter::All(parts) => Condition::All(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
+        Filter::Any(parts) => Condition::Any(parts.iter().map(|part| build(part, leaf)).collect::<Result<_, _>>()?),
+    })
+}
+
+fn row_predicate(
+    name: &str,
+    predicate: &Predicate,
+    patterns: &mut CompiledPatterns,
+    columns: &BTreeSet<String>,
+) -> Result<RowPredicate, FilterFault> {
+    if name == "total" {
+        return Ok(RowPredicate::Total(NumberPredicate::new(predicate)?));
+    }
+    Ok(RowPredicate::Dimension(DimensionRef::new(name, columns), TextPredicate::new(predicate, patterns)?))
+}
+
+fn metric_predicate(name: &str, predicate: &Predicate) -> Result<MetricPredicate, FilterFault> {
+    let test = NumberPredicate::new(predicate)?;
+    let (_, metric) = dictionary::metric(name).ok_or(FilterFault::MixedKinds)?;
+    Ok(MetricPredicate { formula: metric.formula, test })
+}
+
+fn refuse(field: &str, fault: FilterFault) -> QueryError {
+    QueryError::Filter { field: field.to_owned(), fault }
+}

@@ -1,0 +1,90 @@
+//! The measures that a query aggregates from events, and their places in the state of a group.
+
+use crate::dictionary::{Measure, MeasureKind};
+use crate::model::Stage;
+
+/// The measures that a query aggregates from events, and the place of each.
+///
+/// For the metrics `leads` and `soldRevenue`, `counts` is `[Leads]`, `money` is `[SoldRevenue]`, and `revenues` is
+/// `Some(0)` at the code of the stage sold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MeasureLayout {
+    /// Counts of rows and of state rows.
+    counts: Vec<Measure>,
+    /// Sums of money.
+    money: Vec<Measure>,
+    /// Whether distinct agents are counted.
+    pub(crate) agents: bool,
+    /// By the code of a state, the place in `money` of the revenue of customers in that state; `None` if the query does
+    /// not need it.
+    pub(crate) revenues: [Option<usize>; Stage::ALL.len()],
+}
+
+impl MeasureLayout {
+    pub(crate) fn new(measures: &[Measure]) -> Self {
+        let mut layout = Self::default();
+        for measure in measures {
+            match measure.kind() {
+                MeasureKind::Rows | MeasureKind::StateRows => layout.counts.push(*measure),
+                MeasureKind::RowMoney | MeasureKind::StateMoney => layout.money.push(*measure),
+                MeasureKind::StateDistinct => layout.agents = true,
+                MeasureKind::SpendMoney | MeasureKind::SpendCount => {}
+            }
+        }
+        for (state, measure) in [
+            (Stage::Estimated, Measure::EstimatedRevenue),
+            (Stage::Sold, Measure::SoldRevenue),
+            (Stage::Closed, Measure::ClosedRevenue),
+        ] {
+            layout.revenues[usize::from(state.code())] = layout.money_place(measure);
+        }
+        layout
+    }
+
+    /// Returns the counts of rows and of state rows, in the order of their places.
+    pub(crate) fn counts(&self) -> &[Measure] {
+        &self.counts
+    }
+
+    /// Returns the number of sums of money.
+    pub(crate) const fn money_len(&self) -> usize {
+        self.money.len()
+    }
+
+    /// Returns the place of a count, if the query needs it.
+    pub(crate) fn count_place(&self, measure: Measure) -> Option<usize> {
+        self.counts.iter().position(|count| *count == measure)
+    }
+
+    /// Returns the place of a sum of money, if the query needs it.
+    pub(crate) fn money_place(&self, measure: Measure) -> Option<usize> {
+        self.money.iter().position(|sum| *sum == measure)
+    }
+
+    /// Returns whether the query needs a count or a sum.
+    pub(crate) fn has(&self, measure: Measure) -> bool {
+        self.counts.contains(&measure) || self.money.contains(&measure)
+    }
+
+    /// Returns whether any requested count depends on a conversion's grade.
+    pub(crate) fn needs_grades(&self) -> bool {
+        let graded = [
+            Measure::GradedConversions,
+            Measure::BookedConversions,
+            Measure::BookableUnbookedConversions,
+            Measure::UnbookableConversions,
+        ];
+        graded.into_iter().any(|measure| self.has(measure))
+    }
+
+    /// Returns whether any requested count depends on a customer's status.
+    pub(crate) fn needs_statuses(&self) -> bool {
+        self.has(Measure::MatchedCustomers) || self.has(Measure::UnmatchedCustomers)
+    }
+
+    /// Returns whether any requested measure depends on the states of customers.
+    pub(crate) fn needs_states(&self) -> bool {
+        let of_state = |measure: &Measure| matches!(measure.kind(), MeasureKind::StateRows | MeasureKind::StateMoney);
+        self.agents || self.counts.iter().chain(&self.money).any(of_state)
+    }
+}
