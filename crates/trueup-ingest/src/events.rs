@@ -1,21 +1,20 @@
 //! Events, from checked rows to the files of the dataset.
 //!
 //! ```text
-//! input rows ──► encode ─────┐                                       ┌► spill/account_spill ─┐
-//!                            ├► EventBatch ──► spill (EventBuffer) ──┤  if memory is full    ├► sort ──► write
-//! stored_files ──► encode ───┘                                       └───────────────────────┘
+//! TableReader: checked rows                  stored event files with one of the same accounts
+//!   encode                                     stored_files, encode
+//!     └──────────────► EventBatch ◄──────────────┘     the form of events in memory
+//!                          │
+//!   spill                  EventBuffer, which moves its batches to disk when memory is full
+//!                          │
+//!   sort_and_write         divides all accounts into slices (account_ranges); for each slice:
+//!     sort                   concatenates it (concat), leaves out superseded rows, sorts
+//!     sort/oversize          does the same on disk, if one account is too large for memory
+//!     write                  collects sorted customers into row groups, and encodes these as Parquet
 //! ```
 //!
-//! | in call order | |
-//! |---|---|
-//! | `encode` | turns checked rows into an [`EventBatch`](event_batch::EventBatch); recurring texts become codes of the `dictionaries` |
-//! | `stored_files` | reads the event files that have an account of the inputs, because their rows are sorted again with the new ones |
-//! | `spill` | buffers the batches, and spills them to disk sorted by account if memory is full |
-//! | `sort_and_write` | divides all accounts into slices (`account_ranges`), and drives the last two steps |
-//! | `sort` | concatenates a slice (`concat`), leaves out superseded rows, and sorts; `sort/oversize` sorts on disk |
-//! | `write` | gathers sorted customers into row groups, and encodes these as Parquet |
-//!
-//! `budget` says how much memory each step may take.
+//! All steps use the `dictionaries`, which hold the texts of the codes in event batches, and the `budget`, which says
+//! how much memory each step may take.
 
 mod account_ranges;
 mod budget;
@@ -32,14 +31,12 @@ mod write;
 pub(crate) use budget::Budget;
 pub(crate) use stored_files::accounts_with_events;
 
-use crate::error::ErrorContext;
 use crate::read::TableReader;
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
 use encode::EventRulesFactory;
-use event_batch::EventBatch;
 use spill::EventBuffer;
 use std::path::Path;
 use stored_files::files_with;
@@ -58,8 +55,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) file_rows: usize,
 }
 
-/// Adds the events of some inputs to the stored event files of the dataset. Returns all event files of the next version: new ones for the
-/// accounts of the inputs, and the stored files of all other accounts.
+/// Adds the events of some inputs to the stored event files of the dataset. Returns all event files of the next
+/// version: new ones for the accounts of the inputs, and the stored files of all other accounts.
 pub(crate) fn ingest(
     inputs: &[&Input],
     stored: &[DataFile],
@@ -72,13 +69,12 @@ pub(crate) fn ingest(
     let Settings { accounts, budget, group_rows, file_rows } = *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
-    let rules = EventRulesFactory::new(accounts, &dictionaries);
+    let factory = EventRulesFactory::new(accounts, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.progress.stage("reading events", Some(total));
     for input in inputs {
-        reader.read(input, Table::Events, &|schema| Ok(Box::new(rules.rules(schema)?)), &mut counts, &mut |batch| {
-            buffer.add(EventBatch::of_record_batch(&batch).doing("take rows")?, version)
-        })?;
+        let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
+        reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch| buffer.add(batch, version))?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
     if buffer.is_empty() {

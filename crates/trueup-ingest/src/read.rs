@@ -6,7 +6,7 @@
 //!   ChunkChecker::check    decodes and checks a chunk, on any thread
 //!     RawChunk::decode     DecodedBatch: rows in the columns of the input           source/
 //!     check_rows           leaves out rows with texts that are too long             row_check.rs
-//!       RowRules           stored rows, and faults                                  events/, spend.rs
+//!       RowRules           checked rows, and faults                                 events/, spend.rs
 //!   RowSink::take_chunk    rejects faulty rows, and passes CheckedBatch on, in file order
 //! ```
 
@@ -22,22 +22,31 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
 use trueup_core::files::Files;
-use trueup_core::model::{Normalized, SchemaFault};
+use trueup_core::model::{CellFault, SchemaFault};
 
-/// The rules of a table for inputs of one schema.
-pub(crate) trait RowRules: Send + Sync {
+/// Sound rows, in the form that the rules of their table give them.
+pub(crate) trait CheckedRows: Send + 'static {
+    /// Returns the number of rows.
+    fn rows(&self) -> usize;
+
+    /// Returns the bytes of memory that the rows take.
+    fn bytes(&self) -> usize;
+}
+
+/// The rules of a table for inputs of one schema. `R` is the form that sound rows get.
+pub(crate) trait RowRules<R>: Send + Sync {
     /// Returns the columns that are not stored and that the user should know of.
     fn ignored(&self) -> Vec<IgnoredColumn>;
 
-    /// Returns the sound rows in stored form, and the faults of the others.
-    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError>;
+    /// Returns the sound rows, and the faults of the others.
+    fn normalize(&self, batch: &RecordBatch) -> Result<(R, Vec<CellFault>), ArrowError>;
 }
 
 /// Makes the rules for a schema.
-pub(crate) type MakeRowRules<'a> = dyn Fn(&Schema) -> Result<Box<dyn RowRules + 'a>, SchemaFault> + Sync + 'a;
+pub(crate) type MakeRowRules<'a, R> = dyn Fn(&Schema) -> Result<Box<dyn RowRules<R> + 'a>, SchemaFault> + Sync + 'a;
 
 /// Takes sound rows, in file order.
-pub(crate) type TakeRows<'a> = dyn FnMut(RecordBatch) -> Result<(), IngestError> + Send + 'a;
+pub(crate) type TakeRows<'a, R> = dyn FnMut(R) -> Result<(), IngestError> + Send + 'a;
 
 /// Reads the inputs of one ingest, table by table.
 pub(crate) struct TableReader<'a> {
@@ -51,13 +60,13 @@ pub(crate) struct TableReader<'a> {
 
 impl TableReader<'_> {
     /// Reads an input and passes its sound rows to `take` in file order.
-    pub(crate) fn read(
+    pub(crate) fn read<R: CheckedRows>(
         &mut self,
         input: &Input,
         table: Table,
-        make_rules: &MakeRowRules<'_>,
+        make_rules: &MakeRowRules<'_, R>,
         counts: &mut RowCounts,
-        take: &mut TakeRows<'_>,
+        take: &mut TakeRows<'_, R>,
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
@@ -73,7 +82,7 @@ impl TableReader<'_> {
             checked
         };
         let mut sink = RowSink { input, checker: &checker, names: ColumnNames::default(), counts, take };
-        let mut checked: Vec<CheckedChunk> = Vec::new();
+        let mut checked: Vec<CheckedChunk<R>> = Vec::new();
         loop {
             let (chunks, end) = self.next_chunks(&mut source);
             // Checks these chunks while the chunks before them are taken, because taking may spill rows and leave threads idle.
@@ -154,35 +163,35 @@ enum InputEnd {
 }
 
 /// Decodes and checks chunks.
-struct ChunkChecker<'a, 'r> {
+struct ChunkChecker<'a, 'r, R> {
     table: Table,
-    make_rules: &'a MakeRowRules<'r>,
+    make_rules: &'a MakeRowRules<'r, R>,
     limits: ReadLimits,
 }
 
 /// A chunk whose rows are checked.
-struct CheckedChunk {
-    batches: Vec<CheckedBatch>,
+struct CheckedChunk<R> {
+    batches: Vec<CheckedBatch<R>>,
     /// The rows that did not fit in memory and are not decoded yet.
     rest: Option<ChunkDecoder>,
     /// The reason why nothing after the batches can be taken, if there is one.
     fault: Option<CheckFault>,
 }
 
-/// Rows that keep the rules, in stored form.
-struct CheckedBatch {
+/// Rows that keep the rules.
+struct CheckedBatch<R> {
     /// The columns of the input.
     schema: SchemaRef,
     ignored: Vec<IgnoredColumn>,
-    batch: RecordBatch,
+    rows: R,
     faults: RowFaults,
     /// The reason why the rest of the file cannot be read, if there is one.
     fatal: Option<InputFault>,
 }
 
-impl ChunkChecker<'_, '_> {
+impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
     /// Checks a chunk, as far as its rows fit in memory.
-    fn check(&self, chunk: RawChunk) -> CheckedChunk {
+    fn check(&self, chunk: RawChunk) -> CheckedChunk<R> {
         match chunk.decode(self.table, self.limits) {
             Ok(decoder) => self.check_more(decoder),
             Err(fault) => CheckedChunk { batches: Vec::new(), rest: None, fault: Some(CheckFault::Input(fault)) },
@@ -190,13 +199,13 @@ impl ChunkChecker<'_, '_> {
     }
 
     /// Checks further rows of a chunk, as far as they fit in memory.
-    fn check_more(&self, mut rest: ChunkDecoder) -> CheckedChunk {
+    fn check_more(&self, mut rest: ChunkDecoder) -> CheckedChunk<R> {
         let mut batches = Vec::new();
         let mut bytes = 0;
         while let Some(decoded) = rest.next() {
             match decoded.map_err(CheckFault::Input).and_then(|decoded| self.check_batch(decoded)) {
                 Ok(checked) => {
-                    bytes += checked.batch.get_array_memory_size() + checked.faults.bytes();
+                    bytes += checked.rows.bytes() + checked.faults.bytes();
                     batches.push(checked);
                 }
                 Err(fault) => return CheckedChunk { batches, rest: None, fault: Some(fault) },
@@ -208,31 +217,29 @@ impl ChunkChecker<'_, '_> {
         CheckedChunk { batches, rest: None, fault: None }
     }
 
-    fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch, CheckFault> {
+    fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch<R>, CheckFault> {
         let schema = decoded.batch.schema();
         let rules =
             (self.make_rules)(&schema).map_err(|fault| CheckFault::Input(InputFault::Schema(fault.to_string())))?;
         let fatal = decoded.fatal.take();
-        let (batch, faults) = check_rows(decoded, self.limits.max_text_bytes, |batch| {
-            let normalized = rules.normalize(batch).map_err(CheckFault::Arrow)?;
-            Ok((normalized.batch, normalized.faults))
-        })?;
-        Ok(CheckedBatch { schema, ignored: rules.ignored(), batch, faults, fatal })
+        let (rows, faults) =
+            check_rows(decoded, self.limits.max_text_bytes, |batch| rules.normalize(batch).map_err(CheckFault::Arrow))?;
+        Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, fatal })
     }
 }
 
 /// Takes the checked rows of an input.
-struct RowSink<'a, 'r> {
+struct RowSink<'a, 'r, R> {
     input: &'a Input,
-    checker: &'a ChunkChecker<'a, 'r>,
+    checker: &'a ChunkChecker<'a, 'r, R>,
     names: ColumnNames,
     counts: &'a mut RowCounts,
-    take: &'a mut TakeRows<'a>,
+    take: &'a mut TakeRows<'a, R>,
 }
 
-impl RowSink<'_, '_> {
+impl<R: CheckedRows> RowSink<'_, '_, R> {
     /// Takes the rows of a chunk. Rows that did not fit in memory are decoded and checked now.
-    fn take_chunk(&mut self, reader: &mut TableReader<'_>, mut chunk: CheckedChunk) -> Result<(), IngestError> {
+    fn take_chunk(&mut self, reader: &mut TableReader<'_>, mut chunk: CheckedChunk<R>) -> Result<(), IngestError> {
         loop {
             chunk.batches.into_iter().try_for_each(|batch| self.take_batch(reader, batch))?;
             if let Some(fault) = chunk.fault {
@@ -243,7 +250,7 @@ impl RowSink<'_, '_> {
         }
     }
 
-    fn take_batch(&mut self, reader: &mut TableReader<'_>, checked: CheckedBatch) -> Result<(), IngestError> {
+    fn take_batch(&mut self, reader: &mut TableReader<'_>, checked: CheckedBatch<R>) -> Result<(), IngestError> {
         let input = self.input;
         reader.reject_rows(input, checked.faults, self.counts)?;
         if let Some(fault) = checked.fatal {
@@ -251,7 +258,7 @@ impl RowSink<'_, '_> {
         }
         self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.of(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
-        self.counts.taken += u64::try_from(checked.batch.num_rows()).unwrap_or(0);
-        (self.take)(checked.batch)
+        self.counts.taken += u64::try_from(checked.rows.rows()).unwrap_or(0);
+        (self.take)(checked.rows)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::parquet_file::ParquetFileWriter;
-use crate::read::{RowRules, TableReader};
+use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::IgnoredColumn;
 use crate::spill_file::SpillFile;
 use crate::table::Table;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, catch_panics, check_chunk_ranges};
 use trueup_core::model::{
-    ACCOUNT, DATE, Normalized, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
+    ACCOUNT, CellFault, DATE, SPEND_COLUMNS, SchemaFault, SpendNormalizer, concat_spend, sort_spend, spend_quarters,
 };
 
 /// Adds the spend of some inputs to the stored spend, and returns all spend files of the dataset.
@@ -226,18 +226,29 @@ struct SpendRules {
     measures: Arc<Mutex<MeasureCheck>>,
 }
 
-impl RowRules for SpendRules {
+impl CheckedRows for RecordBatch {
+    fn rows(&self) -> usize {
+        self.num_rows()
+    }
+
+    fn bytes(&self) -> usize {
+        self.get_array_memory_size()
+    }
+}
+
+impl RowRules<RecordBatch> for SpendRules {
     fn ignored(&self) -> Vec<IgnoredColumn> {
         let columns = self.normalizer.ignored_columns().iter().map(String::as_str);
         IgnoredColumn::unknown(columns, Table::Spend.name(), &SPEND_COLUMNS)
     }
 
-    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
+    fn normalize(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<CellFault>), ArrowError> {
         // A chunk of blank NDJSON lines has no columns and says nothing about the measures.
         if batch.num_rows() > 0 {
             self.measures.lock().unwrap_or_else(PoisonError::into_inner).add(&self.normalizer);
         }
-        self.normalizer.normalize(batch)
+        let normalized = self.normalizer.normalize(batch)?;
+        Ok((normalized.batch, normalized.faults))
     }
 }
 

@@ -12,8 +12,8 @@ const SLICE_ROWS: usize = 1 << 17;
 /// The most bytes of a slice of several accounts.
 const SLICE_BYTES: usize = 64 << 20;
 
-/// Returns the rows of some batches by account: the account's rank and a range of its rows, sorted by rank. Ranges of one account keep
-/// the order of the batches. `ranks` gives the rank of each account code.
+/// Returns the rows of some batches by account: the account's rank and a range of its rows, sorted by rank. Ranges of
+/// one account keep the order of the batches. `ranks` gives the rank of each account code.
 pub(super) fn ranges_by_account(batches: &[EventBatch], ranks: &[u32]) -> Vec<(u32, RowRange)> {
     let mut ranges = Vec::new();
     for (batch, rows) in (0..).zip(batches) {
@@ -77,8 +77,8 @@ impl AccountSlice {
         slices
     }
 
-    /// Returns which of some items, sorted by account, overlap the slice. `first` and `last` give the ranks of an item's first and last
-    /// account.
+    /// Returns which of some items, sorted by account, overlap the slice. `first` and `last` give the ranks of an
+    /// item's first and last account.
     pub(super) fn find<T>(&self, items: &[T], first: impl Fn(&T) -> u32, last: impl Fn(&T) -> u32) -> Range<usize> {
         let start = items.partition_point(|item| last(item) < self.first);
         let end = items.partition_point(|item| first(item) <= self.last);

@@ -4,8 +4,8 @@ use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::row_fault::shortened;
 
-/// A limit below this many bytes would make row groups and files that slow every query down, or refuse ordinary customers. Whatever
-/// the memory, so much fits into it.
+/// A limit below this many bytes would make row groups and files that slow every query down, or refuse ordinary
+/// customers. Whatever the memory, so much fits into it.
 const MIN_LIMIT: usize = 16 << 20;
 
 /// The most bytes of a column of texts: Arrow stores the ends of texts as `i32`.
@@ -21,8 +21,8 @@ pub(super) struct Size {
     pub(super) bytes: usize,
 }
 
-/// The memory of an ingest of events, and the share of each step, in bytes. The shares add up to more than the whole, because the steps
-/// do not all use theirs at the same time.
+/// The memory of an ingest of events, and the share of each step, in bytes. The shares add up to more than the whole,
+/// because the steps do not all use theirs at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) memory: usize,

@@ -39,7 +39,8 @@ impl RowRange {
     }
 }
 
-/// Batches whose rows can be concatenated. Every result has the same columns with the same types, whichever rows it consists of.
+/// Batches whose rows can be concatenated. Every result has the same columns with the same types, whichever rows it
+/// consists of.
 pub(super) struct BatchSet<'a> {
     batches: &'a [EventBatch],
     dimensions: Vec<SetDimension<'a>>,

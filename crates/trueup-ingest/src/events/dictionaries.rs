@@ -1,4 +1,5 @@
-//! The distinct texts of an ingest's columns, and their codes. Codes are given in the order in which texts are first seen.
+//! The distinct texts of an ingest's columns, and their codes. Codes are given in the order in which texts are first
+//! seen.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ mod text_codes;
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::{EventBatch, column, dimension_arrays, primitive_column, unsound_column};
-use crate::read::RowRules;
+use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
 use arrow_array::types::{Decimal128Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, Schema};
 use std::sync::{Arc, Mutex};
 use text_codes::{account_codes, dimension_column, plain_texts, stage_codes};
 use trueup_core::model::{
-    ACCOUNT, Accounts, DATE, DATE_TIME, EVENT_ID, EventNormalizer, Normalized, OPPORTUNITY_ID, SchemaFault, TOTAL, TYPE,
+    ACCOUNT, Accounts, CellFault, DATE, DATE_TIME, EVENT_ID, EventNormalizer, OPPORTUNITY_ID, SchemaFault, TOTAL, TYPE,
 };
 
 /// Checks the rows of one input schema and encodes them.
@@ -21,8 +21,8 @@ pub(super) struct EventRules<'a> {
     dictionaries: &'a DictionaryBuilders,
 }
 
-/// Makes the rules of each input schema. The last rules are kept, because parts of an input mostly have the same schema, and collecting
-/// the time zones of many accounts takes long.
+/// Makes the rules of each input schema. The last rules are kept, because parts of an input mostly have the same
+/// schema, and collecting the time zones of many accounts takes long.
 pub(super) struct EventRulesFactory<'a> {
     accounts: &'a Accounts,
     dictionaries: &'a DictionaryBuilders,
@@ -48,15 +48,25 @@ impl<'a> EventRulesFactory<'a> {
     }
 }
 
-impl RowRules for EventRules<'_> {
+impl CheckedRows for EventBatch {
+    fn rows(&self) -> usize {
+        self.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.buffer_bytes()
+    }
+}
+
+impl RowRules<EventBatch> for EventRules<'_> {
     fn ignored(&self) -> Vec<IgnoredColumn> {
         self.normalizer.ignored_columns().iter().filter_map(|column| IgnoredColumn::of_events(column)).collect()
     }
 
-    fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
-        let mut normalized = self.normalizer.normalize(batch)?;
-        normalized.batch = encode(&normalized.batch, self.dictionaries)?.grouped_by_account()?.to_record_batch()?;
-        Ok(normalized)
+    fn normalize(&self, batch: &RecordBatch) -> Result<(EventBatch, Vec<CellFault>), ArrowError> {
+        let normalized = self.normalizer.normalize(batch)?;
+        let rows = encode(&normalized.batch, self.dictionaries)?;
+        Ok((rows.grouped_by_account()?, normalized.faults))
     }
 }
 

@@ -23,7 +23,8 @@ const MAX_NARROW_TOTAL: u64 = 999_999_999_999_999_999;
 /// Bytes that store where a text ends.
 const OFFSET_BYTES: usize = 4;
 
-/// Bytes of a row without its dimensions and texts: the codes of account and stage, date, time, total, and the ends of its two ids.
+/// Bytes of a row without its dimensions and texts: the codes of account and stage, date, time, total, and the ends of
+/// its two ids.
 const FIXED_ROW_BYTES: usize = 25 + 2 * OFFSET_BYTES;
 
 /// Bytes that a dimension takes in a batch apart from its values: its name, its arrays, and the padding of its buffers.
@@ -37,8 +38,8 @@ const TEXTS_PREFIX: &str = "trueup.texts.";
 
 /// Rows of events, column by column. A text that recurs is a code of the ingest's dictionaries, in which 0 is null.
 ///
-/// [`encode`](super::encode) makes a batch, and the later steps take, filter, slice and concatenate it as it is. Only a spill file
-/// holds its rows in another form, as a [record batch](Self::to_record_batch).
+/// [`encode`](super::encode) makes a batch, and the later steps take, filter, slice and concatenate it as it is. Only a
+/// spill file holds its rows in another form, as a [record batch](Self::to_record_batch).
 #[derive(Clone, Debug)]
 pub(super) struct EventBatch {
     /// Codes of the account keys; never null.
@@ -195,6 +196,11 @@ impl EventBatch {
         rows.len() * self.row_bytes() + rows.iter().map(texts).sum::<usize>()
     }
 
+    /// Returns the bytes of all buffers, in full even if other batches share them.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.columns().map(|(_, column)| column.get_array_memory_size()).sum()
+    }
+
     /// Returns the columns that hold texts, not codes.
     fn text_columns(&self) -> impl Iterator<Item = &StringArray> {
         let dimensions = self.dimensions.iter().filter_map(|(_, column)| match column {
@@ -209,6 +215,13 @@ impl EventBatch {
 impl EventBatch {
     /// Returns the rows as a record batch, which a spill file can hold.
     pub(super) fn to_record_batch(&self) -> Result<RecordBatch, ArrowError> {
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) =
+            self.columns().map(|(name, column)| (Field::new(name, column.data_type().clone(), true), column)).unzip();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    }
+
+    /// Returns the columns of the record batch.
+    fn columns(&self) -> impl Iterator<Item = (String, ArrayRef)> {
         let leading: [(&str, ArrayRef); 7] = [
             (ACCOUNT, Arc::new(self.accounts.clone())),
             (OPPORTUNITY_ID, Arc::new(self.opportunity_ids.clone())),
@@ -219,15 +232,11 @@ impl EventBatch {
             (TOTAL, Arc::new(self.totals.clone())),
         ];
         let leading = leading.into_iter().map(|(name, column)| (name.to_owned(), column));
-        let dimensions = self.dimensions.iter().flat_map(|(name, column)| column.arrays(name));
-        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = leading
-            .chain(dimensions)
-            .map(|(name, column)| (Field::new(name, column.data_type().clone(), true), column))
-            .unzip();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        leading.chain(self.dimensions.iter().flat_map(|(name, column)| column.arrays(name)))
     }
 
-    /// Reads what [`to_record_batch`](Self::to_record_batch) has made. Leaves out other columns of the ingest's own use.
+    /// Reads what [`to_record_batch`](Self::to_record_batch) has made. Leaves out other columns of the ingest's own
+    /// use.
     pub(super) fn of_record_batch(batch: &RecordBatch) -> Result<Self, ArrowError> {
         let mut arrays = dimension_arrays(batch).peekable();
         let mut dimensions = Vec::with_capacity(batch.num_columns());

@@ -11,7 +11,8 @@ use trueup_core::model::{EventKeys, EventOrder, Stage, order_events};
 
 /// Whole customers in the order of the dataset. The rows themselves stay where they are; only their numbers are sorted.
 ///
-/// For example, `order: [2, 0, 1]` and `customers: [0, 2, 3]` say that the first customer has the rows 2 and 0, and the second has row 1.
+/// For example, `order: [2, 0, 1]` and `customers: [0, 2, 3]` say that the first customer has the rows 2 and 0, and the
+/// second has row 1.
 #[derive(Debug)]
 pub(super) struct SortedCustomers {
     pub(super) rows: EventBatch,
@@ -23,8 +24,8 @@ pub(super) struct SortedCustomers {
     pub(super) superseded: usize,
 }
 
-/// Sorts rows in the order of arrival. A row with an event id supersedes every earlier row of the account with that id; if no row has an
-/// event id, `has_ids` may be false, which is faster.
+/// Sorts rows in the order of arrival. A row with an event id supersedes every earlier row of the account with that id;
+/// if no row has an event id, `has_ids` may be false, which is faster.
 pub(super) fn sort(
     rows: EventBatch,
     has_ids: bool,
@@ -48,8 +49,8 @@ fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<Sor
     Ok(SortedCustomers { rows, order, customers, superseded: 0 })
 }
 
-/// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order does not depend
-/// on the order of arrival.
+/// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order
+/// does not depend on the order of arrival.
 fn order(rows: &EventBatch, keys: &EventKeys<'_>, dictionaries: &EventDictionaries) -> Result<EventOrder, ArrowError> {
     let total = |row: usize| rows.totals.is_valid(row).then(|| rows.totals.value(row));
     order_events(keys, &|one, other| {

@@ -109,7 +109,8 @@ impl SortAndWrite<'_> {
         Ok(())
     }
 
-    /// Returns how many of the slices to sort in one step: enough to keep every thread busy, as far as they fit in memory.
+    /// Returns how many of the slices to sort in one step: enough to keep every thread busy, as far as they fit in
+    /// memory.
     fn slices_per_step(&self, slices: &[AccountSlice]) -> usize {
         let mut bytes = 0;
         let fitting = slices.iter().take_while(|slice| {

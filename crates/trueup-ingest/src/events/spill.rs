@@ -118,7 +118,8 @@ impl<'a> EventBuffer<'a> {
         if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
     }
 
-    /// Ends reading. Spills everything if some of it is spilled already, or if an account is too large to be sorted in memory.
+    /// Ends reading. Spills everything if some of it is spilled already, or if an account is too large to be sorted in
+    /// memory.
     pub(super) fn finish(mut self, version: &mut VersionBuilder) -> Result<BufferedEvents, IngestError> {
         if self.spill.is_some() || self.summary.has_account_above(self.budget.sort()) {
             self.spill(version)?;

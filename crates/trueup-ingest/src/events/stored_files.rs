@@ -43,7 +43,8 @@ pub(crate) fn files_with(
     Ok((files(with), files(without)))
 }
 
-/// Returns the accounts of an event file. Reads the column only of row groups whose statistics do not name a single account.
+/// Returns the accounts of an event file. Reads the column only of row groups whose statistics do not name a single
+/// account.
 fn accounts(dir: &Path, file: &DataFile) -> Result<BTreeSet<String>, IngestError> {
     let path = dir.join(&file.path);
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;

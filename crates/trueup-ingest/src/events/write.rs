@@ -1,8 +1,9 @@
 //! Step 4, write: sorted customers become row groups, and row groups become Parquet files.
 //!
-//! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period (`open_row_groups`), ends row
-//! groups and files where the `layout` says so, and encodes the columns of whole row groups in parallel: `row_group` collects a column's
-//! values from wherever its rows are, `text_column` encodes texts that recur, and parquet's `ArrowWriter` encodes all other columns.
+//! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period
+//! (`open_row_groups`), ends row groups and files where the `layout` says so, and encodes the columns of whole row
+//! groups in parallel: `row_group` collects a column's values from wherever its rows are, `text_column` encodes texts
+//! that recur, and parquet's `ArrowWriter` encodes all other columns.
 
 mod layout;
 mod open_row_groups;
@@ -30,7 +31,8 @@ use trueup_core::dataset::manifest::DataFile;
 /// Row groups that are encoded at the same time, per thread.
 const GROUPS_PER_THREAD: usize = 4;
 
-/// Column chunks that are encoded at the same time, because the encoder of a chunk takes memory even before it has values.
+/// Column chunks that are encoded at the same time, because the encoder of a chunk takes memory even before it has
+/// values.
 const MAX_ENCODERS: usize = 1 << 11;
 
 /// Files that may still be on their way to the disk while the next ones are filled.
@@ -117,7 +119,8 @@ impl<'a> EventWriter<'a> {
     fn add(&mut self, sorted: SortedCustomers) -> Result<(), IngestError> {
         let rows = Arc::new(sorted.rows);
         let max_row_bytes = rows.max_row_bytes();
-        // Most row groups cannot have too many bytes, whichever rows they have. Then an upper bound of the size is enough.
+        // Most row groups cannot have too many bytes, whichever rows they have. Then an upper bound of the size is
+        // enough.
         let are_small = max_row_bytes.saturating_mul(self.layout.group_rows) <= self.layout.group_bytes;
         for ends in sorted.customers.windows(2) {
             let order = &sorted.order[ends[0] as usize..ends[1] as usize];
@@ -205,7 +208,8 @@ impl<'a> EventWriter<'a> {
         )
     }
 
-    /// Ends the open file. Waits for the first files on their way to the disk, because they keep what is not yet written in memory.
+    /// Ends the open file. Waits for the first files on their way to the disk, because they keep what is not yet
+    /// written in memory.
     fn end_open(&mut self) -> Result<(), IngestError> {
         self.ending.extend(self.open.take().map(ParquetFileWriter::end).transpose()?);
         while self.ending.len() > MAX_ENDING

@@ -1,5 +1,5 @@
-//! Damage of every kind to the files of a dataset: a query, a verification, an ingest on top, and a dataset that was open before
-//! each refuse it or answer right.
+//! Damage of every kind to the files of a dataset: a query, a verification, an ingest on top, and a dataset that was
+//! open before each refuse it or answer right.
 
 use std::fs;
 use std::path::{Path, PathBuf};

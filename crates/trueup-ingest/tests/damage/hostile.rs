@@ -1,4 +1,5 @@
-//! Parquet files that are given to be ingested and do not keep their promises: each is taken or refused, and none brings the program down.
+//! Parquet files that are given to be ingested and do not keep their promises: each is taken or refused, and none
+//! brings the program down.
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringArray,

@@ -1,4 +1,5 @@
-//! Every file operation of an ingest fails, in every way and at every position: the dataset is the old one or the new one, whole.
+//! Every file operation of an ingest fails, in every way and at every position: the dataset is the old one or the new
+//! one, whole.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -34,8 +35,8 @@ enum Way {
 const WAYS: [Way; 6] =
     [Way::Error(EIO), Way::Error(ENOSPC), Way::Error(EACCES), Way::Error(EINTR), Way::ErrorAfter(EIO), Way::Short];
 
-/// Fails operations, counted among those that can fail in this way: operation `first` alone, or all later ones too, as on a disk that is
-/// gone.
+/// Fails operations, counted among those that can fail in this way: operation `first` alone, or all later ones too, as
+/// on a disk that is gone.
 #[derive(Debug)]
 struct Failing {
     way: Way,
@@ -58,7 +59,8 @@ impl Failing {
 impl FaultInjector for Failing {
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
         self.seen.lock().unwrap().push(operation);
-        // The thread that computes checksums may run earlier or later, so a number alone does not say which operation it is.
+        // The thread that computes checksums may run earlier or later, so a number alone does not say which operation
+        // it is.
         if !self.way.befalls(operation) {
             return None;
         }
@@ -77,8 +79,8 @@ impl FaultInjector for Failing {
 }
 
 impl Way {
-    /// Whether an operation can fail so. A signal interrupts reads and writes alone, and only these can be short; the standard library
-    /// sees to the other calls.
+    /// Whether an operation can fail so. A signal interrupts reads and writes alone, and only these can be short; the
+    /// standard library sees to the other calls.
     fn befalls(self, operation: Operation) -> bool {
         let is_transfer = matches!(operation, Operation::Read | Operation::Write);
         is_transfer || !matches!(self, Self::Error(EINTR) | Self::Short)
@@ -209,8 +211,8 @@ fn outcome(failing: &Arc<Failing>, ingest: Ingest) -> Result<IngestSummary, Inge
     ingest.files(Files::failing(failing.clone())).run(&())
 }
 
-/// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and looks at what is left each
-/// time. Returns how many ingests failed.
+/// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and looks at
+/// what is left each time. Returns how many ingests failed.
 fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize {
     let (old_folder, dataset) = (case.dir.path().join("old"), case.dataset());
     fs::rename(&dataset, &old_folder).unwrap();

@@ -23,8 +23,8 @@ struct Customer {
     days: Vec<u16>,
 }
 
-/// Customers lie whole in row groups of at most so many rows, numbered in order; each row group has those of one period, in order. There
-/// are periods of every kind.
+/// Customers lie whole in row groups of at most so many rows, numbered in order; each row group has those of one
+/// period, in order. There are periods of every kind.
 pub(crate) fn check(case: &Case, group_rows: usize) {
     let mut met = BTreeSet::new();
     let mut periods = BTreeMap::new();

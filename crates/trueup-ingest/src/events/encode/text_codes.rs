@@ -99,8 +99,8 @@ fn dictionary(column: &ArrayRef) -> Option<(&DictionaryArray<Int32Type>, &String
     Some((coded, coded.values().as_string_opt::<i32>()?))
 }
 
-/// Maps the text of each row; null counts as the empty text. Calls `of_text` once for each distinct text. Returns `None` as soon as
-/// `of_text` does.
+/// Maps the text of each row; null counts as the empty text. Calls `of_text` once for each distinct text. Returns
+/// `None` as soon as `of_text` does.
 fn by_text<T: Copy + Default>(
     name: &str,
     column: &ArrayRef,

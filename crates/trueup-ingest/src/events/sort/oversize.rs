@@ -1,11 +1,12 @@
 //! Accounts that are too large to be sorted in memory: an external merge sort, customer by customer.
 //!
-//! | in call order | |
-//! |---|---|
-//! | `partitions` | divides the rows by customer, and the event ids by id, into files; refuses customers with too long or too large a history |
-//! | `superseded` | finds in the files of ids which rows later rows supersede |
-//! | `RunSorter` | sorts each partition in memory without the superseded rows, and writes it as a sorted run |
-//! | `merge` | merges the runs into the order of the dataset |
+//! ```text
+//! partitions    divides the rows by customer, and the event ids by id, into files;
+//!               refuses customers whose history is too long or too large
+//! superseded    finds in the files of ids which rows later rows supersede
+//! RunSorter     sorts each partition in memory without the superseded rows, and writes it as a sorted run
+//! merge         merges the runs into the order of the dataset
+//! ```
 
 mod merge;
 mod partitions;
@@ -30,7 +31,8 @@ use superseded::SupersededRows;
 /// Copies of a partition's rows that exist while it is sorted.
 const COPIES: usize = 4;
 
-/// How often a partition that is too large is divided again. More would not help, because by then single customers are too large.
+/// How often a partition that is too large is divided again. More would not help, because by then single customers are
+/// too large.
 const MAX_ROUNDS: u64 = 4;
 
 /// The most files that a partition is divided into in one round.
@@ -42,7 +44,8 @@ const FEW_ROWS: usize = 32;
 /// The most rows of a batch of a run, unless a single customer has more.
 const MAX_BATCH_ROWS: usize = 8_192;
 
-/// Sorts the rows of a slice and hands the customers on in the order of the dataset. Returns the number of superseded rows.
+/// Sorts the rows of a slice and hands the customers on in the order of the dataset. Returns the number of superseded
+/// rows.
 pub(in crate::events) fn sort(
     spill: &AccountSpill,
     slice: &AccountSlice,
@@ -64,8 +67,8 @@ pub(in crate::events) fn sort(
 /// Sorted customers on disk. A batch holds only whole customers, or is a preview.
 struct SortedRun {
     rows: SpillFile,
-    /// The numbers of the batches that are previews: they hold only the first row of a customer, whose rows are the whole next batch. That
-    /// batch is so large that it is not read before the customer's turn.
+    /// The numbers of the batches that are previews: they hold only the first row of a customer, whose rows are the
+    /// whole next batch. That batch is so large that it is not read before the customer's turn.
     previews: Vec<usize>,
 }
 

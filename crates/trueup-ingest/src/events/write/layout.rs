@@ -14,10 +14,11 @@ const MAX_CHUNKS: usize = 1 << 16;
 /// A file ends within an account at this multiple of the rows after which it ends at the next account.
 const MAX_FILE_FACTOR: usize = 4;
 
-/// How events are divided into row groups and files. The division depends only on the customers and their order, so that the same events
-/// always make the same files, unless their texts are so long that the memory decides.
+/// How events are divided into row groups and files. The division depends only on the customers and their order, so
+/// that the same events always make the same files, unless their texts are so long that the memory decides.
 ///
-/// For example, `group_rows: 65_536, file_rows: 1_048_576, group_bytes: 64 MiB, open_bytes: 170 MiB` for 1 GiB of memory.
+/// For example, `group_rows: 65_536, file_rows: 1_048_576, group_bytes: 64 MiB, open_bytes: 170 MiB` for 1 GiB of
+/// memory.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::events) struct FileLayout {
     /// The most rows of a row group, unless a single customer has more.
@@ -40,7 +41,8 @@ impl FileLayout {
         filled > 0 && filled >= full
     }
 
-    /// Whether a file ends before the next customer because of the bytes of its open row groups or the number of its column chunks.
+    /// Whether a file ends before the next customer because of the bytes of its open row groups or the number of its
+    /// column chunks.
     pub(super) fn is_too_large(self, open_bytes: usize, chunks: usize) -> bool {
         open_bytes >= self.open_bytes || chunks >= MAX_CHUNKS
     }
@@ -53,8 +55,8 @@ impl FileLayout {
     }
 }
 
-/// Returns the schema of a file: the customer's number, then the stored columns. Narrow totals have fewer digits, which Parquet stores in
-/// 64 bits.
+/// Returns the schema of a file: the customer's number, then the stored columns. Narrow totals have fewer digits, which
+/// Parquet stores in 64 bits.
 pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_narrow_totals: bool) -> Schema {
     let customer = Arc::new(Field::new(CUSTOMER_COLUMN, DataType::Int32, false));
     let stored = stored_event_schema(dimensions);
@@ -67,10 +69,11 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
     Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())
 }
 
-/// Returns how the columns of a file are encoded and compressed, except for those that [`text_column`](super::text_column) encodes.
+/// Returns how the columns of a file are encoded and compressed, except for those that
+/// [`text_column`](super::text_column) encodes.
 ///
-/// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left hardly recur, and are
-/// compressed strongly because they are large.
+/// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left hardly
+/// recur, and are compressed strongly because they are large.
 pub(super) fn properties(schema: &Schema) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use trueup_core::Day;
 use trueup_core::model::QuarterSpan;
 
-/// When open row groups use at most one in this many rows of a sorted batch, those rows are copied out and the batch is freed.
+/// When open row groups use at most one in this many rows of a sorted batch, those rows are copied out and the batch is
+/// freed.
 const COPY_FRACTION: usize = 2;
 
 /// The open row groups by period. Each gets its customers in the order of the dataset.
@@ -26,8 +27,8 @@ struct OpenRowGroup {
 }
 
 impl OpenRowGroups {
-    /// Adds the next customer, whose rows have the numbers `order` and take `bytes` of memory. Returns the row group that ends before this
-    /// customer, if one does.
+    /// Adds the next customer, whose rows have the numbers `order` and take `bytes` of memory. Returns the row group
+    /// that ends before this customer, if one does.
     pub(super) fn push(
         &mut self,
         layout: FileLayout,

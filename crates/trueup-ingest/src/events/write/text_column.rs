@@ -1,8 +1,9 @@
-//! The encoder of text columns that recur: global codes become codes of the row group, and these become a Parquet column chunk.
+//! The encoder of text columns that recur: global codes become codes of the row group, and these become a Parquet
+//! column chunk.
 //!
-//! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or hands its texts to parquet's
-//! `ArrowWriter`. Nothing outside this folder knows how a chunk is encoded: `chunk` writes its pages, and `hybrid` its codes. The decoder is
-//! `scan/encoding` in `trueup-core`.
+//! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or hands its texts to
+//! parquet's `ArrowWriter`. Nothing outside this folder knows how a chunk is encoded: `chunk` writes its pages, and
+//! `hybrid` its codes. The decoder is `scan/encoding` in `trueup-core`.
 
 mod chunk;
 mod hybrid;
@@ -80,7 +81,8 @@ impl<'a> TextColumnBuilder<'a> {
             validity.extend(std::iter::repeat_n(1, codes.len()));
         }
         validity.extend(global.iter().map(|code| u32::from(*code != 0)));
-        // A null is written too, and then overwritten, because a branch that the processor cannot predict would cost more.
+        // A null is written too, and then overwritten, because a branch that the processor cannot predict would cost
+        // more.
         let mut end = codes.len();
         codes.resize(end + global.len(), 0);
         for code in global {

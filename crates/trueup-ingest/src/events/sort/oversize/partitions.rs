@@ -1,4 +1,5 @@
-//! Spilled rows divided by customer, and their event ids divided by id, so that each partition can be processed on its own.
+//! Spilled rows divided by customer, and their event ids divided by id, so that each partition can be processed on its
+//! own.
 
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -18,11 +19,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
-/// The fewest and the most partitions; the number is a power of two. A partition that is still too large is divided again.
+/// The fewest and the most partitions; the number is a power of two. A partition that is still too large is divided
+/// again.
 const MIN_PARTITIONS: usize = 4;
 const MAX_PARTITIONS: usize = 64;
 
-/// Buckets of customers. A multiple of any number of partitions, so that all customers of a bucket are in one partition.
+/// Buckets of customers. A multiple of any number of partitions, so that all customers of a bucket are in one
+/// partition.
 const BUCKETS: usize = MAX_PARTITIONS << 10;
 
 /// The column of a row's position in the order of arrival.
@@ -35,7 +38,8 @@ pub(super) const PARTITION: &str = "trueup.partition";
 pub(super) struct Partitions {
     /// The rows. All rows of a customer are in one partition.
     pub(super) customers: Vec<SpillFile>,
-    /// The event ids: account, id, and the partition and position of the row. All rows of an event id are in one of these partitions.
+    /// The event ids: account, id, and the partition and position of the row. All rows of an event id are in one of
+    /// these partitions.
     pub(super) ids: Vec<SpillFile>,
 }
 
@@ -65,7 +69,7 @@ impl Partitions {
         Ok(partitions)
     }
 
-    /// Adds rows, the first of which has the position `first`. Returns the position after the last.
+    /// Adds rows, whose positions begin with `first`. Returns the position after the last.
     fn add(&mut self, rows: EventBatch, first: u64, histories: &mut HistorySizes) -> Result<u64, IngestError> {
         let next = first + rows.len() as u64;
         let hashes = hashes(&rows.accounts, &rows.opportunity_ids, 0);
@@ -108,7 +112,8 @@ impl SequencedBatch {
         self.rows.filter(kept)
     }
 
-    /// Returns the event ids of the rows, given the partition of each row, and chooses a partition out of `count` for each id.
+    /// Returns the event ids of the rows, given the partition of each row, and chooses a partition out of `count` for
+    /// each id.
     fn ids(&self, partitions: Vec<u32>, count: usize) -> Result<(RecordBatch, Vec<u32>), ArrowError> {
         let EventBatch { accounts, event_ids, .. } = &self.rows;
         let with_id: UInt32Array =

@@ -1,4 +1,5 @@
-//! A column of texts, and its encoding as a Parquet column chunk: a page of the distinct texts, then a page of their codes.
+//! A column of texts, and its encoding as a Parquet column chunk: a page of the distinct texts, then a page of their
+//! codes.
 
 use super::hybrid;
 use crate::parquet_file::EncodedChunk;
@@ -28,7 +29,8 @@ pub(super) enum PageCompression {
 
 /// The texts of a row group's column, as codes into its distinct texts.
 ///
-/// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity `[1, 1, 0, 1]`.
+/// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity `[1, 1,
+/// 0, 1]`.
 #[derive(Debug, Default)]
 pub(in crate::events::write) struct TextColumn<'a> {
     /// The distinct texts, in the order of their first rows.

@@ -1,4 +1,5 @@
-//! Parquet's hybrid encoding of small numbers: a run of one number is stored once, and other numbers are packed bit by bit.
+//! Parquet's hybrid encoding of small numbers: a run of one number is stored once, and other numbers are packed bit by
+//! bit.
 
 /// Numbers in a packed group.
 const GROUP: usize = 8;
