@@ -1,24 +1,24 @@
-//! Event and spend files that break the layout, though their manifest describes them: no query answers from them.
+//! Event and spend files that break the layout, although their checksums are right: no query answers from them.
 
-use crate::place::{Place, Row, SOUND, events, row};
+use crate::test_dataset::{Row, SOUND, TestDataset, events, row};
 use arrow_array::RecordBatch;
 
-/// A dataset of one row group is refused with a message that ends so, by queries and by verification alike.
-fn refuses(rows: &[Row], ends: &str) {
-    refuses_batch(events(rows), ends);
+/// Checks that a query and a verification of a row group both fail with a message that ends with `ends`.
+fn rejects(rows: &[Row], ends: &str) {
+    rejects_batch(events(rows), ends);
 }
 
-fn refuses_batch(rows: RecordBatch, ends: &str) {
-    let mut place = Place::with_events(&[&SOUND]);
-    place.manifest.events.clear();
-    place.add_events(&[rows]);
-    place.commit();
-    let expected = format!("`{}`, row group 0, {ends}", place.path("events/events-0.parquet").display());
-    assert_eq!(place.refused(), expected);
-    assert_eq!(place.fault(), expected);
+fn rejects_batch(rows: RecordBatch, ends: &str) {
+    let mut stored = TestDataset::with_events(&[&SOUND]);
+    stored.manifest.events.clear();
+    stored.add_events(&[rows]);
+    stored.commit();
+    let expected = format!("`{}`, row group 0, {ends}", stored.path("events/events-0.parquet").display());
+    assert_eq!(stored.refused(), expected);
+    assert_eq!(stored.fault(), expected);
 }
 
-/// The sound rows with one of them changed.
+/// Returns the valid rows with a change in one of them.
 fn changed(at: usize, change: impl FnOnce(&mut Row)) -> [Row; 4] {
     let mut rows = SOUND;
     change(&mut rows[at]);
@@ -28,72 +28,72 @@ fn changed(at: usize, change: impl FnOnce(&mut Row)) -> [Row; 4] {
 #[test]
 fn customers_are_numbered_one_by_one() {
     let fault = "column `trueup.customer`: customers are not numbered one by one";
-    refuses(&changed(2, |row| row.number = Some(3)), fault);
-    refuses(&changed(1, |row| row.number = Some(-1)), fault);
-    refuses(&changed(3, |row| row.number = Some(1)), fault);
-    refuses(&changed(1, |row| row.number = Some(i32::MIN)), fault);
+    rejects(&changed(2, |row| row.number = Some(3)), fault);
+    rejects(&changed(1, |row| row.number = Some(-1)), fault);
+    rejects(&changed(3, |row| row.number = Some(1)), fault);
+    rejects(&changed(1, |row| row.number = Some(i32::MIN)), fault);
     for at in 0..4 {
-        refuses(&changed(at, |row| row.number = None), "column `trueup.customer`: a number is missing");
+        rejects(&changed(at, |row| row.number = None), "column `trueup.customer`: a number is missing");
     }
 }
 
 #[test]
-fn a_customer_is_of_one_account() {
+fn a_customer_belongs_to_one_account() {
     let fault = "column `account`: a customer has two accounts";
-    refuses(&changed(3, |row| row.account = Some("c")), fault);
-    refuses(&SOUND.map(|row| Row { number: Some(0), ..row }), fault);
+    rejects(&changed(3, |row| row.account = Some("c")), fault);
+    rejects(&SOUND.map(|row| Row { number: Some(0), ..row }), fault);
 }
 
 #[test]
-fn accounts_are_never_missing() {
+fn every_row_has_an_account() {
     for at in 0..4 {
-        refuses(&changed(at, |row| row.account = None), "column `account`: an account is missing");
-        refuses(&changed(at, |row| row.account = Some("")), "column `account`: an account is missing");
+        rejects(&changed(at, |row| row.account = None), "column `account`: an account is missing");
+        rejects(&changed(at, |row| row.account = Some("")), "column `account`: an account is missing");
     }
     for account in [None, Some("")] {
-        let mut place = Place::sound();
-        place.spend(&[(Some("a"), 20_000), (account, 20_001)]);
-        place.recommit();
+        let mut stored = TestDataset::sound();
+        stored.spend(&[(Some("a"), 20_000), (account, 20_001)]);
+        stored.recommit();
         let expected = "spend.parquet`, row group 0, column `account`: an account is missing";
-        assert!(place.refused().ends_with(expected), "{}", place.refused());
-        assert!(place.fault().ends_with(expected), "{}", place.fault());
+        assert!(stored.refused().ends_with(expected), "{}", stored.refused());
+        assert!(stored.fault().ends_with(expected), "{}", stored.fault());
     }
 }
 
 #[test]
-fn days_are_there_and_do_not_go_back() {
-    refuses(&changed(3, |row| row.day = Some(19_999)), "column `date`: a customer's events are not in order");
-    refuses(&changed(1, |row| row.day = None), "column `date`: a date is missing");
-    refuses(&changed(0, |row| row.day = Some(-1)), "column `date`: a date is out of range");
-    refuses(&changed(3, |row| row.day = Some(65_536)), "column `date`: a date is out of range");
+fn every_event_has_a_day_and_a_customers_days_never_decrease() {
+    rejects(&changed(3, |row| row.day = Some(19_999)), "column `date`: a customer's events are not in order");
+    rejects(&changed(1, |row| row.day = None), "column `date`: a date is missing");
+    rejects(&changed(0, |row| row.day = Some(-1)), "column `date`: a date is out of range");
+    rejects(&changed(3, |row| row.day = Some(65_536)), "column `date`: a date is out of range");
 }
 
 #[test]
-fn stages_are_known() {
+fn every_event_has_a_known_stage() {
     for stage in [None, Some(""), Some("Sold")] {
-        refuses(&changed(1, |row| row.stage = stage), "column `type`: a stage is unknown");
+        rejects(&changed(1, |row| row.stage = stage), "column `type`: a stage is unknown");
     }
 }
 
 #[test]
-fn columns_are_there_and_of_their_types() {
+fn every_column_exists_and_has_its_type() {
     let sound = events(&SOUND);
     for name in ["trueup.customer", "account", "type", "date", "dateTime", "total"] {
         let at = sound.schema().index_of(name).unwrap();
         let others: Vec<usize> = (0..sound.num_columns()).filter(|column| *column != at).collect();
-        refuses_batch(sound.project(&others).unwrap(), &format!("column `{name}`: the column is missing"));
+        rejects_batch(sound.project(&others).unwrap(), &format!("column `{name}`: the column is missing"));
     }
     for name in ["trueup.customer", "date", "dateTime", "total"] {
         let wrong = replaced(&sound, name, "campaign");
-        refuses_batch(wrong, &format!("column `{name}`: the type is not that of the layout"));
+        rejects_batch(wrong, &format!("column `{name}`: the type is not that of the layout"));
     }
     for name in ["account", "type", "campaign"] {
         let wrong = replaced(&sound, name, "trueup.customer");
-        refuses_batch(wrong, &format!("column `{name}`: expected a dictionary of texts"));
+        rejects_batch(wrong, &format!("column `{name}`: expected a dictionary of texts"));
     }
 }
 
-/// The batch with a copy of another column under the name of one.
+/// Returns the batch with the column `name` replaced by a copy of the column `by`.
 fn replaced(batch: &RecordBatch, name: &str, by: &str) -> RecordBatch {
     let schema = batch.schema();
     let column = |of: &str| batch.column_by_name(if of == name { by } else { of }).unwrap().clone();
@@ -102,9 +102,9 @@ fn replaced(batch: &RecordBatch, name: &str, by: &str) -> RecordBatch {
 }
 
 #[test]
-fn the_second_row_group_is_named() {
-    let place = Place::with_events(&[&SOUND, &[row(3, "c", "1", 20_000), row(3, "d", "1", 20_000)]]);
-    place.commit();
+fn a_fault_names_its_row_group() {
+    let stored = TestDataset::with_events(&[&SOUND, &[row(3, "c", "1", 20_000), row(3, "d", "1", 20_000)]]);
+    stored.commit();
     let expected = "events-0.parquet`, row group 1, column `account`: a customer has two accounts";
-    assert!(place.refused().ends_with(expected), "{}", place.refused());
+    assert!(stored.refused().ends_with(expected), "{}", stored.refused());
 }

@@ -1,6 +1,6 @@
-//! Documents of one account, in a file that holds those of others too.
+//! A damaged document fails only the requests that may need it.
 
-use crate::place::Place;
+use crate::test_dataset::TestDataset;
 use std::fs;
 use trueup_core::dataset::{Dataset, Insights};
 use trueup_core::query::{AccountFilter, DateRange};
@@ -9,28 +9,28 @@ use trueup_core::{Day, Error, Interrupt};
 const ACCOUNTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const DAYS: [&str; 3] = ["2025-01-01", "2025-01-08", "2025-02-01"];
 
-/// A document of more than a block, spelled as no program would.
+/// Returns a document that is longer than a checksum block and has unusual spelling.
 fn document(account: &str, day: &str) -> String {
     format!("{{ \"of\":\"{account}\\u0020{day}é\",\"n\":1.50e1 ,\"long\":\"{}\"}}", "é".repeat(40_000))
 }
 
 fn line(account: &str, day: &str) -> String {
-    // The account escaped, as it may be.
+    // JSON allows the account to be escaped.
     let escaped = format!("\\u{:04x}", account.as_bytes()[0]);
     format!("{{\"date\":\"{day}\", \"insight\":{},\"account\":\"{escaped}\"}}\n", document(account, day))
 }
 
-fn place() -> Place {
-    let mut place = Place::sound();
+fn with_insights() -> TestDataset {
+    let mut stored = TestDataset::sound();
     let lines = ACCOUNTS.iter().flat_map(|account| DAYS.iter().map(|day| line(account, day)));
-    place.insights(&lines.collect::<String>());
-    place.recommit();
-    place
+    stored.insights(&lines.collect::<String>());
+    stored.recommit();
+    stored
 }
 
 /// Changes a byte in the middle of the document of an account and day.
-fn damage(place: &Place, account: usize, day: usize) {
-    let path = place.path("insights/insights.ndjson");
+fn damage(stored: &TestDataset, account: usize, day: usize) {
+    let path = stored.path("insights/insights.ndjson");
     let mut bytes = fs::read(&path).unwrap();
     let length = bytes.len() / (ACCOUNTS.len() * DAYS.len());
     bytes[(account * DAYS.len() + day) * length + length / 2] ^= 1;
@@ -50,7 +50,7 @@ fn ask(dataset: &Dataset, accounts: &AccountFilter, range: Option<DateRange>) ->
     dataset.insights(accounts, range, 12, &Interrupt::default())
 }
 
-/// The documents found, each as it should be, as `a1` for the first of the account a.
+/// Checks the documents, and returns their names, such as `a1` for the first document of account a.
 fn found(insights: &Insights) -> String {
     let mut names = Vec::new();
     for insight in &insights.documents {
@@ -62,9 +62,9 @@ fn found(insights: &Insights) -> String {
 }
 
 #[test]
-fn documents_are_those_of_the_file_byte_for_byte() {
-    let place = place();
-    let dataset = Dataset::open(place.folder()).unwrap();
+fn documents_are_returned_as_they_are_in_the_file() {
+    let stored = with_insights();
+    let dataset = Dataset::open(stored.folder()).unwrap();
     for _ in 0..2 {
         assert_eq!(found(&ask(&dataset, &AccountFilter::All, None).unwrap()), "a3 b3 c3 d3 e3 f3");
         assert_eq!(
@@ -79,11 +79,11 @@ fn documents_are_those_of_the_file_byte_for_byte() {
 }
 
 #[test]
-fn a_damaged_document_concerns_those_alone_whose_documents_lie_there() {
-    let place = place();
-    // The block holds the end of the second document of c and the begin of the third.
-    damage(&place, 2, 1);
-    let dataset = Dataset::open(place.folder()).unwrap();
+fn a_damaged_block_fails_only_requests_for_documents_in_it() {
+    let stored = with_insights();
+    // The block holds the end of the second document of c and the beginning of the third.
+    damage(&stored, 2, 1);
+    let dataset = Dataset::open(stored.folder()).unwrap();
     for accounts in [&["a", "b"][..], &["d"], &["e", "f"]] {
         let expected: Vec<String> = accounts.iter().map(|account| format!("{account}3")).collect();
         assert_eq!(found(&ask(&dataset, &only(accounts), None).unwrap()), expected.join(" "));
@@ -92,30 +92,30 @@ fn a_damaged_document_concerns_those_alone_whose_documents_lie_there() {
         let refused = ask(&dataset, &accounts, None).unwrap_err();
         assert!(refused.to_string().contains("are not those that were written"), "{refused}");
     }
-    // Who knows whether there was one of `cc`, or an earlier one of d; not one of c on the first day or before.
+    // The block may have held a document of `cc`, or an earlier one of d, but none of c on or before the first day.
     assert!(ask(&dataset, &only(&["cc"]), None).is_err());
     let until = |end: &str| Some(DateRange { start: Day::MIN, end: end.parse().unwrap() });
     assert!(ask(&dataset, &only(&["d"]), until(DAYS[0])).is_err());
     assert_eq!(found(&ask(&dataset, &only(&["d"]), january()).unwrap()), "d1 d2");
     assert_eq!(found(&ask(&dataset, &only(&["c"]), until(DAYS[0])).unwrap()), "c1");
     assert!(ask(&dataset, &only(&["c"]), january()).is_err());
-    assert_eq!(place.faults().len(), 1);
-    // Once the file is mended all is well.
-    damage(&place, 2, 1);
+    assert_eq!(stored.faults().len(), 1);
+    // A repaired file can be read again.
+    damage(&stored, 2, 1);
     assert_eq!(found(&ask(&dataset, &AccountFilter::All, None).unwrap()), "a3 b3 c3 d3 e3 f3");
 }
 
 #[test]
-fn what_lies_between_damage_and_a_line_is_nobody_elses() {
+fn damage_next_to_the_end_of_the_file_fails_only_its_account_and_unknown_ones() {
     for (account, refused) in [(0, "a"), (5, "f")] {
-        let place = place();
+        let stored = with_insights();
         let day = if account == 0 { 0 } else { 2 };
-        damage(&place, account, day);
-        let dataset = Dataset::open(place.folder()).unwrap();
+        damage(&stored, account, day);
+        let dataset = Dataset::open(stored.folder()).unwrap();
         for asked in ACCOUNTS {
             assert_eq!(ask(&dataset, &only(&[asked]), january()).is_err(), asked == refused, "{asked}");
         }
-        // Before the first line that reads, and behind the last, anybody may have been.
+        // Any account may have been before the first line that can be read, or after the last.
         for (outside, refused) in [("Z", account == 0), ("z", account == 5)] {
             assert_eq!(ask(&dataset, &only(&[outside]), None).is_err(), refused, "{outside}");
         }
@@ -123,23 +123,23 @@ fn what_lies_between_damage_and_a_line_is_nobody_elses() {
 }
 
 #[test]
-fn documents_of_others_are_read_once_and_ones_own_are_checked_each_time() {
-    let place = place();
-    let dataset = Dataset::open(place.folder()).unwrap();
+fn a_document_is_checked_each_time_that_it_is_read() {
+    let stored = with_insights();
+    let dataset = Dataset::open(stored.folder()).unwrap();
     assert_eq!(found(&ask(&dataset, &only(&["a"]), None).unwrap()), "a3");
-    damage(&place, 4, 1);
+    damage(&stored, 4, 1);
     assert_eq!(found(&ask(&dataset, &only(&["a", "f"]), None).unwrap()), "a3 f3");
     assert_eq!(found(&ask(&dataset, &only(&["e"]), None).unwrap()), "e3");
     assert!(ask(&dataset, &only(&["e"]), january()).is_err());
 }
 
 #[test]
-fn a_line_that_is_no_document_concerns_its_neighbours_alone() {
-    let mut place = Place::sound();
+fn a_line_that_is_not_a_document_fails_only_its_neighbours() {
+    let mut stored = TestDataset::sound();
     let lines: Vec<String> = ACCOUNTS.iter().map(|account| line(account, DAYS[0])).collect();
-    place.insights(&format!("{}{}nonsense\n{}", lines[0], lines[1], lines[3..].concat()));
-    place.recommit();
-    let dataset = Dataset::open(place.folder()).unwrap();
+    stored.insights(&format!("{}{}nonsense\n{}", lines[0], lines[1], lines[3..].concat()));
+    stored.recommit();
+    let dataset = Dataset::open(stored.folder()).unwrap();
     for (account, reads) in [("a", true), ("b", false), ("c", false), ("d", true), ("e", true), ("f", true)] {
         assert_eq!(ask(&dataset, &only(&[account]), None).is_ok(), reads, "{account}");
     }
@@ -148,9 +148,9 @@ fn a_line_that_is_no_document_concerns_its_neighbours_alone() {
 }
 
 #[test]
-fn a_request_that_has_ended_finds_nothing() {
-    let place = place();
-    let dataset = Dataset::open(place.folder()).unwrap();
+fn an_interrupted_request_is_an_error() {
+    let stored = with_insights();
+    let dataset = Dataset::open(stored.folder()).unwrap();
     let interrupt = Interrupt::default();
     interrupt.cancel();
     assert!(dataset.insights(&only(&["a"]), None, 9, &interrupt).is_err());

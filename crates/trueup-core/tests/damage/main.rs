@@ -1,4 +1,4 @@
-//! Datasets whose files are not what their manifest or the layout says: each is refused, and none answers or panics.
+//! Datasets whose files differ from what their manifest or the layout says. Each is rejected; none answers or panics.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -7,8 +7,8 @@ mod files;
 mod insights;
 mod manifest;
 mod mutated;
-mod place;
 #[cfg(unix)]
 mod plain;
 mod running;
+mod test_dataset;
 mod verify;

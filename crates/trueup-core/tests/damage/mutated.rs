@@ -1,6 +1,6 @@
-//! Files whose bytes have changed, and whose manifest says that they are so: the reader sees every change.
+//! Changed files whose checksums in the manifest are right, so that the decoders see every change.
 
-use crate::place::{FILES, Place, SOUND, events};
+use crate::test_dataset::{FILES, SOUND, TestDataset, events};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
@@ -10,22 +10,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_testkit::damage::{Numbers, mutate};
 
-/// Files that are changed, each so often.
+/// How often each file is changed.
 const CASES: u64 = 30;
 
-/// What the manifest says of a file.
+/// Returns the entry of a file in the manifest.
 fn file<'a>(manifest: &'a mut Manifest, name: &str) -> &'a mut DataFile {
     let tables = [&mut manifest.events, &mut manifest.spend, &mut manifest.accounts, &mut manifest.insights];
     tables.into_iter().flatten().find(|file| file.path == name).unwrap()
 }
 
-fn rewrite(place: &mut Place, rows: &RecordBatch, properties: WriterPropertiesBuilder) {
-    let file = File::create(place.path("events/events-0.parquet")).unwrap();
+fn rewrite(stored: &mut TestDataset, rows: &RecordBatch, properties: WriterPropertiesBuilder) {
+    let file = File::create(stored.path("events/events-0.parquet")).unwrap();
     let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(properties.build())).unwrap();
     writer.write(rows).unwrap();
     writer.close().unwrap();
-    place.manifest.events = vec![place.described("events/events-0.parquet", rows.num_rows() as u64)];
-    place.recommit();
+    stored.manifest.events = vec![stored.described("events/events-0.parquet", rows.num_rows() as u64)];
+    stored.recommit();
 }
 
 #[test]
@@ -42,26 +42,26 @@ fn no_change_makes_a_query_or_verification_panic() {
         plain().set_writer_version(WriterVersion::PARQUET_2_0),
     ];
     for (seed, properties) in (1..).zip(layouts) {
-        let mut place = Place::sound();
-        rewrite(&mut place, &rows, properties);
+        let mut stored = TestDataset::sound();
+        rewrite(&mut stored, &rows, properties);
         let mut numbers = Numbers::new(seed);
         for name in FILES {
-            let bytes = fs::read(place.path(name)).unwrap();
-            let sound = place.manifest.clone();
+            let bytes = fs::read(stored.path(name)).unwrap();
+            let sound = stored.manifest.clone();
             for case in 0..CASES {
                 let mut changed = bytes.clone();
                 mutate(&mut changed, &mut numbers);
-                fs::write(place.path(name), changed).unwrap();
-                let rows = file(&mut place.manifest, name).rows;
-                let described = place.described(name, rows);
-                *file(&mut place.manifest, name) = described;
-                place.recommit();
-                let asked = AssertUnwindSafe(&place);
+                fs::write(stored.path(name), changed).unwrap();
+                let rows = file(&mut stored.manifest, name).rows;
+                let described = stored.described(name, rows);
+                *file(&mut stored.manifest, name) = described;
+                stored.recommit();
+                let asked = AssertUnwindSafe(&stored);
                 let survived = catch_unwind(|| (asked.ask().is_ok(), asked.faults().len()));
                 assert!(survived.is_ok(), "layout {seed}, {name}, case {case}");
             }
-            fs::write(place.path(name), &bytes).unwrap();
-            place.manifest = sound;
+            fs::write(stored.path(name), &bytes).unwrap();
+            stored.manifest = sound;
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Bytes that change while a dataset is open: what is read again is checked again.
+//! Bytes that change while a dataset is open: bytes that are read again are checked again.
 
-use crate::place::{FILES, Place};
+use crate::test_dataset::{FILES, TestDataset};
 use std::fs;
 use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Day, Error, Interrupt};
 
-/// Every column of every row, and all documents, as text.
+/// Queries every column of every row, and all documents. Returns the answers as text.
 fn answers(dataset: &Dataset) -> Result<String, Error> {
     let range = DateRange { start: Day::from_number(19_000), end: Day::from_number(21_000) };
     let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];
@@ -16,23 +16,23 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
 
 #[test]
 fn no_byte_that_changes_while_a_dataset_is_open_changes_an_answer() {
-    let place = Place::sound();
-    let sound = answers(&Dataset::open(place.folder()).unwrap()).unwrap();
-    let held = Dataset::open(place.folder()).unwrap();
+    let stored = TestDataset::sound();
+    let sound = answers(&Dataset::open(stored.folder()).unwrap()).unwrap();
+    let held = Dataset::open(stored.folder()).unwrap();
     answers(&held).unwrap();
     let (column, all) = (1, held.held_column_bytes());
     assert!(all > 1);
-    // Nothing is held, one column at most, all but one.
+    // The cache holds nothing, at most one column, or all but one.
     for budget in [0, column, all - 1] {
-        let dataset = Dataset::open(place.folder()).unwrap().with_column_budget(budget);
+        let dataset = Dataset::open(stored.folder()).unwrap().with_column_budget(budget);
         assert_eq!(answers(&dataset).unwrap(), sound);
         let mut refused = 0;
         for name in FILES {
-            let bytes = fs::read(place.path(name)).unwrap();
+            let bytes = fs::read(stored.path(name)).unwrap();
             for at in (0..bytes.len()).step_by(7) {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << (at % 8);
-                fs::write(place.path(name), changed).unwrap();
+                fs::write(stored.path(name), changed).unwrap();
                 match answers(&dataset) {
                     Ok(answer) => assert_eq!(answer, sound, "{name}, byte {at}"),
                     Err(error) => {
@@ -42,7 +42,7 @@ fn no_byte_that_changes_while_a_dataset_is_open_changes_an_answer() {
                     }
                 }
             }
-            fs::write(place.path(name), &bytes).unwrap();
+            fs::write(stored.path(name), &bytes).unwrap();
             assert_eq!(answers(&dataset).unwrap(), sound, "{name} is whole again");
         }
         assert!(refused > 100, "{refused}");

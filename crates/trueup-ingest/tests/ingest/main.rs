@@ -12,6 +12,7 @@ mod order;
 mod outputs;
 mod rejects;
 mod replace;
+mod round_trip;
 mod spend;
 mod spill;
 mod writers;

@@ -1,4 +1,4 @@
-//! A small dataset, written by hand.
+//! A small dataset, written file by file.
 
 use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
@@ -36,35 +36,35 @@ pub(crate) const fn row(number: i32, account: &'static str, opportunity_id: &'st
     }
 }
 
-/// Customers 1 and 2 of the account a, and one of b with two events.
+/// Customers 1 and 2 of account a, and a customer of account b with two events.
 pub(crate) const SOUND: [Row; 4] =
     [row(0, "a", "1", 20_000), row(1, "a", "2", 20_001), row(2, "b", "1", 20_000), row(2, "b", "1", 20_002)];
 
-/// The files of a sound dataset.
+/// The files of a valid dataset.
 pub(crate) const FILES: [&str; 4] =
     ["events/events-0.parquet", "spend/spend.parquet", "accounts/accounts.parquet", "insights/insights.ndjson"];
 
 pub(crate) const INSIGHTS: &str = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n\
     {\"account\":\"b\",\"date\":\"2024-01-01\",\"insight\":{}}\n";
 
-/// A dataset's folder, with a file of each table.
-pub(crate) struct Place {
+/// A dataset in a temporary folder, with a file of each table.
+pub(crate) struct TestDataset {
     dir: TempDir,
     pub(crate) manifest: Manifest,
 }
 
-impl Place {
-    /// A sound dataset, committed.
+impl TestDataset {
+    /// Makes and publishes a valid dataset.
     pub(crate) fn sound() -> Self {
-        let mut place = Self::with_events(&[&SOUND]);
-        place.spend(&[(Some("a"), 20_000), (Some("a"), 20_001), (Some("b"), 20_000)]);
-        place.accounts(&["a", "b"]);
-        place.insights(INSIGHTS);
-        place.commit();
-        place
+        let mut stored = Self::with_events(&[&SOUND]);
+        stored.spend(&[(Some("a"), 20_000), (Some("a"), 20_001), (Some("b"), 20_000)]);
+        stored.accounts(&["a", "b"]);
+        stored.insights(INSIGHTS);
+        stored.commit();
+        stored
     }
 
-    /// One event file, of some row groups; not yet committed.
+    /// Makes a dataset of one event file, which is not published yet.
     pub(crate) fn with_events(row_groups: &[&[Row]]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for table in ["events", "spend", "accounts", "insights"] {
@@ -80,9 +80,9 @@ impl Place {
             insights: Vec::new(),
             batches: Vec::new(),
         };
-        let mut place = Self { dir, manifest };
-        place.add_events(&row_groups.iter().map(|rows| events(rows)).collect::<Vec<_>>());
-        place
+        let mut stored = Self { dir, manifest };
+        stored.add_events(&row_groups.iter().map(|rows| events(rows)).collect::<Vec<_>>());
+        stored
     }
 
     pub(crate) fn add_events(&mut self, row_groups: &[RecordBatch]) {
@@ -130,7 +130,7 @@ impl Place {
         store::publish(&Files::default(), self.dir.path(), staging.path(), &self.manifest).unwrap();
     }
 
-    /// Puts the manifest that is held now in the place of the one that was committed.
+    /// Replaces the published manifest by the current one.
     pub(crate) fn recommit(&self) {
         fs::remove_file(self.path(&store::file_name(1))).unwrap();
         self.commit();
@@ -144,7 +144,7 @@ impl Place {
         self.dir.path().to_owned()
     }
 
-    /// What the manifest has to say of a file as it is now.
+    /// Returns the entry in the manifest for a file as it is now.
     pub(crate) fn described(&self, name: &str, rows: u64) -> DataFile {
         let bytes = fs::read(self.path(name)).unwrap();
         let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -164,7 +164,7 @@ impl Place {
         self.described(name, row_groups.iter().map(|rows| rows.num_rows() as u64).sum())
     }
 
-    /// Opens the dataset and asks it for every column of every row.
+    /// Opens the dataset and queries every column of every row. Returns the number of rows of the answer.
     pub(crate) fn ask(&self) -> Result<u64, Error> {
         let (start, end) = (Day::from_number(19_000), Day::from_number(21_000));
         let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];
@@ -173,7 +173,7 @@ impl Place {
         Ok(table.len() as u64)
     }
 
-    /// The message with which the dataset is refused.
+    /// Returns the message with which a query is rejected.
     pub(crate) fn refused(&self) -> String {
         let error = self.ask().unwrap_err();
         assert!(!error.is_query(), "{error}");
@@ -184,7 +184,7 @@ impl Place {
         Verification::of(self.dir.path(), None).unwrap().faults
     }
 
-    /// The one fault of the dataset's files.
+    /// Returns the message of the only fault that verification finds.
     pub(crate) fn fault(&self) -> String {
         let faults = self.faults();
         assert_eq!(faults.len(), 1, "{faults:?}");
@@ -192,7 +192,7 @@ impl Place {
     }
 }
 
-/// Rows as columns of an event file.
+/// Makes the columns of an event file.
 pub(crate) fn events(rows: &[Row]) -> RecordBatch {
     let texts = |text: fn(&Row) -> Option<&'static str>| Arc::new(rows.iter().map(text).collect::<StringArray>());
     let totals = Decimal128Array::from_iter_values(rows.iter().map(|_| 1_000_000));
