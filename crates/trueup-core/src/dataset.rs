@@ -9,12 +9,14 @@
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
 //! - `verify`: a check of every file
+//! - `error`: why a dataset or its manifest cannot be read
 //!
 //! The pages go to `scan`, which decodes them to typed columns.
 
 mod block_checksums;
 mod checked_file;
 mod column_cache;
+mod error;
 mod footer;
 mod insights;
 pub mod manifest;
@@ -31,6 +33,7 @@ mod verify;
 
 pub use block_checksums::BlockHasher;
 pub use checked_file::{CheckedFile, CheckedReader, PositionedReader};
+pub use error::DatasetError;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, Insights};
 pub use open::read_accounts;
@@ -41,7 +44,6 @@ pub use verify::Verification;
 pub(crate) use prune::Pruning;
 pub(crate) use row_group::RowGroup;
 
-use crate::error::DatasetError;
 use crate::model::Accounts;
 use crate::query::DateRange;
 use crate::scan::{EventColumns, Projection, SpendColumns, SpendProjection};

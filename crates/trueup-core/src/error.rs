@@ -1,10 +1,9 @@
-//! The errors of queries and datasets, by what is at fault.
+//! The errors of queries, by what is at fault.
 
-use crate::dataset::store::StoreError;
+use crate::dataset::{DatasetError, store::StoreError};
 use crate::interrupt::Interruption;
 use crate::query::FilterFault;
 use crate::{Day, NoRoom, Shown, model};
-use std::path::PathBuf;
 
 /// Why a query was not answered or a dataset was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -108,104 +107,5 @@ pub enum QueryError {
         field: String,
         /// What is wrong with it.
         fault: FilterFault,
-    },
-}
-
-/// Why a dataset cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DatasetError {
-    /// The operating system reported an error.
-    #[error("`{}`: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The folder holds no manifest, or not the manifest of the requested version.
-    #[error("`{}` holds no dataset{}", path.display(), version.map(|v| format!(" of version {v}")).unwrap_or_default())]
-    Missing {
-        /// The folder.
-        path: PathBuf,
-        /// The requested version, if any.
-        version: Option<u64>,
-    },
-    /// A manifest cannot be read.
-    #[error(transparent)]
-    Manifest(#[from] StoreError),
-    /// A file that the manifest names is missing.
-    #[error("`{}` is missing, but the manifest names it", path.display())]
-    MissingFile {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A name in the manifest does not lead to a plain file in its folder.
-    #[error("`{}` is {found}, but a dataset's file is a plain file in its folder, and no symbolic link leads to it", path.display())]
-    NotPlain {
-        /// The file.
-        path: PathBuf,
-        /// What was found instead.
-        found: &'static str,
-    },
-    /// The length of a file is not that of the manifest, so that it is not the file that was written.
-    #[error("`{}` has {found} {unit}, but the manifest says {promised}", path.display())]
-    Length {
-        /// The file.
-        path: PathBuf,
-        /// What is counted: `bytes`, `rows` or `lines`.
-        unit: &'static str,
-        /// The number found.
-        found: u64,
-        /// The number in the manifest.
-        promised: u64,
-    },
-    /// A row of a file breaks a rule of its table.
-    #[error("`{}`: {source}", path.display())]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// The rule and what breaks it.
-        source: model::TableFault,
-    },
-    /// The bytes of a file are not those that were written.
-    #[error("`{}`: the bytes from {from} on are not those that were written; `verify` checks the whole dataset", path.display())]
-    Checksum {
-        /// The file.
-        path: PathBuf,
-        /// The position of the changed checksum block.
-        from: u64,
-    },
-    /// A line of an insights file is not a document, or is out of order.
-    #[error("`{}`, line {line}: {fault}", path.display())]
-    Insight {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong with it.
-        fault: String,
-    },
-    /// A Parquet file cannot be decoded.
-    #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
-    Parquet {
-        /// The file.
-        path: PathBuf,
-        /// The row group, from 0, if it is known.
-        row_group: Option<usize>,
-        /// The error of the reader.
-        source: parquet::errors::ParquetError,
-    },
-    /// A column of a file does not hold what the layout promises.
-    #[error("`{}`{}, column `{column}`: {fault}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The row group, from 0, if it is known.
-        row_group: Option<usize>,
-        /// The column.
-        column: String,
-        /// What was found instead.
-        fault: &'static str,
     },
 }

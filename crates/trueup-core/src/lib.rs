@@ -22,9 +22,9 @@ pub mod query;
 mod scan;
 mod text;
 
-pub use dataset::Dataset;
+pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
-pub use error::{DatasetError, Error, QueryError};
+pub use error::{Error, QueryError};
 pub use execute::{Execution, Explanation, RunStatistics};
 pub use finish::{Column, ExtraMemory, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};

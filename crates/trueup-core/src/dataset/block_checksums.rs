@@ -1,15 +1,15 @@
 //! Checksums of a file's blocks, so that a part of the file can be checked before it is used.
 
-use crate::error::DatasetError;
+use super::error::DatasetError;
+use super::manifest::BLOCK_BYTES;
 use std::iter::StepBy;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The bytes of a checksum block; the last block of a file may be shorter.
-pub(super) const BLOCK_BYTES: u64 = BLOCK_LENGTH as u64;
-
-/// The same as a length in memory.
+/// [`BLOCK_BYTES`] as a length in memory.
 const BLOCK_LENGTH: usize = 1 << 16;
+
+const _: () = assert!(BLOCK_LENGTH as u64 == BLOCK_BYTES);
 
 /// Computes the CRC-32 of each block of a file while it is written.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! Reading a dataset's file: every byte is compared with its block checksum before it is used.
 
 use super::block_checksums::BlockChecksums;
+use super::error::DatasetError;
 use super::manifest::DataFile;
 use super::plain_file::open_plain;
-use crate::error::DatasetError;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result as ParquetResult};

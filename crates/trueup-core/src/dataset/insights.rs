@@ -4,8 +4,9 @@ mod index;
 
 use super::Dataset;
 use super::checked_file::{CheckedFile, reader_error};
+use super::error::DatasetError;
 use super::manifest::DataFile;
-use crate::error::{DatasetError, Error};
+use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
 use index::{InsightIndex, InsightLocation};

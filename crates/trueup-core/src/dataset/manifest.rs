@@ -1,11 +1,16 @@
 //! The manifest: what a version of a dataset consists of.
 
-use super::block_checksums::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
 /// The version of the layout that this crate writes and reads.
 pub const SCHEMA_VERSION: u32 = 2;
+
+/// The bytes of a checksum block; the last block of a file may be shorter.
+pub(super) const BLOCK_BYTES: u64 = 1 << 16;
+
+/// The most bytes of a manifest: enough for a dataset of four terabytes. Most of the bytes are block checksums.
+pub(super) const MAX_BYTES: u64 = 1 << 29;
 
 /// A version of a dataset. Its files never change; a later version has a later manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,13 +2,14 @@
 
 use super::checked_file::CheckedFile;
 use super::column_cache::ColumnCache;
+use super::error::DatasetError;
 use super::footer::{catch_panics, check_chunk_ranges};
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
 use super::store::{self, StoreError};
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
-use crate::error::{DatasetError, Error};
+use crate::error::Error;
 use crate::model::Accounts;
 use crate::scan::TableColumns;
 use arrow_array::RecordBatch;

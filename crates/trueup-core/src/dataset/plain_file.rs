@@ -1,6 +1,6 @@
 //! Opening a plain file: a name might otherwise lead to a device, to a pipe without a writer, or out of the folder.
 
-use crate::error::DatasetError;
+use super::error::DatasetError;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path};

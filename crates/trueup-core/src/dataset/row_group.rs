@@ -1,9 +1,9 @@
 //! Row groups of a table, read column by column.
 
 use super::column_cache::ColumnCache;
+use super::error::DatasetError;
 use super::prune::RowGroupBounds;
 use super::table_file::TableFile;
-use crate::error::DatasetError;
 use crate::scan::TableColumns;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,133 +3,15 @@
 //! A manifest file is the JSON of a [`Manifest`] with one more member at its end: `sha256`, the checksum of the file's
 //! bytes without that member. A change of any byte is therefore detected.
 
-use super::manifest::{Manifest, ManifestFault, SCHEMA_VERSION};
+pub use super::error::StoreError;
+
+use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION};
 use super::plain_file::{NotOpened, open_plain};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-
-/// Why a manifest cannot be found, read or published.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The file system refused.
-    #[error("cannot {action} `{}`: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the file system said.
-        source: io::Error,
-    },
-    /// The file is not a manifest.
-    #[error("`{}` is no manifest of a dataset: {source}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with its JSON.
-        source: serde_json::Error,
-    },
-    /// The bytes of the manifest differ from what was written.
-    #[error("`{}` is damaged: its bytes do not have the checksum at its end; restore it from a copy", path.display())]
-    Checksum {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The manifest says something that no version of trueup writes.
-    #[error("`{}` is no manifest of a dataset: {fault}", path.display())]
-    Fault {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        fault: ManifestFault,
-    },
-    /// The file is not a plain file, but for example a symbolic link or a folder.
-    #[error("`{}` is {found}, and a manifest is a plain file", path.display())]
-    NotPlain {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-    },
-    /// The file is too large to be a manifest.
-    #[error("`{}` is no manifest of a dataset: it has {found} bytes, and a manifest has at most {MAX_BYTES}", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// Its size in bytes.
-        found: u64,
-    },
-    /// The manifest has a layout that this program does not know.
-    #[error(
-        "`{}` has layout {found}, and this program reads layout {SCHEMA_VERSION}; ingest the original files into a new dataset",
-        path.display()
-    )]
-    UnknownLayout {
-        /// The file.
-        path: PathBuf,
-        /// Its layout.
-        found: u32,
-    },
-    /// The number in the manifest differs from the number in its file name.
-    #[error("`{}` says that it is version {found}", path.display())]
-    WrongNumber {
-        /// The file.
-        path: PathBuf,
-        /// The number inside.
-        found: u64,
-    },
-    /// A manifest of the number exists: another writer has published it.
-    #[error("`{}` has a version {version} already: somebody else has written to the dataset meanwhile", dir.display())]
-    Taken {
-        /// The dataset's folder.
-        dir: PathBuf,
-        /// The number.
-        version: u64,
-    },
-    /// The version is published, and readers see it, but it may not survive a power failure.
-    #[error(
-        "version {version} is published, durability unknown: cannot sync `{}`: {source}; \
-         check the disk, then run `trueup verify`",
-        dir.display()
-    )]
-    Unsynced {
-        /// The dataset's folder.
-        dir: PathBuf,
-        /// The number.
-        version: u64,
-        /// What the file system said.
-        source: io::Error,
-    },
-    /// The file system reported an error, and whether the version was published cannot be found out.
-    #[error(
-        "it is unknown whether version {version} is published: cannot create `{}`: {source}; \
-         check the disk, then run `trueup verify`",
-        path.display()
-    )]
-    Uncertain {
-        /// The manifest.
-        path: PathBuf,
-        /// The number.
-        version: u64,
-        /// What the file system said.
-        source: io::Error,
-    },
-}
-
-impl StoreError {
-    /// Returns whether readers may see the version, so that its files must not be removed.
-    #[must_use]
-    pub const fn may_be_published(&self) -> bool {
-        matches!(self, Self::Unsynced { .. } | Self::Uncertain { .. })
-    }
-}
-
-/// The most bytes of a manifest: enough for a dataset of four terabytes. Most of the bytes are block checksums.
-const MAX_BYTES: u64 = 1 << 29;
+use std::path::Path;
 
 /// The name of a manifest in the staging folder, before it is published.
 const STAGED: &str = "manifest.json";

@@ -1,12 +1,11 @@
 //! A Parquet file of a dataset: its footer, and the column chunks of its row groups.
 
-use super::block_checksums::BLOCK_BYTES;
 use super::checked_file::{FileSlice, PromisedFile};
+use super::error::DatasetError;
 use super::footer::{catch_panics, decode_footer, row_counts};
-use super::manifest::DataFile;
+use super::manifest::{BLOCK_BYTES, DataFile};
 use super::pages::Pages;
 use super::prune::RowGroupBounds;
-use crate::error::DatasetError;
 use crate::model::CUSTOMER_COLUMN;
 use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
 use arrow_schema::Schema;

@@ -1,10 +1,11 @@
 //! A dataset in memory, from tables in canonical form.
 
 use super::column_cache::ColumnCache;
+use super::error::DatasetError;
 use super::open::read_plain;
 use super::prune::RowGroupBounds;
 use super::{Dataset, RowGroup};
-use crate::error::{DatasetError, Error};
+use crate::error::Error;
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
 use crate::scan::{ColumnFault, ColumnSource, EventColumns, Projection, SpendColumns, SpendProjection, TableColumns};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};

@@ -3,12 +3,13 @@
 mod events;
 
 use super::checked_file::CheckedFile;
+use super::error::DatasetError;
 use super::insights::for_each;
 use super::manifest::DataFile;
 use super::open::{manifest, read_accounts};
 use super::table_file::TableFile;
 use crate::Day;
-use crate::error::{DatasetError, Error};
+use crate::error::Error;
 use crate::scan::{SpendColumns, SpendProjection, TableColumns};
 use std::fmt;
 use std::path::Path;

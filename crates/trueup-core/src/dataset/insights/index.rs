@@ -3,10 +3,10 @@
 
 use super::line;
 use crate::Day;
-use crate::dataset::block_checksums::BLOCK_BYTES;
 use crate::dataset::checked_file::CheckedFile;
-use crate::dataset::manifest::DataFile;
-use crate::error::{DatasetError, Error};
+use crate::dataset::error::DatasetError;
+use crate::dataset::manifest::{BLOCK_BYTES, DataFile};
+use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};

@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use super::super::manifest::DataFile;
+use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
 use crate::files::{FaultInjector, InjectedFault, Operation};
 use std::sync::Arc;

@@ -1,0 +1,222 @@
+//! Why a dataset, or its manifest, cannot be read or published.
+
+use super::manifest::{MAX_BYTES, ManifestFault, SCHEMA_VERSION};
+use crate::model::TableFault;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a dataset cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatasetError {
+    /// The operating system reported an error.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The folder holds no manifest, or not the manifest of the requested version.
+    #[error("`{}` holds no dataset{}", path.display(), version.map(|v| format!(" of version {v}")).unwrap_or_default())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+        /// The requested version, if any.
+        version: Option<u64>,
+    },
+    /// A manifest cannot be read.
+    #[error(transparent)]
+    Manifest(#[from] StoreError),
+    /// A file that the manifest names is missing.
+    #[error("`{}` is missing, but the manifest names it", path.display())]
+    MissingFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A name in the manifest does not lead to a plain file in its folder.
+    #[error("`{}` is {found}, but a dataset's file is a plain file in its folder, and no symbolic link leads to it", path.display())]
+    NotPlain {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        found: &'static str,
+    },
+    /// The length of a file is not that of the manifest, so that it is not the file that was written.
+    #[error("`{}` has {found} {unit}, but the manifest says {promised}", path.display())]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// What is counted: `bytes`, `rows` or `lines`.
+        unit: &'static str,
+        /// The number found.
+        found: u64,
+        /// The number in the manifest.
+        promised: u64,
+    },
+    /// A row of a file breaks a rule of its table.
+    #[error("`{}`: {source}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// The rule and what breaks it.
+        source: TableFault,
+    },
+    /// The bytes of a file are not those that were written.
+    #[error("`{}`: the bytes from {from} on are not those that were written; `verify` checks the whole dataset", path.display())]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// The position of the changed checksum block.
+        from: u64,
+    },
+    /// A line of an insights file is not a document, or is out of order.
+    #[error("`{}`, line {line}: {fault}", path.display())]
+    Insight {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A Parquet file cannot be decoded.
+    #[error("`{}`{}: {source}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0, if it is known.
+        row_group: Option<usize>,
+        /// The error of the reader.
+        source: parquet::errors::ParquetError,
+    },
+    /// A column of a file does not hold what the layout promises.
+    #[error("`{}`{}, column `{column}`: {fault}", path.display(), row_group.map(|rg| format!(", row group {rg}")).unwrap_or_default())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The row group, from 0, if it is known.
+        row_group: Option<usize>,
+        /// The column.
+        column: String,
+        /// What was found instead.
+        fault: &'static str,
+    },
+}
+
+/// Why a manifest cannot be found, read or published.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// The file is not a manifest.
+    #[error("`{}` is no manifest of a dataset: {source}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its JSON.
+        source: serde_json::Error,
+    },
+    /// The bytes of the manifest differ from what was written.
+    #[error("`{}` is damaged: its bytes do not have the checksum at its end; restore it from a copy", path.display())]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The manifest says something that no version of trueup writes.
+    #[error("`{}` is no manifest of a dataset: {fault}", path.display())]
+    Fault {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: ManifestFault,
+    },
+    /// The file is not a plain file, but for example a symbolic link or a folder.
+    #[error("`{}` is {found}, and a manifest is a plain file", path.display())]
+    NotPlain {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// The file is too large to be a manifest.
+    #[error("`{}` is no manifest of a dataset: it has {found} bytes, and a manifest has at most {MAX_BYTES}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size in bytes.
+        found: u64,
+    },
+    /// The manifest has a layout that this program does not know.
+    #[error(
+        "`{}` has layout {found}, and this program reads layout {SCHEMA_VERSION}; ingest the original files into a new dataset",
+        path.display()
+    )]
+    UnknownLayout {
+        /// The file.
+        path: PathBuf,
+        /// Its layout.
+        found: u32,
+    },
+    /// The number in the manifest differs from the number in its file name.
+    #[error("`{}` says that it is version {found}", path.display())]
+    WrongNumber {
+        /// The file.
+        path: PathBuf,
+        /// The number inside.
+        found: u64,
+    },
+    /// A manifest of the number exists: another writer has published it.
+    #[error("`{}` has a version {version} already: somebody else has written to the dataset meanwhile", dir.display())]
+    Taken {
+        /// The dataset's folder.
+        dir: PathBuf,
+        /// The number.
+        version: u64,
+    },
+    /// The version is published, and readers see it, but it may not survive a power failure.
+    #[error(
+        "version {version} is published, durability unknown: cannot sync `{}`: {source}; \
+         check the disk, then run `trueup verify`",
+        dir.display()
+    )]
+    Unsynced {
+        /// The dataset's folder.
+        dir: PathBuf,
+        /// The number.
+        version: u64,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// The file system reported an error, and whether the version was published cannot be found out.
+    #[error(
+        "it is unknown whether version {version} is published: cannot create `{}`: {source}; \
+         check the disk, then run `trueup verify`",
+        path.display()
+    )]
+    Uncertain {
+        /// The manifest.
+        path: PathBuf,
+        /// The number.
+        version: u64,
+        /// What the file system said.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Returns whether readers may see the version, so that its files must not be removed.
+    #[must_use]
+    pub const fn may_be_published(&self) -> bool {
+        matches!(self, Self::Unsynced { .. } | Self::Uncertain { .. })
+    }
+}
