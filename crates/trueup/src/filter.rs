@@ -1,7 +1,11 @@
-//! The filter language of the service: parameters of a query string to a [`Filter`].
+//! The filter language: from the parameters of a query string to a [`Filter`].
 //!
-//! A parameter `<field>=<value>` is a condition on one field. A value that is a JSON array is an expression, every other value is
-//! the text itself, taken whole. The parameter `filter` takes conditions across fields.
+//! A parameter `<field>=<value>` is a condition on one field. A value that is a JSON array is an expression; any other
+//! value is the text itself. The parameter `filter` takes an expression across fields.
+//!
+//! The limits on depth and number of conditions are counted while the parameters are read, so that an error names the
+//! place where a limit is exceeded. The rules are [`FilterLimits`], which the engine applies to filters that were built
+//! by hand.
 //!
 //! ```
 //! use trueup::filter;
@@ -14,43 +18,41 @@
 //! # Ok::<(), trueup::filter::InvalidFilter>(())
 //! ```
 
-mod across;
-mod condition;
 mod error;
 mod expression;
-mod path;
-mod tree;
+mod json_tree;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::{InvalidFilter, InvalidRequest};
 
-use condition::ParsedCondition;
-use error::ParseFault;
-use path::FilterPath;
+use error::{FilterPath, ParseFault};
+use expression::{ParsedCondition, parse_across, parse_field};
 use std::collections::HashMap;
 use trueup_core::Interrupt;
 use trueup_core::query::{CompiledPatterns, EventsQuery, Filter, FilterLimits, Operand, Predicate};
 
-/// The parameter that takes conditions across fields.
+/// The parameter that takes an expression across fields.
 pub const FILTER_PARAMETER: &str = "filter";
 
-/// The parameters of an events request that are no filters; a service keeps them from [`from_parameters`].
+/// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`].
 pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account", "accounts", "interval"];
 
-/// The condition that a parameter `field=value` puts on the field.
+/// Parses a parameter `field=value`.
 ///
 /// # Errors
-/// The value is a JSON array, but no expression; or the field is a number (a metric or `total`) and the value none.
+/// The value is a JSON array, but not an expression; or the field is a number (a metric or `total`) and the value is
+/// not.
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
     parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
 }
 
-/// The condition that all filters of a request state: a repeated parameter means either value, different ones are joined by AND.
+/// Parses all filters of a request into one condition.
 ///
-/// [`FILTER_PARAMETER`] is read as by [`from_json`], every other name is a field. `None` if there is no parameter. Each value may be nested as
-/// deep as if it stood alone; operands are counted over all of them.
+/// A repeated parameter means either of its values; different parameters are joined by `and`. [`FILTER_PARAMETER`] is
+/// read like [`from_json`]; any other name is a field. Returns `None` if there is no parameter. Depth is counted for
+/// each value alone, conditions over all of them.
 ///
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
@@ -58,7 +60,7 @@ pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>
     read(&mut FilterLimits::default(), parameters)
 }
 
-fn read(bounds: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
+fn read(limits: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
     let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (name, value) in parameters {
@@ -70,7 +72,7 @@ fn read(bounds: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Op
     }
     let mut conditions = Vec::new();
     for (name, values) in fields {
-        let either = values.iter().map(|value| parameter(bounds, name, value)).collect::<Result<Vec<_>, _>>()?;
+        let either = values.iter().map(|value| parameter(limits, name, value)).collect::<Result<Vec<_>, _>>()?;
         conditions.push(match <[ParsedCondition; 1]>::try_from(either) {
             Ok([only]) => only,
             Err(several) => ParsedCondition::any(several, &FilterPath::parameter(name))?,
@@ -79,14 +81,14 @@ fn read(bounds: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Op
     Ok((!conditions.is_empty()).then(|| ParsedCondition::all(conditions).filter))
 }
 
-/// The query with the filters of a request, read as by [`from_parameters`].
+/// Adds the filters of a request, read like [`from_parameters`], to a query.
 ///
 /// ```
 /// use trueup::filter::{InvalidRequest, apply};
 /// use trueup::query::EventsQuery;
 ///
 /// let query = EventsQuery::new(["campaign"], "2025-01-01".parse()?, "2025-01-31".parse()?);
-/// // Two faults: no metric, and a condition that is none.
+/// // Two faults: there is no metric, and the filter is empty.
 /// let refused = apply(query, &[("zip".to_owned(), "[]".to_owned())]);
 /// assert!(matches!(refused, Err(InvalidRequest::Query(trueup::QueryError::MissingMetric))));
 /// # Ok::<(), trueup::day::NotADay>(())
@@ -99,37 +101,37 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
     Ok(apply_within(&Interrupt::default(), query, parameters)?)
 }
 
-/// The query with the filters of a request, read as by [`from_parameters`] as long as the interrupt allows.
+/// Adds the filters of a request to a query. The interrupt ends the compilation of regular expressions.
 pub(crate) fn apply_within(
     interrupt: &Interrupt,
     query: EventsQuery,
     parameters: &[(String, String)],
 ) -> Result<EventsQuery, InvalidFilter> {
-    let mut bounds = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
-    let filter = read(&mut bounds, parameters)?;
-    let query = query.patterns(bounds.into_patterns());
+    let mut limits = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
+    let filter = read(&mut limits, parameters)?;
+    let query = query.patterns(limits.into_patterns());
     Ok(match filter {
         Some(filter) => query.filter(filter),
         None => query,
     })
 }
 
-/// The condition that the JSON text of the parameter `filter` states.
+/// Parses the value of the parameter `filter`.
 ///
 /// # Errors
-/// The text is no JSON, or no expression across fields; a metric and a dimension stand under one `or` or `not`.
+/// The text is not JSON, or not an expression across fields; or a metric and a dimension are under one `or` or `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
     parameter(&mut FilterLimits::default(), FILTER_PARAMETER, text).map(|parsed| parsed.filter)
 }
 
-fn parameter(bounds: &mut FilterLimits, name: &str, value: &str) -> Result<ParsedCondition, InvalidFilter> {
+fn parameter(limits: &mut FilterLimits, name: &str, value: &str) -> Result<ParsedCondition, InvalidFilter> {
     let path = FilterPath::parameter(name);
     if name == FILTER_PARAMETER {
-        return across::parse(bounds, &tree::parse(value, &path)?, &path, 1);
+        return parse_across(limits, &json_tree::parse(value, &path)?, &path, 1);
     }
-    if tree::is_list(value) {
-        return expression::parse(bounds, name, &tree::parse(value, &path)?, &path, 1);
+    if json_tree::is_list(value) {
+        return parse_field(limits, name, &json_tree::parse(value, &path)?, &path, 1);
     }
-    bounds.count_condition().map_err(ParseFault::beyond(&path))?;
-    ParsedCondition::new(bounds, name, Predicate::Equals(Operand::Text(value.to_owned())), &path, false)
+    limits.count_condition().map_err(ParseFault::beyond(&path))?;
+    ParsedCondition::new(limits, name, Predicate::Equals(Operand::Text(value.to_owned())), &path, false)
 }

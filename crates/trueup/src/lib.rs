@@ -1,7 +1,14 @@
-//! The facade of trueup: filters as the service spells them, and answers as it writes them.
+//! The facade of trueup: the crate that a service links to open a dataset, query it, and write its answers.
 //!
-//! A service that links trueup needs this crate alone: a dataset is opened, queried and its answer written with what stands here.
-//! (Datasets are made by `trueup ingest`, or by the crate `trueup-ingest`.)
+//! | to | use |
+//! |---|---|
+//! | open a dataset and query it | [`Dataset`], [`query::EventsQuery`] |
+//! | read filters from a query string | [`filter`] |
+//! | write an answer as JSON | [`json`] |
+//! | answer requests of the HTTP API, without a network | [`service::Service`] |
+//! | decide who may see what | [`access`] |
+//!
+//! Datasets are made by `trueup ingest`, or by the crate `trueup-ingest`.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -9,7 +16,7 @@
 //! | `polars` | answers as polars data frames |
 //! | `sqlite` | directories of users and keys in a SQLite file, which processes may share |
 //!
-//! None is on by default. Without `sqlite`, users and keys live in memory (`access::MemoryDirectory`).
+//! No feature is on by default. Without `sqlite`, users and keys live in memory: [`access::MemoryDirectory`].
 //!
 //! ```
 //! use trueup::query::{EventsQuery, Interval};
@@ -38,9 +45,9 @@ pub mod json;
 pub mod openapi;
 pub mod service;
 
-/// Who may see what: directories, keys, and the scopes that only authorization makes.
+/// Who may see what: directories of users and keys, and scopes, which only authorization makes.
 pub use trueup_access as access;
-/// The metrics and dimensions of benchmarks, their months, and what an answer about them holds.
+/// The metrics, dimensions and periods of benchmarks, and the rows of an answer.
 pub use trueup_core::benchmarks;
 pub use trueup_core::dataset::Insight;
 #[cfg(feature = "arrow")]
@@ -51,7 +58,7 @@ pub use trueup_core::{
     day, dictionary, money, query,
 };
 
-/// The examples of the page for callers.
+/// The examples of the page for callers, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/api.md")]
 mod page_for_callers {}

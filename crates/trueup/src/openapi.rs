@@ -1,7 +1,7 @@
-//! The description of the service for programs: OpenAPI 3.1, made from what the service itself is made of.
+//! The OpenAPI 3.1 document of the service, generated from the code.
 //!
-//! Endpoints and their parameters are those that the service routes to, errors those that it answers with, fields those of the
-//! [dictionary](crate::dictionary), and limits the default [`Limits`](crate::service::Limits).
+//! Endpoints and parameters are the ones that the service routes by, errors the ones of its table of errors, fields the
+//! ones of the [dictionary](crate::dictionary), and limits the default [`Limits`](crate::service::Limits).
 //!
 //! ```
 //! let document: serde_json::Value = serde_json::from_str(trueup::openapi::document())?;
@@ -10,42 +10,41 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-mod node;
+mod error_examples;
+mod json_value;
 mod operation;
-mod parameter;
-mod refusal;
 mod response;
 mod schema;
-mod security;
 
 use crate::service::endpoint::ENDPOINTS;
-use node::{JsonValue, object, texts};
+use json_value::{JsonValue, object};
 use std::sync::LazyLock;
 
 /// The version of OpenAPI that the document follows.
 const VERSION: &str = "3.1.0";
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| described().to_string());
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| build().to_string());
 
-/// The description of the service, as indented JSON that ends with a line break; the same for every dataset, directory and limit.
+/// Returns the document as indented JSON that ends with a line break. It does not depend on any dataset, directory or
+/// limit.
 #[must_use]
 pub fn document() -> &'static str {
     &DOCUMENT
 }
 
-fn described() -> JsonValue {
+fn build() -> JsonValue {
     object([
         ("openapi", VERSION.into()),
         ("info", info()),
         ("servers", vec![object([("url", "/".into())])].into()),
-        ("security", vec![security::by_key()].into()),
+        ("security", vec![operation::by_key()].into()),
         ("paths", paths()),
         (
             "components",
             object([
                 ("schemas", schema::components()),
                 ("responses", response::components()),
-                ("securitySchemes", security::schemes()),
+                ("securitySchemes", operation::security_schemes()),
             ]),
         ),
     ])
@@ -71,14 +70,9 @@ fn info() -> JsonValue {
 fn paths() -> JsonValue {
     let access = ("/api".to_owned(), object([("get", operation::access())]));
     let endpoints = ENDPOINTS.iter().map(|endpoint| {
-        let path = format!("/api/{{{}}}/{}", parameter::ORGANIZATION, endpoint.name);
-        let item = [("parameters", vec![parameter::organization()].into()), ("get", operation::of(endpoint))];
+        let path = format!("/api/{{{}}}/{}", operation::ORGANIZATION, endpoint.name);
+        let item = [("parameters", vec![operation::organization()].into()), ("get", operation::endpoint(endpoint))];
         (path, object(item))
     });
     object(std::iter::once(access).chain(endpoints))
-}
-
-/// A list of distinct names that a value is one of.
-fn one_of(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
-    object([("type", "string".into()), ("enum", texts(names))])
 }

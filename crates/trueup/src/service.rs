@@ -1,8 +1,9 @@
 //! The service: requests in, responses out, in this process and without a network.
 //!
-//! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and returns a [`Response`]. A program that links trueup and
-//! knows its users calls [`Service::events`], [`Service::benchmarks`] and [`Service::insights`] instead. Either way, the accounts that
-//! may be read are a [`Scope`](crate::access::Scope), which only authorization makes.
+//! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and returns a [`Response`]. A program that
+//! links trueup and knows its users calls [`Service::events`], [`Service::benchmarks`] and [`Service::insights`]
+//! instead. Either way, the accounts that may be read are a [`Scope`](crate::access::Scope), which only authorization
+//! makes.
 //!
 //! A request passes the files of this folder in this order:
 //!
@@ -71,8 +72,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A dataset and a directory, ready to answer requests.
 ///
-/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts one thread of its
-/// own while it computes benchmarks, and no other.
+/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts
+/// one thread of its own while it computes benchmarks, and no other.
 pub struct Service {
     snapshot: RwLock<Arc<Snapshot>>,
     directory: Arc<dyn Directory>,
@@ -109,8 +110,8 @@ impl Service {
 
     /// Replaces the dataset, for example by a later version of it.
     ///
-    /// A request that has begun sees the dataset with which it began until its end. With the last such request, everything that was
-    /// cached about the old dataset is freed.
+    /// A request that has begun sees the dataset with which it began until its end. With the last such request,
+    /// everything that was cached about the old dataset is freed.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -159,7 +160,8 @@ impl fmt::Debug for Service {
 
 /// Builds a [`Service`].
 ///
-/// What is not set has a default: [`Limits::default`], [`Privacy::default`], [`SystemClock`], no memory budget, and no failure hook.
+/// What is not set has a default: [`Limits::default`], [`Privacy::default`], [`SystemClock`], no memory budget, and no
+/// failure hook.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -194,8 +196,8 @@ impl ServiceBuilder {
 
     /// Sets a memory budget for the dataset's cached columns, running queries, and answers that wait to be sent.
     ///
-    /// A query for which there is no room waits, within [`Limits::memory_wait`]. Without a budget, queries take as much memory as they
-    /// need.
+    /// A query for which there is no room waits, within [`Limits::memory_wait`]. Without a budget, queries take as much
+    /// memory as they need.
     #[must_use]
     pub fn memory(mut self, budget: MemoryBudget) -> Self {
         let dataset = self.service.dataset();
@@ -220,8 +222,8 @@ impl ServiceBuilder {
 
     /// Sets a function that is called with the error of each request that fails, for example to log it.
     ///
-    /// The error's [source](std::error::Error::source) is the cause, which callers never see. It holds no key. The function is also
-    /// called when the data of benchmarks could not be computed and no request waited for it.
+    /// The error's [source](std::error::Error::source) is the cause, which callers never see. It holds no key. The
+    /// function is also called when the data of benchmarks could not be computed and no request waited for it.
     #[must_use]
     pub fn on_failure(mut self, hook: impl Fn(&ServiceError) + Send + Sync + 'static) -> Self {
         self.service.on_failure = Arc::new(hook);

@@ -1,10 +1,10 @@
-//! Why a filter is refused.
+//! Why a filter is refused, and where in its parameter.
 
-use super::path::FilterPath;
+use std::fmt;
 use trueup_core::query::{FilterFault, MAX_FILTER_DEPTH};
 use trueup_core::{Interruption, QueryError, Shown};
 
-/// A parameter is no filter: which one, where in it, and why.
+/// A parameter is not a valid filter: which parameter, where in it, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}`: {fault}", Shown(.at))]
 pub struct InvalidFilter {
@@ -13,13 +13,14 @@ pub struct InvalidFilter {
 }
 
 impl InvalidFilter {
-    /// The parameter, and where in its expression: `campaign`, `filter[1].total[2]`. Entry 0 of a list is its operator.
+    /// Returns the parameter and the place in its expression, for example `campaign` or `filter[1].total[2]`. Entry 0
+    /// of a list is its operator.
     #[must_use]
     pub fn at(&self) -> &str {
         &self.at
     }
 
-    /// What ended the request before the filter was read; `None` if the filter is at fault.
+    /// Returns what ended the request while the filter was read; `None` if the filter is invalid.
     #[must_use]
     pub const fn interruption(&self) -> Option<Interruption> {
         match self.fault {
@@ -29,19 +30,19 @@ impl InvalidFilter {
     }
 }
 
-/// Why a request is refused before its query is run.
+/// Why a query cannot be built from the parameters of a request.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
-    /// The fields or the range are at fault.
+    /// The fields or the range are invalid.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// A filter is at fault.
+    /// A filter is invalid.
     #[error(transparent)]
     Filter(#[from] InvalidFilter),
 }
 
-/// What is wrong.
+/// What is wrong with a filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ParseFault {
     #[error("expected JSON, but found `{}` ({reason})", Shown(.text))]
@@ -73,7 +74,7 @@ impl ParseFault {
         Self::Test(FilterFault::TooDeep { limit: MAX_FILTER_DEPTH }).at(path)
     }
 
-    /// A bound is passed at `path`.
+    /// Converts a limit exceeded at `path`.
     pub(super) fn beyond(path: &FilterPath<'_>) -> impl FnOnce(FilterFault) -> InvalidFilter {
         move |fault| Self::Test(fault).at(path)
     }
@@ -81,4 +82,55 @@ impl ParseFault {
     pub(super) fn at(self, path: &FilterPath<'_>) -> InvalidFilter {
         InvalidFilter { at: path.to_string(), fault: self }
     }
+}
+
+/// A place in a parameter's expression, for example `filter[1].total[2]`: a linked list on the parser's stack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FilterPath<'a> {
+    parent: Option<&'a FilterPath<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+impl<'a> FilterPath<'a> {
+    pub(super) fn parameter(name: &'a str) -> Self {
+        Self { parent: None, step: Step::Name(name) }
+    }
+
+    /// Returns the place of the entry `index` of the list here.
+    pub(super) fn entry(&'a self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Index(index) }
+    }
+
+    /// Returns the place of the value of `key` in the object here.
+    pub(super) fn key(&'a self, key: &'a str) -> Self {
+        Self { parent: Some(self), step: Step::Name(key) }
+    }
+}
+
+impl fmt::Display for FilterPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.parent, self.step) {
+            (None, Step::Name(name)) => f.write_str(name),
+            (parent, step) => {
+                if let Some(parent) = parent {
+                    parent.fmt(f)?;
+                }
+                match step {
+                    Step::Index(index) => write!(f, "[{index}]"),
+                    Step::Name(name) if is_plain(name) => write!(f, ".{name}"),
+                    Step::Name(name) => write!(f, "[{name:?}]"),
+                }
+            }
+        }
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_')
 }

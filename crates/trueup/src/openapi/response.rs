@@ -1,32 +1,31 @@
-//! What is answered.
+//! The responses of operations, with their error examples.
 
-use super::node::{JsonValue, object, reference};
-use super::operation::ACCESS;
-use super::refusal::{self, ErrorExample};
+use super::error_examples::{ErrorExample, error_examples};
+use super::json_value::{JsonValue, object, reference};
 use std::collections::BTreeMap;
 
-/// The answers of an operation, by status.
+/// Returns the responses of an operation by status.
 pub(super) fn of(operation: &'static str) -> JsonValue {
     let mut by_status: BTreeMap<u16, Vec<ErrorExample>> = BTreeMap::new();
-    for refusal in refusal::refusals().into_iter().filter(|refusal| refusal.at.contains(&operation)) {
-        by_status.entry(refusal.error.status()).or_default().push(refusal);
+    for example in error_examples().into_iter().filter(|example| example.at.contains(&operation)) {
+        by_status.entry(example.error.status()).or_default().push(example);
     }
-    let refused = by_status.iter().map(|(status, refusals)| (status.to_string(), refused(refusals)));
-    object(std::iter::once(("200".to_owned(), answered(operation))).chain(refused))
+    let errors = by_status.iter().map(|(status, examples)| (status.to_string(), error(examples)));
+    object(std::iter::once(("200".to_owned(), success(operation))).chain(errors))
 }
 
-/// The answers that no operation gives: to other paths, and to other methods.
+/// Returns the responses that belong to no operation: to other paths and to other methods.
 pub(super) fn components() -> JsonValue {
-    let elsewhere = refusal::refusals().into_iter().filter(|refusal| refusal.at.is_empty());
-    object(elsewhere.map(|refusal| {
-        let name = refusal.error.code().unwrap_or_default();
-        (name, refused(&[refusal]))
+    let elsewhere = error_examples().into_iter().filter(|example| example.at.is_empty());
+    object(elsewhere.map(|example| {
+        let name = example.error.code().unwrap_or_default();
+        (name, error(&[example]))
     }))
 }
 
-fn answered(operation: &'static str) -> JsonValue {
+fn success(operation: &'static str) -> JsonValue {
     let (schema, means) = match operation {
-        ACCESS => ("AccessAnswer", "What the credentials reach."),
+        "access" => ("AccessAnswer", "What the credentials reach."),
         "events" => ("EventsAnswer", "One row for each combination of values of the dimensions, in each sub-range."),
         "benchmarks" => {
             ("BenchmarksAnswer", "One row for each series of each combination of values of the dimensions.")
@@ -50,32 +49,32 @@ fn answered(operation: &'static str) -> JsonValue {
     ])
 }
 
-fn refused(refusals: &[ErrorExample]) -> JsonValue {
-    let means = refusals.iter().map(|refusal| match refusal.error.code() {
-        Some(code) => format!("`{code}`: {}", refusal.when),
-        None => format!("Without a code: {}", refusal.when),
+fn error(examples: &[ErrorExample]) -> JsonValue {
+    let descriptions = examples.iter().map(|example| match example.error.code() {
+        Some(code) => format!("`{code}`: {}", example.when),
+        None => format!("Without a code: {}", example.when),
     });
-    let described = object([("description", means.collect::<Vec<_>>().join("\n\n").into())]);
-    let headers: Vec<_> = refusals.iter().filter_map(|refusal| refusal.header).collect();
+    let described = object([("description", descriptions.collect::<Vec<_>>().join("\n\n").into())]);
+    let headers: Vec<_> = examples.iter().filter_map(|example| example.header).collect();
     let described = if headers.is_empty() {
         described
     } else {
         described.with("headers", object(headers.into_iter().map(|(name, kind, means)| (name, header(kind, means)))))
     };
-    let examples = object(refusals.iter().map(|refusal| (refusal.name, example(refusal))));
+    let examples = object(examples.iter().map(|example| (example.name, value(example))));
     described.with(
         "content",
         object([("application/json", media(reference("schemas", "Error")).with("examples", examples))]),
     )
 }
 
-fn example(refusal: &ErrorExample) -> JsonValue {
-    let body = object([("error", refusal.error.to_string().into())]);
-    let body = match refusal.error.code() {
+fn value(example: &ErrorExample) -> JsonValue {
+    let body = object([("error", example.error.to_string().into())]);
+    let body = match example.error.code() {
         Some(code) => body.with("code", code),
         None => body,
     };
-    object([("summary", refusal.when.into()), ("value", body)])
+    object([("summary", example.when.into()), ("value", body)])
 }
 
 fn header(kind: &'static str, means: &'static str) -> JsonValue {

@@ -1,65 +1,239 @@
-//! What the bodies of answers are made of.
+//! The schemas of answers, of filters and of errors.
 
-mod access;
-mod benchmarks;
-mod error;
-mod events;
-mod filter;
-mod insights;
-
-use super::node::{JsonValue, object, reference};
+use super::error_examples::error_examples;
+use super::json_value::{JsonValue, object, one_of, reference, texts};
+use crate::benchmarks::Series;
 use crate::dictionary::{self, Field, FieldKind};
+use crate::service::endpoint::access::format_name;
 use crate::service::endpoint::description::Endpoint;
+use std::collections::BTreeSet;
 
-/// Every schema, by name.
+/// Returns every schema by name.
 pub(super) fn components() -> JsonValue {
-    let schemas = [
-        access::schemas(),
-        events::schemas(),
-        benchmarks::schemas(),
-        insights::schemas(),
-        filter::schemas(),
-        error::schemas(),
-    ];
+    let schemas =
+        [access_schemas(), event_schemas(), benchmark_schemas(), insight_schemas(), filter_schemas(), error_schemas()];
     object(schemas.into_iter().flatten())
 }
 
-/// The dimensions that an endpoint knows.
+fn access_schemas() -> Vec<(&'static str, JsonValue)> {
+    let answer = members(
+        &["user", "organizations", "endpoints", "dictionary"],
+        [
+            ("user", described("string", "The login that the credentials belong to.")),
+            ("organizations", list_of("Organization")),
+            ("endpoints", list_of("Endpoint")),
+            ("dictionary", reference("schemas", "Dictionary")),
+        ],
+    );
+    let organization = members(
+        &["organization", "accounts"],
+        [
+            ("organization", described("string", "What the path of the endpoints takes.")),
+            ("accounts", names("Its account keys within reach, sorted; each works in the path too.")),
+        ],
+    );
+    let endpoint = members(
+        &["endpoint", "path", "parameters"],
+        [
+            ("endpoint", described("string", "Its name.")),
+            ("path", described("string", "Its path, with `{organization}` for the organization.")),
+            ("parameters", names("The names of its parameters.")),
+            ("metrics", names("The metrics that it knows.")),
+            ("dimensions", names("The dimensions that it knows.")),
+            ("notes", described("string", "What to know besides.")),
+        ],
+    );
+    vec![
+        ("AccessAnswer", answer),
+        ("Organization", organization),
+        ("Endpoint", endpoint),
+        ("DictionaryEntry", dictionary_entry()),
+    ]
+}
+
+fn names(description: &'static str) -> JsonValue {
+    described("array", description).with("items", typed("string"))
+}
+
+fn dictionary_entry() -> JsonValue {
+    let formats: BTreeSet<&'static str> = dictionary::fields().map(|field| format_name(field.format)).collect();
+    members(
+        &["displayName", "definition", "type", "format"],
+        [
+            ("displayName", described("string", "The name for people.")),
+            ("definition", described("string", "What the field counts, and how.")),
+            ("type", one_of(["dimension", "metric"])),
+            ("format", one_of(formats).with("description", "How a value is written for people.")),
+            ("benchmarkable", described("boolean", "True on metrics that have benchmarks; absent on others.")),
+            ("benchmarkDimension", described("boolean", "True on dimensions of benchmarks; absent on others.")),
+            ("possibleValues", names("The values, where they can be listed.")),
+        ],
+    )
+}
+
+fn event_schemas() -> Vec<(&'static str, JsonValue)> {
+    let interval = [
+        ("start", day("The first day of the sub-range; absent with the interval `total`.")),
+        ("end", day("The last day of the sub-range; absent with the interval `total`.")),
+    ];
+    let fields = dictionary::fields().map(|field| {
+        let value = if is_metric(field) { "number" } else { "string" };
+        (field.name, described(value, definition(field)))
+    });
+    let row = members(&[], interval.into_iter().chain(fields)).with("additionalProperties", typed("string")).with(
+        "description",
+        "One member for each field that was asked for, in that order: a number for a metric, a text for a dimension. A \
+             dimension without a value is the empty text. Any column of the data is a dimension, listed here or not.",
+    );
+    vec![("EventsAnswer", list_of("EventsRow")), ("EventsRow", row), ("Dictionary", dictionary_schema())]
+}
+
+fn dictionary_schema() -> JsonValue {
+    typed("object")
+        .with(
+            "description",
+            "What every field means, by its name; those of lead grading only for accounts that have it.",
+        )
+        .with("additionalProperties", object([("$ref", "#/components/schemas/DictionaryEntry".into())]))
+}
+
+fn benchmark_schemas() -> Vec<(&'static str, JsonValue)> {
+    let series = one_of(Series::ALL.map(Series::name)).with(
+        "description",
+        "Which figure: the pooled ratio of all accounts compared, or a percentile of their own ratios.",
+    );
+    let accounts = described("integer", "How many accounts the combination compares.");
+    let fields = dictionary::fields().filter(|field| field.benchmark).map(|field| {
+        let value = if is_metric(field) {
+            object([("type", texts(["number", "null"]))]).with(
+                "description",
+                format!("{} To three significant digits; null where it is withheld.", definition(field)),
+            )
+        } else {
+            described("string", definition(field))
+        };
+        (field.name, value)
+    });
+    let head = [("series", series), ("cohortAccounts", accounts)];
+    let row = members(&["series", "cohortAccounts"], head.into_iter().chain(fields))
+        .with("additionalProperties", false)
+        .with(
+            "description",
+            "One series of one combination of values of the dimensions, with the fields that were asked for.",
+        );
+    vec![("BenchmarksAnswer", list_of("BenchmarksRow")), ("BenchmarksRow", row)]
+}
+
+fn insight_schemas() -> Vec<(&'static str, JsonValue)> {
+    let insight = members(
+        &["account", "date", "insight"],
+        [
+            ("account", described("string", "The account key.")),
+            ("date", day("The day of publication.")),
+            ("insight", reference("schemas", "InsightDocument")),
+        ],
+    );
+    vec![
+        ("InsightsAnswer", list_of("Insight")),
+        ("Insight", insight),
+        ("InsightDocument", insight_document()),
+        ("ActionItem", action_item()),
+    ]
+}
+
+/// Returns the schema of a document. No section is required and others are allowed, because sections are still being
+/// added.
+fn insight_document() -> JsonValue {
+    let some_objects = |description| described("array", description).with("items", typed("object"));
+    members(
+        &[],
+        [
+            ("account", described("string", "The name of the account for people.")),
+            ("period", described("string", "The period analyzed, as the label of a month.")),
+            ("generated_at", described("string", "When it was produced, with an offset.").with("format", "date-time")),
+            ("confidence", described("string", "Confidence in the analysis.")),
+            ("graded_calls", described("number", "How many graded calls informed it.")),
+            ("action_items", described("array", "What to do.").with("items", reference("schemas", "ActionItem"))),
+            ("deep_insights", some_objects("Findings: `title`, `summary`, `takeaway`, `priority`.")),
+            ("surprise_insights", some_objects("What was not expected, what to do, for whom, and the calls behind it.")),
+            ("main_themes", some_objects("Themes: an overview, the share of activity, and what is behind it.")),
+        ],
+    )
+    .with("additionalProperties", true)
+    .with(
+        "description",
+        "The document, byte for byte as published, or the sections asked for. Sections are still being added: read those that \
+         are needed, and ignore the rest.",
+    )
+}
+
+fn action_item() -> JsonValue {
+    let text = || typed("string");
+    let impact = members(&[], [("value", typed("number")), ("unit", text()), ("display", text())]);
+    let texts = ["title", "summary", "action", "category", "priority"].map(|name| (name, text()));
+    members(&[], texts.into_iter().chain([("impact", impact)])).with("additionalProperties", object::<&str>([]))
+}
+
+fn filter_schemas() -> Vec<(&'static str, JsonValue)> {
+    let conditions =
+        typed("object").with("minProperties", 1_usize).with("additionalProperties", reference("schemas", "Expression"));
+    let joined = described("array", "`or`, `and` or `not`, and what it joins: objects, or such lists again.");
+    let filter = object([("oneOf", vec![conditions, joined].into())]).with(
+        "description",
+        "An object of fields and expressions, all of which have to hold, or a list that joins such objects.",
+    );
+    let expression = object([("type", texts(["string", "number", "boolean", "null", "array"]))]).with(
+        "description",
+        "What holds of a field's value: the value itself (`null` is the empty text), or a list: `or`, `and`, `not` and \
+         expressions; `eq`, `ne` and a value; `gt`, `gte`, `lt`, `lte` and a number or a text; `regex`, a pattern and flags; \
+         `empty`; `notEmpty`.",
+    );
+    vec![("Filter", filter), ("Expression", expression)]
+}
+
+fn error_schemas() -> Vec<(&'static str, JsonValue)> {
+    let codes: BTreeSet<&'static str> = error_examples().iter().filter_map(|example| example.error.code()).collect();
+    let code = one_of(codes).with("description", "The name that programs know the error by; a few errors have none.");
+    let words = described("string", "What is wrong, which value, and what to do.");
+    vec![("Error", members(&["error"], [("error", words), ("code", code)]))]
+}
+
+/// Returns the dimensions of the dictionary that an endpoint supports.
 pub(super) fn dimensions(endpoint: &Endpoint) -> impl Iterator<Item = &'static Field> {
-    let knows = endpoint.fields;
-    dictionary::fields().filter(move |field| !is_metric(field) && knows.is_some_and(|knows| knows(field)))
+    let supports = endpoint.fields;
+    dictionary::fields().filter(move |field| !is_metric(field) && supports.is_some_and(|supports| supports(field)))
 }
 
 fn is_metric(field: &Field) -> bool {
     matches!(field.kind, FieldKind::Metric(_))
 }
 
-/// What the dictionary says of a field, in a sentence or more.
+/// Returns the name and definition of a field.
 fn definition(field: &Field) -> String {
     format!("{}. {}", field.display_name, field.definition)
 }
 
-/// Values of one type.
+/// Returns the schema of values of one type.
 fn typed(name: &'static str) -> JsonValue {
     object([("type", name.into())])
 }
 
-/// Values of one type, and what they mean.
-fn meant(name: &'static str, means: impl Into<JsonValue>) -> JsonValue {
-    typed(name).with("description", means)
+/// Returns the schema of values of one type, with a description.
+fn described(name: &'static str, description: impl Into<JsonValue>) -> JsonValue {
+    typed(name).with("description", description)
 }
 
-/// A day as text.
-fn day(means: &'static str) -> JsonValue {
-    typed("string").with("format", "date").with("description", means)
+/// Returns the schema of a day.
+fn day(description: &'static str) -> JsonValue {
+    typed("string").with("format", "date").with("description", description)
 }
 
-/// A list of what a schema describes.
+/// Returns the schema of a list of the named schema.
 fn list_of(name: &str) -> JsonValue {
     typed("array").with("items", reference("schemas", name))
 }
 
-/// An object: the names that it always has, and its members.
+/// Returns the schema of an object with these members, of which `required` are always present.
 fn members(required: &[&'static str], properties: impl IntoIterator<Item = (&'static str, JsonValue)>) -> JsonValue {
     let required: Vec<JsonValue> = required.iter().map(|name| (*name).into()).collect();
     let object_type = typed("object");

@@ -1,6 +1,7 @@
 //! The data of benchmarks: computed once per period in the background, and shared by all requests.
 //!
-//! [`BenchmarkCache::data`] finds or starts a [`BenchmarkJob`], the [`Worker`]'s thread runs it, and requests wait for its outcome.
+//! [`BenchmarkCache::data`] finds or starts a [`BenchmarkJob`], the [`Worker`]'s thread runs it, and requests wait for
+//! its outcome.
 
 mod job;
 mod worker;
@@ -21,8 +22,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many partial months are kept. A day has two: the current month to date, and the previous month to the same day. Around
-/// midnight, requests of two days overlap.
+/// How many partial months are kept. A day has two: the current month to date, and the previous month to the same day.
+/// Around midnight, requests of two days overlap.
 const MAX_PARTIAL_MONTHS: usize = 4;
 
 /// The data of benchmarks of one dataset, computed or being computed.
@@ -35,7 +36,8 @@ pub(super) struct BenchmarkCache {
 
 #[derive(Default)]
 struct Jobs {
-    /// Whole months, which are never dropped: there are at most as many as the dataset has months, because no other is asked for.
+    /// Whole months, which are never dropped: there are at most as many as the dataset has months, because no other is
+    /// asked for.
     months: HashMap<Month, Arc<BenchmarkJob>>,
     /// Partial months, the newest last; at most [`MAX_PARTIAL_MONTHS`].
     partial_months: VecDeque<(DateRange, Arc<BenchmarkJob>)>,
@@ -99,7 +101,8 @@ impl BenchmarkCache {
         (job, true)
     }
 
-    /// Runs `compute` in the background, unless the cache is gone by then: once a replaced dataset is seen by no request, nobody waits.
+    /// Runs `compute` in the background, unless the cache is gone by then: once a replaced dataset is seen by no
+    /// request, nobody waits.
     fn start(
         self: &Arc<Self>,
         job: &Arc<BenchmarkJob>,

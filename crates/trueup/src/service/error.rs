@@ -16,7 +16,8 @@ const NO_ROOM_RETRY_SECONDS: u32 = 5;
 
 /// Why a request fails.
 ///
-/// Its text is what the caller reads. A cause that callers must not see is the error's [source](std::error::Error::source), for logs.
+/// Its text is what the caller reads. A cause that callers must not see is the error's
+/// [source](std::error::Error::source), for logs.
 ///
 /// ```
 /// use trueup::service::ServiceError;

@@ -15,9 +15,9 @@ const SESSION_COOKIE: &str = "session";
 impl Service {
     /// Answers a request.
     ///
-    /// Every request is answered, some with an error. The error reports the first fault in this order: method and path, credentials,
-    /// hourly limit, organization, accounts, parameters, size of the answer; then what fails while the query runs. The call blocks
-    /// until the answer is computed; the response's body is written while it is read.
+    /// Every request is answered, some with an error. The error reports the first fault in this order: method and path,
+    /// credentials, hourly limit, organization, accounts, parameters, size of the answer; then what fails while the
+    /// query runs. The call blocks until the answer is computed; the response's body is written while it is read.
     ///
     /// ```
     /// use trueup::service::{Request, Service};
@@ -30,8 +30,8 @@ impl Service {
         self.respond(request, self.answer(request))
     }
 
-    /// Answers a request with an error, for a server that cannot pass the request to [`handle`](Self::handle) in time. The failure
-    /// hook is called as for any other error.
+    /// Answers a request with an error, for a server that cannot pass the request to [`handle`](Self::handle) in time.
+    /// The failure hook is called as for any other error.
     pub fn refuse(&self, request: &Request, error: ServiceError) -> Response {
         self.respond(request, Err(error))
     }
@@ -79,7 +79,8 @@ impl Service {
         self.count(login.map_err(ServiceError::SignedOut)?).map_err(ServiceError::SignedOut)?
     }
 
-    /// Counts the request in the user's hour. A user who was removed in the meantime is refused like unknown credentials.
+    /// Counts the request in the user's hour. A user who was removed in the meantime is refused like unknown
+    /// credentials.
     fn count(&self, login: Login) -> Result<Result<Login, ServiceError>, Refusal> {
         match self.directory.count(&login, self.clock.now()) {
             Ok(Hourly::Allowed) => Ok(Ok(login)),

@@ -30,8 +30,8 @@ impl QueryMemory {
 
     /// Runs a query of a caller.
     ///
-    /// A query for which there is no room gives back what it holds and starts again when there is room. So no request holds memory
-    /// while it waits.
+    /// A query for which there is no room gives back what it holds and starts again when there is room. So no request
+    /// holds memory while it waits.
     ///
     /// # Errors
     /// As [`Dataset::run`]; [`Error::NoRoom`] if there is no room within [`Limits::memory_wait`], or the queue is full.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// Decodes a name or a value of a query.
 ///
-/// `+` is a space, and `%` with two hexadecimal digits is a byte. Any other `%` stays as it is. Returns `None` if the bytes are not
-/// UTF-8.
+/// `+` is a space, and `%` with two hexadecimal digits is a byte. Any other `%` stays as it is. Returns `None` if the
+/// bytes are not UTF-8.
 pub(super) fn query_text(encoded: &str) -> Option<String> {
     percent(&encoded.replace('+', " "))
 }
@@ -46,12 +46,14 @@ pub(super) fn header_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelled.collect())
 }
 
-/// The longest list in one header, in bytes, because clients and proxies refuse responses whose headers are longer than a few pages.
+/// The longest list in one header, in bytes, because clients and proxies refuse responses whose headers are longer than
+/// a few pages.
 const MAX_LIST_BYTES: usize = 4 << 10;
 /// Ends a list that was cut.
 const MORE: &str = "...";
 
-/// Joins names for one header, each encoded by [`header_text`]. A list that is too long is cut between names and ends with `...`.
+/// Joins names for one header, each encoded by [`header_text`]. A list that is too long is cut between names and ends
+/// with `...`.
 pub(super) fn header_list(names: &[String]) -> String {
     let mut list = String::new();
     for (place, name) in names.iter().enumerate() {

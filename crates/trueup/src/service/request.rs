@@ -86,7 +86,8 @@ impl Parameters {
         self.first(name).filter(|text| !text.is_empty())
     }
 
-    /// Returns the names of a comma-separated list, trimmed and without empty ones. A repeated parameter adds to the list.
+    /// Returns the names of a comma-separated list, trimmed and without empty ones. A repeated parameter adds to the
+    /// list.
     pub(super) fn list(&self, name: &str) -> impl Iterator<Item = &str> {
         self.values(name).flat_map(|value| value.split(',')).map(str::trim).filter(|name| !name.is_empty())
     }

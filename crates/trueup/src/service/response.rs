@@ -29,7 +29,8 @@ enum AnswerBody {
     Text { text: String, _memory: Option<Reservation> },
 }
 
-/// Bytes of an answer that exist at the same time while it is written: chunks in flight, and the state of the compressor.
+/// Bytes of an answer that exist at the same time while it is written: chunks in flight, and the state of the
+/// compressor.
 const WRITE_BUFFER_BYTES: usize = 512 << 10;
 
 impl Answer {
@@ -204,7 +205,8 @@ impl fmt::Debug for Body {
 
 /// Returns whether the header `Accept-Encoding` allows gzip.
 ///
-/// It does if it is absent, or gives `gzip` or `*` a weight other than 0. A header that names only other encodings does not.
+/// It does if it is absent, or gives `gzip` or `*` a weight other than 0. A header that names only other encodings does
+/// not.
 pub(super) fn accepts_gzip(header: Option<&str>) -> bool {
     let Some(header) = header else { return true };
     let mut any = false;

@@ -38,11 +38,11 @@ impl Snapshot {
         self.days.is_some_and(|days| days.start <= range.end && range.start <= days.end)
     }
 
-    /// Returns the names that are unknown to a caller, in order and each once: the dictionary does not have them, and no event in
-    /// scope, of any day, has a value in a column of that name.
+    /// Returns the names that are unknown to a caller, in order and each once: the dictionary does not have them, and
+    /// no event in scope, of any day, has a value in a column of that name.
     ///
-    /// The columns of other tenants make no difference, because a caller must not learn of them. So this runs a query of its own, for
-    /// each column and account once.
+    /// The columns of other tenants make no difference, because a caller must not learn of them. So this runs a query
+    /// of its own, for each column and account once.
     pub(super) fn unknown_fields(
         &self,
         scope: &Scope,
@@ -101,9 +101,11 @@ impl Snapshot {
     }
 }
 
-/// For a column, whether an account has an event with a value in it, for example `{"crew": {"north": true, "south": false}}`.
+/// For a column, whether an account has an event with a value in it, for example `{"crew": {"north": true, "south":
+/// false}}`.
 ///
-/// An entry stays valid because a dataset never changes. There are at most columns times accounts of them, whatever callers ask.
+/// An entry stays valid because a dataset never changes. There are at most columns times accounts of them, whatever
+/// callers ask.
 #[derive(Default)]
 struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 
@@ -111,7 +113,8 @@ struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 enum Known {
     /// An account has a value.
     NonEmpty,
-    /// No account that was checked has a value. Those that are not checked yet are the keys of `unchecked`, each with `false`.
+    /// No account that was checked has a value. Those that are not checked yet are the keys of `unchecked`, each with
+    /// `false`.
     Empty { unchecked: BTreeMap<String, bool> },
 }
 

@@ -67,7 +67,8 @@ impl WorkerState {
 
     fn work(&self) {
         while let Some(task) = self.next() {
-            // A task handles its own failures. If it panics nevertheless, the panic hook reports it and the next task runs.
+            // A task handles its own failures. If it panics nevertheless, the panic hook reports it and the next task
+            // runs.
             drop(catch_unwind(AssertUnwindSafe(|| task(&self.stop))));
         }
     }

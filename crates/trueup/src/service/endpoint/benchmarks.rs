@@ -54,22 +54,24 @@ const SINGLE: [&str; 1] = ["month"];
 const RETRY_AFTER_SECONDS: u32 = 2;
 
 impl Service {
-    /// Returns the benchmarks of a period for the industries of the accounts in scope, by dimensions (byte by byte), then by series.
+    /// Returns the benchmarks of a period for the industries of the accounts in scope, by dimensions (byte by byte),
+    /// then by series.
     ///
-    /// `reach` is all that the caller may read. No account outside it can be inferred from the rows: a figure of too few accounts is
-    /// `None`, and a segment without any figure is absent.
+    /// `reach` is all that the caller may read. No account outside it can be inferred from the rows: a figure of too
+    /// few accounts is `None`, and a segment without any figure is absent.
     ///
     /// # Errors
     /// The data is not there within the limits, or could not be computed.
     ///
     /// ```
+    /// use std::error::Error;
     /// use trueup::Day;
     /// use trueup::access::LoginScope;
     /// use trueup::benchmarks::{BenchmarkMetric, BenchmarkPeriod, BenchmarkRow, BenchmarkSelection, Series};
     /// use trueup::service::Service;
     ///
     /// /// Returns the median book rate of the industry, if enough accounts contribute to it.
-    /// fn median(service: &Service, reach: &LoginScope, today: Day) -> Result<Option<f64>, Box<dyn std::error::Error>> {
+    /// fn median(service: &Service, reach: &LoginScope, today: Day) -> Result<Option<f64>, Box<dyn Error>> {
     ///     let period = BenchmarkPeriod::read(Some("2025-01"), today)?;
     ///     let selection = BenchmarkSelection::new([BenchmarkMetric::BookRate], []);
     ///     let rows = service.benchmarks(reach, reach.accounts(), &selection, period)?;
@@ -87,7 +89,8 @@ impl Service {
         self.benchmarks_within(&self.snapshot(), reach, scope, (period, selection), &interrupt)
     }
 
-    /// Returns how many times the service began to compute the data of a whole or partial month, for the current dataset.
+    /// Returns how many times the service began to compute the data of a whole or partial month, for the current
+    /// dataset.
     ///
     /// Each whole month is computed once, unless a computation fails.
     #[must_use]

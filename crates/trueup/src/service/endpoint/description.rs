@@ -1,4 +1,5 @@
-//! The types that describe an endpoint and its parameters. The service routes by them, and OpenAPI and `GET /api` list them.
+//! The types that describe an endpoint and its parameters. The service routes by them, and OpenAPI and `GET /api` list
+//! them.
 
 use super::super::Service;
 use super::super::error::ServiceError;
@@ -77,7 +78,8 @@ pub(crate) enum OtherParameters {
     Ignored,
     /// Each filters on the field of its name. The text says which values it takes.
     AnyField(&'static str),
-    /// Each filters on the dimension of its name, if the endpoint supports that dimension. The text says which values it takes.
+    /// Each filters on the dimension of its name, if the endpoint supports that dimension. The text says which values
+    /// it takes.
     Dimensions(&'static str),
 }
 

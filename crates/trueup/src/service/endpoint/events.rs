@@ -62,9 +62,9 @@ const SINGLE: [&str; 3] = ["start", "end", "interval"];
 impl Service {
     /// Answers a query over the accounts in scope. The limits of the service apply.
     ///
-    /// The scope replaces the accounts that the query names; [`Scope::narrow`] selects fewer. A name is among the answer's
-    /// [unknown fields](ResultTable::unknown_fields) if the dictionary does not have it and no event in scope, of any day, has a value
-    /// in a column of that name.
+    /// The scope replaces the accounts that the query names; [`Scope::narrow`] selects fewer. A name is among the
+    /// answer's [unknown fields](ResultTable::unknown_fields) if the dictionary does not have it and no event in scope,
+    /// of any day, has a value in a column of that name.
     ///
     /// # Errors
     /// The query is invalid or too large, takes too long, or the dataset fails.
@@ -143,7 +143,8 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     Ok(answer)
 }
 
-/// Reads the query. Reports the first fault in the order of the contract, which checks all parameters before any value is parsed.
+/// Reads the query. Reports the first fault in the order of the contract, which checks all parameters before any value
+/// is parsed.
 fn query(parameters: &Parameters, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();

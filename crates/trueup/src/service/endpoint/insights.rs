@@ -48,8 +48,8 @@ const SINGLE: [&str; 2] = ["start", "end"];
 impl Service {
     /// Returns the insight documents of the accounts in scope, by account, then date.
     ///
-    /// With a range, these are all documents that were published in it, both days included; without one, the most recent document of
-    /// each account. An account without a document is absent.
+    /// With a range, these are all documents that were published in it, both days included; without one, the most
+    /// recent document of each account. An account without a document is absent.
     ///
     /// # Errors
     /// More documents match than the limits allow, it takes too long, or the dataset fails.
@@ -129,7 +129,8 @@ fn write(insight: &Insight, wanted: &HashSet<&str>, text: &mut String) -> Result
     Ok(())
 }
 
-/// Appends the wanted sections of a document, byte for byte and in the document's order. Sections that it does not have are skipped.
+/// Appends the wanted sections of a document, byte for byte and in the document's order. Sections that it does not have
+/// are skipped.
 fn write_sections(document: &str, wanted: &HashSet<&str>, text: &mut String) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(document);
     let sections = deserializer.deserialize_map(Sections)?;

@@ -1,10 +1,10 @@
-//! JSON whose members keep the order in which they are written down.
+//! JSON whose members keep the order in which they were added.
 
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A value of JSON.
+/// A JSON value.
 #[derive(Clone, Debug)]
 pub(super) enum JsonValue {
     Bool(bool),
@@ -14,23 +14,28 @@ pub(super) enum JsonValue {
     Object(Vec<(Cow<'static, str>, Self)>),
 }
 
-/// An object of those members.
+/// Returns an object of these members.
 pub(super) fn object<N: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (N, JsonValue)>) -> JsonValue {
     JsonValue::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
 }
 
-/// A list of those texts.
+/// Returns a list of texts.
 pub(super) fn texts(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
     JsonValue::List(names.into_iter().map(Into::into).collect())
 }
 
-/// A reference to a component.
+/// Returns the schema of a text that is one of these names.
+pub(super) fn one_of(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
+    object([("type", "string".into()), ("enum", texts(names))])
+}
+
+/// Returns a reference to a component.
 pub(super) fn reference(kind: &str, name: &str) -> JsonValue {
     object([("$ref", format!("#/components/{kind}/{name}").into())])
 }
 
 impl JsonValue {
-    /// The object with one more member; anything else as it is.
+    /// Adds a member, if this is an object.
     #[must_use]
     pub(super) fn with(mut self, name: &'static str, value: impl Into<Self>) -> Self {
         if let Self::Object(members) = &mut self {
@@ -83,7 +88,7 @@ impl Serialize for JsonValue {
 }
 
 impl fmt::Display for JsonValue {
-    /// Indented, and ended with a line break.
+    /// Writes indented JSON that ends with a line break.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?;
         writeln!(f, "{text}")

@@ -1,23 +1,22 @@
-//! Why a request is refused: one example of every error of the service, whose status, code and words are those of its table.
+//! One example of every error of the service.
 
-use crate::access::OutOfReach;
-use crate::access::Refusal as Credentials;
+use crate::access::{OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
 use crate::query::UnknownInterval;
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
 use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
 
-/// One reason.
+/// An error, and where it occurs. Its status, code and text come from the table of errors.
 pub(super) struct ErrorExample {
-    /// What the example is called.
+    /// The name of the example.
     pub(super) name: &'static str,
-    /// An example of it.
+    /// The error.
     pub(super) error: ServiceError,
-    /// The operations that it can be the answer of; none if it is that of what is no operation.
+    /// The operations that may answer with it; none if no operation does.
     pub(super) at: &'static [&'static str],
-    /// When it is the answer.
+    /// When it occurs.
     pub(super) when: &'static str,
-    /// A header that goes with it: its name, the type of its value, and what it says.
+    /// A header of the response: name, type of the value, and description.
     pub(super) header: Option<(&'static str, &'static str, &'static str)>,
 }
 
@@ -30,18 +29,18 @@ const ORGANIZATION: &[&str] = &["events", "benchmarks", "insights"];
 const ALL: &[&str] = &["access", "events", "benchmarks", "insights"];
 const NOWHERE: &[&str] = &[];
 
-/// Every reason, in the order in which a request is looked at.
-pub(super) fn refusals() -> Vec<ErrorExample> {
-    let mut refusals = path_and_credentials();
-    refusals.extend(parameters());
-    refusals.extend(filters());
-    refusals.extend(benchmarks());
-    refusals.extend(sizes());
-    refusals.extend(execution());
-    refusals
+/// Returns every example, in the order in which a request is checked.
+pub(super) fn error_examples() -> Vec<ErrorExample> {
+    let mut examples = path_and_credentials();
+    examples.extend(parameters());
+    examples.extend(filters());
+    examples.extend(benchmarks());
+    examples.extend(sizes());
+    examples.extend(execution());
+    examples
 }
 
-const fn refusal(
+const fn example(
     name: &'static str,
     error: ServiceError,
     at: &'static [&'static str],
@@ -58,37 +57,37 @@ fn path_and_credentials() -> Vec<ErrorExample> {
     vec![
         ErrorExample {
             header: Some(("Allow", "string", "`GET`.")),
-            ..refusal("method-not-allowed", method, NOWHERE, "The method is not GET.")
+            ..example("method-not-allowed", method, NOWHERE, "The method is not GET.")
         },
-        refusal(
+        example(
             "not-found",
             ServiceError::NotFound { path: text("/api/acme/reports") },
             NOWHERE,
             "There is nothing at the path.",
         ),
-        refusal(
+        example(
             "unauthorized",
-            ServiceError::Unauthorized(Credentials::Missing),
+            ServiceError::Unauthorized(Refusal::Missing),
             ORGANIZATION,
             "The key is missing, wrong, inactive, revoked, or that of an organization, which are retired.",
         ),
-        refusal(
+        example(
             "signed-out",
-            ServiceError::SignedOut(Credentials::Missing),
+            ServiceError::SignedOut(Refusal::Missing),
             ACCESS,
             "Neither a key nor a session is valid.",
         ),
         ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds until the hour has passed.")),
-            ..refusal("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
+            ..example("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
         },
-        refusal(
+        example(
             "inaccessible-organization",
             ServiceError::InaccessibleOrganization { segment: text("elsewhere") },
             ORGANIZATION,
             "The path names no organization and no account that the key reaches, whether it exists or not.",
         ),
-        refusal(
+        example(
             "inaccessible-accounts",
             ServiceError::InaccessibleAccounts(out_of_reach),
             ORGANIZATION,
@@ -103,51 +102,51 @@ fn parameters() -> Vec<ErrorExample> {
     let not_utf8 = InvalidQuery::NotUtf8 { parameter: text("campaign=%FF") };
     let day = Day::from_number;
     vec![
-        refusal("missing-fields", ServiceError::MissingFields, EVENTS, "`fields` names nothing."),
-        refusal(
+        example("missing-fields", ServiceError::MissingFields, EVENTS, "`fields` names nothing."),
+        example(
             "missing-range",
             ServiceError::MissingRange(MissingRange::Needed("start")),
             EVENTS,
             "`start` or `end` is missing or empty.",
         ),
-        refusal(
+        example(
             "missing-range",
             ServiceError::MissingRange(MissingRange::Unpaired("end")),
             INSIGHTS,
             "`start` is given without `end`, or the reverse.",
         ),
-        refusal("missing-metric", ServiceError::MissingMetric, EVENTS, "None of the fields is a metric."),
-        refusal(
+        example("missing-metric", ServiceError::MissingMetric, EVENTS, "None of the fields is a metric."),
+        example(
             "invalid-query",
             ServiceError::InvalidQuery(repeated),
             ORGANIZATION,
             "A parameter that has one value is given twice with different ones.",
         ),
-        refusal(
+        example(
             "invalid-query-encoding",
             ServiceError::InvalidQuery(not_utf8),
             ORGANIZATION,
             "The query is not UTF-8 once it is decoded.",
         ),
-        refusal(
+        example(
             "invalid-fields",
             ServiceError::ReservedField { name: text("start") },
             EVENTS,
             "A field is named `start` or `end`.",
         ),
-        refusal(
+        example(
             "unknown-interval",
             ServiceError::UnknownInterval(UnknownInterval(text("year"))),
             EVENTS,
             "The interval is none of those that there are.",
         ),
-        refusal(
+        example(
             "invalid-date",
             ServiceError::InvalidDate { parameter: "start", text: text("01/31/2025") },
             RANGED,
             "`start` or `end` is no calendar date, or none that data can have.",
         ),
-        refusal(
+        example(
             "invalid-range",
             ServiceError::ReversedRange { start: day(20_120), end: day(20_089) },
             RANGED,
@@ -159,7 +158,7 @@ fn parameters() -> Vec<ErrorExample> {
 fn filters() -> Vec<ErrorExample> {
     let fault = filter::from_parameter("campaign", r#"["or", ["near", "drain"]]"#).err();
     let refused = fault.map(|fault| {
-        refusal(
+        example(
             "invalid-filter",
             ServiceError::InvalidFilter(fault),
             EVENTS,
@@ -177,21 +176,21 @@ fn benchmarks() -> Vec<ErrorExample> {
     ];
     let today = Day::from_number(20_119);
     let refused = months.into_iter().filter_map(|(name, text, when)| {
-        BenchmarkPeriod::read(Some(text), today).err().map(|error| refusal(name, fault(error), BENCHMARKS, when))
+        BenchmarkPeriod::read(Some(text), today).err().map(|error| example(name, fault(error), BENCHMARKS, when))
     });
     let expression = ServiceError::BenchmarkExpression {
         dimension: BenchmarkDimension::CustomerStatus,
         expression: r#"["ne", "New Customer"]"#.to_owned(),
     };
     let others = [
-        refusal("missing-metric", fault(BenchmarkFault::MissingMetric), BENCHMARKS, "None of the fields is a metric."),
-        refusal(
+        example("missing-metric", fault(BenchmarkFault::MissingMetric), BENCHMARKS, "None of the fields is a metric."),
+        example(
             "not-benchmarkable",
             fault(BenchmarkFault::Field { name: "leads".to_owned() }),
             BENCHMARKS,
             "A field has no benchmarks, or a filter is on something else than their dimensions.",
         ),
-        refusal(
+        example(
             "not-benchmarkable-filter",
             expression,
             BENCHMARKS,
@@ -205,31 +204,31 @@ fn sizes() -> Vec<ErrorExample> {
     let Limits { account_intervals, rows, documents, .. } = Limits::default();
     let year = 365;
     vec![
-        refusal(
+        example(
             "attribution-window",
             ServiceError::SpanTooLong { days: ATTRIBUTION_WINDOW_DAYS + 1, limit: ATTRIBUTION_WINDOW_DAYS },
             EVENTS,
             "With the whole range as the interval, the range is longer than the attribution window.",
         ),
-        refusal(
+        example(
             "too-many-intervals",
             ServiceError::TooManyIntervals { accounts: 100, sub_ranges: year, limit: account_intervals },
             EVENTS,
             "Accounts times sub-ranges are over the limit.",
         ),
-        refusal(
+        example(
             "too-many-rows",
             ServiceError::TooManyRows { limit: rows },
             EVENTS,
             "The answer would have more rows than the limit, counted before filters on metrics.",
         ),
-        refusal(
+        example(
             "too-much-memory",
             ServiceError::TooMuchMemory { limit: 1 << 30 },
             EVENTS,
             "The query would take more memory than the service gives to one.",
         ),
-        refusal(
+        example(
             "too-many-documents",
             ServiceError::TooManyDocuments { matched: documents + 50, limit: documents },
             INSIGHTS,
@@ -242,7 +241,7 @@ fn execution() -> Vec<ErrorExample> {
     let failed = Upstream::Write(std::io::ErrorKind::Other.into());
     let gathering = ServiceError::BenchmarksGathering { retry_after_seconds: 2 };
     vec![
-        refusal(
+        example(
             "upstream-failed",
             ServiceError::Upstream(failed),
             ALL,
@@ -250,7 +249,7 @@ fn execution() -> Vec<ErrorExample> {
         ),
         ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
-            ..refusal(
+            ..example(
                 "overloaded",
                 ServiceError::Overloaded { retry_after_seconds: 5 },
                 ALL,
@@ -259,14 +258,14 @@ fn execution() -> Vec<ErrorExample> {
         },
         ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
-            ..refusal(
+            ..example(
                 "benchmarks-gathering",
                 gathering,
                 BENCHMARKS,
                 "The figures of the month are still being gathered; retry shortly.",
             )
         },
-        refusal(
+        example(
             "timeout",
             ServiceError::Timeout(Interruption::Deadline),
             ORGANIZATION,

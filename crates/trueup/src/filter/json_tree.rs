@@ -1,13 +1,12 @@
-//! JSON as the filter language needs it: numbers as doubles, keys in order, a repeated key noticed.
+//! JSON as the filter language needs it: numbers are doubles, objects keep the order of their keys and repeated keys.
 
-use super::error::{InvalidFilter, ParseFault};
-use super::path::FilterPath;
+use super::error::{FilterPath, InvalidFilter, ParseFault};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use trueup_core::Shown;
 use trueup_core::query::MAX_FILTER_DEPTH;
 
-/// Levels that are read. The deepest filter has a level of lists for each of its own, and one of an object.
+/// Levels that are read. The deepest filter has one level of lists for each of its own, and an object.
 const MAX_LEVELS: usize = MAX_FILTER_DEPTH + 2;
 
 /// A JSON value.
@@ -18,25 +17,25 @@ pub(super) enum JsonTree {
     Number(f64),
     Text(String),
     List(Vec<JsonTree>),
-    /// Keys in the order in which they are written, repeated ones too.
+    /// Members in the order in which they are written, including repeated keys.
     Object(Vec<(String, JsonTree)>),
-    /// A list or object below more levels than any filter has; its content is not kept.
+    /// A list or object that is deeper than any filter. Its contents are not kept.
     TooDeep,
 }
 
-/// Whether the text is a JSON array, however deep.
+/// Returns whether the text is a JSON array of any depth.
 pub(super) fn is_list(text: &str) -> bool {
     let starts = text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('[');
     starts && serde_json::from_str::<IgnoredAny>(text).is_ok() && is_text(text)
 }
 
-/// Whether all that is escaped in well-formed JSON is text: half a surrogate pair names no character, so what holds one is no JSON.
-/// (What is ignored is not decoded, and so not checked for it.)
+/// Returns whether all escapes in well-formed JSON are characters. Half of a surrogate pair is not, so a text with one
+/// is not JSON. (`IgnoredAny` does not decode strings, so it does not check this.)
 fn is_text(json: &str) -> bool {
     let mut rest = json;
     while let Some((_, escape)) = rest.split_once('\\') {
         let Some(mut code) = code_unit(escape) else {
-            // A backslash alone escapes one character, which may be a backslash.
+            // Any other escape is one character long; the character may be a backslash.
             rest = escape.get(1..).unwrap_or_default();
             continue;
         };
@@ -55,12 +54,12 @@ fn is_text(json: &str) -> bool {
     true
 }
 
-/// The number of `uXXXX`.
+/// Returns the number of `uXXXX`.
 fn code_unit(escape: &str) -> Option<u32> {
     u32::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok()
 }
 
-/// The JSON value that the text of a parameter states.
+/// Parses the value of a parameter.
 pub(super) fn parse(text: &str, path: &FilterPath<'_>) -> Result<JsonTree, InvalidFilter> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let tree = Level(MAX_LEVELS).deserialize(&mut reader).and_then(|tree| reader.end().map(|()| tree));
@@ -68,7 +67,7 @@ pub(super) fn parse(text: &str, path: &FilterPath<'_>) -> Result<JsonTree, Inval
 }
 
 impl JsonTree {
-    /// The value as a message shows it, in backticks or in words.
+    /// Returns the value for a message, in backticks or in words.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Null => "`null`".to_owned(),
@@ -82,7 +81,7 @@ impl JsonTree {
     }
 }
 
-/// Reads a value with so many levels left; with none left, lists and objects are passed over, which takes no recursion.
+/// Reads a value, with the number of levels left. At 0, lists and objects are skipped without recursion.
 #[derive(Clone, Copy)]
 struct Level(usize);
 
