@@ -174,11 +174,11 @@ fn rows_per_size_check(answer: &ResultTable) -> usize {
 /// A builder for a table that is not the result of a query, such as a list of users. Every column must have as many
 /// rows.
 #[derive(Debug, Default)]
-pub(crate) struct TableBuilder {
+pub(crate) struct ResultTableBuilder {
     columns: Vec<Column>,
 }
 
-impl TableBuilder {
+impl ResultTableBuilder {
     /// Adds a column of texts.
     pub(crate) fn texts(self, name: &str, texts: impl IntoIterator<Item = String>) -> Self {
         let dictionary: TextList = texts.into_iter().collect();

@@ -1,12 +1,13 @@
+//! Accounts, and what is drawn once for each of them.
+
 use std::sync::Arc;
 
 use super::campaign::{Campaign, campaigns};
 use super::dice::Dice;
-use super::fee::Fee;
 use super::market::{CITIES, City, INDUSTRIES, Industry};
 use super::names::{CompanyNames, crew};
 
-/// An account, and all that is drawn once for it.
+/// An account, with everything that is drawn once for it.
 #[derive(Debug)]
 pub(super) struct Account {
     pub(super) key: String,
@@ -16,19 +17,21 @@ pub(super) struct Account {
     /// Seconds ahead of UTC on each day of the calendar.
     pub(super) offsets: Arc<Vec<i64>>,
     pub(super) lead_grading: bool,
-    /// Its job software knows the date of sales and invoices, not their time.
+    /// Whether the account's job software records only the dates of sales and invoices.
     pub(super) dates_only: bool,
-    /// Its part in all customers.
+    /// Weight of the account in the number of customers.
     pub(super) size: u32,
-    /// The month in which it came aboard, counted from the first.
+    /// Index of the first month with customers.
     pub(super) opens: usize,
-    /// In thousandths: the main line's part in leads, leads that are booked, the average job against the industry's.
+    /// Share of leads that come through the main line, in thousandths.
     pub(super) main_line: u32,
+    /// Share of leads that are booked, in thousandths.
     pub(super) booking: u32,
+    /// Price level relative to the industry, in thousandths.
     pub(super) ticket: u32,
     pub(super) campaigns: Vec<Campaign>,
     pub(super) fee: Fee,
-    /// The channel whose spend is known as a whole only, not by campaign.
+    /// The channel whose spend is known only in total, not by campaign.
     pub(super) unsplit: Option<&'static str>,
     pub(super) agents: Vec<String>,
     pub(super) technicians: Vec<String>,
@@ -36,9 +39,9 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Where the account of this index works.
+    /// Returns the city of the account of this index.
     pub(super) fn home(index: usize) -> &'static City {
-        // The step has no factor in common with the list, so that neighbours differ and all are used.
+        // The step and the length of the list have no common factor, so all cities are used and neighbors differ.
         &CITIES[index * 5 % CITIES.len()]
     }
 
@@ -59,7 +62,7 @@ impl Account {
             industry,
             city,
             offsets,
-            // Fixed places rather than draws, so that a dozen accounts have some of each kind.
+            // Determined by the index rather than drawn, so that a dozen accounts include some of each kind.
             lead_grading: matches!(index % 5, 1 | 3),
             dates_only: index % 4 == 2,
             size,
@@ -91,4 +94,30 @@ fn zips(dice: &mut Dice, city: &City) -> Vec<String> {
     let mut ends: Vec<u32> = (0..100).collect();
     dice.shuffle(&mut ends);
     ends.iter().take(24).map(|end| format!("{}{end:02}", city.zip)).collect()
+}
+
+/// How an account pays the agency that manages its channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fee {
+    /// The account has no agency.
+    None,
+    /// A share of the month's budget in thousandths, for each channel, on the first of the month.
+    Monthly(u32),
+    /// The same share, in daily parts.
+    Daily(u32),
+    /// The same share as one amount without a channel, on the first of the month.
+    Retainer(u32),
+}
+
+impl Fee {
+    fn draw(dice: &mut Dice, index: usize) -> Self {
+        let share = dice.between(90, 150);
+        // Determined by the index rather than drawn, so that a dozen accounts include some of each kind.
+        match index % 5 {
+            0 | 3 => Self::Monthly(share),
+            1 => Self::Daily(share),
+            2 => Self::Retainer(share),
+            _ => Self::None,
+        }
+    }
 }

@@ -1,13 +1,15 @@
+//! The days and months of the dataset.
+
 use chrono::{Datelike, NaiveDate, Offset, TimeZone};
 use chrono_tz::Tz;
 
 use super::dice::Dice;
 use super::settings::{Settings, SettingsError};
 
-/// Monday to Sunday: how much more the phones ring on a Monday.
-const WEEK: [u32; 7] = [130, 120, 112, 110, 105, 65, 40];
+/// Demand from Monday to Sunday.
+const WEEKDAY_WEIGHTS: [u32; 7] = [130, 120, 112, 110, 105, 65, 40];
 
-/// The days of the data set, as days since 1970-01-01, and its calendar months.
+/// The range of the dataset, in days since 1970-01-01, and its calendar months.
 #[derive(Debug)]
 pub(super) struct DemoCalendar {
     pub(super) first: i32,
@@ -21,19 +23,19 @@ pub(super) struct CalendarMonth {
     pub(super) first: i32,
     /// January is 0.
     pub(super) of_year: usize,
-    /// Year and month in four digits, for customer ids.
+    /// Year and month in four digits, such as `2407`, for customer ids.
     pub(super) label: String,
-    /// Running sums of the days' weights, the weekly rhythm.
+    /// Running sums of the weights of the days.
     pub(super) day_ends: Vec<u32>,
 }
 
 impl CalendarMonth {
-    /// A day, drawn in the weekly rhythm.
+    /// Draws a day, in proportion to the weights of weekdays.
     pub(super) fn draw_day(&self, dice: &mut Dice) -> i32 {
         self.day(dice.weighted(&self.day_ends))
     }
 
-    /// The day of an index into the month's days.
+    /// Returns a day of the month by its index, from 0.
     pub(super) fn day(&self, index: usize) -> i32 {
         self.first.saturating_add_unsigned(u32::try_from(index).unwrap_or(0))
     }
@@ -62,14 +64,14 @@ impl DemoCalendar {
             }
             if let Some(month) = months.last_mut() {
                 let before = month.day_ends.last().copied().unwrap_or(0);
-                month.day_ends.push(before + WEEK[weekday(days(date))]);
+                month.day_ends.push(before + WEEKDAY_WEIGHTS[weekday(days(date))]);
             }
         }
         Ok(Self { first: days(settings.start), last: days(end), months })
     }
 
-    /// Seconds that a zone is ahead of UTC, for each day. Taken at noon in UTC, when the night in which clocks change is over
-    /// all through the United States; at night nobody calls.
+    /// Returns the offset of a time zone from UTC in seconds, for each day. It is taken at noon UTC: by then the clocks
+    /// have changed everywhere in the United States, and no event happens at night.
     pub(super) fn offsets(&self, zone: Tz) -> Vec<i64> {
         (self.first..=self.last)
             .map(|day| {
@@ -80,7 +82,7 @@ impl DemoCalendar {
     }
 }
 
-/// 0 for Monday. 1970-01-01 was a Thursday.
+/// Returns the weekday of a day; 0 is Monday. 1970-01-01 was a Thursday.
 pub(super) fn weekday(day: i32) -> usize {
     usize::try_from((day + 3).rem_euclid(7)).unwrap_or(0)
 }

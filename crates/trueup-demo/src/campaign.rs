@@ -1,33 +1,36 @@
+//! The campaigns of an account.
+
 use super::channel::{CHANNELS, Channel, MAIN_LINE};
 use super::dice::Dice;
 use super::market::{City, Industry};
 
-/// One campaign of one account.
+/// A campaign of an account.
 #[derive(Debug)]
 pub(super) struct Campaign {
     pub(super) name: String,
-    /// Ad group, list or placement; empty where there is none.
+    /// Ad group, list or placement; may be empty.
     pub(super) detail: String,
     pub(super) channel: &'static Channel,
-    /// Its part in the leads that are not of the main line. 0 for the main line, whose part is the account's.
+    /// Weight among the leads that do not come through the main line; 0 for the main line.
     pub(super) weight: u32,
-    /// The months in which it runs, counted from the first; `closes` is no longer one of them.
+    /// The months in which the campaign runs: from `opens` (inclusive) to `closes` (exclusive).
     pub(super) opens: usize,
     pub(super) closes: usize,
-    /// Ad spend per lead in cents, with this account's own luck.
+    /// Ad spend per lead in cents, which differs between accounts.
     pub(super) lead_cents: u32,
 }
 
-/// Where the main line stands among an account's campaigns.
-pub(super) const MAIN: usize = 0;
+/// Index of the main line in the campaigns of an account.
+pub(super) const MAIN_LINE_INDEX: usize = 0;
 
 const OFFERS: [&str; 6] = ["$79 Tune-Up", "$50 Off", "0% Financing", "Free Estimate", "Spring > Save", "Same Day"];
 const STATIONS: [&str; 4] = ["KZPX", "WQRD", "KBLT", "WNDO"];
 
-/// An account's campaigns, the main line first, then in falling order of weight: a few carry most, and the tail is long.
+/// Draws the campaigns of an account: first the main line, then others by descending weight. A few bring most leads,
+/// and the tail is long.
 pub(super) fn campaigns(dice: &mut Dice, industry: &Industry, city: &City, months: usize) -> Vec<Campaign> {
     let count = dice.between(10, 40) + dice.below(21);
-    // What an account pays for a lead, against others: 92 to 108 percent.
+    // Cost per lead relative to other accounts: 92 to 108 percent.
     let thrift = dice.between(920, 1_080);
     let mut campaigns = vec![Campaign {
         name: "Main Line".to_owned(),
@@ -40,7 +43,7 @@ pub(super) fn campaigns(dice: &mut Dice, industry: &Industry, city: &City, month
     }];
     let shares: Vec<(u32, &'static Channel)> = CHANNELS.iter().map(|channel| (channel.share, channel)).collect();
     for rank in 1..count {
-        // The first of all is paid search, wherever a company advertises at all.
+        // The first campaign of every account is paid search.
         let channel = if rank == 1 { &CHANNELS[0] } else { dice.table(&shares) };
         let name = name(dice, channel, industry, city);
         let detail = if channel.click_cents > 0 { detail(dice, industry) } else { String::new() };
@@ -58,6 +61,7 @@ pub(super) fn campaigns(dice: &mut Dice, industry: &Industry, city: &City, month
     campaigns
 }
 
+/// Draws a name in the style of the channel.
 fn name(dice: &mut Dice, channel: &Channel, industry: &Industry, city: &City) -> String {
     let service = dice.pick(&industry.services);
     let city = city.name;
@@ -83,6 +87,7 @@ fn detail(dice: &mut Dice, industry: &Industry) -> String {
     format!("{} {}", dice.pick(&industry.services), dice.pick(&["Exact", "Phrase", "Broad", "Lookalike"]))
 }
 
+/// Appends a number to a name that is taken.
 fn distinct(campaigns: &[Campaign], name: String) -> String {
     let mut candidate = name.clone();
     let mut edition = 1;
@@ -93,7 +98,8 @@ fn distinct(campaigns: &[Campaign], name: String) -> String {
     candidate
 }
 
-/// The months of a campaign. The strongest few run all the time; of the others one in three comes or goes.
+/// Draws the months of a campaign. The four strongest run all the time; one in three of the others starts or ends in
+/// between.
 fn run(dice: &mut Dice, rank: u32, months: usize) -> (usize, usize) {
     if rank <= 4 || !dice.chance(330) {
         return (0, months);

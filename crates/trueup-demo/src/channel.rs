@@ -1,22 +1,24 @@
-/// A way to be found: what a lead costs there, and how well it books.
+//! The marketing channels.
+
+/// A marketing channel: what a lead costs, and how often it is booked.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) category: &'static str,
     pub(super) name: &'static str,
-    /// Category and channel in one, as a single conversion carries it.
+    /// Category and channel in one text, as conversions have it.
     pub(super) path: &'static str,
     pub(super) source: &'static str,
-    /// Which share of the campaigns is of this channel, in thousandths.
+    /// Share of the campaigns that belong to this channel, in thousandths.
     pub(super) share: u32,
-    /// Ad spend per lead in cents; 0 for what costs nothing.
+    /// Ad spend per lead in cents; 0 for an unpaid channel.
     pub(super) lead_cents: u32,
-    /// Ad spend per click in cents; 0 where nothing is clicked.
+    /// Ad spend per click in cents; 0 for a channel without clicks.
     pub(super) click_cents: u32,
-    /// How well its leads book against the account's own rate, in thousandths.
+    /// Booking rate of its leads relative to the account's rate, in thousandths.
     pub(super) booking: u32,
-    /// Bought as a drop or a flight at the start of a month, not day by day.
+    /// Whether spend is billed at the start of a month rather than daily.
     pub(super) monthly: bool,
-    /// Run by an agency that takes a management fee.
+    /// Whether an agency manages the channel for a fee.
     pub(super) managed: bool,
 }
 
@@ -41,14 +43,14 @@ const PAID: Channel = Channel {
 
 const UNPAID: Channel = Channel { category: "Unpaid", ..PAID };
 
-/// The number that is printed on the vans and in the memory of old customers.
+/// The main phone line, such as the number on the vans.
 pub(super) static MAIN_LINE: Channel =
     Channel { name: "Direct", path: "Unpaid > Direct", source: "Main Line", booking: 1_030, ..UNPAID };
 
-/// Customers who turn up without any conversion.
+/// The channel of customers without a conversion.
 pub(super) static WALK_IN: Channel = Channel { name: "Walk-In", path: "Unpaid > Walk-In", source: "Walk-In", ..UNPAID };
 
-/// The channels of all campaigns but the main line.
+/// The channels of all campaigns except the main line.
 pub(super) static CHANNELS: [Channel; 10] = [
     Channel {
         name: "Paid Search",

@@ -1,8 +1,10 @@
+//! Seeded random draws.
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A draw's stream in the data: each stream has its own stream of numbers, so that no draw depends on how many came before it
-/// elsewhere, nor on the order in which places are visited.
+/// What a draw is for. Each purpose has its own stream of random numbers, so a draw depends neither on the number of
+/// draws for other purposes nor on their order.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DrawStream {
     Names,
@@ -25,7 +27,7 @@ impl DrawStream {
     }
 }
 
-/// Seeded draws of whole numbers. No floating point takes part: its last digit may differ between machines.
+/// A source of random whole numbers. It uses no floating point, whose last digit may differ between machines.
 #[derive(Debug)]
 pub(super) struct Dice(ChaCha8Rng);
 
@@ -36,38 +38,39 @@ impl Dice {
         Self(rng)
     }
 
-    /// 0 to `bound` - 1, by multiplication: the bias is below `bound` in 2^32.
+    /// Draws a number from 0 to `bound` - 1. It multiplies instead of retrying; the bias is below `bound` in 2^32.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         ((u64::from(self.0.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
-    /// `low` to `high`, both included.
+    /// Draws a number from `low` to `high`, both inclusive.
     pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high - low + 1)
     }
 
-    /// True `permille` times in a thousand.
+    /// Draws true with a probability of `permille` in 1,000.
     pub(super) fn chance(&mut self, permille: u32) -> bool {
         self.below(1_000) < permille
     }
 
-    /// An index into a list of `len`; 0 for an empty one.
+    /// Draws an index into a list of `len` items; 0 if the list is empty.
     pub(super) fn index(&mut self, len: usize) -> usize {
         let bound = u32::try_from(len).unwrap_or(u32::MAX);
         usize::try_from(self.below(bound)).unwrap_or(0)
     }
 
+    /// Draws an item of a list.
     pub(super) fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.index(list.len())]
     }
 
-    /// The index of a weight, drawn in proportion. `ends` are the running sums of the weights.
+    /// Draws the index of a weight, in proportion to the weights. `ends` are their running sums.
     pub(super) fn weighted(&mut self, ends: &[u32]) -> usize {
         let point = self.below(ends.last().copied().unwrap_or(1));
         ends.partition_point(|end| *end <= point)
     }
 
-    /// A value out of a short table of (weight, value), whose weights add up to 1,000.
+    /// Draws a value from a table of (weight, value). The weights must add up to 1,000.
     pub(super) fn table<T: Copy>(&mut self, table: &[(u32, T)]) -> T {
         let mut point = self.below(1_000);
         for (weight, value) in table {
@@ -79,7 +82,7 @@ impl Dice {
         table[table.len() - 1].1
     }
 
-    /// Reorders a list.
+    /// Shuffles a list.
     pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.index(last + 1));

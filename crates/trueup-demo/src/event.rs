@@ -1,4 +1,6 @@
-use super::grade::Grade;
+//! Events and customers, before they become rows of a table.
+
+use super::dice::Dice;
 
 /// The funnel stage of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +26,7 @@ impl Stage {
     }
 }
 
-/// A moment in the account's own time.
+/// A date and time in the account's time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LocalTime {
     /// Days since 1970-01-01.
@@ -34,55 +36,96 @@ pub(super) struct LocalTime {
 }
 
 impl LocalTime {
-    /// Later on the same day, if it is not over by then.
+    /// Returns a later time on the same day, at most the end of the day.
     pub(super) fn plus_minutes(self, minutes: u32) -> Self {
         Self { second: (self.second + 60 * minutes).min(86_399), ..self }
     }
 }
 
-/// What belongs to a single conversion.
+/// The conversion of an event at the stage `LeadOriginated`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conversion {
+    /// Index of the campaign in the account's list.
     pub(super) campaign: usize,
-    /// Call, form and so on.
+    /// How the customer made contact, such as `Call` or `Form`.
     pub(super) kind: &'static str,
     pub(super) grade: Option<Grade>,
 }
 
-/// One event, before it is spelt out as a row.
+/// One event of a customer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) stage: Stage,
     pub(super) at: LocalTime,
+    /// Amount of an estimate, a sale or an invoice.
     pub(super) cents: Option<u64>,
     pub(super) conversion: Option<Conversion>,
-    /// Of a later job of the same customer, who is then an existing one.
+    /// Whether the event belongs to a later job, when the customer is an existing one.
     pub(super) returning: bool,
 }
 
-/// What all events of a customer have in common.
+/// What all events of a customer have in common. Numbers other than `number` are indexes into the lists of the account.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CustomerProfile {
     pub(super) account: usize,
-    /// The month in which it begins, and its number in that month.
+    /// The month in which the customer begins, and its number within that month.
     pub(super) month: usize,
     pub(super) number: u64,
-    /// The campaign credited with it; none for a walk-in.
+    /// The campaign that is credited with the customer; `None` for a walk-in.
     pub(super) campaign: Option<usize>,
     pub(super) status: &'static str,
     pub(super) agent: usize,
     pub(super) technician: usize,
-    /// The unit that does the job.
+    /// The business unit that does the job.
     pub(super) unit: usize,
     pub(super) zip: Option<usize>,
     pub(super) source: &'static str,
     pub(super) kind: &'static str,
 }
 
-/// An event with its customer and its place in the customer's history: one row to be.
+/// An event with its customer, and its position in the customer's history: one row of the event table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventRow {
     pub(super) customer: CustomerProfile,
     pub(super) event: Event,
     pub(super) nth: usize,
+}
+
+/// The grade of a conversion: what it turned out to be when a person reviewed it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grade {
+    pub(super) label: &'static str,
+    pub(super) intent: &'static str,
+    /// Why the conversion could not be booked; `None` for other labels.
+    pub(super) reason: Option<&'static str>,
+}
+
+/// Reasons why a conversion could not be booked, with their weights.
+const REASONS: [(u32, &str); 6] = [
+    (280, "Service Not Offered"),
+    (220, "Out of Service Area"),
+    (190, "Price Shopping"),
+    (140, "Existing Job"),
+    (100, "Wrong Number"),
+    (70, "Solicitor"),
+];
+
+/// Intents of conversions, with their weights.
+const INTENTS: [(u32, &str); 5] =
+    [(420, "Repair"), (210, "Estimate"), (170, "Maintenance"), (130, "Installation"), (70, "Emergency")];
+
+/// Draws the grade of a conversion; `None` for the few that are never graded. `booked` is whether the customer was
+/// booked.
+pub(super) fn grade(dice: &mut Dice, booked: bool) -> Option<Grade> {
+    if !dice.chance(860) {
+        return None;
+    }
+    let intent = dice.table(&INTENTS);
+    let label = match (booked, dice.below(100)) {
+        (true, 0..84) => "Bookable - Booked",
+        (true, 84..94) | (false, 0..46) => "Bookable - Didn't Book",
+        _ => "Unbookable",
+    };
+    let reason = (label == "Unbookable").then(|| dice.table(&REASONS));
+    Some(Grade { label, intent, reason })
 }

@@ -1,3 +1,5 @@
+//! The generator: draws accounts, and streams the tables.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -5,104 +7,104 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::account::Account;
-use super::batches::Batches;
 use super::calendar::DemoCalendar;
-use super::customer_plan::CustomerPlan;
 use super::dice::{Dice, DrawStream};
 use super::event::EventRow;
 use super::history::HistoryGenerator;
 use super::names::CompanyNames;
+use super::plan::CustomerPlan;
 use super::settings::{Settings, SettingsError};
 use super::spend::SpendLedger;
-use super::{account_table, event_table, spend_table};
+use super::tables::{self, Batches};
 
-/// Customers drawn beforehand to learn how many events a customer has, so that the events asked for come out.
-const REHEARSED: u64 = 20_000;
+/// Number of customers to draw in a rehearsal, which measures how many events a customer has on average.
+const REHEARSED_CUSTOMERS: u64 = 20_000;
 
-/// Writes one synthetic data set, as often as asked, without ever holding more of it than a batch.
+/// A generator of one synthetic dataset. Each table can be generated any number of times; only one batch of rows is in
+/// memory at a time.
 #[derive(Debug)]
 pub struct Generator {
     settings: Settings,
     calendar: DemoCalendar,
     accounts: Vec<Account>,
-    allotment: CustomerPlan,
+    plan: CustomerPlan,
 }
 
 impl Generator {
-    /// Draws the accounts and their campaigns, and how many customers each account gains in each month.
+    /// Draws the accounts and their campaigns, and plans how many customers begin in each month of each account.
     ///
     /// # Errors
     /// If a setting is outside its bounds.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         let calendar = DemoCalendar::new(&settings)?;
         let accounts = accounts(&settings, &calendar);
-        let allotment = CustomerPlan::new(&accounts, &calendar, REHEARSED);
-        let mut generator = Self { settings, calendar, accounts, allotment };
+        let plan = CustomerPlan::new(&accounts, &calendar, REHEARSED_CUSTOMERS);
+        let mut generator = Self { settings, calendar, accounts, plan };
         let rehearsed = generator.rows(|account, month| DrawStream::Rehearsal { account, month }).count().max(1);
-        let customers = u128::from(generator.settings.events) * u128::from(REHEARSED) / rehearsed as u128;
+        let customers = u128::from(generator.settings.events) * u128::from(REHEARSED_CUSTOMERS) / rehearsed as u128;
         let customers = u64::try_from(customers).unwrap_or(u64::MAX).max(1);
-        generator.allotment = generator.allotment.scaled(customers);
+        generator.plan = generator.plan.scaled(customers);
         Ok(generator)
     }
 
-    /// What it was made from.
+    /// Returns the settings of the generator.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The columns of [`Self::events`].
+    /// Returns the schema of [`Self::events`].
     #[must_use]
     pub fn event_schema(&self) -> SchemaRef {
-        event_table::schema()
+        tables::event_schema()
     }
 
-    /// The columns of [`Self::spend`].
+    /// Returns the schema of [`Self::spend`].
     #[must_use]
     pub fn spend_schema(&self) -> SchemaRef {
-        spend_table::schema()
+        tables::spend_schema()
     }
 
-    /// The event table in batches of [`Settings::batch_rows`]: account by account, each by the month in which a customer
-    /// begins, and a customer's events together. Dates are those of the account's time zone, `dateTime` is UTC and null on
-    /// some sales and invoices.
+    /// Generates the event table in batches of [`Settings::batch_rows`]. Rows are ordered by account, then by the month
+    /// in which a customer begins; the events of a customer are consecutive. `date` is in the account's time zone;
+    /// `dateTime` is in UTC, and null on some sales and invoices.
     ///
     /// # Errors
-    /// A batch is an error only if arrow refuses its columns.
+    /// A batch is an error only if Arrow refuses its columns.
     pub fn events(&self) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + '_ {
         let rows = self.rows(|account, month| DrawStream::Customers { account, month });
-        Batches::new(rows, self.settings.batch_rows, |rows| event_table::batch(rows, &self.accounts, &self.calendar))
+        Batches::new(rows, self.settings.batch_rows, |rows| tables::event_batch(rows, &self.accounts, &self.calendar))
     }
 
-    /// The spend table in batches of [`Settings::batch_rows`], account by account and day by day. Rows with a campaign, rows
-    /// with a channel alone, and management fees with or without a channel.
+    /// Generates the spend table in batches of [`Settings::batch_rows`], ordered by account, then by day. Some rows
+    /// have a campaign, some only a channel; management fees have a channel or none.
     ///
     /// # Errors
-    /// A batch is an error only if arrow refuses its columns.
+    /// A batch is an error only if Arrow refuses its columns.
     pub fn spend(&self) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + '_ {
         let rows = self.accounts.iter().enumerate().flat_map(move |(index, account)| {
             let mut ledger = SpendLedger::new(account, index, &self.calendar, self.settings.seed);
             (0..self.calendar.months.len())
-                .flat_map(move |month| ledger.month(month, self.allotment.customers(index, month)))
+                .flat_map(move |month| ledger.month(month, self.plan.customers(index, month)))
         });
-        Batches::new(rows, self.settings.batch_rows, |rows| spend_table::batch(rows, &self.accounts))
+        Batches::new(rows, self.settings.batch_rows, |rows| tables::spend_batch(rows, &self.accounts))
     }
 
-    /// The account table: key, name, industry, time zone and whether its leads are graded.
+    /// Generates the account table: key, name, industry, time zone, and whether leads are graded.
     ///
     /// # Errors
-    /// Only if arrow refuses the columns.
+    /// Only if Arrow refuses the columns.
     pub fn accounts(&self) -> Result<RecordBatch, ArrowError> {
-        account_table::batch(&self.accounts)
+        tables::account_batch(&self.accounts)
     }
 
-    /// All events, with the draws of a customer starting at the account's and month's own stream.
+    /// Returns all events. `stream` selects the stream of random numbers for an account and a month.
     fn rows(&self, stream: fn(usize, usize) -> DrawStream) -> impl Iterator<Item = EventRow> + '_ {
         self.accounts.iter().enumerate().flat_map(move |(index, account)| {
             (0..self.calendar.months.len()).flat_map(move |month| {
                 let histories = HistoryGenerator::new(&self.calendar, account, index, month);
                 let mut dice = Dice::new(self.settings.seed, stream(index, month));
-                let customers = self.allotment.customers(index, month);
+                let customers = self.plan.customers(index, month);
                 (1..=customers).flat_map(move |number| histories.draw(&mut dice, number))
             })
         })

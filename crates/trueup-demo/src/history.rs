@@ -1,14 +1,15 @@
+//! The histories of customers.
+
 use super::account::Account;
 use super::calendar::DemoCalendar;
-use super::campaign::MAIN;
+use super::campaign::MAIN_LINE_INDEX;
 use super::channel::WALK_IN;
 use super::dice::Dice;
-use super::event::{Conversion, CustomerProfile, Event, EventRow, LocalTime, Stage};
-use super::grade::grade;
-use super::job::ServiceJob;
-use super::lead_mix::{LEADS, LeadMix};
+use super::event::{Conversion, CustomerProfile, Event, EventRow, LocalTime, Stage, grade};
+use super::plan::{LEADS_PER_MILLE, LeadMix};
+use super::service_job::ServiceJob;
 
-/// Draws the customers that begin in one month of one account.
+/// A generator of the customers that begin in one month of one account.
 #[derive(Debug)]
 pub(super) struct HistoryGenerator<'a> {
     calendar: &'a DemoCalendar,
@@ -23,9 +24,9 @@ impl<'a> HistoryGenerator<'a> {
         Self { calendar, account, index, month, mix: LeadMix::new(account, month) }
     }
 
-    /// One customer's whole history, in the order of time, as far as the calendar goes.
+    /// Draws the whole history of a customer, in time order, up to the end of the calendar.
     pub(super) fn draw(&self, dice: &mut Dice, number: u64) -> Vec<EventRow> {
-        let campaign = dice.chance(LEADS).then(|| self.mix.draw(dice));
+        let campaign = dice.chance(LEADS_PER_MILLE).then(|| self.mix.draw(dice));
         let channel = campaign.map_or(&WALK_IN, |campaign| self.account.campaigns[campaign].channel);
         let booked = campaign.is_none() || dice.chance(self.account.booking * channel.booking / 1_000);
         let status = status(dice, booked, campaign.is_none());
@@ -59,7 +60,7 @@ impl<'a> HistoryGenerator<'a> {
         events.into_iter().enumerate().map(|(nth, event)| EventRow { customer, event, nth }).collect()
     }
 
-    /// The conversion that makes the lead, and those that repeat it. Gives the kind of the first.
+    /// Draws the conversion that creates the lead, and repeated ones. Returns the kind of the first.
     fn conversions(
         &self,
         dice: &mut Dice,
@@ -78,10 +79,10 @@ impl<'a> HistoryGenerator<'a> {
             } else {
                 LocalTime { day: first.day.saturating_add_unsigned(dice.between(1, lag)), second: call_time(dice) }
             };
-            // Who calls again often does so by the number on the invoice or the first result of a search.
+            // Repeated contact often comes through the number on an invoice or the first search result.
             let again = match dice.below(20) {
                 0..11 => campaign,
-                11..17 => MAIN,
+                11..17 => MAIN_LINE_INDEX,
                 _ => self.mix.draw_other(dice),
             };
             events.push(lead(at, self.conversion(dice, again, booked)));
@@ -89,7 +90,7 @@ impl<'a> HistoryGenerator<'a> {
         conversion.kind
     }
 
-    /// The jobs of a booked customer: the first, and now and then another some months after.
+    /// Draws the jobs of a booked customer: the first, and sometimes another some months later.
     fn jobs(&self, dice: &mut Dice, campaign: Option<usize>, first: LocalTime, status: &str, events: &mut Vec<Event>) {
         let level = self.account.industry.ticket * self.account.ticket / 1_000;
         let mut job = ServiceJob { level, known: status != UNMATCHED, returning: false };
@@ -99,14 +100,14 @@ impl<'a> HistoryGenerator<'a> {
         {
             job.returning = true;
             let at = LocalTime { day: day.saturating_add_unsigned(dice.between(40, 240)), second: call_time(dice) };
-            let conversion = self.conversion(dice, campaign.unwrap_or(MAIN), true);
+            let conversion = self.conversion(dice, campaign.unwrap_or(MAIN_LINE_INDEX), true);
             events.push(Event { returning: true, ..lead(at, conversion) });
             closed = job.draw(dice, at, true, events);
         }
     }
 
     fn conversion(&self, dice: &mut Dice, campaign: usize, booked: bool) -> Conversion {
-        let kind = if campaign == MAIN {
+        let kind = if campaign == MAIN_LINE_INDEX {
             dice.table(&[(940, "Call"), (60, "Text")])
         } else {
             dice.table(&[(720, "Call"), (190, "Form"), (60, "Chat"), (30, "Text")])
@@ -116,9 +117,11 @@ impl<'a> HistoryGenerator<'a> {
     }
 }
 
+/// The status of a customer whom the job software does not know.
 const UNMATCHED: &str = "Unmatched";
 
-/// Whether the job software knows the customer. Who only called is mostly not in it; a few bookings never get there either.
+/// Draws the customer's status in the job software. Customers who were not booked are mostly unmatched; so are a few
+/// booked ones.
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
         (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
@@ -127,7 +130,7 @@ fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     }
 }
 
-/// Between half past six in the morning and half past eight in the evening, mostly before noon.
+/// Draws the time of a call in seconds since midnight: 6:30 to 20:30, mostly before noon.
 fn call_time(dice: &mut Dice) -> u32 {
     let opening = 6 * 3_600 + 1_800;
     opening + dice.below(4 * 3_600) + if dice.chance(500) { dice.below(10 * 3_600) } else { dice.below(3 * 3_600) }

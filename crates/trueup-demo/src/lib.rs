@@ -1,9 +1,12 @@
-//! A seeded data set of home-services businesses that advertise: believable, of any size, and the same on every machine.
+//! Generates a synthetic dataset of home-services businesses that advertise. The data are realistic, of any size, and
+//! the same on every machine for the same seed.
 //!
-//! Each account has a trade with its season, a main line and a long tail of campaigns. A customer is found through one of
-//! them, may call again, is booked, visited, estimated, sold and invoiced, or canceled on the way. Spend is what the expected
-//! leads of each campaign cost, so it fits the events without being computed from them.
+//! Each account has an industry with its season, a main phone line, and a long tail of campaigns. A customer converts
+//! through one of them, may convert again, and is booked, visited, estimated, sold and invoiced, or canceled on the
+//! way. Spend is what the expected leads of each campaign cost, so it matches the events although it is not computed
+//! from them.
 //!
+//! # Examples
 //! ```
 //! use trueup_demo::{Generator, Settings};
 //!
@@ -14,28 +17,20 @@
 //! ```
 
 mod account;
-mod account_table;
-mod batches;
 mod calendar;
 mod campaign;
 mod channel;
-mod customer_plan;
 mod dice;
 mod event;
-mod event_table;
-mod fee;
 mod generator;
-mod grade;
 mod history;
-mod job;
-mod lead_mix;
 mod market;
-mod money;
 mod names;
+mod plan;
+mod service_job;
 mod settings;
 mod spend;
-mod spend_table;
-mod ticket;
+mod tables;
 
 #[cfg(test)]
 mod tests;

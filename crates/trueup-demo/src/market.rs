@@ -1,23 +1,25 @@
+//! The industries and cities of accounts.
+
 use chrono_tz::{America, Pacific, Tz};
 
-/// A trade: what it sells, when, and for how much.
+/// An industry: its services, seasons and prices.
 #[derive(Debug)]
 pub(super) struct Industry {
     pub(super) name: &'static str,
-    /// Goes into the account's key.
+    /// Part of the account's key.
     pub(super) slug: &'static str,
     /// Second halves of company names.
     pub(super) trades: [&'static str; 4],
     /// Demand from January to December.
     pub(super) season: [u32; 12],
-    /// The average job against the overall one, in thousandths.
+    /// Price level relative to all industries, in thousandths.
     pub(super) ticket: u32,
     pub(super) services: [&'static str; 8],
-    /// Business units as accounts spell them, and as they are normalized.
+    /// Business units, as accounts name them and normalized.
     pub(super) units: [(&'static str, &'static str); 4],
 }
 
-/// The trades, each as often as it is met in every ten accounts.
+/// The industries of ten consecutive accounts.
 pub(super) const INDUSTRIES: [&Industry; 10] =
     [&HVAC, &PLUMBING, &HVAC, &ELECTRICAL, &PLUMBING, &ROOFING, &HVAC, &PLUMBING, &ELECTRICAL, &HVAC];
 
@@ -117,7 +119,7 @@ static ROOFING: Industry = Industry {
     ],
 };
 
-/// Where an account works: city, first three digits of its ZIP codes, time zone.
+/// The city of an account: name, first three digits of its ZIP codes, time zone.
 #[derive(Debug)]
 pub(super) struct City {
     pub(super) name: &'static str,

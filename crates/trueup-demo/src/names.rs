@@ -1,3 +1,5 @@
+//! Names of companies and people.
+
 use std::collections::HashSet;
 
 use super::dice::Dice;
@@ -63,7 +65,7 @@ const FAMILY: [&str; 20] = [
     "Lopez", "Murphy", "Nolan", "Ortiz", "Patel", "Quinn", "Reyes", "Sanders", "Tran",
 ];
 
-/// Names companies, each with a key of its own.
+/// A generator of company names with unique keys.
 #[derive(Debug)]
 pub(super) struct CompanyNames {
     companies: Vec<(&'static str, &'static str)>,
@@ -77,7 +79,7 @@ impl CompanyNames {
         Self { companies, taken: HashSet::new() }
     }
 
-    /// The key and the name of an account. A company that is taken already has a branch in the city, and there may be more.
+    /// Draws the key and the name of an account. If the company exists already, appends the city, and then a number.
     pub(super) fn company(
         &mut self,
         dice: &mut Dice,
@@ -104,10 +106,10 @@ impl CompanyNames {
     }
 }
 
-/// A crew of distinct people.
+/// Draws a crew of distinct people.
 pub(super) fn crew(dice: &mut Dice, size: usize) -> Vec<String> {
     let mut people: Vec<String> = Vec::with_capacity(size);
-    // Far fewer are asked for than there are names, so that a free one is soon drawn.
+    // There are far more names than people, so a free name is soon drawn.
     while people.len() < size.min(40) {
         let person = format!("{} {}", dice.pick(&GIVEN), dice.pick(&FAMILY));
         if !people.contains(&person) {

@@ -1,17 +1,18 @@
-use super::account::Account;
+//! The spend of accounts: ads and management fees.
+
+use super::account::{Account, Fee};
 use super::calendar::{CalendarMonth, DemoCalendar};
 use super::dice::{Dice, DrawStream};
-use super::fee::Fee;
-use super::lead_mix::LeadMix;
+use super::plan::LeadMix;
 
-/// One row of spend to be.
+/// A row of the spend table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpendRow {
     pub(super) account: usize,
     pub(super) day: i32,
-    /// An index into the account's campaigns, for the channel.
+    /// Index of a campaign of the account, which determines the channel; `None` for a fee without a channel.
     pub(super) campaign: Option<usize>,
-    /// Whether it is known for that campaign; else for its channel as a whole.
+    /// Whether the spend belongs to that campaign; otherwise it belongs to its channel as a whole.
     pub(super) attributed: bool,
     pub(super) ad_cents: Option<u64>,
     pub(super) fee_cents: Option<u64>,
@@ -19,17 +20,18 @@ pub(super) struct SpendRow {
     pub(super) impressions: Option<i64>,
 }
 
-/// Small campaigns are billed when this much has come together, in cents.
-const LEAST_BILL: u64 = 2_000;
+/// Smallest bill in cents. Campaigns are billed when they owe as much.
+const MIN_BILL_CENTS: u64 = 2_000;
 
-/// An account's spend month by month: what its leads are expected to cost, unevenly spread over the days.
+/// A generator of the spend of an account, month by month: what its leads are expected to cost, spread unevenly over
+/// the days.
 #[derive(Debug)]
 pub(super) struct SpendLedger<'a> {
     account: &'a Account,
     index: usize,
     calendar: &'a DemoCalendar,
     seed: u64,
-    /// Thousandths of a cent used and not yet billed, by campaign.
+    /// Thousandths of a cent that each campaign has used and not been billed for.
     owed: Vec<u64>,
 }
 
@@ -38,7 +40,7 @@ impl<'a> SpendLedger<'a> {
         Self { account, index, calendar, seed, owed: vec![0; account.campaigns.len()] }
     }
 
-    /// The rows of one month that has so many new customers. Months are to be asked for in order.
+    /// Draws the spend of a month with `customers` new customers. Must be called for each month, in order.
     pub(super) fn month(&mut self, index: usize, customers: u64) -> Vec<SpendRow> {
         let month = &self.calendar.months[index];
         let mut dice = Dice::new(self.seed, DrawStream::Spend { account: self.index, month: index });
@@ -69,8 +71,8 @@ impl<'a> SpendLedger<'a> {
             let owed = &mut self.owed[index];
             *owed += used;
             let bill = *owed / 1_000;
-            // The last day settles what is left.
-            if bill == 0 || (bill < LEAST_BILL && date < self.calendar.last) {
+            // On the last day all remaining amounts are billed.
+            if bill == 0 || (bill < MIN_BILL_CENTS && date < self.calendar.last) {
                 continue;
             }
             *owed %= 1_000;
@@ -122,7 +124,7 @@ impl<'a> SpendLedger<'a> {
         rows.extend((retainer > 0).then(|| self.fee(month.day(day), None, retainer)));
     }
 
-    /// The month's budget of each managed channel, with a campaign that is of it.
+    /// Returns the month's budget of each managed channel, with one of its campaigns.
     fn managed(&self, budgets: &[u64]) -> Vec<(usize, u64)> {
         let campaigns = &self.account.campaigns;
         let mut sums: Vec<(usize, u64)> = Vec::new();
@@ -149,7 +151,7 @@ impl<'a> SpendLedger<'a> {
     }
 }
 
-/// Two rows of the same channel and day as one.
+/// Adds two rows of the same channel and day.
 fn add(left: SpendRow, right: SpendRow) -> SpendRow {
     fn sum<T: std::ops::Add<Output = T>>(left: Option<T>, right: Option<T>) -> Option<T> {
         left.zip(right).map(|(left, right)| left + right)

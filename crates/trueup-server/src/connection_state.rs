@@ -11,17 +11,17 @@ pub(crate) const STALLED: Duration = Duration::from_secs(2);
 /// The state of one connection. Clones share it. Requests of a connection follow one another.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionState {
-    shared: Arc<SharedProgress>,
+    shared: Arc<SharedState>,
 }
 
 #[derive(Debug)]
-struct SharedProgress {
-    progress: Mutex<Progress>,
+struct SharedState {
+    progress: Mutex<ConnectionProgress>,
     evicted: Notify,
 }
 
 #[derive(Debug)]
-struct Progress {
+struct ConnectionProgress {
     stage: RequestStage,
     /// Number of requests that have been read.
     begun: u64,
@@ -62,7 +62,7 @@ pub(crate) struct EvictionRank {
 impl ConnectionState {
     /// Creates the state of a new connection.
     pub(crate) fn new() -> Self {
-        let progress = Progress {
+        let progress = ConnectionProgress {
             stage: RequestStage::Request,
             begun: 0,
             ended: 0,
@@ -70,7 +70,7 @@ impl ConnectionState {
             is_blocked: false,
             waker: None,
         };
-        Self { shared: Arc::new(SharedProgress { progress: Mutex::new(progress), evicted: Notify::new() }) }
+        Self { shared: Arc::new(SharedState { progress: Mutex::new(progress), evicted: Notify::new() }) }
     }
 
     /// Records that a request has been read. The request ends when the guard is dropped.
@@ -153,13 +153,13 @@ impl ConnectionState {
     }
 }
 
-impl SharedProgress {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+impl SharedState {
+    fn progress(&self) -> MutexGuard<'_, ConnectionProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Progress {
+impl ConnectionProgress {
     fn enter(&mut self, stage: RequestStage) {
         self.stage = stage;
         self.last_progress = Instant::now();
@@ -169,7 +169,7 @@ impl Progress {
 /// A request that has not ended. Dropping the guard ends it.
 #[derive(Debug)]
 pub(crate) struct InFlightGuard {
-    shared: Arc<SharedProgress>,
+    shared: Arc<SharedState>,
 }
 
 impl Drop for InFlightGuard {

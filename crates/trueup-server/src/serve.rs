@@ -1,4 +1,4 @@
-//! Accepts connections until a stop signal: [`serve`] in the caller's runtime, [`Server`] with a runtime of its own.
+//! Accepts connections until a stop signal: [`serve`] in the caller's runtime, [`Server`] with its own runtime.
 
 use crate::Settings;
 use crate::connection::serve_connection;

@@ -41,8 +41,8 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   where = ['campaign=["regex", "drain", "i"]']
   filter = '{"leads": ["gte", 5]}'
 
-The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format, allow-long-total. Next to
-dataset, as-of may name an earlier version.
+The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format and
+allow-long-total. Next to `dataset`, `as-of` may name an earlier version.
 
 Example:
   trueup batch monthly.toml --into answers"#;

@@ -61,8 +61,8 @@ pub(crate) struct IngestCommand {
     #[arg(long, requires = "rejects")]
     force: bool,
 
-    /// Memory to use, such as 4GiB, plus a fixed amount; by default 1GiB. Events and spend that do not fit are spilled
-    /// to disk
+    /// Memory for rows, such as 4GiB; by default 1GiB. Rows that do not fit are spilled to disk. The process uses at
+    /// most 1.2 times this memory plus 200MiB
     #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
     memory: Option<usize>,
 

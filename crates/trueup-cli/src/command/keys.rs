@@ -4,7 +4,7 @@ use super::directory::{DirectoryPaths, now};
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Format, OutputWriter, TableBuilder};
+use crate::output::{Format, OutputWriter, ResultTableBuilder};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ Examples:
   trueup keys rotate my-data anna@example.com 1 > anna.key
   trueup keys delete my-data anna@example.com 2
 
-A key is printed once, alone on stdout, because only a hash of it is stored. Afterwards a key is named by its number, which is not
-secret.";
+A key is printed once, alone on stdout, because only a hash of it is stored. Its number, which is not secret, names it
+afterwards.";
 
 /// Create and revoke the keys of users
 #[derive(Debug, Subcommand)]
@@ -67,8 +67,8 @@ pub(crate) enum KeysCommand {
         #[arg(long, value_enum, default_value = "table")]
         format: Format,
     },
-    /// Register a retired key of an organization, so that the service can tell its use from a guess; the key gives no
-    /// access
+    /// Register a retired key of an organization, so that the service can distinguish its use from a guess; the key
+    /// gives no access
     Retire {
         #[command(flatten)]
         paths: DirectoryPaths,
@@ -145,7 +145,7 @@ impl KeysCommand {
             }
             Self::List { owner: KeyOwnerArgs { paths, user }, format } => {
                 let keys = paths.open_directory()?.keys(&user)?;
-                TableBuilder::default()
+                ResultTableBuilder::default()
                     .texts("key", keys.iter().map(|entry| entry.id.to_string()))
                     .texts("created", keys.iter().map(|KeyEntry { created, .. }| timestamp(*created)))
                     .write(format)

@@ -4,7 +4,7 @@ use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::number::counted;
-use crate::output::{Format, TableBuilder};
+use crate::output::{Format, ResultTableBuilder};
 use clap::{Args, Subcommand};
 use std::collections::{BTreeMap, BTreeSet};
 use trueup::Dataset;
@@ -233,7 +233,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
     for organization in &organizations {
         held.push(directory.accounts_under(&organization.id)?.len());
     }
-    TableBuilder::default()
+    ResultTableBuilder::default()
         .texts("organization", organizations.iter().map(|organization| organization.id.clone()))
         .texts("under", organizations.iter().map(|organization| organization.parent.clone().unwrap_or_default()))
         .texts("umbrella", organizations.iter().map(|organization| organization.umbrella.to_string()))
@@ -249,7 +249,7 @@ fn accounts(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
             holders.entry(key).or_default().push(organization.id.clone());
         }
     }
-    TableBuilder::default()
+    ResultTableBuilder::default()
         .texts("account", holders.keys().cloned())
         .texts("organizations", holders.values().map(|ids| ids.join(", ")))
         .write(format)

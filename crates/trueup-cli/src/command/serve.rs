@@ -20,9 +20,10 @@ Examples:
   trueup serve my-data --listen 0.0.0.0:80 --hourly-limit 5000 --log warn
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
-Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on. GET /health reports that it is
-running, GET /openapi.json describes the API. A new version of the dataset (ingested, rebuilt or restored) is served about a second
-later. Changes to users, grants and keys take effect immediately, also if another directory is renamed over the present one.";
+Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
+GET /health reports that it is running, GET /openapi.json describes the API.
+A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
+Changes to users, grants and keys take effect immediately, also if another directory is renamed over the present one.";
 
 /// Serve a dataset over HTTP
 ///

@@ -3,7 +3,7 @@
 use super::directory::DirectoryPaths;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Format, TableBuilder};
+use crate::output::{Format, ResultTableBuilder};
 use clap::{Args, Subcommand};
 use trueup::access::{Directory, Grant};
 
@@ -179,7 +179,7 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
         accounts.push(of_accounts.join(", "));
         keys.push(directory.keys(&user.login)?.len());
     }
-    TableBuilder::default()
+    ResultTableBuilder::default()
         .texts("user", users.iter().map(|user| user.login.clone()))
         .texts("active", users.iter().map(|user| user.active.to_string()))
         .counts("keys", keys)

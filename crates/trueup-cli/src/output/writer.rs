@@ -12,7 +12,7 @@ use trueup_ingest::{OutputFile, Outputs};
 /// terminal is made printable; files and pipes receive every byte unchanged.
 #[derive(Debug)]
 pub(crate) struct OutputWriter {
-    destination: Destination,
+    destination: StdoutOrFile,
     /// The path of the file; `None` for stdout.
     path: Option<PathBuf>,
     /// Present if the destination is a terminal.
@@ -21,7 +21,7 @@ pub(crate) struct OutputWriter {
 }
 
 #[derive(Debug)]
-enum Destination {
+enum StdoutOrFile {
     Stdout(BufWriter<Stdout>),
     File(BufWriter<OutputFile>),
 }
@@ -34,7 +34,7 @@ impl OutputWriter {
     /// Creates a writer for stdout.
     pub(crate) fn stdout() -> Self {
         let filter = io::stdout().is_terminal().then(TerminalFilter::default);
-        Self { destination: Destination::Stdout(BufWriter::new(io::stdout())), path: None, filter, error: None }
+        Self { destination: StdoutOrFile::Stdout(BufWriter::new(io::stdout())), path: None, filter, error: None }
     }
 
     /// Creates a writer for a file. An existing file at `path` stays unchanged until [`OutputWriter::keep`].
@@ -44,13 +44,13 @@ impl OutputWriter {
     pub(crate) fn create(path: &Path, outputs: &Outputs) -> Result<Self, Failure> {
         let file = outputs.create(path)?;
         let filter = file.is_terminal().then(TerminalFilter::default);
-        let destination = Destination::File(BufWriter::new(file));
+        let destination = StdoutOrFile::File(BufWriter::new(file));
         Ok(Self { destination, path: Some(path.to_owned()), filter, error: None })
     }
 
     /// Publishes a complete file under its name. Does nothing for stdout.
     pub(crate) fn keep(self) -> Result<(), Failure> {
-        let (Destination::File(file), Some(path)) = (self.destination, &self.path) else { return Ok(()) };
+        let (StdoutOrFile::File(file), Some(path)) = (self.destination, &self.path) else { return Ok(()) };
         match file.into_inner() {
             Ok(file) => Ok(file.keep()?),
             // The path is a pipe, and its reader has closed it: not a failure.
@@ -91,8 +91,8 @@ impl OutputWriter {
 
     fn out(&mut self) -> &mut dyn Write {
         match &mut self.destination {
-            Destination::Stdout(out) => out,
-            Destination::File(out) => out,
+            StdoutOrFile::Stdout(out) => out,
+            StdoutOrFile::File(out) => out,
         }
     }
 

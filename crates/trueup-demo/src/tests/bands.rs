@@ -1,4 +1,4 @@
-//! The figures are those of a believable business.
+//! The generated data have the figures of a realistic business.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -56,7 +56,7 @@ fn the_demo_is_within_every_band() {
     within("all conversions a lead", ratio(found.conversions, found.leads), 1.25..=1.35);
     within("all walk-ins", 1.0 - ratio(found.leads, found.customers), 0.01..=0.10);
 
-    // A report asks for a month, or for 90 days at most.
+    // Typical reports cover a month, or 90 days.
     let start = generator.settings().start;
     for months in [1..2, 12..13, 15..18, 21..24] {
         let day = |month| (start + chrono::Months::new(month)).to_epoch_days();
@@ -77,7 +77,7 @@ fn the_demo_is_within_every_band() {
 }
 
 #[test]
-fn other_seeds_are_within_every_band_too() {
+fn other_seeds_are_within_every_band() {
     for seed in 1..=3 {
         let generator = Generator::new(Settings { seed, ..Settings::demo() }).unwrap();
         let all: Vec<Row> = event_batches(&generator).iter().flat_map(|batch| rows(batch, EVENT)).collect();
@@ -88,7 +88,7 @@ fn other_seeds_are_within_every_band_too() {
 }
 
 #[test]
-fn a_lead_costs_what_its_channel_asks() {
+fn the_cost_per_lead_fits_the_channel() {
     let (generator, all) = &*DEMO;
     let found = figures(all, i32::MIN..=i32::MAX);
     let spend = spend(generator);
@@ -116,7 +116,7 @@ fn a_lead_costs_what_its_channel_asks() {
 }
 
 #[test]
-fn demand_has_seasons_and_weekdays_and_a_long_tail() {
+fn demand_depends_on_seasons_and_weekdays_and_campaigns_have_a_long_tail() {
     let all: Vec<&Row> = DEMO.1.iter().filter(|row| row.get("type") == "lead-originated").collect();
     let date = |row: &Row| NaiveDate::from_epoch_days(row.day).unwrap();
     let count = |pick: &dyn Fn(&Row) -> bool| all.iter().filter(|row| pick(row)).count();

@@ -1,4 +1,4 @@
-//! The figures of a data set, counted row by row.
+//! Figures of a dataset, counted row by row.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,7 +8,8 @@ use arrow_array::{Array, RecordBatch};
 
 use crate::Generator;
 
-/// The columns of one row that are asked for: texts, amounts in millionths, and the day.
+/// Selected columns of one row: texts, amounts in millionths, and the day.
+// `the_rows_are_the_same_on_every_machine` hashes the debug output of this type, its name included.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     columns: &'static [&'static str],
@@ -18,17 +19,17 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// A text, empty where there is none.
+    /// Returns a text; empty if it is null.
     pub(super) fn get(&self, column: &str) -> &str {
-        &self.texts[self.place(column)]
+        &self.texts[self.index(column)]
     }
 
-    /// An amount, 0 where there is none.
+    /// Returns an amount; 0 if it is null.
     pub(super) fn amount(&self, column: &str) -> i128 {
-        self.amounts[self.place(column)]
+        self.amounts[self.index(column)]
     }
 
-    fn place(&self, column: &str) -> usize {
+    fn index(&self, column: &str) -> usize {
         self.columns.iter().position(|name| *name == column).unwrap()
     }
 
@@ -41,26 +42,26 @@ pub(super) fn event_batches(generator: &Generator) -> Vec<RecordBatch> {
     generator.events().map(|batch| batch.unwrap()).collect()
 }
 
-/// The rows of a batch.
+/// Returns the rows of a batch.
 pub(super) fn rows(batch: &RecordBatch, columns: &'static [&'static str]) -> Vec<Row> {
     let empty = Row { columns, texts: vec![String::new(); columns.len()], amounts: vec![0; columns.len()], day: 0 };
     let mut rows = vec![empty; batch.num_rows()];
-    for (place, name) in columns.iter().enumerate() {
+    for (column_index, name) in columns.iter().enumerate() {
         let column = batch.column_by_name(name).unwrap();
         for (index, row) in rows.iter_mut().enumerate().filter(|(index, _)| column.is_valid(*index)) {
             if let Some(texts) = column.as_string_opt::<i32>() {
-                row.texts[place] = texts.value(index).to_owned();
+                row.texts[column_index] = texts.value(index).to_owned();
             } else if let Some(days) = column.as_primitive_opt::<Date32Type>() {
                 row.day = days.value(index);
             } else {
-                row.amounts[place] = column.as_primitive::<Decimal128Type>().value(index);
+                row.amounts[column_index] = column.as_primitive::<Decimal128Type>().value(index);
             }
         }
     }
     rows
 }
 
-/// What the bands are about. Money in millionths.
+/// The figures that must lie within bands. Money in millionths.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) events: usize,
@@ -75,7 +76,7 @@ pub(super) struct Figures {
     pub(super) leads_by_channel: BTreeMap<String, usize>,
 }
 
-/// A range's figures: a customer's events in it, sold customers by their sales and closed ones by their invoices.
+/// Computes the figures of a range of days. Revenue is that of invoices, or of sales for customers without an invoice.
 pub(super) fn figures(all: &[Row], days: std::ops::RangeInclusive<i32>) -> Figures {
     let mut histories: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
     for row in all {
@@ -83,7 +84,7 @@ pub(super) fn figures(all: &[Row], days: std::ops::RangeInclusive<i32>) -> Figur
     }
     let mut figures = Figures::default();
     for history in histories.values() {
-        // A customer's rows come in the order of time.
+        // The rows of a customer are in time order.
         let inside: Vec<&Row> = history.iter().copied().filter(|row| days.contains(&row.day)).collect();
         let Some(last) = inside.last() else { continue };
         let stages: HashSet<&str> = inside.iter().map(|row| row.get("type")).collect();

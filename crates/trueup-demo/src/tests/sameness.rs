@@ -1,4 +1,4 @@
-//! The same settings give the same rows.
+//! The same settings generate the same rows.
 
 use arrow_array::RecordBatch;
 
@@ -17,13 +17,13 @@ fn spend(generator: &Generator) -> Vec<RecordBatch> {
     generator.spend().map(|batch| batch.unwrap()).collect()
 }
 
-/// All rows as one list of slices of a single row each, so that the cut does not matter.
+/// Returns each row as a slice, so that the split into batches does not matter.
 fn by_row(batches: &[RecordBatch]) -> Vec<RecordBatch> {
     batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1))).collect()
 }
 
 #[test]
-fn the_same_seed_gives_the_same_rows() {
+fn the_same_seed_generates_the_same_rows() {
     let (left, right) = (Generator::new(settings()).unwrap(), Generator::new(settings()).unwrap());
     assert_eq!(event_batches(&left), event_batches(&right));
     assert_eq!(event_batches(&left), event_batches(&left));
@@ -32,7 +32,7 @@ fn the_same_seed_gives_the_same_rows() {
 }
 
 #[test]
-fn another_seed_gives_other_rows() {
+fn another_seed_generates_other_rows() {
     let left = Generator::new(settings()).unwrap();
     let right = Generator::new(Settings { seed: 7, ..settings() }).unwrap();
     assert_ne!(event_batches(&left), event_batches(&right));
@@ -40,7 +40,7 @@ fn another_seed_gives_other_rows() {
 }
 
 #[test]
-fn the_batch_size_only_cuts() {
+fn the_batch_size_does_not_change_the_rows() {
     let whole = Generator::new(settings()).unwrap();
     for batch_rows in [1, 7, 1_000] {
         let cut = Generator::new(Settings { batch_rows, ..settings() }).unwrap();
@@ -51,10 +51,10 @@ fn the_batch_size_only_cuts() {
     }
 }
 
-/// A stand-in for every other machine: rows folded into one number that was written down once (FNV-1a). It changes whenever the
-/// data is changed on purpose, and then every figure that was measured on it is out of date.
+/// Compares a hash of all rows (FNV-1a) with a constant, because the rows must be the same on every machine. A
+/// deliberate change of the data changes it; then every figure that was measured on the demo is out of date.
 #[test]
-fn the_rows_are_those_of_every_machine() {
+fn the_rows_are_the_same_on_every_machine() {
     let generator = Generator::new(Settings { months: 3, ..Settings::scale(600, 12) }).unwrap();
     let events = event_batches(&generator).into_iter().flat_map(|batch| rows(&batch, EVENT));
     let spend = spend(&generator).into_iter().flat_map(|batch| rows(&batch, SPEND));

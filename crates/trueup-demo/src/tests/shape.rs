@@ -1,4 +1,4 @@
-//! The tables keep the rules of the event model.
+//! The tables follow the rules of the event model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ fn texts(batch: &RecordBatch, column: &str) -> Vec<String> {
 }
 
 #[test]
-fn account_keys_are_legal_and_unique() {
+fn account_keys_are_valid_and_unique() {
     let accounts = Generator::new(Settings::scale(1_000, 200)).unwrap().accounts().unwrap();
     let keys = texts(&accounts, "account");
     assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 200);
@@ -33,7 +33,7 @@ fn account_keys_are_legal_and_unique() {
 }
 
 #[test]
-fn events_keep_to_the_range_and_to_their_zone() {
+fn events_are_in_the_range_and_in_the_zone_of_their_account() {
     let generator = generator();
     let settings = generator.settings().clone();
     let accounts = generator.accounts().unwrap();
@@ -61,7 +61,7 @@ fn events_keep_to_the_range_and_to_their_zone() {
 }
 
 #[test]
-fn rows_are_those_of_the_event_model() {
+fn rows_follow_the_event_model() {
     let generator = generator();
     let accounts = generator.accounts().unwrap();
     let grading: HashMap<String, bool> = texts(&accounts, "account")
@@ -142,7 +142,7 @@ fn settings_outside_their_bounds_are_refused() {
 }
 
 #[test]
-fn the_number_of_events_is_the_one_asked_for() {
+fn the_number_of_events_is_close_to_the_setting() {
     for (events, accounts, months) in [(1_000, 12, 24), (5_000, 1, 3), (50_000, 200, 24)] {
         let generator = Generator::new(Settings { months, ..Settings::scale(events, accounts) }).unwrap();
         let found: usize = event_batches(&generator).iter().map(RecordBatch::num_rows).sum();

@@ -1,21 +1,23 @@
+//! A job of a customer: its events from the booking to the last invoice, and its price.
+
 use super::calendar::weekday;
 use super::dice::Dice;
 use super::event::{Event, LocalTime, Stage};
-use super::ticket;
 
-/// One job of a customer, from the booking to the last invoice.
+/// A job of a customer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServiceJob {
-    /// The account's level of prices, in thousandths.
+    /// Price level of the account, in thousandths.
     pub(super) level: u32,
-    /// Whether the job software knows the customer; if not, nothing is heard of the job after its booking.
+    /// Whether the job software knows the customer. If not, it records at most a cancellation after the booking.
     pub(super) known: bool,
+    /// Whether the customer had a job before.
     pub(super) returning: bool,
 }
 
 impl ServiceJob {
-    /// Adds the job's events. `called`: the customer called at `first`; if not, it was booked at that very moment.
-    /// Gives the day of the last invoice, if the job came so far.
+    /// Draws the job and appends its events. If `called`, the customer called at `first` and is booked later; otherwise
+    /// the booking is at `first`. Returns the day of the last invoice, if there is one.
     pub(super) fn draw(self, dice: &mut Dice, first: LocalTime, called: bool, events: &mut Vec<Event>) -> Option<i32> {
         let booked = if called { booking(dice, first) } else { first };
         events.push(self.event(Stage::Booked, booked, None));
@@ -42,7 +44,7 @@ impl ServiceJob {
         Some(self.invoices(dice, work, price, events))
     }
 
-    /// The visit of a booking. A few are canceled before it, and some of those are booked again.
+    /// Draws the visit. A few bookings are canceled before the visit, and some of those are booked again.
     fn visit(self, dice: &mut Dice, mut booked: LocalTime, events: &mut Vec<Event>) -> Option<LocalTime> {
         if dice.chance(110) {
             let canceled = later(dice, booked, 0, 3);
@@ -60,16 +62,16 @@ impl ServiceJob {
         Some(arrival.max(booked.plus_minutes(60)))
     }
 
-    /// The estimates of a visit and the sale, if there is one, with its price in cents.
+    /// Draws the estimates of a visit, and the sale with its price in cents, if there is one.
     fn sale(self, dice: &mut Dice, visit: LocalTime, events: &mut Vec<Event>) -> Option<(LocalTime, u64)> {
-        let price = ticket::price(dice, self.level);
+        let price = price(dice, self.level);
         let goes = dice.chance(480);
-        // Small work is done at once, without an estimate.
+        // Small jobs are done immediately, without an estimate.
         let options = if dice.chance(120) { 0 } else { dice.table(&[(700, 1), (220, 2), (80, 3)]) };
-        let mut offer = if goes { price } else { ticket::better(dice, price) };
+        let mut offer = if goes { price } else { better_price(dice, price) };
         for option in 0..options {
             events.push(self.event(Stage::Estimated, visit.plus_minutes(20 + 10 * option), Some(offer)));
-            offer = ticket::better(dice, offer);
+            offer = better_price(dice, offer);
         }
         if !goes {
             if dice.chance(60) {
@@ -84,9 +86,10 @@ impl ServiceJob {
         Some((sold, price))
     }
 
-    /// Invoices are closed two to four weeks after the work; change orders are in them.
+    /// Draws the invoices, which are closed two to four weeks after the work and include change orders. Returns the day
+    /// of the last.
     fn invoices(self, dice: &mut Dice, work: i32, price: u64, events: &mut Vec<Event>) -> i32 {
-        let cents = if dice.chance(150) { ticket::changed(dice, price) } else { price };
+        let cents = if dice.chance(150) { changed_price(dice, price) } else { price };
         let last = LocalTime {
             day: work.saturating_add_unsigned(dice.between(14, 28)),
             second: dice.between(9 * 3_600, 18 * 3_600),
@@ -105,7 +108,7 @@ impl ServiceJob {
     }
 }
 
-/// Most are booked while they are on the line.
+/// Draws the time of the booking. Most customers are booked during their call.
 fn booking(dice: &mut Dice, first: LocalTime) -> LocalTime {
     match dice.table(&[(640, 0), (160, 1), (100, 2), (70, 7), (30, 21)]) {
         0 => first.plus_minutes(dice.between(3, 25)),
@@ -113,7 +116,7 @@ fn booking(dice: &mut Dice, first: LocalTime) -> LocalTime {
     }
 }
 
-/// Some days later, in office hours; half an hour later, if that is the same day.
+/// Draws a time `least` to `most` days later, in office hours; on the same day, half an hour later.
 fn later(dice: &mut Dice, from: LocalTime, least: u32, most: u32) -> LocalTime {
     let days = dice.between(least, most);
     if days == 0 {
@@ -122,7 +125,48 @@ fn later(dice: &mut Dice, from: LocalTime, least: u32, most: u32) -> LocalTime {
     LocalTime { day: from.day.saturating_add_unsigned(days), second: dice.between(8 * 3_600, 17 * 3_600) }
 }
 
-/// Hardly any crew works on a Sunday.
+/// Moves most Sundays to the next day, because few crews work on Sundays.
 fn workday(dice: &mut Dice, day: i32) -> i32 {
     if weekday(day) == 6 && dice.chance(850) { day + 1 } else { day }
+}
+
+/// The size of a job. There are many repairs, and few replacements, which bring most of the revenue.
+#[derive(Debug, Clone, Copy)]
+enum TicketSize {
+    Repair,
+    Upgrade,
+    Replacement,
+}
+
+/// Draws the price of a job in cents: about 2,100 dollars on average, times `level` thousandths.
+fn price(dice: &mut Dice, level: u32) -> u64 {
+    let size = dice.table(&[(640, TicketSize::Repair), (250, TicketSize::Upgrade), (110, TicketSize::Replacement)]);
+    let dollars = match size {
+        TicketSize::Repair => dice.between(120, 520) + dice.below(400),
+        TicketSize::Upgrade => dice.between(800, 2_400) + dice.below(1_400),
+        TicketSize::Replacement => dice.between(5_000, 12_000) + dice.below(6_000),
+    };
+    round_price(u64::from(dollars) * 100 * u64::from(level) / 1_000, dice)
+}
+
+/// Draws a price after a change order: 88 to 118 percent.
+fn changed_price(dice: &mut Dice, cents: u64) -> u64 {
+    let to = dice.between(88, 118);
+    round_price(cents * u64::from(to) / 100, dice)
+}
+
+/// Draws the price of a better option of an estimate: 115 to 190 percent.
+fn better_price(dice: &mut Dice, cents: u64) -> u64 {
+    let to = dice.between(115, 190);
+    round_price(cents * u64::from(to) / 100, dice)
+}
+
+/// Rounds a price to whole dollars, to 95 cents, or to any cents, as with taxes and parts.
+fn round_price(cents: u64, dice: &mut Dice) -> u64 {
+    let dollars = cents / 100 * 100;
+    match dice.below(10) {
+        0..=5 => dollars,
+        6 | 7 => dollars + 95,
+        _ => dollars + u64::from(dice.below(100)),
+    }
 }
