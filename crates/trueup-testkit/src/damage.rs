@@ -1,4 +1,7 @@
-//! Damage to the bytes of a file, the same in every run.
+//! Damage to files, the same in every run, and copies of what is damaged.
+
+use std::path::Path;
+use std::{fs, io};
 
 /// A generator of pseudo-random numbers (SplitMix64); equal seeds give equal numbers.
 pub struct Numbers(u64);
@@ -38,4 +41,21 @@ pub fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
             };
         }
     }
+}
+
+/// Copies a folder and everything in it. The target may exist.
+///
+/// # Errors
+/// The file system refuses.
+pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, to) = entry.map(|entry| (entry.path(), to.join(entry.file_name())))?;
+        if entry.is_dir() {
+            copy_folder(&entry, &to)?;
+        } else {
+            fs::copy(&entry, &to)?;
+        }
+    }
+    Ok(())
 }

@@ -4,8 +4,8 @@ use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::row_fault::shortened;
 
-/// A limit below this many bytes would make row groups and files that slow every query down, or refuse ordinary
-/// customers. Whatever the memory, so much fits into it.
+/// The least limit of what must fit in memory as a whole, even if the memory is smaller. A lower limit would refuse
+/// ordinary customers, and make row groups and files that slow every query down.
 const MIN_LIMIT: usize = 16 << 20;
 
 /// The most bytes of a column of texts: Arrow stores the ends of texts as `i32`.

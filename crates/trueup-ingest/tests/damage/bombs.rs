@@ -1,4 +1,4 @@
-//! Small Parquet files that become large: an ingest reads them within its memory, or refuses them.
+//! Small Parquet files that expand to large tables. An ingest reads them within its memory, or refuses them.
 
 use crate::hostile::write;
 use arrow_array::{ArrayRef, Date32Array, DictionaryArray, Int32Array, RecordBatch, StringArray};
@@ -13,16 +13,16 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_ingest::Ingest;
 
-/// Bytes of memory that an ingest is given.
+/// The memory of the ingest, in bytes.
 const MEMORY: usize = 64 << 20;
 
-/// The most bytes that it may take: a fifth more, and what the program takes whatever it does.
-const MOST: usize = MEMORY / 5 * 6 + (200 << 20);
+/// The most bytes that the process may take: a fifth more, and a fixed part.
+const MAX_PEAK: usize = MEMORY / 5 * 6 + (200 << 20);
 
-/// Where the process that ingests finds its file.
+/// The environment variable that gives the process its input.
 const FILE: &str = "TRUEUP_TEST_BOMB";
 
-/// Sold events, one for each of the `texts`, which are their campaigns.
+/// Returns sold events, one for each of `texts`, which are their campaigns.
 fn events(texts: ArrayRef) -> RecordBatch {
     let count = i32::try_from(texts.len()).unwrap();
     let each = |text: &dyn Fn(i32) -> String| {
@@ -38,29 +38,29 @@ fn events(texts: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
 }
 
-/// Many rows with the same text, which is held once.
+/// Returns rows with the same text, which is in memory once.
 fn repeated(text: &str, rows: usize) -> ArrayRef {
     let codes = Int32Array::from(vec![0; rows]);
     Arc::new(DictionaryArray::new(codes, Arc::new(StringArray::from(vec![text]))))
 }
 
-/// Ingests a file in a process of its own, and gives back what it said and the most memory that it took.
-fn ingested(path: &Path) -> (String, usize) {
+/// Ingests a file in a separate process. Returns the output of the process, and its peak memory in bytes.
+fn ingest_in_process(path: &Path) -> (String, usize) {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "bombs::child", "--ignored", "--nocapture"])
         .env(FILE, path)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
     let peak =
-        said.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
-    (said, peak.map_or(0, |kib: usize| kib << 10))
+        text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok());
+    (text, peak.map_or(0, |kib: usize| kib << 10))
 }
 
-/// Not a test: what [`ingested`] runs.
+/// Not a test: the process that [`ingest_in_process`] starts.
 #[test]
-#[ignore = "run by the others in a process of its own"]
+#[ignore = "run by the other tests in a separate process"]
 fn child() {
     let Some(path) = env::var_os(FILE) else { return };
     let dataset = TempDir::new().unwrap();
@@ -72,29 +72,30 @@ fn child() {
     println!("\n{}", fs::read_to_string("/proc/self/status").unwrap());
 }
 
-fn bounded(name: &str, rows: &RecordBatch, properties: WriterPropertiesBuilder, expected: &str) {
+/// Ingests a Parquet file of these rows. Checks the outcome, and that the memory stays within its limit.
+fn check_memory(name: &str, rows: &RecordBatch, properties: WriterPropertiesBuilder, expected: &str) {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("events.parquet");
     let zstd = Compression::ZSTD(ZstdLevel::default());
     write(&path, rows, properties.set_compression(zstd).set_max_row_group_row_count(None));
     let size = fs::metadata(&path).unwrap().len();
     assert!(size < 1 << 20, "{name}: {size}");
-    let (said, peak) = ingested(&path);
-    let outcome = said.lines().find(|line| line.starts_with("taken: ") || line.starts_with("refused: ")).unwrap();
+    let (output, peak) = ingest_in_process(&path);
+    let outcome = output.lines().find(|line| line.starts_with("taken: ") || line.starts_with("refused: ")).unwrap();
     println!("{name}: {size} bytes took {} MiB: {outcome}", peak >> 20);
     assert!(outcome.contains(expected), "{name}: {outcome}");
-    assert!(peak > 0 && peak < MOST, "{name}: {} MiB", peak >> 20);
+    assert!(peak > 0 && peak < MAX_PEAK, "{name}: {} MiB", peak >> 20);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_page_that_expands_is_refused() {
+fn a_page_that_expands_beyond_the_limit_is_refused() {
     let text = "a".repeat(150 << 20);
     let rows = events(Arc::new(StringArray::from(vec![text.as_str()])));
     let refused = "column `campaign`: a page takes 157286404 bytes of memory, and at most";
-    bounded("dictionary", &rows, WriterProperties::builder(), refused);
+    check_memory("dictionary", &rows, WriterProperties::builder(), refused);
     let plain = WriterProperties::builder().set_dictionary_enabled(false);
-    bounded("page", &rows, plain, "column `campaign`: a page takes 15728");
+    check_memory("page", &rows, plain, "column `campaign`: a page takes 15728");
 }
 
 #[test]
@@ -111,6 +112,6 @@ fn a_long_text_in_every_row_is_read_within_the_memory() {
     let rows = events(texts);
     for (name, properties) in [("dictionary", WriterProperties::builder()), ("plain", plain()), ("prefixes", prefixes)]
     {
-        bounded(name, &rows, properties, "taken: 500");
+        check_memory(name, &rows, properties, "taken: 500");
     }
 }

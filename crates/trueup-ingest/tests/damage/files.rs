@@ -1,5 +1,5 @@
-//! Damage of every kind to the files of a dataset: a query, a verification, an ingest on top, and a dataset that was
-//! open before each refuse it or answer right.
+//! Damaged files of a dataset. A query, a verification, a further ingest, and a dataset that was opened before either
+//! refuse the damage or give the right answer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,18 @@ use trueup_core::dataset::{Verification, store};
 use trueup_core::query::{AccountFilter, DateRange, EventsQuery};
 use trueup_core::{Dataset, Error, Interrupt};
 use trueup_ingest::Ingest;
-use trueup_testkit::damage::Numbers;
+use trueup_testkit::damage::{Numbers, copy_folder};
 
-/// A small dataset of two event files, and what it answers.
-struct Place {
+/// A small dataset of two event files that tests damage, and its answers.
+struct DamagedDataset {
     dir: TempDir,
+    /// The answers of the undamaged dataset.
     sound: String,
-    /// What it answers when [`Place::ingest`] has brought more.
+    /// The answers after a further ingest.
     later: String,
 }
 
-impl Place {
+impl DamagedDataset {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
@@ -37,96 +38,84 @@ impl Place {
         write("more-spend.csv", "account,date,campaign,adSpend,clicks\na,2025-01-03,x,4,3\n");
         write("more-accounts.csv", "account,accountName\nc,C\n");
         write("more-insights.ndjson", "{\"account\":\"a\",\"date\":\"2025-01-03\",\"insight\":{\"n\":2}}\n");
-        let mut place = Self { dir, sound: String::new(), later: String::new() };
-        place.ingest("").unwrap();
-        place.sound = answers(&Dataset::open(place.dataset()).unwrap()).unwrap();
-        let kept = place.copy();
-        place.ingest("more-").unwrap();
-        place.later = answers(&Dataset::open(place.dataset()).unwrap()).unwrap();
-        place.restore(&kept);
-        assert_ne!(place.sound, place.later);
-        place
+        let mut dataset = Self { dir, sound: String::new(), later: String::new() };
+        dataset.ingest("").unwrap();
+        dataset.sound = answers(&Dataset::open(dataset.folder()).unwrap()).unwrap();
+        let kept = dataset.copy();
+        dataset.ingest("more-").unwrap();
+        dataset.later = answers(&Dataset::open(dataset.folder()).unwrap()).unwrap();
+        dataset.restore(&kept);
+        assert_ne!(dataset.sound, dataset.later);
+        dataset
     }
 
-    fn dataset(&self) -> PathBuf {
+    fn folder(&self) -> PathBuf {
         self.dir.path().join("dataset")
     }
 
-    /// Ingests a file of each table; `which` is how their names begin.
+    /// Ingests a file of each table. `which` begins the names of the files.
     fn ingest(&self, which: &str) -> Result<(), trueup_ingest::IngestError> {
         let file = |name: &str| self.dir.path().join(format!("{which}{name}"));
         let events = if which.is_empty() { "events.csv" } else { "more.csv" };
-        let ingest = Ingest::into(self.dataset()).threads(1).row_group_rows(3).file_rows(3);
+        let ingest = Ingest::into(self.folder()).threads(1).row_group_rows(3).file_rows(3);
         let ingest =
             ingest.events(self.dir.path().join(events)).spend(file("spend.csv")).accounts(file("accounts.csv"));
         ingest.insights(file("insights.ndjson")).run(&()).map(drop)
     }
 
-    /// The dataset as it is.
+    /// Returns a copy of the dataset as it is.
     fn copy(&self) -> TempDir {
         let kept = TempDir::new().unwrap();
-        copy(&self.dataset(), kept.path());
+        copy_folder(&self.folder(), kept.path()).unwrap();
         kept
     }
 
     fn restore(&self, kept: &TempDir) {
-        fs::remove_dir_all(self.dataset()).unwrap();
-        copy(kept.path(), &self.dataset());
+        fs::remove_dir_all(self.folder()).unwrap();
+        copy_folder(kept.path(), &self.folder()).unwrap();
     }
 
-    /// What is damaged: the files that the manifest names.
+    /// Returns the files that the manifest names.
     fn files(&self) -> Vec<PathBuf> {
-        let manifest: Manifest = store::read_latest(&self.dataset()).unwrap().unwrap();
+        let manifest: Manifest = store::read_latest(&self.folder()).unwrap().unwrap();
         let tables = [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights];
-        tables.into_iter().flatten().map(|file| self.dataset().join(&file.path)).collect()
+        tables.into_iter().flatten().map(|file| self.folder().join(&file.path)).collect()
     }
 
     fn files_and_manifest(&self) -> Vec<PathBuf> {
-        let manifest = self.dataset().join(store::file_name(1));
+        let manifest = self.folder().join(store::file_name(1));
         self.files().into_iter().chain([manifest]).collect()
     }
 
-    /// A query is refused or answered right; gives back whether it was refused.
-    fn asked(&self, what: &str) -> bool {
-        match Dataset::open(self.dataset()).and_then(|dataset| answers(&dataset)) {
+    /// Whether a query is refused. If not, checks its answer.
+    fn query_is_refused(&self, what: &str) -> bool {
+        match Dataset::open(self.folder()).and_then(|dataset| answers(&dataset)) {
             Ok(answer) => assert_eq!(answer, self.sound, "{what}"),
             Err(_) => return true,
         }
         false
     }
 
-    /// Verification finds what a query refuses, and more.
-    fn verified(&self, what: &str) {
-        let found = Verification::of(self.dataset(), None);
+    /// Checks that verification fails or reports a fault.
+    fn check_verification(&self, what: &str) {
+        let found = Verification::of(self.folder(), None);
         assert!(found.is_err() || found.is_ok_and(|found| !found.faults.is_empty()), "{what}");
     }
 
-    /// An ingest fails, or what it makes answers right.
-    fn extended(&self, what: &str) -> bool {
+    /// Whether a further ingest is refused. If not, checks the answer of the new version.
+    fn ingest_is_refused(&self, what: &str) -> bool {
         if self.ingest("more-").is_err() {
             return true;
         }
-        // What was not rewritten may be damaged still.
-        if let Ok(answer) = Dataset::open(self.dataset()).and_then(|dataset| answers(&dataset)) {
+        // A file that was not rewritten may still be damaged.
+        if let Ok(answer) = Dataset::open(self.folder()).and_then(|dataset| answers(&dataset)) {
             assert_eq!(answer, self.later, "{what}");
         }
         false
     }
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
-}
-
-/// Every column of every row, the accounts, and all documents.
+/// Returns every column of every row, the accounts, and all documents.
 fn answers(dataset: &Dataset) -> Result<String, Error> {
     let range = DateRange { start: "2024-12-01".parse().unwrap(), end: "2025-03-01".parse().unwrap() };
     let fields = [
@@ -150,12 +139,12 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
 }
 
 #[test]
-fn no_flipped_bit_changes_an_answer() {
-    let place = Place::new();
+fn a_flipped_bit_never_changes_an_answer() {
+    let dataset = DamagedDataset::new();
     let mut numbers = Numbers::new(1);
-    for path in place.files_and_manifest() {
+    for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
-        // Each byte by one bit, and some by each.
+        // Flip one bit of each byte, and each bit of some bytes.
         let one = (0..bytes.len()).map(|at| (at, at % 8));
         let chosen: Vec<usize> = (0..12).map(|_| numbers.below(bytes.len())).collect();
         let flips: Vec<_> = one.chain(chosen.iter().flat_map(|at| (0..8).map(|bit| (*at, bit)))).collect();
@@ -164,35 +153,35 @@ fn no_flipped_bit_changes_an_answer() {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << bit;
             fs::write(&path, &changed).unwrap();
-            assert!(place.asked(&what), "{what}");
+            assert!(dataset.query_is_refused(&what), "{what}");
             if case % 31 == 0 {
-                place.verified(&what);
+                dataset.check_verification(&what);
             }
         }
         fs::write(&path, &bytes).unwrap();
-        assert!(!place.asked("whole again"));
+        assert!(!dataset.query_is_refused("whole again"));
     }
 }
 
 #[test]
-fn no_length_other_than_its_own_is_taken() {
-    let place = Place::new();
-    for path in place.files_and_manifest() {
+fn a_file_of_another_length_is_refused() {
+    let dataset = DamagedDataset::new();
+    for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         let longer = (1..40).map(|more| [&*bytes, &bytes[..more]].concat());
         for (case, changed) in (0..bytes.len()).map(|length| bytes[..length].to_vec()).chain(longer).enumerate() {
             let what = format!("{}, {} of {} bytes", path.display(), changed.len(), bytes.len());
             fs::write(&path, &changed).unwrap();
-            assert!(place.asked(&what), "{what}");
+            assert!(dataset.query_is_refused(&what), "{what}");
             if case % 61 == 0 {
-                place.verified(&what);
+                dataset.check_verification(&what);
             }
         }
         fs::write(&path, &bytes).unwrap();
     }
 }
 
-/// Something else in the place of a file, which is given first; another one comes second.
+/// Replaces the first file by something else, for which the second file may be used.
 type Replacement = (&'static str, fn(&Path, &Path));
 
 fn replacements() -> Vec<Replacement> {
@@ -224,36 +213,36 @@ fn replacements() -> Vec<Replacement> {
 }
 
 #[test]
-fn nothing_in_the_place_of_a_file_is_taken_for_it() {
-    let place = Place::new();
-    let kept = place.copy();
-    let files = place.files();
+fn anything_in_place_of_a_file_is_refused() {
+    let dataset = DamagedDataset::new();
+    let kept = dataset.copy();
+    let files = dataset.files();
     for (at, path) in files.iter().enumerate() {
         let other = &files[(at + 1) % files.len()];
         for (what, replace) in replacements() {
             let what = format!("{}: {what}", path.display());
             replace(path, other);
-            assert!(place.asked(&what), "{what}");
-            place.verified(&what);
-            place.extended(&what);
-            place.restore(&kept);
+            assert!(dataset.query_is_refused(&what), "{what}");
+            dataset.check_verification(&what);
+            dataset.ingest_is_refused(&what);
+            dataset.restore(&kept);
         }
     }
-    // Two files that have changed places.
+    // Swap two files.
     let (one, other) = (&files[0], &files[1]);
     let (first, second) = (fs::read(one).unwrap(), fs::read(other).unwrap());
     fs::write(one, second).unwrap();
     fs::write(other, first).unwrap();
-    assert!(place.asked("swapped"));
-    place.verified("swapped");
+    assert!(dataset.query_is_refused("swapped"));
+    dataset.check_verification("swapped");
 }
 
 #[test]
-fn no_ingest_writes_damage_into_a_new_version() {
-    let place = Place::new();
-    let kept = place.copy();
+fn an_ingest_never_carries_damage_into_a_new_version() {
+    let dataset = DamagedDataset::new();
+    let kept = dataset.copy();
     let mut numbers = Numbers::new(7);
-    for path in place.files_and_manifest() {
+    for path in dataset.files_and_manifest() {
         let bytes = fs::read(&path).unwrap();
         let mut refused = 0;
         for _ in 0..20 {
@@ -262,43 +251,43 @@ fn no_ingest_writes_damage_into_a_new_version() {
             changed[at] ^= 1 << bit;
             fs::write(&path, &changed).unwrap();
             let what = format!("{}, byte {at}, bit {bit}", path.display());
-            if place.extended(&what) {
+            if dataset.ingest_is_refused(&what) {
                 refused += 1;
             } else {
-                // Whatever was written since is right.
+                // Everything that was written since is right.
                 fs::write(&path, &bytes).unwrap();
-                assert_eq!(answers(&Dataset::open(place.dataset()).unwrap()).unwrap(), place.later, "{what}");
+                assert_eq!(answers(&Dataset::open(dataset.folder()).unwrap()).unwrap(), dataset.later, "{what}");
             }
-            place.restore(&kept);
+            dataset.restore(&kept);
         }
-        // A file of events that has no account of the batch is neither read nor written.
+        // An ingest does not read a file of events that has no account of the batch.
         assert!(refused > 0 || path.display().to_string().contains("events"), "{}", path.display());
     }
 }
 
 #[test]
-fn no_byte_that_changes_while_a_dataset_is_open_changes_an_answer() {
-    let place = Place::new();
-    let whole = Dataset::open(place.dataset()).unwrap();
+fn a_byte_that_changes_in_an_open_dataset_never_changes_an_answer() {
+    let damaged = DamagedDataset::new();
+    let whole = Dataset::open(damaged.folder()).unwrap();
     answers(&whole).unwrap();
-    // Nothing is held; a little; all but a byte.
+    // The budget keeps no column, some columns, or all but one in memory.
     for budget in [0, 1, whole.held_column_bytes() / 2, whole.held_column_bytes() - 1] {
-        let dataset = Dataset::open(place.dataset()).unwrap().with_column_budget(budget);
-        assert_eq!(answers(&dataset).unwrap(), place.sound);
+        let dataset = Dataset::open(damaged.folder()).unwrap().with_column_budget(budget);
+        assert_eq!(answers(&dataset).unwrap(), damaged.sound);
         let mut refused = 0;
-        for path in place.files() {
+        for path in damaged.files() {
             let bytes = fs::read(&path).unwrap();
             for at in (0..bytes.len()).step_by(11) {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << (at % 8);
                 fs::write(&path, &changed).unwrap();
                 match answers(&dataset) {
-                    Ok(answer) => assert_eq!(answer, place.sound, "{}, byte {at}", path.display()),
+                    Ok(answer) => assert_eq!(answer, damaged.sound, "{}, byte {at}", path.display()),
                     Err(_) => refused += 1,
                 }
             }
             fs::write(&path, &bytes).unwrap();
-            assert_eq!(answers(&dataset).unwrap(), place.sound, "{} is whole again", path.display());
+            assert_eq!(answers(&dataset).unwrap(), damaged.sound, "{} is whole again", path.display());
         }
         assert!(refused > 100, "{refused}");
     }

@@ -1,5 +1,5 @@
-//! Parquet files that are given to be ingested and do not keep their promises: each is taken or refused, and none
-//! brings the program down.
+//! Parquet inputs that are damaged or contradict themselves. Each is ingested or refused, and none makes the program
+//! panic.
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringArray,
@@ -19,17 +19,17 @@ use tempfile::TempDir;
 use trueup_ingest::{Ingest, IngestError};
 use trueup_testkit::damage::{Numbers, mutate};
 
-/// How often the file of each layout is changed.
+/// The number of changes that are tried for each layout.
 const CASES: u64 = 25;
 
-/// Changes some bytes. Half of the time they are in the second half of the file, because the footer is short and everything
-/// reads it.
+/// Changes some bytes. Half of the time they are in the second half of the file, because the footer is short and
+/// everything reads it.
 fn damage(bytes: &mut [u8], numbers: &mut Numbers) {
     let from = if numbers.below(2) == 0 { bytes.len() / 2 } else { 0 };
     mutate(&mut bytes[from..], numbers);
 }
 
-/// Events of every type that a column may have.
+/// Returns events with a column of each type that a column may have.
 fn rows(count: i64) -> RecordBatch {
     let texts =
         |text: &dyn Fn(i64) -> Option<String>| Arc::new((0..count).map(text).collect::<StringArray>()) as ArrayRef;
@@ -59,7 +59,7 @@ pub(crate) fn write(path: &Path, rows: &RecordBatch, properties: WriterPropertie
     writer.close().unwrap();
 }
 
-/// Ways in which a file may be written.
+/// Returns ways of writing a Parquet file.
 fn layouts() -> Vec<WriterPropertiesBuilder> {
     let plain = || WriterProperties::builder().set_dictionary_enabled(false);
     let with = |properties: WriterPropertiesBuilder, columns: &[&str], encoding| {
@@ -91,7 +91,7 @@ fn ingest(path: &Path) -> Result<u64, IngestError> {
 }
 
 #[test]
-fn no_change_of_a_parquet_file_brings_an_ingest_down() {
+fn a_damaged_parquet_input_never_makes_an_ingest_panic() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("events.parquet");
     let rows = rows(200);
@@ -115,13 +115,13 @@ fn no_change_of_a_parquet_file_brings_an_ingest_down() {
 }
 
 #[test]
-fn a_page_that_does_not_decode_is_named_with_its_column() {
+fn a_message_names_the_column_of_a_page_that_cannot_be_decoded() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("events.parquet");
     let rows = rows(60);
     write(&path, &rows, WriterProperties::builder().set_dictionary_enabled(false));
     let bytes = fs::read(&path).unwrap();
-    // The length of a text, which comes to lie far beyond the page.
+    // Make the length of one text so large that the text ends far beyond the page.
     let text = b"https://example.org/33";
     let at = bytes.windows(text.len()).position(|window| window == text).unwrap() - 4;
     let mut changed = bytes.clone();
@@ -134,7 +134,7 @@ fn a_page_that_does_not_decode_is_named_with_its_column() {
 }
 
 #[test]
-fn a_footer_that_does_not_fit_its_pages_is_refused() {
+fn a_footer_that_contradicts_its_pages_is_refused() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("events.parquet");
     write(&path, &rows(60), WriterProperties::builder());
@@ -142,7 +142,7 @@ fn a_footer_that_does_not_fit_its_pages_is_refused() {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
     let length = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
     let pages = bytes.len() - 8 - usize::try_from(length).unwrap();
-    // The file with other rows, and the column `url` at another place.
+    // Ingests the file after its footer has got another number of rows and another offset of the column `url`.
     let changed = |rows: i64, data_page: Option<i64>| {
         let row_group = metadata.row_group(0).clone();
         let mut columns = row_group.columns().to_vec();

@@ -1,4 +1,4 @@
-//! What ingest writes is what verification expects; what has been damaged since is found.
+//! Datasets as an ingest writes them, and datasets and inputs that were damaged since.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -15,13 +15,13 @@ use trueup_core::dataset::{Verification, store};
 use trueup_core::query::EventsQuery;
 use trueup_ingest::Ingest;
 
-/// Events of some accounts and customers, each customer with an event on each of two days.
+/// Returns events of some accounts. Each customer has two events, on two days.
 fn events(accounts: impl Iterator<Item = usize>) -> String {
     let mut text = "account,opportunityId,type,date,eventId,total\n".to_owned();
     for account in accounts {
         for customer in 0..40 {
             for (event, stage) in ["lead-originated", "sold"].iter().enumerate() {
-                // Customers of one account start on few days, so that many start on the same.
+                // Many customers of an account start on the same day.
                 let day = 1 + customer % 5 + event * 9;
                 let id = format!("{customer}/{event}");
                 writeln!(text, "a{account:02},c{customer},{stage},2025-01-{day:02},{id},{customer}.5").unwrap();
@@ -31,8 +31,8 @@ fn events(accounts: impl Iterator<Item = usize>) -> String {
     text
 }
 
-/// A dataset of several ingests, with several files and row groups, and with accounts in more than one file.
-fn ingested(dir: &Path) {
+/// Makes a dataset by several ingests. It has several files and row groups, and accounts in more than one file.
+fn make_dataset(dir: &Path) {
     let write = |name: &str, text: &str| {
         let path = dir.join(name);
         fs::write(&path, text).unwrap();
@@ -58,9 +58,9 @@ fn ingested(dir: &Path) {
 }
 
 #[test]
-fn what_is_ingested_is_whole_in_every_version() {
+fn every_version_of_an_ingested_dataset_verifies() {
     let dir = TempDir::new().unwrap();
-    ingested(dir.path());
+    make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
     for version in [1, 2, 3] {
         let found = Verification::of(&dataset, Some(version)).unwrap();
@@ -71,9 +71,9 @@ fn what_is_ingested_is_whole_in_every_version() {
 }
 
 #[test]
-fn a_file_in_the_place_of_another_is_refused() {
+fn a_file_in_place_of_another_is_refused() {
     let dir = TempDir::new().unwrap();
-    ingested(dir.path());
+    make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
     let manifest = store::read_latest(&dataset).unwrap().unwrap();
     let first = &manifest.events[0];
@@ -88,7 +88,7 @@ fn a_file_in_the_place_of_another_is_refused() {
 #[test]
 fn a_changed_byte_is_found_in_every_file() {
     let dir = TempDir::new().unwrap();
-    ingested(dir.path());
+    make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
     let manifest = store::read_latest(&dataset).unwrap().unwrap();
     for file in [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights].into_iter().flatten() {
@@ -105,7 +105,7 @@ fn a_changed_byte_is_found_in_every_file() {
 }
 
 #[test]
-fn no_changed_byte_changes_an_answer() {
+fn a_changed_byte_never_changes_an_answer() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("events.csv");
     fs::write(&path, events(0..2)).unwrap();
@@ -129,6 +129,6 @@ fn no_changed_byte_changes_an_answer() {
             Err(_) => refused += 1,
         }
     }
-    // The file is one block, which every query reads.
+    // The file is a single checksum block, which every query reads.
     assert_eq!(refused, bytes.len());
 }

@@ -1,5 +1,5 @@
-//! Every file operation of an ingest fails, in every way and at every position: the dataset is the old one or the new
-//! one, whole.
+//! File operations of an ingest that fail, in every way and at every position. The dataset is then the old one or the
+//! new one, as a whole.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -15,6 +15,7 @@ use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, ResultTable};
 use trueup_ingest::{Ingest, IngestError, IngestSummary};
+use trueup_testkit::damage::copy_folder;
 
 /// Error numbers of Linux.
 const EINTR: i32 = 4;
@@ -22,27 +23,28 @@ const EIO: i32 = 5;
 const EACCES: i32 = 13;
 const ENOSPC: i32 = 28;
 
-/// In which way an operation fails.
+/// How an operation fails.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Error(i32),
-    /// It takes effect and reports that it failed.
+    /// The operation takes effect, but reports an error.
     ErrorAfter(i32),
-    /// One byte is moved.
+    /// The operation reads or writes a single byte.
     Short,
 }
 
 const WAYS: [Way; 6] =
     [Way::Error(EIO), Way::Error(ENOSPC), Way::Error(EACCES), Way::Error(EINTR), Way::ErrorAfter(EIO), Way::Short];
 
-/// Fails operations, counted among those that can fail in this way: operation `first` alone, or all later ones too, as
-/// on a disk that is gone.
+/// Fails one operation, or all from it on, as if the disk were lost. Counts only operations that can fail in this way.
 #[derive(Debug)]
 struct Failing {
     way: Way,
+    /// The number of the operation that fails.
     first: usize,
+    /// Whether all later operations fail too.
     ever_after: bool,
-    /// The operations so far that can fail in this way.
+    /// The number of operations so far that can fail in this way.
     count: AtomicUsize,
     /// All operations so far.
     seen: Mutex<Vec<Operation>>,
@@ -61,7 +63,7 @@ impl FaultInjector for Failing {
         self.seen.lock().unwrap().push(operation);
         // The thread that computes checksums may run earlier or later, so a number alone does not say which operation
         // it is.
-        if !self.way.befalls(operation) {
+        if !self.way.applies_to(operation) {
             return None;
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
@@ -79,9 +81,9 @@ impl FaultInjector for Failing {
 }
 
 impl Way {
-    /// Whether an operation can fail so. A signal interrupts reads and writes alone, and only these can be short; the
-    /// standard library sees to the other calls.
-    fn befalls(self, operation: Operation) -> bool {
+    /// Whether an operation can fail in this way. Only reads and writes can be short or return that a signal
+    /// interrupted them, because the standard library repeats the other calls.
+    fn applies_to(self, operation: Operation) -> bool {
         let is_transfer = matches!(operation, Operation::Read | Operation::Write);
         is_transfer || !matches!(self, Self::Error(EINTR) | Self::Short)
     }
@@ -90,7 +92,7 @@ impl Way {
 /// Adds a file to an ingest.
 type Add = fn(Ingest, PathBuf) -> Ingest;
 
-/// A dataset of one version, and inputs that lead to the next.
+/// A dataset of one version, and the inputs of the next.
 struct Case {
     dir: TempDir,
     memory: usize,
@@ -118,7 +120,7 @@ impl Case {
     }
 
     fn ingest(&self, files: &[(&str, Add)]) -> Ingest {
-        // One thread does everything in one order, so that operations are numbered alike each time.
+        // With one thread, the operations have nearly the same order each time.
         let ingest = Ingest::into(self.dataset()).memory(self.memory).row_group_rows(30).threads(1);
         files.iter().fold(ingest, |ingest, (name, add)| add(ingest, self.dir.path().join(name)))
     }
@@ -158,7 +160,7 @@ fn rows(accounts: impl Iterator<Item = usize>) -> String {
     text
 }
 
-/// All that the dataset says.
+/// Returns what the dataset answers.
 fn answers(dataset: &Path) -> (ResultTable, usize) {
     let fields = ["account", "opportunityId", "eventCount", "total", "closedRevenue", "spend", "customers"];
     let query = EventsQuery::new(fields, "2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
@@ -171,17 +173,7 @@ fn faults(dataset: &Path) -> Vec<String> {
     Verification::of(dataset, None).unwrap().faults
 }
 
-/// Copies a folder and everything in it.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &to) } else { assert!(fs::copy(entry.path(), to).is_ok()) }
-    }
-}
-
-/// The names of everything below a folder that no manifest names, but for manifests.
+/// Returns everything in the dataset's folder that no manifest names, except for the manifests.
 fn leftovers(dataset: &Path) -> Vec<PathBuf> {
     let versions = trueup_core::dataset::store::versions(dataset).unwrap();
     let manifests = versions.iter().map(|version| trueup_core::dataset::store::read(dataset, *version).unwrap());
@@ -206,13 +198,13 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
     left
 }
 
-/// What became of an ingest of which one operation failed in that way.
-fn outcome(failing: &Arc<Failing>, ingest: Ingest) -> Result<IngestSummary, IngestError> {
+/// Runs an ingest with failing operations.
+fn run_failing(failing: &Arc<Failing>, ingest: Ingest) -> Result<IngestSummary, IngestError> {
     ingest.files(Files::failing(failing.clone())).run(&())
 }
 
-/// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and looks at
-/// what is left each time. Returns how many ingests failed.
+/// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and checks each
+/// time what is left. Returns how many ingests failed.
 fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize {
     let (old_folder, dataset) = (case.dir.path().join("old"), case.dataset());
     fs::rename(&dataset, &old_folder).unwrap();
@@ -221,25 +213,25 @@ fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize 
         if dataset.exists() {
             fs::remove_dir_all(&dataset).unwrap();
         }
-        copy(&old_folder, &dataset);
+        copy_folder(&old_folder, &dataset).unwrap();
     };
     reset();
     let old = answers(&dataset);
     let counting = Failing::new(Way::Short, usize::MAX, false);
-    outcome(&counting, case.second()).unwrap();
+    run_failing(&counting, case.second()).unwrap();
     let new = answers(&dataset);
     assert_ne!(old, new);
     assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new());
     let operations = std::mem::take(&mut *counting.seen.lock().unwrap());
     let positions = |way: Way| {
-        let count = operations.iter().filter(|operation| way.befalls(**operation)).count();
+        let count = operations.iter().filter(|operation| way.applies_to(**operation)).count();
         (0..count).map(move |position| (way, position)).step_by(step)
     };
     let mut failed = 0;
     for (way, first) in ways.iter().flat_map(|way| positions(*way)) {
         reset();
         let failing = Failing::new(way, first, ever_after);
-        let run = outcome(&failing, case.second());
+        let run = run_failing(&failing, case.second());
         let (operation, path) = failing.hit.lock().unwrap().clone().unwrap();
         let what = format!("{way:?} of {operation:?} {first} at {}: {run:?}", path.display());
         let found = answers(&dataset);
@@ -256,7 +248,7 @@ fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize 
         }
         assert_eq!(case.inputs(), inputs, "{what}");
         failed += usize::from(run.is_err());
-        // Once the disk is sound again, the same ingest leads to the new dataset, and nothing is left over.
+        // When the disk works again, the same ingest makes the new dataset, and nothing is left over.
         case.second().run(&()).unwrap();
         assert_eq!(answers(&dataset), new, "{what}");
         assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
@@ -266,36 +258,36 @@ fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize 
 }
 
 #[test]
-fn an_operation_that_fails_leaves_the_old_dataset_or_the_new_one() {
+fn a_failed_operation_leaves_the_old_dataset_or_the_new_one() {
     let failed = fail_each(&Case::new(1 << 30), &WAYS, false, 1);
     assert!(failed > 60, "{failed}");
 }
 
 #[test]
-fn a_disk_that_fails_for_good_leaves_the_old_dataset_or_the_new_one() {
+fn a_lost_disk_leaves_the_old_dataset_or_the_new_one() {
     let failed = fail_each(&Case::new(1 << 30), &[Way::Error(EIO), Way::ErrorAfter(EIO)], true, 1);
     assert!(failed > 40, "{failed}");
 }
 
 #[test]
-fn an_ingest_that_spills_fails_as_cleanly() {
+fn a_failed_spill_leaves_the_old_dataset_or_the_new_one() {
     let failed = fail_each(&Case::new(20_000), &[Way::Error(ENOSPC), Way::Short], false, 23);
     assert!(failed > 15, "{failed}");
 }
 
 #[test]
-fn a_first_ingest_that_fails_leaves_nothing() {
+fn a_failed_first_ingest_leaves_nothing() {
     let case = Case::new(1 << 30);
     let dataset = case.dataset();
     let counting = Failing::new(Way::Short, usize::MAX, false);
     fs::remove_dir_all(&dataset).unwrap();
-    outcome(&counting, case.first()).unwrap();
+    run_failing(&counting, case.first()).unwrap();
     let new = answers(&dataset);
     let operations = counting.seen.lock().unwrap().len();
     for first in 0..operations {
         fs::remove_dir_all(&dataset).unwrap();
         let failing = Failing::new(Way::Error(EIO), first, false);
-        let run = outcome(&failing, case.first());
+        let run = run_failing(&failing, case.first());
         let hit = failing.hit.lock().unwrap().clone();
         match run {
             Err(error) if !error.may_be_published() => assert!(!dataset.exists(), "{hit:?}: {error}"),
@@ -307,8 +299,8 @@ fn a_first_ingest_that_fails_leaves_nothing() {
 }
 
 #[test]
-fn a_sync_that_fails_after_the_publication_undoes_nothing() {
-    /// Fails the sync of the dataset's folder once its second manifest is there.
+fn a_failed_sync_after_publication_keeps_the_version() {
+    /// Fails the sync of the dataset's folder after the second manifest was published.
     #[derive(Debug)]
     struct LastSync(PathBuf);
     impl FaultInjector for LastSync {

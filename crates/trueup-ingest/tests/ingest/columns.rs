@@ -1,10 +1,10 @@
-//! Columns with names that their table does not know.
+//! Columns whose names their table does not have.
 
 use crate::dataset::Case;
 use std::path::PathBuf;
 use trueup_ingest::Ingest;
 
-/// The message with which an input is refused, beginning with its name.
+/// Returns the message that refuses an input. It begins with the name of the file.
 fn refused(name: &str, text: &str, give: impl FnOnce(Ingest, PathBuf) -> Ingest) -> String {
     let case = Case::new();
     let error = give(case.ingest(), case.file(name, text)).run(&()).unwrap_err();
@@ -17,7 +17,7 @@ fn refused_spend(name: &str, text: &str) -> String {
 }
 
 #[test]
-fn another_letter_case_is_refused_in_every_table() {
+fn a_column_in_another_letter_case_is_refused_in_every_table() {
     let expected = |name: &str, meant: &str, given: &str| {
         format!("{name}: expected the column `{meant}` in this very spelling, but found `{given}`")
     };
@@ -39,7 +39,7 @@ fn another_letter_case_is_refused_in_every_table() {
 }
 
 #[test]
-fn other_columns_of_spend_and_accounts_are_ignored_with_a_true_warning() {
+fn unknown_columns_of_spend_and_accounts_are_ignored_with_a_warning() {
     let case = Case::new();
     let spend = case.file("spend.csv", "account,date,adSpend,channel\na,2025-01-01,10,x\n");
     let accounts = case.file("accounts.csv", "account,region\na,south\n");
@@ -68,7 +68,7 @@ fn other_columns_of_spend_and_accounts_are_ignored_with_a_true_warning() {
 }
 
 #[test]
-fn spend_without_anything_to_sum_is_refused() {
+fn spend_without_a_column_to_sum_is_refused() {
     let expected =
         "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found `account`, `date`";
     assert_eq!(refused_spend("a.csv", "account,date,cost\na,2025-01-01,10\n"), format!("a.csv: {expected}, `cost`"));
@@ -77,11 +77,11 @@ fn spend_without_anything_to_sum_is_refused() {
     assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`"));
 }
 
-/// More lines than one block of ten rows takes.
+/// More lines than a chunk of ten rows has.
 const BARE: usize = 500;
 
 #[test]
-fn a_part_of_an_input_may_have_nothing_to_sum() {
+fn a_part_of_an_input_may_lack_the_columns_to_sum() {
     let case = Case::new();
     let bare = "{\"account\":\"a\",\"date\":\"2025-01-01\"}\n".repeat(BARE);
     let path = case.file("a.ndjson", format!("{bare}{{\"account\":\"a\",\"date\":\"2025-01-02\",\"clicks\":3}}\n"));

@@ -1,10 +1,12 @@
-//! What the tests look at.
+//! The inputs of a test, and the dataset that they become.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::store;
 use trueup_ingest::{Ingest, IngestSummary};
 
-/// A folder with inputs and a dataset.
+/// A folder with inputs and a dataset; removed when dropped.
 pub(crate) struct Case {
     dir: TempDir,
 }
@@ -35,7 +37,7 @@ impl Case {
         self.dir.path().join(name)
     }
 
-    /// The names in the folder, hidden ones too, in order.
+    /// Returns the sorted names in the folder, hidden ones included.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = self.dir.path().read_dir().unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -60,7 +62,7 @@ impl Case {
         store::read_latest(&self.dataset()).unwrap().unwrap()
     }
 
-    /// The stored events as text, in stored order, without the leading number of the customer.
+    /// Returns the stored events as text, in stored order, without the number of the customer.
     pub(crate) fn stored_events(&self) -> Vec<String> {
         let mut rows = self.rows(&self.manifest().events);
         for row in &mut rows {
@@ -70,7 +72,7 @@ impl Case {
         rows
     }
 
-    /// The rows of each row group of events.
+    /// Returns the number of rows of each row group of events.
     pub(crate) fn row_groups(&self) -> Vec<i64> {
         let groups = |file: &DataFile| {
             let file = File::open(self.dataset().join(&file.path)).unwrap();
@@ -93,7 +95,7 @@ impl Case {
         batches.flat_map(|batch| shown(&batch)).collect()
     }
 
-    /// Every file of the dataset's folder with its bytes, and every folder.
+    /// Returns every file below the dataset's folder with its bytes, and every folder.
     pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.dataset()];
@@ -114,10 +116,10 @@ pub(crate) fn read(path: &Path) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// The rows of a batch, their cells between bars.
+/// Returns the rows of a batch as text, with bars between the cells.
 fn shown(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::new();
-    // A name of UTC that can be shown without a table of zones.
+    // Arrow can show this name of UTC without a time zone database.
     let columns: Vec<ArrayRef> = batch
         .columns()
         .iter()
@@ -131,4 +133,43 @@ fn shown(batch: &RecordBatch) -> Vec<String> {
     (0..batch.num_rows())
         .map(|row| cells.iter().map(|cell| cell.value(row).to_string()).collect::<Vec<_>>().join("|"))
         .collect()
+}
+
+/// A header, and rows of text in which the empty text is null.
+pub(crate) type TestTable<'a> = (&'a [&'a str], &'a [Vec<String>]);
+
+/// Writes a table as CSV.
+pub(crate) fn write_csv((header, rows): TestTable<'_>, path: &Path) {
+    let mut writer = csv::Writer::from_path(path).unwrap();
+    writer.write_record(header).unwrap();
+    for row in rows {
+        writer.write_record(row).unwrap();
+    }
+    writer.flush().unwrap();
+}
+
+/// Writes a table as NDJSON.
+pub(crate) fn write_ndjson((header, rows): TestTable<'_>, path: &Path) {
+    let mut text = String::new();
+    for row in rows {
+        let cells = header.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+        let object: serde_json::Map<String, serde_json::Value> =
+            cells.map(|(name, cell)| ((*name).to_owned(), cell.as_str().into())).collect();
+        text += &serde_json::Value::Object(object).to_string();
+        text.push('\n');
+    }
+    fs::write(path, text).unwrap();
+}
+
+/// Writes a table as Parquet.
+pub(crate) fn write_parquet((header, rows): TestTable<'_>, group_rows: usize, path: &Path) {
+    let columns = header.iter().enumerate().map(|(at, name)| {
+        let cells = rows.iter().map(|row| Some(row[at].as_str()).filter(|cell| !cell.is_empty()));
+        (*name, Arc::new(cells.collect::<StringArray>()) as ArrayRef, true)
+    });
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group_rows)).build();
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
 }

@@ -1,13 +1,12 @@
-//! Bad input names its place and leaves the dataset as it was.
+//! Faulty input: the message names the place, and the dataset stays as it was.
 
-use crate::dataset::Case;
-use crate::writers;
+use crate::dataset::{Case, write_parquet};
 use std::path::Path;
 use trueup_ingest::Ingest;
 
 const GOOD: &str = "account,opportunityId,type,date,eventId,total\nacme,1,booked,2025-01-31,e1,12.5\n";
 
-/// Ingests `GOOD`, then asks for an ingest that must fail.
+/// Ingests `GOOD`, then runs an ingest that must fail. Returns its message.
 fn refused(case: &Case, ingest: impl FnOnce(Ingest) -> Ingest) -> String {
     if !case.dataset().exists() {
         case.events("good.csv", GOOD);
@@ -27,7 +26,7 @@ fn refused_events(name: &str, text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_row_is_named_by_its_line() {
+fn a_message_names_the_line_of_a_csv_row() {
     let header = "account,opportunityId,type,date,total,note\nacme,1,booked,2025-01-01,,\"two\nlines\"\n";
     let with = |row: &str| refused_events("bad.csv", format!("{header}{row}\n"));
     assert_eq!(
@@ -43,13 +42,13 @@ fn a_row_is_named_by_its_line() {
 }
 
 #[test]
-fn the_first_fault_in_the_file_is_the_one_that_is_named() {
+fn the_first_fault_of_a_file_is_reported() {
     let text = "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold\na,1,sold,\"2025-01-01\"x\n";
     assert!(refused_events("bad.csv", text).starts_with("bad.csv, line 2, column `type`"));
 }
 
 #[test]
-fn files_that_are_no_tables_are_refused() {
+fn files_without_a_table_are_refused() {
     assert_eq!(refused_events("bad.csv", ""), "bad.csv: the file is empty");
     assert_eq!(refused_events("bad.ndjson", ""), "bad.ndjson: the file is empty");
     assert_eq!(refused_events("bad.csv", "\n\n"), "bad.csv: the file has no header");
@@ -69,7 +68,7 @@ fn files_that_are_no_tables_are_refused() {
 }
 
 #[test]
-fn json_is_named_by_its_line() {
+fn a_message_names_the_line_of_a_json_object() {
     let good = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"sold\",\"date\":\"2025-01-01\"}\n\n";
     let with = |row: &str| refused_events("bad.ndjson", format!("{good}{row}\n"));
     assert!(with("{").starts_with("bad.ndjson, line 3: expected a JSON object"));
@@ -85,13 +84,13 @@ fn json_is_named_by_its_line() {
 }
 
 #[test]
-fn parquet_is_named_by_row_group_and_row() {
+fn a_message_names_row_group_and_row_of_a_parquet_file() {
     let case = Case::new();
     let header = ["account", "opportunityId", "type", "date", "total"];
     let row = |total: &str| ["a", "1", "sold", "2025-01-01", total].map(str::to_owned).to_vec();
     let rows = [row("1"), row("2"), row(""), row("NaN")];
     let path = case.path("bad.parquet");
-    writers::parquet((&header, &rows), 2, &path);
+    write_parquet((&header, &rows), 2, &path);
     let message = refused(&case, |ingest| ingest.events(&path));
     let place = "bad.parquet, row group 1, row 1 (both counted from 0), column `total`: expected an amount";
     assert!(message.starts_with(place), "{message}");
@@ -108,7 +107,7 @@ fn parquet_is_named_by_row_group_and_row() {
 }
 
 #[test]
-fn an_ingest_is_asked_for_soundly() {
+fn an_ingest_needs_inputs_and_each_only_once() {
     let case = Case::new();
     let error = case.ingest().run(&()).unwrap_err();
     assert!(error.is_usage() && !error.is_data(), "{error}");
@@ -119,7 +118,7 @@ fn an_ingest_is_asked_for_soundly() {
 }
 
 #[test]
-fn a_later_table_that_fails_takes_the_earlier_ones_with_it() {
+fn a_faulty_table_undoes_the_tables_before_it() {
     let case = Case::new();
     let events = case.file("more.csv", GOOD.replace("e1", "e2"));
     let spend = case.file("spend.csv", "account,date,adSpend\nacme,2025-01-01,12\nacme,2025-01-02,much\n");
@@ -128,7 +127,7 @@ fn a_later_table_that_fails_takes_the_earlier_ones_with_it() {
 }
 
 #[test]
-fn a_dataset_in_a_new_folder_leaves_no_folder_behind() {
+fn a_failed_first_ingest_removes_the_folders_that_it_made() {
     let case = Case::new();
     let path = case.file("bad.csv", GOOD.replace("booked", "x"));
     let error = Ingest::into(case.path("new/folder")).events(path).run(&()).unwrap_err();
@@ -137,7 +136,7 @@ fn a_dataset_in_a_new_folder_leaves_no_folder_behind() {
 }
 
 #[test]
-fn two_ingests_at_once_cannot_both_write() {
+fn only_one_ingest_writes_to_a_dataset_at_a_time() {
     let case = Case::new();
     case.events("good.csv", GOOD);
     let folder = std::fs::File::open(case.dataset()).unwrap();
@@ -149,7 +148,7 @@ fn two_ingests_at_once_cannot_both_write() {
     assert!(case.ingest().events(&path).run(&()).unwrap().changed);
 }
 
-/// The names in a folder, in order.
+/// Returns the sorted names in a folder.
 fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = entries.collect();
@@ -158,7 +157,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_a_killed_ingest_has_left_is_removed_and_nothing_else() {
+fn an_ingest_removes_only_what_a_killed_ingest_left() {
     let case = Case::new();
     case.events("good.csv", GOOD);
     let dataset = case.dataset();
@@ -166,7 +165,7 @@ fn what_a_killed_ingest_has_left_is_removed_and_nothing_else() {
     let id = "0123456789abcdef0123456789abcdef";
     let left = format!("events/00000002-0000-{id}.parquet");
     let others = [
-        // No folder records an ingest of this id.
+        // There is no record of an ingest with this id.
         "events/00000002-0000-fedcba9876543210fedcba9876543210.parquet".to_owned(),
         "events/20250101.csv".to_owned(),
         "events/00000002-0000.parquet".to_owned(),
@@ -190,7 +189,7 @@ fn what_a_killed_ingest_has_left_is_removed_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_a_version_names_is_kept_whatever_was_left_over() {
+fn a_file_of_a_version_is_never_removed_as_a_leftover() {
     let case = Case::new();
     case.events("good.csv", GOOD);
     let dataset = case.dataset();
@@ -199,7 +198,7 @@ fn a_file_that_a_version_names_is_kept_whatever_was_left_over() {
     std::fs::create_dir(dataset.join(format!(".trueup-pending-{id}"))).unwrap();
     case.events("more.csv", &GOOD.replace("e1", "e2"));
     assert!(dataset.join("events").join(&named).exists());
-    // As long as an old manifest cannot be read, nobody knows what it names.
+    // A manifest that cannot be read may name any file.
     let manifest = dataset.join("manifest-00000001.json");
     let text = std::fs::read(&manifest).unwrap();
     std::fs::write(&manifest, "{").unwrap();
@@ -213,7 +212,7 @@ fn a_file_that_a_version_names_is_kept_whatever_was_left_over() {
 }
 
 #[test]
-fn files_of_others_in_the_folder_of_a_new_dataset_stay() {
+fn foreign_files_in_the_folder_of_a_new_dataset_stay() {
     let case = Case::new();
     let dataset = case.dataset();
     std::fs::create_dir_all(dataset.join("events")).unwrap();
@@ -237,7 +236,7 @@ fn files_of_others_in_the_folder_of_a_new_dataset_stay() {
 }
 
 #[test]
-fn a_dataset_is_private_unless_its_folder_says_more() {
+fn a_dataset_is_private_unless_its_folder_grants_access() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let case = Case::new();

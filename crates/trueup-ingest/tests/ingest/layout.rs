@@ -1,4 +1,4 @@
-//! How events lie in files.
+//! How events are arranged in row groups and files.
 
 use crate::dataset::Case;
 use arrow_array::RecordBatch;
@@ -23,10 +23,10 @@ struct Customer {
     days: Vec<u16>,
 }
 
-/// Customers lie whole in row groups of at most so many rows, numbered in order; each row group has those of one
-/// period, in order. There are periods of every kind.
+/// Checks that row groups hold whole customers in order, all of the same period, and at most `group_rows` rows, and
+/// that customers are numbered in order. The case must have periods of every kind.
 pub(crate) fn check(case: &Case, group_rows: usize) {
-    let mut met = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut periods = BTreeMap::new();
     for file in case.manifest().events {
         let mut next = 0;
@@ -41,7 +41,7 @@ pub(crate) fn check(case: &Case, group_rows: usize) {
                 next += 1;
                 assert_eq!(self::period(&customer), period, "{customer:?}");
                 assert!(customer.days.is_sorted());
-                assert!(met.insert((customer.account, customer.id)));
+                assert!(seen.insert((customer.account, customer.id)));
             }
         }
     }
@@ -56,7 +56,7 @@ fn period(customer: &Customer) -> QuarterSpan {
     QuarterSpan::of(Day::from_number(customer.days[0]), Day::from_number(*customer.days.last().unwrap()))
 }
 
-/// The customers of each row group of a file.
+/// Returns the customers of each row group of a file.
 fn row_groups(path: &Path) -> Vec<Vec<Customer>> {
     let open = || ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let read = |group| {
@@ -100,14 +100,14 @@ fn a_row_group_has_customers_of_one_period() {
         row_groups(&path).iter().map(|group| group.iter().map(name).collect()).collect::<Vec<Vec<_>>>()
     };
     assert_eq!(shown(&case), [["a3", "a1", "a2", "a4", "b1"]]);
-    // What comes later may move a customer to another period, though its start remains.
+    // Later events may move a customer to another period, though its start remains.
     let later = "a,1,closed,2025-03-31\na,2,closed,2025-04-01\na,3,closed,2025-07-01\nb,2,sold,2024-12-31\n";
     case.events("2.csv", &format!("{header}{later}"));
     assert_eq!(shown(&case), [vec!["b2"], vec!["a1", "a4", "b1"], vec!["a2"], vec!["a3"]]);
 }
 
 #[test]
-fn a_row_group_that_is_full_goes_to_the_file_before_those_that_are_not() {
+fn a_full_row_group_is_written_before_open_ones() {
     let case = Case::new();
     let rows: String = ["01-02", "05-02", "05-03", "01-03", "05-04", "05-05"]
         .iter()
@@ -118,7 +118,7 @@ fn a_row_group_that_is_full_goes_to_the_file_before_those_that_are_not() {
     case.ingest().events(path).row_group_rows(4).run(&()).unwrap();
     assert_eq!(
         case.stored_events().iter().map(|row| &row[..3]).collect::<Vec<_>>(),
-        // May of a, January of both, May of b.
+        // First the full row group of May, which holds customers of a; then January; then the other customers of May.
         ["a|2", "a|3", "a|1", "b|1", "b|2", "b|3"]
     );
 }
@@ -134,6 +134,6 @@ fn a_dictionary_has_each_text_once() {
     let is_id = |column: &usize| group.metadata().column(*column).column_path().string() == "opportunityId";
     let column = (0..group.num_columns()).find(is_id).unwrap();
     let first = group.get_column_page_reader(column).unwrap().get_next_page().unwrap();
-    // Two ids, of six customers.
+    // The six customers have two ids.
     assert!(matches!(first, Some(Page::DictionaryPage { num_values: 2, .. })), "{first:?}");
 }

@@ -1,11 +1,10 @@
-//! What is too much is refused with its count and its limit.
+//! Limits. A message gives the count and the limit.
 
-use crate::dataset::Case;
-use crate::writers;
+use crate::dataset::{Case, write_csv, write_ndjson, write_parquet};
 use serde_json::Value;
 use trueup_ingest::Ingest;
 
-/// An input of one row with that many columns.
+/// Returns the header and the row of an input with that many columns.
 fn wide(columns: usize) -> (Vec<String>, Vec<String>) {
     let names = (4..columns).map(|column| format!("column-{column}"));
     let header: Vec<String> =
@@ -15,16 +14,16 @@ fn wide(columns: usize) -> (Vec<String>, Vec<String>) {
     (header, row)
 }
 
-/// The same row in every format, and the message with which it is refused.
+/// Ingests the same row in every format. Returns the number of rows taken, or the message that refuses the input.
 fn in_every_format(columns: usize, give: impl Fn(Ingest) -> Ingest) -> [Result<u64, String>; 3] {
     let case = Case::new();
     let (header, row) = wide(columns);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = [row];
     let table = (header.as_slice(), rows.as_slice());
-    writers::csv(table, &case.path("wide.csv"));
-    writers::ndjson(table, &case.path("wide.ndjson"));
-    writers::parquet(table, 100, &case.path("wide.parquet"));
+    write_csv(table, &case.path("wide.csv"));
+    write_ndjson(table, &case.path("wide.ndjson"));
+    write_parquet(table, 100, &case.path("wide.parquet"));
     ["csv", "ndjson", "parquet"].map(|format| {
         let path = case.path(&format!("wide.{format}"));
         match give(Ingest::into(case.path(format)).events(path)).run(&()) {
@@ -52,7 +51,7 @@ fn an_input_of_too_many_columns_is_refused_with_their_count() {
     assert_eq!(in_every_format(2_001, |ingest| ingest.max_columns(2_001)), [Ok(1), Ok(1), Ok(1)]);
 }
 
-/// NDJSON of objects, each with a name of its own.
+/// Returns NDJSON in which each object has a name that no other object has.
 fn sparse(objects: usize) -> String {
     let object = |at: usize| {
         format!(
@@ -63,10 +62,10 @@ fn sparse(objects: usize) -> String {
 }
 
 #[test]
-fn names_that_objects_have_one_by_one_count_together() {
+fn the_names_of_all_json_objects_count_together() {
     let case = Case::new();
     let path = case.file("a.ndjson", sparse(300));
-    // Blocks of a few objects each.
+    // The input is read in chunks of a few objects.
     let ingest = case.ingest().events(&path).batch_rows(10);
     let error = ingest.clone().max_columns(200).run(&()).unwrap_err().to_string();
     assert!(error.contains("a.ndjson: the file has more than 200 columns"), "{error}");
@@ -74,7 +73,7 @@ fn names_that_objects_have_one_by_one_count_together() {
 }
 
 #[test]
-fn rows_before_the_column_too_many_are_judged_before_it() {
+fn a_faulty_row_is_reported_before_a_later_column_too_many() {
     let case = Case::new();
     let fault = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"x\",\"date\":\"2025-01-01\"}\n";
     let path = case.file("a.ndjson", format!("{fault}{}", sparse(300)));
@@ -83,7 +82,7 @@ fn rows_before_the_column_too_many_are_judged_before_it() {
 }
 
 #[test]
-fn a_dataset_does_not_outgrow_the_limit_by_many_ingests() {
+fn the_limit_of_columns_holds_over_many_ingests() {
     let case = Case::new();
     let input = |ingest: usize| {
         let names: Vec<String> = (0..40).map(|column| format!("column-{ingest}-{column}")).collect();
@@ -122,9 +121,9 @@ fn a_text_that_is_too_long_is_a_fault_of_its_row() {
         vec!["a".to_owned(), id.to_string(), "sold".to_owned(), "2025-01-01".to_owned(), "n".repeat(bytes)]
     };
     let rows = [row(1, 1_000), row(2, 1_001), row(3, 5)];
-    writers::csv((&header, &rows), &case.path("a.csv"));
-    writers::ndjson((&header, &rows), &case.path("a.ndjson"));
-    writers::parquet((&header, &rows), 100, &case.path("a.parquet"));
+    write_csv((&header, &rows), &case.path("a.csv"));
+    write_ndjson((&header, &rows), &case.path("a.ndjson"));
+    write_parquet((&header, &rows), 100, &case.path("a.parquet"));
     let reason = "expected a text of at most 1000 bytes, but found one of 1001; `--max-text` raises the limit";
     for (format, place) in
         [("csv", "line 3"), ("ndjson", "line 2"), ("parquet", "row group 0, row 1 (both counted from 0)")]
@@ -143,7 +142,7 @@ fn a_text_that_is_too_long_is_a_fault_of_its_row() {
 }
 
 #[test]
-fn texts_of_spend_and_accounts_have_the_limit_too() {
+fn the_limit_of_texts_holds_for_spend_and_accounts() {
     let case = Case::new();
     let long = "n".repeat(101);
     let spend = case.file("spend.csv", format!("account,date,adSpend,campaign\na,2025-01-01,1,{long}\n"));
@@ -155,7 +154,7 @@ fn texts_of_spend_and_accounts_have_the_limit_too() {
     assert!(error.contains("accounts.ndjson, line 1, column `accountName`: expected a text of at most 100"), "{error}");
 }
 
-/// Rows of customers of two accounts; one of them has a long history.
+/// Returns events of two accounts. The customer `much` of account `b` has `long` events.
 fn histories(long: usize) -> String {
     let long = (0..long).map(|event| format!("b,much,sold,2025-01-{:02},{event}\n", event % 28 + 1));
     let others = (0..300).map(|event| format!("{},c{},sold,2025-01-01,{event}\n", ["a", "b"][event % 2], event % 60));
@@ -163,8 +162,8 @@ fn histories(long: usize) -> String {
 }
 
 #[test]
-fn a_history_of_too_many_events_is_refused_however_it_is_sorted() {
-    // In memory, spilled account by account, and with an account that is sorted on disk.
+fn a_history_of_too_many_events_is_refused_in_memory_and_on_disk() {
+    // The events are sorted in memory, spilled and then sorted in memory, and sorted on disk.
     for memory in [1 << 30, 100_000, 20_000] {
         let case = Case::new();
         let ingest = |events| {
@@ -185,7 +184,7 @@ fn a_history_of_too_many_events_is_refused_however_it_is_sorted() {
 
 const MIB: usize = 1 << 20;
 
-/// Events with a text of a mebibyte each.
+/// Returns events with a text of one MiB each.
 fn large(rows: usize, customer: impl Fn(usize) -> usize) -> String {
     let text = "n".repeat(MIB);
     let row = |row| format!("a,customer-{},sold,2025-01-01,{row}{}\n", customer(row), &text[10..]);
@@ -216,7 +215,7 @@ fn rows_of_long_texts_make_small_row_groups() {
 }
 
 #[test]
-fn tables_that_are_held_as_a_whole_are_refused_if_they_do_not_fit() {
+fn tables_that_must_fit_in_memory_are_refused_if_they_do_not() {
     let text = "n".repeat(MIB - 10);
     let texts =
         |begin: &str, end: &str| -> String { (0..20).map(|row| format!("{begin}{row}{text}{end}\n")).collect() };

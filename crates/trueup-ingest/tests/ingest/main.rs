@@ -1,18 +1,15 @@
-//! Files into datasets, from the outside.
+//! Ingests through the public interface.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod columns;
 mod dataset;
 mod faults;
-mod insights;
 mod layout;
 mod limits;
 mod order;
-mod outputs;
 mod rejects;
 mod replace;
 mod round_trip;
-mod spend;
+mod spend_and_insights;
 mod spill;
-mod writers;

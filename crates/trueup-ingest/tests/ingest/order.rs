@@ -1,41 +1,40 @@
-//! Neither the order of the inputs nor their formats nor how they are read changes what is stored.
+//! Inputs that differ in order, format or spelling, and what is stored.
 
-use crate::dataset::Case;
+use crate::dataset::{Case, write_csv, write_ndjson, write_parquet};
 use crate::spill::{HEADER, rows};
-use crate::writers;
 
 #[test]
-fn inputs_may_come_in_any_order_and_format() {
-    // Without ids that meet twice.
+fn order_and_format_of_the_inputs_do_not_change_the_files() {
+    // Every event id is unique, because the order of the inputs decides between rows with the same id.
     let mut rows = rows(600, 7);
     rows.iter_mut()
         .enumerate()
         .for_each(|(at, row)| row[4] = if at % 3 == 0 { String::new() } else { format!("e{at}") });
     let expected = {
         let case = Case::new();
-        writers::csv((&HEADER, &rows), &case.path("all.csv"));
+        write_csv((&HEADER, &rows), &case.path("all.csv"));
         case.ingest().events(case.path("all.csv")).run(&()).unwrap();
         (case.stored_events(), case.manifest().events[0].sha256.clone())
     };
     let case = Case::new();
     let parts: Vec<&[Vec<String>]> = rows.chunks(150).collect();
-    writers::parquet((&HEADER, parts[3]), 40, &case.path("3.parquet"));
-    writers::ndjson((&HEADER, parts[1]), &case.path("1.jsonl"));
-    writers::csv((&HEADER, parts[0]), &case.path("0"));
-    writers::parquet((&HEADER, parts[2]), 1_000, &case.path("2"));
+    write_parquet((&HEADER, parts[3]), 40, &case.path("3.parquet"));
+    write_ndjson((&HEADER, parts[1]), &case.path("1.jsonl"));
+    write_csv((&HEADER, parts[0]), &case.path("0"));
+    write_parquet((&HEADER, parts[2]), 1_000, &case.path("2"));
     let ingest =
         ["3.parquet", "0", "2", "1.jsonl"].iter().fold(case.ingest(), |ingest, name| ingest.events(case.path(name)));
     ingest.batch_rows(17).threads(2).run(&()).unwrap();
     assert_eq!((case.stored_events(), case.manifest().events[0].sha256.clone()), expected);
 
-    // Our own files can be ingested again.
+    // The files of a dataset are inputs too.
     let copy = Case::new();
     copy.ingest().events(case.dataset().join(&case.manifest().events[0].path)).run(&()).unwrap();
     assert_eq!((copy.stored_events(), copy.manifest().events[0].sha256.clone()), expected);
 }
 
 #[test]
-fn a_header_without_rows_is_sound() {
+fn a_header_without_rows_is_accepted() {
     let case = Case::new();
     let summary = case.events("empty.csv", "account,opportunityId,type,date\n");
     assert_eq!((summary.changed, summary.events.taken), (true, 0));
@@ -57,7 +56,7 @@ fn computed_columns_are_ignored_with_a_warning() {
 }
 
 #[test]
-fn a_mark_before_the_text_is_no_part_of_it() {
+fn a_byte_order_mark_is_skipped() {
     let case = Case::new();
     let csv = case.file("a.csv", "\u{feff}account,opportunityId,type,date\r\na,1,sold,2025-01-01\r\n");
     let json = case

@@ -1,13 +1,14 @@
-//! Faulty rows set aside.
+//! Files of rejected rows, and how an output file comes to be.
 
 use crate::dataset::Case;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use trueup_core::dataset::store;
-use trueup_ingest::Progress;
+use trueup_ingest::{OutputError, Outputs, Progress};
 
 #[test]
-fn faulty_rows_are_set_aside_and_counted() {
+fn faulty_rows_are_rejected_and_counted() {
     let case = Case::new();
     let csv = case.file(
         "a.csv",
@@ -37,7 +38,7 @@ fn faulty_rows_are_set_aside_and_counted() {
 }
 
 #[test]
-fn what_no_row_is_at_fault_for_still_stops() {
+fn a_fault_of_the_whole_file_ends_the_ingest() {
     let case = Case::new();
     let path = case.file("a.csv", "account,opportunityId,type,date\na,1,sold,\"2025\n");
     let rejects = case.path("rejects.ndjson");
@@ -46,9 +47,9 @@ fn what_no_row_is_at_fault_for_still_stops() {
     assert!(!rejects.exists() && !case.dataset().exists());
 }
 
-/// The rows may say why the data cannot be taken, so that they are kept.
+/// The rejects are kept because they may explain why the data cannot be ingested.
 #[test]
-fn rejects_outlive_an_ingest_that_the_data_ends() {
+fn rejects_are_kept_if_faulty_data_ends_the_ingest() {
     let case = Case::new();
     let rejected = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
     let torn = case.file("b.csv", "account,opportunityId,type,date\na,1,sold,\"2025\n");
@@ -63,7 +64,7 @@ fn rejects_outlive_an_ingest_that_the_data_ends() {
     assert_eq!(case.names(), ["a.csv", "b.csv", "rejects.ndjson"]);
 }
 
-/// A manifest of the next version, which somebody publishes while the ingest is writing.
+/// Publishes a manifest of the next version while the ingest is writing.
 struct Overtaken<'a>(&'a Case);
 
 impl Progress for Overtaken<'_> {
@@ -77,7 +78,7 @@ impl Progress for Overtaken<'_> {
 }
 
 #[test]
-fn rejects_do_not_outlive_a_version_that_is_not_published() {
+fn rejects_are_removed_if_the_version_is_not_published() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
     let rejects = case.path("rejects.ndjson");
@@ -86,9 +87,9 @@ fn rejects_do_not_outlive_a_version_that_is_not_published() {
     assert!(!rejects.exists());
 }
 
-/// A file of the ingest before must not pass for that of this one.
+/// Otherwise the rejects of an earlier ingest would pass for those of this one.
 #[test]
-fn an_ingest_without_faults_leaves_an_empty_file() {
+fn an_ingest_without_faults_leaves_an_empty_rejects_file() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,sold,2025-01-01\n");
     let rejects = case.file("rejects.ndjson", "old");
@@ -100,7 +101,7 @@ fn an_ingest_without_faults_leaves_an_empty_file() {
 }
 
 #[test]
-fn long_values_are_cut_in_messages_alone() {
+fn long_values_are_shortened_in_messages_but_not_in_rejects() {
     let case = Case::new();
     let long = "9".repeat(5_000) + "x";
     let events = case.file("a.csv", format!("account,opportunityId,type,date,total\na,1,sold,2025-01-01,{long}\n"));
@@ -110,4 +111,37 @@ fn long_values_are_cut_in_messages_alone() {
     case.ingest().events(&events).rejects(&rejects).run(&()).unwrap();
     let row: Value = serde_json::from_str(fs::read_to_string(&rejects).unwrap().trim()).unwrap();
     assert_eq!(row["row"]["total"], json!(long));
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_is_replaced_only_on_request() {
+    let case = Case::new();
+    let path = case.path("out.csv");
+    for (replaces, left) in [(false, "of somebody"), (true, "ours")] {
+        let mut output = Outputs::new(replaces).create(&path).unwrap();
+        output.write_all(b"ours").unwrap();
+        fs::write(&path, "of somebody").unwrap();
+        let kept = output.keep();
+        assert_eq!(matches!(kept, Err(OutputError::Exists(_))), !replaces, "{kept:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(case.names(), [""; 0]);
+    }
+}
+
+#[test]
+fn an_output_that_is_dropped_leaves_nothing() {
+    let case = Case::new();
+    let path = case.file("out.csv", "old");
+    let mut output = Outputs::new(true).create(&path).unwrap();
+    output.write_all(b"new").unwrap();
+    // The name is not used before the file is whole. On Linux the unfinished file has no name at all.
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    if cfg!(target_os = "linux") {
+        assert_eq!(case.names(), ["out.csv"]);
+    }
+    drop(output);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(case.names(), ["out.csv"]);
+    assert!(Outputs::new(false).create(case.path("no/such/folder.csv")).is_err());
 }

@@ -1,11 +1,11 @@
-//! What a later ingest replaces.
+//! What a later ingest replaces, and what it leaves alone.
 
 use crate::dataset::Case;
 
 const HEADER: &str = "account,opportunityId,type,date,eventId,total\n";
 
 #[test]
-fn an_event_is_replaced_whole_even_if_its_customer_differs() {
+fn an_event_is_replaced_by_one_of_another_customer() {
     let case = Case::new();
     case.events(
         "1.csv",
@@ -20,7 +20,7 @@ fn an_event_is_replaced_whole_even_if_its_customer_differs() {
 }
 
 #[test]
-fn the_same_batch_changes_nothing_whatever_its_names_and_order() {
+fn the_same_batch_under_other_names_changes_nothing() {
     let case = Case::new();
     let (one, two) = (format!("{HEADER}a,1,sold,2025-01-01,,10\n"), format!("{HEADER}a,1,sold,2025-01-01,,10\n\n"));
     let first = case.ingest().events(case.file("1.csv", &one)).events(case.file("2.csv", &two)).run(&()).unwrap();
@@ -29,14 +29,14 @@ fn the_same_batch_changes_nothing_whatever_its_names_and_order() {
     let again = case.ingest().events(case.file("3.csv", &two)).events(case.file("4.csv", &one)).run(&()).unwrap();
     assert_eq!((again.changed, again.version), (false, 1));
     assert_eq!(case.snapshot(), before);
-    // Another batch in between does not make it new.
+    // The batch does not become new when another batch follows it.
     assert!(case.events("5.csv", &format!("{HEADER}a,1,sold,2025-01-02,,10\n")).changed);
     assert!(!case.ingest().events(case.file("1.csv", &one)).events(case.file("2.csv", &two)).run(&()).unwrap().changed);
     assert_eq!(case.stored_events().len(), 3);
 }
 
 #[test]
-fn events_that_are_passed_over_are_named() {
+fn a_warning_names_events_that_were_ingested_before() {
     let case = Case::new();
     let wrong = format!("{HEADER}a,1,sold,2025-01-01,e1,10\n");
     let old = case.file("events.csv", &wrong);
@@ -51,7 +51,7 @@ fn events_that_are_passed_over_are_named() {
     assert_eq!((again.changed, again.version, &again.warnings[..]), (false, 2, &[passed_over.to_owned()][..]));
     assert_eq!(case.snapshot(), before);
 
-    // Something else that is new does not hide it.
+    // The warning is also given if other inputs are new.
     let spend = case.file("spend.csv", "account,date,adSpend\na,2025-01-01,1\n");
     let mixed = case.ingest().events(&old).spend(&spend).run(&()).unwrap();
     assert_eq!((mixed.changed, mixed.events.taken, mixed.spend.taken), (true, 0, 1));
@@ -63,7 +63,7 @@ fn events_that_are_passed_over_are_named() {
 }
 
 #[test]
-fn files_of_other_accounts_are_kept_and_columns_unite() {
+fn files_of_other_accounts_are_kept_and_dimensions_are_united() {
     let case = Case::new();
     let path = case.file("1.csv", "account,opportunityId,type,date,x\na,1,sold,2025-01-01,1\nb,1,sold,2025-01-01,2\n");
     case.ingest().events(path).file_rows(1).run(&()).unwrap();

@@ -1,5 +1,5 @@
-//! Event columns, encoded by an ingest and decoded by a query. The encoder of dictionary pages is in this crate, and the
-//! decoder in `trueup-core`.
+//! Event columns, encoded by an ingest and decoded by a query. The encoder of dictionary pages is in this crate, and
+//! the decoder in `trueup-core`.
 
 use arrow_array::{ArrayRef, Decimal128Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;

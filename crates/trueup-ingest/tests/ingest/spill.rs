@@ -1,14 +1,13 @@
-//! Little memory changes nothing but the time it takes.
+//! An ingest with little memory makes the same files.
 
-use crate::dataset::Case;
+use crate::dataset::{Case, write_csv, write_parquet};
 use crate::layout;
-use crate::writers;
 use trueup_core::dataset::manifest::Manifest;
 
 pub(crate) const HEADER: [&str; 8] =
     ["account", "opportunityId", "type", "date", "eventId", "total", "campaign", "zip"];
 
-/// Rows of a dozen accounts, some of whose ids meet across customers.
+/// Returns random rows of up to ten accounts. Some event ids recur, even across customers.
 pub(crate) fn rows(count: usize, seed: u64) -> Vec<Vec<String>> {
     const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
     let mut state = seed;
@@ -18,9 +17,9 @@ pub(crate) fn rows(count: usize, seed: u64) -> Vec<Vec<String>> {
     };
     (0..count)
         .map(|_| {
-            // Accounts of very different sizes.
+            // The accounts have very different sizes.
             let account = next(4) * next(4);
-            // A customer has its month, and sometimes comes back in another.
+            // Most events of a customer are in one month, and some in other months.
             let customer = next(200);
             let month = if next(4) == 0 { next(12) } else { customer % 12 };
             vec![
@@ -37,7 +36,7 @@ pub(crate) fn rows(count: usize, seed: u64) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A manifest without the random ids in the names of files.
+/// Removes the random ids from the names of event files.
 fn without_ids(mut manifest: Manifest) -> Manifest {
     for file in &mut manifest.events {
         file.path.truncate("events/00000001-0000".len());
@@ -46,13 +45,13 @@ fn without_ids(mut manifest: Manifest) -> Manifest {
 }
 
 #[test]
-fn the_files_are_the_same_to_the_byte() {
+fn events_that_are_spilled_make_the_same_files() {
     let (first, second) = (rows(2_000, 1), rows(1_500, 2));
     let ingest = |memory: usize, threads: usize| {
         let case = Case::new();
-        writers::csv((&HEADER, &first), &case.path("1.csv"));
-        writers::parquet((&HEADER, &second), 100, &case.path("2.parquet"));
-        // A column that only some of the rows have.
+        write_csv((&HEADER, &first), &case.path("1.csv"));
+        write_parquet((&HEADER, &second), 100, &case.path("2.parquet"));
+        // Only this row has the column `agent`.
         let later = "{\"account\":\"account-01\",\"opportunityId\":\"customer-7\",\"type\":\"sold\",\"date\":\"2025-03-01\",\"agent\":\"x\"}\n";
         let later = case.file("3.ndjson", later);
         let sized = |ingest: trueup_ingest::Ingest| {
