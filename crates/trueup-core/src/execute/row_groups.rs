@@ -4,7 +4,7 @@ use crate::dataset::{Dataset, Pruning, RowGroup};
 use crate::plan::Plan;
 use crate::scan::{EventColumns, SpendColumns};
 
-/// The row groups that a query reads, in order: those that pruning keeps.
+/// The row groups that a query reads, in order: all that pruning keeps.
 pub(super) struct UnprunedRowGroups<'a> {
     pub(super) events: Vec<&'a RowGroup<EventColumns>>,
     /// Empty if the query does not need spend.

@@ -1,4 +1,4 @@
-//! The answer as an Arrow record batch.
+//! The result table as an Arrow record batch.
 
 #[cfg(test)]
 mod tests;
@@ -12,13 +12,19 @@ use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
 
 impl ResultTable {
-    /// The answer as one record batch: days as `Date32`, dimensions as `Dictionary(Int32, Utf8)` (never null; its texts
-    /// are those that some row has), counts as `UInt64`, money as `Decimal128(38, 6)` in currency units, ratios as
-    /// `Float64`.
+    /// Converts the table to one record batch. No column has nulls.
+    ///
+    /// | values | type |
+    /// |---|---|
+    /// | days | `Date32` |
+    /// | dimensions | `Dictionary(Int32, Utf8)`, of the texts that occur |
+    /// | counts | `UInt64` |
+    /// | money | `Decimal128(38, 6)`, in currency units |
+    /// | ratios | `Float64` |
     ///
     /// # Errors
-    /// An amount of money has more than 38 digits; the distinct texts of a dimension are more than 2 GiB, or more than
-    /// an `Int32` counts; or the table was made of columns that differ in length.
+    /// An amount of money has more than 38 digits; the distinct texts of a dimension are more than 2 GiB, or their
+    /// number does not fit into an `Int32`; or the table was made of columns that differ in length.
     pub fn record_batch(&self) -> Result<RecordBatch, ArrowError> {
         let arrays: Vec<ArrayRef> = self.columns.iter().map(array).collect::<Result<_, _>>()?;
         let field = |(column, array): (&Column, &ArrayRef)| Field::new(&column.name, array.data_type().clone(), false);
@@ -30,7 +36,7 @@ impl ResultTable {
 fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     Ok(match &column.values {
         Values::Days(days) => Arc::new(Date32Array::from_iter_values(days.iter().map(|day| i32::from(day.number())))),
-        Values::Texts(texts) => Arc::new(dictionary(texts, MOST_BYTES)?),
+        Values::Texts(texts) => Arc::new(dictionary(texts, MAX_TEXT_BYTES)?),
         Values::Counts(counts) => Arc::new(UInt64Array::from(counts.clone())),
         Values::Money(amounts) => {
             let array = Decimal128Array::from(amounts.clone()).with_precision_and_scale(38, 6)?;
@@ -41,11 +47,11 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// Bytes of all texts of an array; its offsets are of 32 bits, and making it panics where they do not suffice.
-const MOST_BYTES: usize = i32::MAX as usize;
+/// The largest number of bytes of all texts of an array. Its offsets have 32 bits, and building a larger array panics.
+const MAX_TEXT_BYTES: usize = i32::MAX as usize;
 
-/// The texts that occur, in their order, and the rows' keys among them.
-fn dictionary(texts: &Texts, most_bytes: usize) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
+/// Returns the texts that occur, in their order, and for each row the key of its text.
+fn dictionary(texts: &Texts, max_bytes: usize) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
     let mut occurs = vec![false; texts.dictionary.len()];
     texts.codes.iter().for_each(|code| occurs[*code as usize] = true);
     let mut keys = Vec::with_capacity(occurs.len());
@@ -58,7 +64,7 @@ fn dictionary(texts: &Texts, most_bytes: usize) -> Result<DictionaryArray<arrow_
             values.push(text);
         }
     }
-    if bytes > most_bytes {
+    if bytes > max_bytes {
         return Err(ArrowError::OffsetOverflowError(bytes));
     }
     let keys: Int32Array = texts.codes.iter().map(|code| keys[*code as usize]).collect();

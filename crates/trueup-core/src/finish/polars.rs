@@ -1,4 +1,4 @@
-//! The answer as a polars data frame.
+//! The result table as a polars data frame.
 
 use super::{Column, ResultTable, Values};
 use polars::prelude::{
@@ -7,8 +7,8 @@ use polars::prelude::{
 };
 
 impl ResultTable {
-    /// The answer as a data frame: days as `Date`, dimensions as `String` (never null), counts as `UInt64`, money as
-    /// `Decimal(38, 6)` in currency units, ratios as `Float64`.
+    /// Converts the table to a data frame: days to `Date`, dimensions to `String` (never null), counts to `UInt64`,
+    /// money to `Decimal(38, 6)` in currency units, ratios to `Float64`.
     ///
     /// # Errors
     /// An amount of money has more than 38 digits.

@@ -1,12 +1,13 @@
-//! The answer to a query: columns of equal length.
+//! The result table: the answer to a query, as columns of equal length.
 
 use crate::memory::Share;
 use crate::{Day, NoRoom, TextList, money};
 use std::sync::Arc;
 
-/// The finished rows of a query, column by column, in the order in which the query named its fields.
+/// The answer to a query: finished rows, column by column, in the order of the query's fields.
 ///
-/// With an interval other than `total` the first two columns are `start` and `end`.
+/// With an interval other than `total` the first two columns are `start` and `end`. Rows are ordered by sub-range and
+/// then by each dimension in turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultTable {
     pub(crate) columns: Vec<Column>,
@@ -15,7 +16,8 @@ pub struct ResultTable {
     pub(crate) memory: TableMemory,
 }
 
-/// What a table takes of a budget of memory; tables are equal whatever that is.
+/// The memory of a table, counted towards a reservation until the last clone of the table is dropped. It does not
+/// affect whether tables are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableMemory(Option<Arc<Share>>);
 
@@ -31,18 +33,18 @@ impl PartialEq for TableMemory {
     }
 }
 
-/// Memory that is used along with a table, given back when it is dropped.
+/// Memory that is reserved in addition to that of a table. Dropping it gives the memory back.
 #[derive(Debug)]
 pub struct ExtraMemory {
     _share: Option<Share>,
 }
 
-/// One column of an answer.
+/// One column of a result table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// `start`, `end`, or the field's name.
     pub name: String,
-    /// Its values, one per row.
+    /// The values, one per row.
     pub values: Values,
 }
 
@@ -61,16 +63,16 @@ pub enum Values {
     Ratios(Vec<f64>),
 }
 
-/// Texts by row, each distinct one held once. A clone is cheap.
+/// The texts of a column. Each distinct text is held once. Clones share all memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texts {
-    /// Where each row's text stands in the dictionary; every code does stand there.
+    /// For each row, the index of its text in the dictionary.
     pub(crate) codes: Arc<[u32]>,
     /// The distinct texts.
     pub(crate) dictionary: Arc<TextList>,
 }
 
-/// One value of an answer.
+/// One value of a result table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A day.
@@ -86,7 +88,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The number as a double, money in currency units; `None` for texts and days.
+    /// Converts a number to a double, money in currency units. Returns `None` for texts and days.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         match self {
@@ -100,34 +102,34 @@ impl Value<'_> {
 }
 
 impl Texts {
-    /// The texts of rows: `codes` says for each row where its text stands in `dictionary`. `None` if some code stands
-    /// for no text.
+    /// Returns the texts of rows. `codes` has for each row the index of its text in `dictionary`. Returns `None` if an
+    /// index is beyond the dictionary.
     #[must_use]
     pub fn new(codes: Vec<u32>, dictionary: TextList) -> Option<Self> {
-        let is_whole = codes.iter().all(|code| (*code as usize) < dictionary.len());
-        is_whole.then(|| Self { codes: codes.into(), dictionary: Arc::new(dictionary) })
+        let are_valid = codes.iter().all(|code| (*code as usize) < dictionary.len());
+        are_valid.then(|| Self { codes: codes.into(), dictionary: Arc::new(dictionary) })
     }
 
-    /// The empty text on each of so many rows; it is the only text, unless it is not met. Clones share all that they
-    /// hold.
-    pub(crate) fn blank(rows: usize, is_met: bool) -> Self {
-        let dictionary = is_met.then_some("").into_iter().collect();
+    /// Returns the empty text for each of `rows` rows. The dictionary has the empty text if `has_text` is set, and is
+    /// empty otherwise; there must be no rows then.
+    pub(crate) fn blank(rows: usize, has_text: bool) -> Self {
+        let dictionary = has_text.then_some("").into_iter().collect();
         Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary: Arc::new(dictionary) }
     }
 
-    /// For each row, where its text stands in [`Texts::dictionary`].
+    /// Returns for each row the index of its text in [`Texts::dictionary`].
     #[must_use]
     pub fn codes(&self) -> &[u32] {
         &self.codes
     }
 
-    /// The distinct texts; there may be some that no row has.
+    /// Returns the distinct texts. Some of them may occur in no row.
     #[must_use]
     pub fn dictionary(&self) -> &TextList {
         &self.dictionary
     }
 
-    /// The text of a row, or the empty text past the last row.
+    /// Returns the text of a row, or the empty text after the last row.
     #[must_use]
     pub fn get(&self, row: usize) -> &str {
         self.codes.get(row).and_then(|code| self.dictionary.get(*code as usize)).unwrap_or_default()
@@ -135,7 +137,7 @@ impl Texts {
 }
 
 impl Column {
-    /// The value of a row; `None` past the last row.
+    /// Returns the value of a row, or `None` after the last row.
     #[must_use]
     pub fn value(&self, row: usize) -> Option<Value<'_>> {
         match &self.values {
@@ -149,7 +151,7 @@ impl Column {
 }
 
 impl Values {
-    /// The number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -161,7 +163,7 @@ impl Values {
         }
     }
 
-    /// Whether there is no value.
+    /// Returns whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -169,14 +171,14 @@ impl Values {
 }
 
 impl ResultTable {
-    /// The table of these columns; it has as many rows as the shortest of them.
+    /// Returns a table of columns. It has as many rows as the shortest column.
     #[must_use]
     pub fn from_columns(columns: Vec<Column>) -> Self {
         let rows = columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
         Self { columns, rows, unknown_fields: Vec::new(), memory: TableMemory::default() }
     }
 
-    /// Bytes that the table takes. Those of texts that columns share count once.
+    /// Returns the number of bytes that the table takes. Texts that columns share count once.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let mut seen: Vec<(*const u32, *const TextList)> = Vec::new();
@@ -200,66 +202,66 @@ impl ResultTable {
         self.columns.iter().map(of_column).sum()
     }
 
-    /// Counts more bytes where those of the table are counted, such as what is held to write it, if they are counted at
-    /// all.
+    /// Reserves `bytes` more bytes where the table's memory is counted, for example for a buffer to write it. If its
+    /// memory is not counted, neither are these.
     ///
     /// # Errors
-    /// The budget has no room for them.
+    /// The bytes do not fit into the budget.
     pub fn reserve_more(&self, bytes: usize) -> Result<ExtraMemory, NoRoom> {
         let share = self.memory.0.as_ref().map(|share| share.more(bytes)).transpose()?;
         Ok(ExtraMemory { _share: share })
     }
 
-    /// The columns, in the order of the query.
+    /// Returns the columns, in the order of the query.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The column of that name.
+    /// Returns the column with a name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether there is no row.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The rows, in order.
+    /// Returns the rows, in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         (0..self.rows).map(|row| Row { table: self, row })
     }
 
-    /// The value of the column `name` in a row, if there is such a column and row.
+    /// Returns the value of the column `name` in a row, or `None` if there is no such column or row.
     #[must_use]
     pub fn value(&self, row: usize, name: &str) -> Option<Value<'_>> {
         self.column(name)?.value(row)
     }
 
-    /// Names in the query's fields and filter that neither the dictionary nor the dataset knows; they read as the empty
-    /// text.
+    /// Returns the names in the query's fields and filter that neither the dictionary nor the dataset knows. They are
+    /// the empty text on every row.
     #[must_use]
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields
     }
 
-    /// The same answer for someone to whom these names are unknown, and no others.
+    /// Returns the same answer with other unknown names, for a reader to whom exactly these are unknown.
     #[must_use]
     pub fn with_unknown_fields(self, unknown_fields: Vec<String>) -> Self {
         Self { unknown_fields, ..self }
     }
 }
 
-/// One row of an answer.
+/// One row of a result table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     table: &'a ResultTable,
@@ -267,13 +269,13 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The value of the column `name`.
+    /// Returns the value of the column `name`, or `None` if there is no such column.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.table.value(self.row, name)
     }
 
-    /// The row's names and values, in the order of the query.
+    /// Returns the names of the columns and the row's values, in the order of the query.
     pub fn values(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
         let row = self.row;
         self.table.columns.iter().filter_map(move |column| Some((column.name.as_str(), column.value(row)?)))

@@ -1,4 +1,4 @@
-//! A dimension's name resolved to where its values come from.
+//! Resolves the name of a dimension to the source of its values.
 
 use crate::dictionary::{self, Computed, DimensionSource, FieldGroup, FieldKind, SpendColumn};
 use std::collections::BTreeSet;
@@ -8,24 +8,27 @@ use std::collections::BTreeSet;
 pub(crate) struct DimensionRef {
     pub(crate) name: String,
     pub(crate) origin: Origin,
-    /// The spend table's column of the same meaning.
+    /// The column of the spend table with the same meaning.
     pub(crate) spend: Option<SpendColumn>,
-    /// Reads as empty for accounts without lead grading.
+    /// Whether the dimension is empty for accounts without lead grading.
     pub(crate) lead_grading: bool,
+    /// Whether the dictionary or the dataset knows the name.
     known: bool,
 }
 
-/// Where a dimension's values come from.
+/// The source of a dimension's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
+    /// The values are computed from other columns.
     Computed(Computed),
-    /// The event column of the dimension's name.
+    /// The event column with the dimension's name.
     Stored,
-    /// No table has it: empty on every row.
+    /// The events do not have the dimension: it is empty on every event.
     Absent,
 }
 
 impl DimensionRef {
+    /// Resolves a name for a dataset whose events have `columns`.
     pub(crate) fn new(name: &str, columns: &BTreeSet<String>) -> Self {
         let stored = if columns.contains(name) { Origin::Stored } else { Origin::Absent };
         let field = dictionary::field(name);
@@ -45,12 +48,12 @@ impl DimensionRef {
         }
     }
 
-    /// Whether neither events nor spend have it: empty on every row.
+    /// Returns whether neither events nor spend have the dimension, so that it is empty on every row.
     pub(crate) fn is_blank(&self) -> bool {
         self.origin == Origin::Absent && self.spend.is_none()
     }
 
-    /// Whether neither the dictionary nor the dataset knows the name.
+    /// Returns whether neither the dictionary nor the dataset knows the name.
     pub(crate) const fn is_unknown(&self) -> bool {
         !self.known
     }

@@ -70,7 +70,7 @@ impl FieldPredicate {
         }
     }
 
-    /// Joins parts; those that concern a single dimension are first joined per dimension.
+    /// Joins parts. The parts that concern a single dimension are first joined per dimension.
     fn join(
         parts: &[Condition<RowPredicate>],
         join_fields: fn(Vec<Condition<Self>>) -> Condition<Self>,

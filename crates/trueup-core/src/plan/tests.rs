@@ -5,7 +5,7 @@ use crate::query::{CompiledPatterns, EventsQuery, Filter, FilterFault, FilterLim
 use crate::{Interrupt, Interruption};
 use std::collections::BTreeSet;
 
-/// The refusal of a query for these fields, whose range is reversed or longer than the attribution window.
+/// Returns the fault of a query for some fields whose range is reversed, or else longer than the attribution window.
 fn refusal(fields: &[&str], reversed: bool, filter: Option<Filter>) -> Option<QueryError> {
     let (early, late) = (Day::from_number(20_000), Day::from_number(20_365));
     let (start, end) = if reversed { (late, early) } else { (early, late) };
@@ -21,7 +21,7 @@ fn no_number() -> Filter {
 }
 
 #[test]
-fn of_several_faults_the_first_of_the_contract_is_told() {
+fn the_first_fault_in_the_order_of_the_contract_is_reported() {
     let filter = QueryError::Filter { field: "leads".to_owned(), fault: FilterFault::NotANumber("many".to_owned()) };
     assert_eq!(refusal(&[], true, Some(no_number())), Some(QueryError::MissingFields));
     assert_eq!(refusal(&["start", "campaign"], true, Some(no_number())), Some(QueryError::MissingMetric));
@@ -42,7 +42,7 @@ fn a_refused_filter_names_the_field_at_fault() {
 }
 
 #[test]
-fn fields_asked_twice_are_given_once() {
+fn a_field_that_is_selected_twice_is_returned_once() {
     let day = Day::from_number(20_000);
     let query = EventsQuery::new(["leads", "zip", "leads", "zip", "crew", "crew"], day, day).interval(Interval::Day);
     let plan = Plan::new(&query, &BTreeSet::from(["zip".to_owned()]));
@@ -50,9 +50,9 @@ fn fields_asked_twice_are_given_once() {
 }
 
 #[test]
-fn only_what_some_table_has_makes_groups() {
+fn only_dimensions_that_some_table_has_make_groups() {
     let day = Day::from_number(20_000);
-    // Spend has campaigns even where events have none; nobody has a crew, and no event a ZIP.
+    // Spend has campaigns even if events have none. No table has a crew, and no event has a ZIP.
     let query = EventsQuery::new(["crew", "campaign", "zip", "leads", "date"], day, day);
     let plan = Plan::new(&query, &BTreeSet::new());
     let names = |dimensions: &[DimensionRef]| dimensions.iter().map(|d| d.name.clone()).collect::<Vec<_>>().join(",");
@@ -61,26 +61,26 @@ fn only_what_some_table_has_makes_groups() {
 }
 
 #[test]
-fn blank_dimensions_are_dimensions_to_spend() {
+fn a_blank_dimension_makes_spend_read_every_amount() {
     let day = Day::from_number(20_000);
     let spend = |fields: &[&str]| {
         let plan = Plan::new(&EventsQuery::new(fields.iter().copied(), day, day), &BTreeSet::new());
         plan.map(|plan| plan.spend_projection.columns(false)).ok()
     };
     assert_eq!(spend(&["clicks"]), Some(vec!["clicks"]));
-    // Whether spend alone gets a row hangs on every amount.
+    // Whether spend without events gets a row depends on every amount.
     assert_eq!(spend(&["clicks", "crew"]), Some(vec!["adSpend", "clicks", "impressions", "managementFee"]));
     assert_eq!(spend(&["clicks", "crew"]), spend(&["clicks", "date"]));
 }
 
 #[test]
-fn what_was_compiled_while_filters_were_read_is_not_compiled_again() {
+fn a_plan_does_not_compile_a_pattern_again() {
     let day = Day::from_number(20_000);
     let interrupt = Interrupt::default();
     let mut bounds = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
     let matches = |pattern: &str| Predicate::Matches { pattern: pattern.to_owned(), flags: String::new() };
     assert_eq!(bounds.check_predicate("zip", &matches("^1")), Ok(()));
-    // From here on nothing compiles.
+    // From here on no pattern compiles.
     interrupt.cancel();
     let query = EventsQuery::new(["leads"], day, day).patterns(bounds.into_patterns());
     let plan = |pattern| Plan::new(&query.clone().filter(Filter::field("zip", matches(pattern))), &BTreeSet::new());

@@ -25,7 +25,7 @@ const MAX_DENSE_KEY_BITS: u32 = 18;
 
 impl LocalGroupCache {
     /// Returns a cache for combinations of a sub-range and a code per dimension, which `customers` customers have.
-    /// Returns `None` if there are too many combinations, or if a dimension has so many values that combinations seldom
+    /// Returns `None` if there are too many combinations, or if a dimension has too many values for combinations to
     /// repeat.
     pub(crate) fn new(sub_ranges: usize, encoders: &[KeyEncoder<'_>], customers: usize) -> Option<Self> {
         let bits_of = |values: usize| usize::BITS - values.saturating_sub(1).leading_zeros();

@@ -235,7 +235,7 @@ impl<'a> SegmentCache<'a> {
         }
         outcomes.push(outcome);
         has_revenue.push(context.plan.layout.revenues[usize::from(outcome.state)].is_some());
-        // There are no more classes than events in a row group, in addition to those that were known before it.
+        // A row group adds at most one class per event.
         SegmentClass(u32::try_from(outcomes.len() - 1).unwrap_or(u32::MAX))
     }
 

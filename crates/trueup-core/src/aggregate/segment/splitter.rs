@@ -6,7 +6,7 @@
 //! | fast path | when | what it saves |
 //! |---|---|---|
 //! | `split_one_sub_range` | all events of the block are in one sub-range | reading any day or event |
-//! | `split_customers` | few customers of the block span two sub-ranges | reading more than the first and the last day of most customers |
+//! | `split_customers` | few customers of the block span two sub-ranges | reading all days of most customers |
 //! | `scan_events_inside` | all events of the block are in the range | counting rows |
 //!
 //! `scan_events` alone would give the same segments.
@@ -67,7 +67,7 @@ struct SegmentCursor {
 }
 
 impl BlockScan {
-    /// Finds the customers of a block whose history is one segment, and those that have some events in the range.
+    /// Finds the customers of a block whose history is one segment, and the others that have some events in the range.
     /// Returns the number of each. Customers for which `passes` is false are skipped.
     fn scan_customers(
         &mut self,

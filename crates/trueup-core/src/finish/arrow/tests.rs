@@ -25,7 +25,7 @@ fn dimensions_are_dictionaries_of_the_texts_that_occur() {
     assert_eq!(table(texts(Vec::new(), &[])).record_batch().unwrap().num_rows(), 0);
 }
 
-/// Together far more text than 32-bit offsets reach.
+/// The texts of all rows together exceed 32-bit offsets.
 #[test]
 fn a_long_text_may_repeat_in_any_number_of_rows() {
     let long = "x".repeat(1 << 20);
@@ -35,15 +35,15 @@ fn a_long_text_may_repeat_in_any_number_of_rows() {
 }
 
 #[test]
-fn distinct_texts_that_offsets_do_not_reach_are_refused() {
-    // Those that occur have eight bytes.
-    let texts = texts(vec![1, 2, 1], &["not met", "campaign", ""]);
+fn distinct_texts_that_exceed_the_offsets_are_refused() {
+    // The texts that occur have eight bytes.
+    let texts = texts(vec![1, 2, 1], &["unused", "campaign", ""]);
     assert!(dictionary(&texts, 8).is_ok());
     assert!(matches!(dictionary(&texts, 7), Err(ArrowError::OffsetOverflowError(8))));
 }
 
 #[test]
-fn a_code_without_a_text_makes_no_texts() {
+fn a_code_beyond_the_dictionary_is_refused() {
     assert_eq!(Texts::new(vec![7; 4], ["a"].iter().collect()), None);
     assert_eq!(Texts::new(vec![0], TextList::default()), None);
 }
