@@ -46,7 +46,7 @@ pub(crate) use row_group::RowGroup;
 
 use crate::model::Accounts;
 use crate::query::DateRange;
-use crate::scan::{EventColumns, Projection, SpendColumns, SpendProjection};
+use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Day, MemoryBudget};
 use column_cache::ColumnCache;
 use insights::InsightFile;
@@ -91,7 +91,7 @@ impl Dataset {
     pub fn account_keys(&self) -> Result<BTreeSet<String>, DatasetError> {
         let mut keys: BTreeSet<String> = self.accounts.iter().map(|account| account.key.clone()).collect();
         for row_group in &self.events {
-            let columns = row_group.read(&Projection::default())?;
+            let columns = row_group.read(&EventProjection::default())?;
             keys.extend(columns.customers.present_accounts().map(|key| key.to_string()));
         }
         for row_group in &self.spend {

@@ -31,7 +31,7 @@ pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 use crate::dictionary::{self, Computed, Field, Formula, Measure};
 use crate::error::QueryError;
 use crate::query::{AccountFilter, DateRange, EventsQuery, Interval};
-use crate::scan::{Projection, SpendProjection};
+use crate::scan::{EventProjection, SpendProjection};
 use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ pub(crate) struct Plan {
     /// The measures that are aggregated from the spend table.
     pub(crate) spend: Vec<Measure>,
     /// The event columns to read.
-    pub(crate) projection: Projection,
+    pub(crate) projection: EventProjection,
     /// The spend columns to read, if the spend table is needed.
     pub(crate) spend_projection: SpendProjection,
     /// The sub-range, date, week and month of each day of the range.

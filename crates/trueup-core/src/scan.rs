@@ -31,7 +31,7 @@ pub(crate) use encoding::{delta_count, delta_decode, take_counted};
 pub(crate) use event_columns::{EventColumns, customer_numbers};
 pub(crate) use history::{EventFlags, PatternId, StageHistories, StagePattern, stage};
 pub(crate) use prefetch::Prefetch;
-pub(crate) use projection::{Projection, SpendProjection};
+pub(crate) use projection::{EventProjection, SpendProjection};
 pub(crate) use source::{ColumnFault, ColumnSource, TableColumns};
 pub(crate) use spend_columns::{SpendColumns, SpendTextColumn};
 pub(crate) use text::{Codes, TextColumn, TextDictionary};

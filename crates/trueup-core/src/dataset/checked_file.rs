@@ -307,8 +307,6 @@ impl Read for PositionedReader {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::super::block_checksums::BlockHasher;
     use super::*;
     use std::fs;

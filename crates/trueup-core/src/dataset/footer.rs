@@ -139,8 +139,6 @@ fn general(message: String) -> ParquetError {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::panic, clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData};
     use parquet::schema::parser::parse_message_type;

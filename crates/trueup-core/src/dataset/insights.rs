@@ -3,7 +3,7 @@
 mod index;
 
 use super::Dataset;
-use super::checked_file::{CheckedFile, reader_error};
+use super::checked_file::{CheckedFile, PromisedFile, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::error::Error;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::thread;
 use std::time::Duration;
@@ -45,8 +45,9 @@ pub struct Insights {
 /// The insights file of a dataset, whose lines are sorted by account and date.
 #[derive(Debug)]
 pub(super) struct InsightFile {
-    folder: PathBuf,
-    file: DataFile,
+    file: Arc<PromisedFile>,
+    /// The number of lines, as the manifest says.
+    lines: u64,
     /// Made when it is first needed. The index of a damaged file is not kept, because the file may be repaired.
     index: OnceLock<Arc<InsightIndex>>,
     /// Locked by the thread that makes the index.
@@ -82,14 +83,13 @@ impl Dataset {
         let mut found = Insights::default();
         for insights in &self.insights {
             let index = insights.index(&check)?;
-            let path = insights.folder.join(&insights.file.path);
-            let locations = index.find(accounts, range, &path)?;
+            let locations = index.find(accounts, range, insights.file.path())?;
             found.matched += locations.len();
             if found.matched > limit {
                 found.documents.clear();
                 continue;
             }
-            let file = CheckedFile::open(&insights.folder, &insights.file)?;
+            let file = insights.file.open()?;
             for (account, InsightLocation { date, bytes }) in locations {
                 check()?;
                 let document = index::document(&file, bytes)?;
@@ -101,8 +101,11 @@ impl Dataset {
 }
 
 impl InsightFile {
-    pub(super) const fn new(folder: PathBuf, file: DataFile) -> Self {
-        Self { folder, file, index: OnceLock::new(), making: Mutex::new(()) }
+    /// Checks the length of a file that the manifest of a dataset's folder names.
+    pub(super) fn open(folder: &Path, promised: &DataFile) -> Result<Self, DatasetError> {
+        let file = PromisedFile::new(folder, promised)?;
+        file.open()?;
+        Ok(Self { file, lines: promised.rows, index: OnceLock::new(), making: Mutex::new(()) })
     }
 
     /// Returns the index, made if needed. `check` says whether to go on.
@@ -122,7 +125,7 @@ impl InsightFile {
             };
             let index = match self.index.get() {
                 Some(index) => Arc::clone(index),
-                None => Arc::new(InsightIndex::build(&self.folder, &self.file, check)?),
+                None => Arc::new(InsightIndex::build(&self.file.open()?, self.lines, check)?),
             };
             if index.is_whole() {
                 return Ok(Arc::clone(self.index.get_or_init(|| index)));

@@ -55,11 +55,8 @@ impl Dataset {
         for file in &manifest.accounts {
             accounts.merge(read_accounts(folder, file)?);
         }
-        for file in &manifest.insights {
-            CheckedFile::open(folder, file)?;
-        }
-        let insights = manifest.insights.iter();
-        let insights = insights.map(|file| InsightFile::new(folder.to_owned(), file.clone())).collect();
+        let insights =
+            manifest.insights.iter().map(|file| InsightFile::open(folder, file)).collect::<Result<_, _>>()?;
         let cache = Arc::new(ColumnCache::new(COLUMN_BUDGET));
         let event_row_groups = row_groups(&events, &cache, 0);
         let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());

@@ -7,7 +7,9 @@ use super::prune::RowGroupBounds;
 use super::{Dataset, RowGroup};
 use crate::error::Error;
 use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
-use crate::scan::{ColumnFault, ColumnSource, EventColumns, Projection, SpendColumns, SpendProjection, TableColumns};
+use crate::scan::{
+    ColumnFault, ColumnSource, EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns,
+};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::BTreeSet;
@@ -105,7 +107,7 @@ fn event_row_groups(
     columns: &BTreeSet<String>,
     row_group_rows: usize,
 ) -> Result<Vec<RowGroup<EventColumns>>, Error> {
-    let projection = Projection { texts: columns.clone(), totals: true, date_times: true };
+    let projection = EventProjection { texts: columns.clone(), totals: true, date_times: true };
     let batch = with_ordinals(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
     let mut row_groups = Vec::new();
     let mut from = 0;

@@ -41,8 +41,9 @@ impl Verification {
     /// - Accounts: each row is valid, and no account occurs twice.
     /// - Insights: each line is a document, and the lines are in order.
     ///
-    /// The check holds one row group at a time, and 16 bytes for each customer. Two customers whose 16 bytes happen to
-    /// be equal would be reported as one; the probability is below 1 in 10^20 even for a billion customers.
+    /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers with equal
+    /// bytes would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
+    /// customers.
     ///
     /// # Errors
     /// There is no manifest to check against.

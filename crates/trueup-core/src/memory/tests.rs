@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
 use super::{MemoryBudget, NoRoom, Share};
 use crate::dataset::{Dataset, Tables};
 use crate::query::{EventsQuery, Interval};

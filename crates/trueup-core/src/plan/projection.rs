@@ -3,7 +3,7 @@
 use super::filter::RowPredicate;
 use super::{DimensionRef, Origin};
 use crate::dictionary::{Computed, Measure, SpendColumn};
-use crate::scan::{Projection, SpendProjection};
+use crate::scan::{EventProjection, SpendProjection};
 use std::collections::BTreeSet;
 
 /// The stored column of grades.
@@ -20,8 +20,8 @@ pub(super) fn event_projection<'a>(
     measures: &[Measure],
     tests: impl Iterator<Item = &'a RowPredicate>,
     columns: &BTreeSet<String>,
-) -> Projection {
-    let mut projection = Projection::default();
+) -> EventProjection {
+    let mut projection = EventProjection::default();
     dimensions.iter().for_each(|dimension| add_dimension(&mut projection, dimension));
     measures.iter().for_each(|measure| add_measure(&mut projection, *measure, columns));
     for test in tests {
@@ -33,7 +33,7 @@ pub(super) fn event_projection<'a>(
     projection
 }
 
-fn add_dimension(projection: &mut Projection, dimension: &DimensionRef) {
+fn add_dimension(projection: &mut EventProjection, dimension: &DimensionRef) {
     match dimension.origin {
         Origin::Stored | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
             projection.texts.insert(dimension.name.clone());
@@ -43,7 +43,7 @@ fn add_dimension(projection: &mut Projection, dimension: &DimensionRef) {
     }
 }
 
-fn add_measure(projection: &mut Projection, measure: Measure, columns: &BTreeSet<String>) {
+fn add_measure(projection: &mut EventProjection, measure: Measure, columns: &BTreeSet<String>) {
     let text = match measure {
         Measure::Total | Measure::EstimatedRevenue | Measure::SoldRevenue | Measure::ClosedRevenue => {
             projection.totals = true;

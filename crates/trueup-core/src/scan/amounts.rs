@@ -131,8 +131,6 @@ fn multiples(micros: &[i64], unit: i64) -> Option<Vec<i32>> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::super::stored_column::Validity;
     use super::*;
     use proptest::prelude::*;

@@ -12,6 +12,7 @@ pub(crate) struct CustomerIndex {
     accounts: Codes,
     /// The account keys by code.
     account_keys: TextDictionary,
+    /// All customers, in order.
     blocks: Vec<CustomerBlock>,
 }
 
@@ -22,7 +23,9 @@ pub(crate) struct CustomerBlock {
     pub(crate) customers: Range<usize>,
     /// The code of the account in [`CustomerIndex::account_keys`].
     pub(crate) account: u32,
+    /// The first day of any event of the block, since 1970.
     pub(crate) first_day: u16,
+    /// The last day of any event of the block, since 1970.
     pub(crate) last_day: u16,
 }
 
@@ -118,6 +121,7 @@ impl Default for CustomerIndex {
     }
 }
 
+/// Divides consecutive customers of one account into blocks.
 fn blocks(offsets: &[u32], accounts: &Codes, days: &[u16]) -> Vec<CustomerBlock> {
     let mut blocks = Vec::with_capacity(days.len() / (MAX_BLOCK_EVENTS / 2));
     let mut start = 0;
@@ -141,8 +145,6 @@ fn blocks(offsets: &[u32], accounts: &Codes, days: &[u16]) -> Vec<CustomerBlock>
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::source::NumberKind;
 use super::text::encode;
 use super::{
-    Amounts, Codes, ColumnFault, ColumnSource, CustomerIndex, EventFlags, NO_VALUE, Projection, StageHistories,
+    Amounts, Codes, ColumnFault, ColumnSource, CustomerIndex, EventFlags, EventProjection, NO_VALUE, StageHistories,
     TableColumns, TextColumn, TextDictionary,
 };
 use crate::model::{CUSTOMER_COLUMN, Stage};
@@ -29,22 +29,22 @@ pub(crate) struct EventColumns {
 }
 
 impl TableColumns for EventColumns {
-    type Projection = Projection;
+    type Projection = EventProjection;
 
-    fn missing(&self, projection: &Projection) -> Projection {
-        Projection {
+    fn missing(&self, projection: &EventProjection) -> EventProjection {
+        EventProjection {
             texts: projection.texts.iter().filter(|name| !self.texts.contains_key(*name)).cloned().collect(),
             totals: projection.totals && self.totals.is_none(),
             date_times: projection.date_times && self.date_times.is_none(),
         }
     }
 
-    fn names(projection: &Projection, is_first: bool) -> Vec<&str> {
+    fn names(projection: &EventProjection, is_first: bool) -> Vec<&str> {
         projection.columns(is_first)
     }
 
     /// The rows must be whole customers in order.
-    fn decode(source: &ColumnSource<'_>, projection: &Projection) -> Result<Self, ColumnFault> {
+    fn decode(source: &ColumnSource<'_>, projection: &EventProjection) -> Result<Self, ColumnFault> {
         let offsets = customer_offsets(source)?;
         let (accounts, account_keys) = accounts(source)?;
         let days = days(source)?;
@@ -63,7 +63,7 @@ impl TableColumns for EventColumns {
         columns.with(source, projection)
     }
 
-    fn with(mut self, source: &ColumnSource<'_>, projection: &Projection) -> Result<Self, ColumnFault> {
+    fn with(mut self, source: &ColumnSource<'_>, projection: &EventProjection) -> Result<Self, ColumnFault> {
         if projection.totals {
             self.totals = Some(Arc::new(amounts("total", source)?));
         }

@@ -191,9 +191,9 @@ impl StagePattern {
         stages
     }
 
-    /// Returns the flags of the events of such a history, and zeros after them.
+    /// Returns the flags of the events of such a history; the entries after the last event are 0.
     fn flags(self) -> [EventFlags; PACKED] {
-        /// The bits of the flags of each pattern that was needed before, else 0: no event's flags are 0.
+        /// For each pattern, the bits of its flags, or 0 before they are computed: a first event's flags are never 0.
         static KNOWN: [AtomicU64; StagePattern::COUNT] = [const { AtomicU64::new(0) }; StagePattern::COUNT];
         let known = &KNOWN[self.index()];
         let mut flags = known.load(Ordering::Relaxed).to_le_bytes().map(EventFlags);
@@ -285,8 +285,6 @@ impl StageHistories {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use std::collections::BTreeSet;
 

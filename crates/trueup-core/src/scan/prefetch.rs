@@ -2,7 +2,7 @@
 //! hardware prefetcher does not predict this, so each block is prefetched some blocks before it is read. docs/design.md
 //! has the measurements.
 
-use super::{Amounts, Codes, EventColumns, Projection, TextColumn};
+use super::{Amounts, Codes, EventColumns, EventProjection, TextColumn};
 use std::ops::Range;
 
 /// The columns of a row group that a query reads.
@@ -17,7 +17,7 @@ pub(crate) struct Prefetch<'a> {
 
 impl<'a> Prefetch<'a> {
     /// Selects the columns of `projection`, and the flags of events if `events` is set.
-    pub(crate) fn new(columns: &'a EventColumns, projection: &Projection, events: bool) -> Self {
+    pub(crate) fn new(columns: &'a EventColumns, projection: &EventProjection, events: bool) -> Self {
         Self {
             columns,
             events,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// The event columns that a query reads in addition to customer, account, stage and date, which every query reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Projection {
+pub(crate) struct EventProjection {
     /// The names of text columns.
     pub(crate) texts: BTreeSet<String>,
     /// Whether the column `total` is read.
@@ -14,7 +14,7 @@ pub(crate) struct Projection {
     pub(crate) date_times: bool,
 }
 
-impl Projection {
+impl EventProjection {
     /// Returns the names of the columns, with those that every query reads if `with_basic` is set.
     pub(crate) fn columns(&self, with_basic: bool) -> Vec<&str> {
         const BASIC: [&str; 4] = ["account", CUSTOMER_COLUMN, "type", "date"];

@@ -5,9 +5,10 @@ use super::line;
 use crate::Day;
 use crate::dataset::checked_file::CheckedFile;
 use crate::dataset::error::DatasetError;
-use crate::dataset::manifest::{BLOCK_BYTES, DataFile};
+use crate::dataset::manifest::BLOCK_BYTES;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
+use parquet::file::reader::Length;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::path::Path;
@@ -50,18 +51,13 @@ enum DamageCause {
 }
 
 impl InsightIndex {
-    /// Finds the documents of a file. `check` says whether to go on.
-    pub(super) fn build(
-        folder: &Path,
-        promised: &DataFile,
-        check: &impl Fn() -> Result<(), Error>,
-    ) -> Result<Self, Error> {
-        let file = CheckedFile::open(folder, promised)?;
+    /// Finds the documents of a file, which must have `lines` lines. `check` says whether to go on.
+    pub(super) fn build(file: &CheckedFile, lines: u64, check: &impl Fn() -> Result<(), Error>) -> Result<Self, Error> {
         let mut builder = IndexBuilder::default();
         let mut start = 0;
-        while start < promised.size {
+        while start < file.len() {
             check()?;
-            let end = (start + BLOCK_BYTES).min(promised.size);
+            let end = (start + BLOCK_BYTES).min(file.len());
             match file.bytes(&(start..end)) {
                 Ok(bytes) => builder.add_block(&bytes),
                 Err(DatasetError::Checksum { from, .. }) => builder.add_damaged_block(from, end - start),
@@ -69,7 +65,7 @@ impl InsightIndex {
             }
             start = end;
         }
-        Ok(builder.finish(promised.rows))
+        Ok(builder.finish(lines))
     }
 
     /// Returns whether no part of the file is damaged.

@@ -48,20 +48,20 @@ pub(super) struct DataV2 {
 
 /// The fields of a structure that are numbers or booleans, by field number.
 #[derive(Default)]
-struct Numbers([Option<i64>; 8]);
+struct NumberFields([Option<i64>; 8]);
 
 impl PageHeader {
     /// Reads a header from the front of `bytes`. Returns it with its length, or `None` if the bytes end early or are
     /// not a header.
     pub(super) fn read(bytes: &[u8]) -> Option<(Self, usize)> {
         let mut thrift = Thrift::new(bytes);
-        let mut page = Numbers::default();
+        let mut page = NumberFields::default();
         let [mut data, mut dictionary, mut data_v2] = [const { None }; 3];
         thrift.fields(|thrift, id, value| {
             match (id, &value) {
-                (5, FieldValue::Struct) => data = Some(Numbers::read(thrift)?),
-                (7, FieldValue::Struct) => dictionary = Some(Numbers::read(thrift)?),
-                (8, FieldValue::Struct) => data_v2 = Some(Numbers::read(thrift)?),
+                (5, FieldValue::Struct) => data = Some(NumberFields::read(thrift)?),
+                (7, FieldValue::Struct) => dictionary = Some(NumberFields::read(thrift)?),
+                (8, FieldValue::Struct) => data_v2 = Some(NumberFields::read(thrift)?),
                 _ => {
                     page.set(id, &value);
                     thrift.pass(&value)?;
@@ -83,7 +83,7 @@ impl PageHeader {
     }
 }
 
-impl Numbers {
+impl NumberFields {
     fn read(thrift: &mut Thrift<'_>) -> Option<Self> {
         let mut numbers = Self::default();
         thrift.fields(|thrift, id, value| {

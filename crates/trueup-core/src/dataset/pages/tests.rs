@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use arrow_array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;

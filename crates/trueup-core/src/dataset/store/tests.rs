@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::super::manifest::{DataFile, ManifestFault};
 use super::*;
 use crate::files::{FaultInjector, InjectedFault, Operation};

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use arrow_array::StringArray;
 
@@ -21,7 +19,7 @@ fn a_row_group_holds_only_its_own_texts() {
     let dataset = Dataset::from_tables(&tables).unwrap();
     assert_eq!(dataset.event_row_groups(), 10);
     for row_group in &dataset.events {
-        let columns = row_group.read(&Projection::default()).unwrap();
+        let columns = row_group.read(&EventProjection::default()).unwrap();
         // The empty text has a code too.
         assert_eq!((row_group.rows, columns.text("eventId").unwrap().dictionary().len()), (10, 11));
     }

@@ -5,7 +5,7 @@ use crate::Day;
 use crate::dataset::prune::RowGroupBounds;
 use crate::dataset::table_file::TableFile;
 use crate::model::{OPPORTUNITY_ID, QuarterSpan};
-use crate::scan::{ColumnFault, EventColumns, Projection, TableColumns, TextColumn, customer_numbers};
+use crate::scan::{ColumnFault, EventColumns, EventProjection, TableColumns, TextColumn, customer_numbers};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
 
@@ -28,7 +28,7 @@ impl Customers {
     /// Checks a file, and its customers against those of the files before.
     pub(super) fn check(&mut self, file: &TableFile) -> Result<(), FileFault> {
         let texts = file.texts().map(str::to_owned).collect();
-        let projection = Projection { texts, totals: true, date_times: true };
+        let projection = EventProjection { texts, totals: true, date_times: true };
         let mut next = 0;
         for row_group in 0..file.row_groups() {
             let rows = file.read(row_group, &projection.columns(true))?;

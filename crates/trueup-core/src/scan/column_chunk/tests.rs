@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::super::ColumnSource;
 use super::super::source::NumberKind;
 use super::*;
