@@ -1,4 +1,5 @@
-//! Datasets on files: 1,000,000 events of 200 accounts over 24 months, the generator's default seed, in the page cache.
+//! Datasets in files: 1,000,000 events of 200 accounts over 24 months, the default seed of the generator, in the page
+//! cache.
 //!
 //! `cargo bench -p trueup-benches --bench files`
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
@@ -13,7 +14,7 @@ use trueup_core::{Dataset, Value};
 const EVENTS: u64 = 1_000_000;
 const ACCOUNTS: u32 = 200;
 
-/// Reading footers and the account table.
+/// Measures reading the footers and the account table.
 fn open(criterion: &mut Criterion, dataset: &Path) {
     criterion.bench_function("open", |bencher| {
         bencher.iter(|| {
@@ -24,7 +25,7 @@ fn open(criterion: &mut Criterion, dataset: &Path) {
     });
 }
 
-/// Deciding which row groups matter: of one account of 200, and of all.
+/// Measures pruning row groups for one of 200 accounts, and for all accounts.
 fn prune(criterion: &mut Criterion, dataset: &Dataset) {
     let (start, end) = last_quarter(dataset).unwrap();
     let all = EventsQuery::new(["leads"], start, end);
@@ -41,8 +42,8 @@ fn prune(criterion: &mut Criterion, dataset: &Dataset) {
     }
 }
 
-/// Decoding, by kind of column: a query with nothing held from those before it, of all rows, with one column beside those that every
-/// query reads. The first line has no such column.
+/// Measures decoding by type of column: a query over all rows without a cache, with one column in addition to the
+/// columns that every query reads. The first case has no additional column.
 fn decode(criterion: &mut Criterion, dataset: &Path) {
     let dataset = Dataset::open(dataset).unwrap().with_column_budget(0);
     let range = dataset.date_range().unwrap();

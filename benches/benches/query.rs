@@ -1,6 +1,7 @@
-//! Whole queries on a dataset in memory: 1,000,000 events of 200 accounts over 24 months, the generator's default seed.
+//! Whole queries on a dataset in memory: 1,000,000 events of 200 accounts over 24 months, the default seed of the
+//! generator.
 //!
-//! Each case states what share of the events lies in its range. `cargo bench -p trueup-benches --bench query`
+//! Each case states the share of events in its range. `cargo bench -p trueup-benches --bench query`
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -28,7 +29,7 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
             "by channel, one category, 90 days",
             quarter(&["attributionChannel", "leads"]).filter(Filter::equals("attributionCategory", "Advertising")),
         ),
-        // A regex is held against each distinct campaign of a part.
+        // The regular expression is matched against each distinct campaign of a row group.
         (
             "by business unit, campaigns by regex, 90 days",
             quarter(&["normalizedBusinessUnit", "leads"]).filter(Filter::field(
@@ -38,7 +39,7 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
         ),
         // Grouped row by row.
         ("by date, 90 days", quarter(&["date", "leads", "customers", "closedRevenue"])),
-        // A group of each customer: numbering, merging and ordering are most of it.
+        // One group per customer: most of the time goes to numbering, merging and sorting groups.
         ("by customer, 90 days", quarter(&["opportunityId", "leads", "closedRevenue"])),
         // All events.
         (
@@ -56,14 +57,15 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
     ]
 }
 
-/// Joining what two threads have gathered, and nothing else of the query; of all events, about half of them on either thread.
+/// Measures merging the partial results of two threads, without the rest of the query. Each thread has about half of
+/// all events.
 fn merge(criterion: &mut Criterion, dataset: &Dataset) {
     let range = dataset.date_range().unwrap();
     let mut group = criterion.benchmark_group("merge");
     for (name, dimensions, least_groups) in [
-        // A customer's events lie in one place, so that nearly all groups are of one thread alone.
+        // The events of a customer are in one row group, so that nearly all groups have only one partial result.
         ("groups of one thread: account x customer", &["account", "opportunityId"][..], 400_000),
-        // Nearly all groups are of both threads.
+        // Nearly all groups have two partial results.
         ("groups of both threads: campaign x date", &["campaign", "date"], 200_000),
     ] {
         let fields = [dimensions, &["leads", "customers", "closedRevenue"]].concat();

@@ -1,4 +1,4 @@
-//! Data that the benchmarks share: seeded, so that every run measures the same rows.
+//! The data of the benchmarks. It is seeded, so that every run measures the same rows.
 
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -10,10 +10,10 @@ use trueup_core::{Dataset, Day};
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 
-/// A dataset in memory of about `events` events in `accounts` accounts over 24 months.
+/// Returns a dataset in memory of about `events` events in `accounts` accounts over 24 months.
 ///
 /// # Errors
-/// The numbers are beyond what the generator makes.
+/// Returns an error if the generator does not support the numbers.
 pub fn dataset(events: u64, accounts: u32) -> Result<Dataset, Box<dyn Error>> {
     let generator = Generator::new(Settings::scale(events, accounts))?;
     Ok(Dataset::from_tables(&Tables {
@@ -24,10 +24,11 @@ pub fn dataset(events: u64, accounts: u32) -> Result<Dataset, Box<dyn Error>> {
     })?)
 }
 
-/// A folder with a dataset of about `events` events in `accounts` accounts over 24 months, made in `folder`.
+/// Writes a dataset of about `events` events in `accounts` accounts over 24 months below `folder`, and returns its
+/// path.
 ///
 /// # Errors
-/// The numbers are beyond what the generator makes, or the folder cannot be written.
+/// Returns an error if the generator does not support the numbers, or if the folder cannot be written.
 pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<dyn Error>> {
     let generator = Generator::new(Settings::scale(events, accounts))?;
     let write = |name: &str, batches: &mut dyn Iterator<Item = Result<RecordBatch, _>>| {
@@ -53,7 +54,7 @@ pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<
     Ok(into)
 }
 
-/// The last 90 days of the data, or nothing without data.
+/// Returns the last 90 days of the data; `None` without data.
 #[must_use]
 pub fn last_quarter(dataset: &Dataset) -> Option<(Day, Day)> {
     let end = dataset.date_range()?.end;

@@ -1,19 +1,23 @@
-//! Random small tables and requests, made to collide: same-day ties, range edges, cancellations out of turn, shared ids.
+//! Random small tables and requests with many collisions: ties on one day, edges of ranges, cancellations at odd
+//! places, shared ids.
 //!
-//! Every table is valid input (section 1 of the semantics page); some requests are not, and must be refused.
+//! Every table is valid input (section 1 of the semantics page). Some requests are invalid and must be refused.
+//!
+//! | file | generates |
+//! |---|---|
+//! | `pools` | days and values |
+//! | `rows` | rows of the three tables |
+//! | `filters` | filters of requests |
+//! | `requests` | requests |
+//! | `batches` | Arrow record batches from tables |
 
-mod accounts;
 mod batches;
-mod columns;
-mod events;
-mod expressions;
 mod filters;
 mod pools;
 mod requests;
-mod spend;
+mod rows;
 #[cfg(test)]
 mod tests;
-mod window;
 
 pub use batches::{account_batches, event_batches, spend_batches};
 
@@ -22,58 +26,54 @@ use proptest::prelude::*;
 
 use crate::oracle::{Request, Tables};
 
-/// Tables of at most 40 events and 12 spend rows, and a request that mostly touches them.
+/// Generates tables of at most 40 events and 12 spend rows, and a request that mostly concerns them.
 pub fn case() -> impl Strategy<Value = (Tables, Request)> {
-    (window::base(), parts(), requests::request()).prop_map(|(base, parts, request)| {
-        let tables = parts.at(base);
+    (pools::base(), relative_tables(), requests::request()).prop_map(|(base, relative_tables, request)| {
+        let tables = relative_tables.at(base);
         let request = request.at(base, &tables);
         (tables, request)
     })
 }
 
-/// Tables and a request that is to be refused, mostly for two reasons or more; a few of its faults only look like some.
+/// Generates tables and a request that is to be refused, mostly for two or more reasons. A few of its faults are none.
 pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {
-    (window::base(), parts(), requests::faulty()).prop_map(|(base, parts, request)| {
-        let tables = parts.at(base);
+    (pools::base(), relative_tables(), requests::faulty()).prop_map(|(base, relative_tables, request)| {
+        let tables = relative_tables.at(base);
         let request = request.at(base, &tables);
         (tables, request)
     })
 }
 
-/// Tables alone, over the same days as those of [`case`].
+/// Generates tables over the same days as [`case`].
 pub fn tables() -> impl Strategy<Value = Tables> {
-    (window::base(), parts()).prop_map(|(base, parts)| parts.at(base))
+    (pools::base(), relative_tables()).prop_map(|(base, relative_tables)| relative_tables.at(base))
 }
 
-/// Tables whose days are still counted from a base.
+/// Tables whose days are offsets from a base.
 #[derive(Clone, Debug)]
-struct Parts {
-    accounts: Vec<accounts::Account>,
+struct RelativeTables {
+    accounts: Vec<rows::RandomAccount>,
     columns: Vec<bool>,
-    events: Vec<events::Event>,
-    spend: Vec<spend::Spend>,
+    events: Vec<rows::RelativeEvent>,
+    spend: Vec<rows::RelativeSpend>,
 }
 
-fn parts() -> impl Strategy<Value = Parts> {
+fn relative_tables() -> impl Strategy<Value = RelativeTables> {
     let events = prop_oneof![
-        1 => proptest::collection::vec(events::event(), 0..=3),
-        6 => proptest::collection::vec(events::event(), 0..=40),
+        1 => proptest::collection::vec(rows::event(), 0..=3),
+        6 => proptest::collection::vec(rows::event(), 0..=40),
     ];
     let spend = prop_oneof![
-        1 => proptest::collection::vec(spend::spend(), 0..=1),
-        2 => proptest::collection::vec(spend::spend(), 0..=12),
+        1 => proptest::collection::vec(rows::spend(), 0..=1),
+        2 => proptest::collection::vec(rows::spend(), 0..=12),
     ];
-    (accounts::accounts(), columns::present(), events, spend).prop_map(|(accounts, columns, events, spend)| Parts {
-        accounts,
-        columns,
-        events,
-        spend,
-    })
+    (rows::accounts(), rows::present_columns(), events, spend)
+        .prop_map(|(accounts, columns, events, spend)| RelativeTables { accounts, columns, events, spend })
 }
 
-impl Parts {
+impl RelativeTables {
     fn at(self, base: NaiveDate) -> Tables {
-        let accounts = accounts::rows(&self.accounts);
+        let accounts = rows::account_rows(&self.accounts);
         let zones = Tables { accounts: accounts.clone(), ..Tables::default() };
         let count = self.accounts.len();
         Tables {

@@ -1,29 +1,39 @@
-//! The naive oracle: every rule of the semantics page computed the slow, obvious way, row by row, from plain tables.
+//! The naive oracle: computes every rule of the semantics page row by row, in the obvious way, from plain tables.
 //!
-//! It shares no code with the engine. Each function names the section of the semantics page ("What every number means")
-//! that it follows, so that a reader can hold the two side by side.
+//! It shares no code with the engine. Each function cites the section of the semantics page ("What every number
+//! means") that it follows, so that a reader can compare the two.
+//!
+//! | file | sections |
+//! |---|---|
+//! | `tables` | 1: the tables as plain rows |
+//! | `fields` | 4, 6, 7: names with a meaning |
+//! | `request` | 3: a request and its sub-ranges |
+//! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
+//! | `customer` | 1, 2: stored events and histories |
+//! | `segment` | 4: enriched events |
+//! | `spend` | 7: spend |
+//! | `metric` | 6: the metrics of a group |
+//! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
+//! | `answer` | 3, 6, 7, 9: the rows of the result |
 
 mod answer;
-mod conditions;
+mod condition;
 mod customer;
-mod enrich;
-mod expression;
-mod field;
-mod filter;
-mod interval;
+mod fields;
+mod filters;
 mod json;
 mod metric;
-mod number;
-mod render;
 mod request;
+mod segment;
 mod spend;
 mod tables;
-#[cfg(test)]
-mod tests;
+mod values;
 
 pub use answer::answer;
-pub use field::{COMPUTED_FIELDS, GRADING_FIELDS};
-pub use metric::METRICS;
-pub use render::text_of;
+pub use fields::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS};
 pub use request::{Refusal, Request};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
+pub use values::text_of;
+
+#[cfg(test)]
+mod tests;

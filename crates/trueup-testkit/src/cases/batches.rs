@@ -1,4 +1,4 @@
-//! Tables as Arrow record batches in canonical form: column names as the semantics page spells them.
+//! Tables as Arrow record batches in canonical form, with the column names of the semantics page.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use chrono::NaiveDate;
 
 use crate::oracle::{Cell, Tables, text_of};
 
-/// The event table as one batch; every further column has the one type of its cells, text if they differ.
+/// Returns the event table as one batch. A further column has the type of its cells, or text if they differ.
 #[must_use]
 pub fn event_batches(tables: &Tables) -> Vec<RecordBatch> {
     let rows = &tables.events;
@@ -34,7 +34,7 @@ pub fn event_batches(tables: &Tables) -> Vec<RecordBatch> {
     vec![batch(columns)]
 }
 
-/// The spend table as one batch.
+/// Returns the spend table as one batch.
 #[must_use]
 pub fn spend_batches(tables: &Tables) -> Vec<RecordBatch> {
     let rows = &tables.spend;
@@ -51,7 +51,7 @@ pub fn spend_batches(tables: &Tables) -> Vec<RecordBatch> {
     ])]
 }
 
-/// The account table as one batch.
+/// Returns the account table as one batch.
 #[must_use]
 pub fn account_batches(tables: &Tables) -> Vec<RecordBatch> {
     let rows = &tables.accounts;
@@ -94,7 +94,7 @@ fn money(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
     Arc::new(Decimal128Array::from(micros).with_data_type(DataType::Decimal128(19, 6)))
 }
 
-/// The first type that takes all cells, nulls aside.
+/// Returns the cells as an array of the first type that fits all of them, or as texts.
 fn cells_of_one_type(cells: &[&Cell]) -> ArrayRef {
     if let Some(words) = all(cells, |cell| if let Cell::Bool(word) = cell { Some(*word) } else { None }) {
         return Arc::new(BooleanArray::from(words));
@@ -114,7 +114,7 @@ fn cells_of_one_type(cells: &[&Cell]) -> ArrayRef {
     texts(cells.iter().map(|cell| if **cell == Cell::Null { None } else { Some(text_of(cell)) }))
 }
 
-/// The cells as one type, if they are of it and not all null.
+/// Returns the cells as one type; `None` if a cell has another type, or if all are null.
 fn all<T>(cells: &[&Cell], as_type: impl Fn(&Cell) -> Option<T>) -> Option<Vec<Option<T>>> {
     if !cells.iter().all(|cell| **cell == Cell::Null || as_type(cell).is_some()) {
         return None;

@@ -1,4 +1,4 @@
-//! The filters of a request: on rows, on finished rows, across fields, and now and then invalid ones.
+//! The filters of a request: on events, on rows of the result, across fields, and sometimes invalid ones (section 8).
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-use super::expressions::{joined, on_number, on_text, quoted};
-use super::pools::{ACCOUNTS, FILTERED, OPERANDS};
+use super::pools::{ACCOUNTS, FILTERED, OPERANDS, value};
 use crate::oracle::METRICS;
 
-/// The two ways in which a request filters: pairs of the query string, and texts of `filter=`.
-pub(super) type Filters = (Vec<(String, String)>, Vec<String>);
+/// The filters of a request: pairs of the query string, and values of the parameter `filter`.
+pub(super) type FilterParameters = (Vec<(String, String)>, Vec<String>);
 
-/// About half of the requests filter nothing.
-pub(super) fn filters() -> impl Strategy<Value = Filters> {
+/// Generates the filters of a request. About half of the requests have none.
+pub(super) fn filters() -> impl Strategy<Value = FilterParameters> {
     prop_oneof![
         14 => Just((Vec::new(), Vec::new())),
         4 => parameters().prop_map(|pairs| (pairs, Vec::new())),
@@ -24,7 +23,7 @@ pub(super) fn filters() -> impl Strategy<Value = Filters> {
     ]
 }
 
-/// One to three parameters, some given twice.
+/// Generates one to three parameters, some of them repeated.
 fn parameters() -> impl Strategy<Value = Vec<(String, String)>> {
     let parameter = prop_oneof![
         5 => Union::new(FILTERED.map(|(field, pool)| values(Just(field), text_value(pool)))),
@@ -52,36 +51,36 @@ fn values(
         .boxed()
 }
 
-/// A literal, or an expression; one that is no array is a literal too, quotes and all.
+/// Generates a literal or an expression. An expression that is not an array is a literal too, with its quotes.
 fn text_value(pool: &'static [&'static str]) -> BoxedStrategy<String> {
     prop_oneof![1 => select(pool).prop_map(str::to_owned), 2 => on_text(pool)].boxed()
 }
 
-/// A literal must be a decimal number here.
+/// Generates a value for a number, whose literals must be decimal numbers.
 fn number_value() -> BoxedStrategy<String> {
     let literal = select(OPERANDS.iter().copied().filter(|number| !number.contains('e')).collect::<Vec<_>>());
     let literal = literal.prop_map(str::to_owned);
     prop_oneof![1 => literal, 2 => on_number().prop_map(|text| array(&text))].boxed()
 }
 
-/// The same expression as an array.
+/// Returns the same expression as an array.
 fn array(text: &str) -> String {
     if text.starts_with('[') { text.to_owned() } else { format!("[\"eq\", {text}]") }
 }
 
-/// None, one, or two texts for `filter=`.
+/// Generates one or two values of the parameter `filter`.
 fn across() -> impl Strategy<Value = Vec<String>> {
-    let (rows, having) = (on_rows(), on_finished_rows());
+    let (rows, having) = (on_rows(), on_result_rows());
     prop_oneof![
         4 => rows.clone().prop_map(|text| vec![text]),
         2 => having.clone().prop_map(|text| vec![text]),
         2 => (rows.clone(), having.clone()).prop_map(|(rows, having)| vec![format!("[\"and\",{rows},{having}]")]),
-        1 => (condition_on_rows(), condition_on_finished_rows()).prop_map(|(a, b)| vec![object(vec![a, b])]),
+        1 => (condition_on_rows(), condition_on_result_rows()).prop_map(|(a, b)| vec![object(vec![a, b])]),
         1 => proptest::collection::vec(rows.clone(), 2),
         1 => proptest::collection::vec(having.clone(), 2),
         1 => (rows.clone(), having.clone(), rows.clone())
             .prop_map(|(a, b, c)| vec![format!("[\"and\", [\"and\", {a}, {b}], {c}]")]),
-        // Cannot be decided together.
+        // Refused, because the two cannot be decided together.
         1 => (rows, having).prop_map(|(rows, having)| vec![format!("[\"or\",{rows},{having}]")]),
     ]
 }
@@ -90,8 +89,8 @@ fn on_rows() -> BoxedStrategy<String> {
     joined(proptest::collection::vec(condition_on_rows(), 1..=2).prop_map(object).boxed())
 }
 
-fn on_finished_rows() -> BoxedStrategy<String> {
-    joined(proptest::collection::vec(condition_on_finished_rows(), 1..=2).prop_map(object).boxed())
+fn on_result_rows() -> BoxedStrategy<String> {
+    joined(proptest::collection::vec(condition_on_result_rows(), 1..=2).prop_map(object).boxed())
 }
 
 fn condition_on_rows() -> BoxedStrategy<(String, String)> {
@@ -106,20 +105,20 @@ fn condition_on_rows() -> BoxedStrategy<(String, String)> {
     .boxed()
 }
 
-fn condition_on_finished_rows() -> BoxedStrategy<(String, String)> {
+fn condition_on_result_rows() -> BoxedStrategy<(String, String)> {
     let metrics: Vec<&str> = METRICS.into_iter().filter(|metric| *metric != "total").collect();
     (select(metrics), on_number()).prop_map(|(metric, text)| (metric.to_owned(), text)).boxed()
 }
 
-/// An object of conditions, the last one of a field.
+/// Returns an object of conditions. Of two conditions on a field, the last one stays.
 fn object(conditions: Vec<(String, String)>) -> String {
     let conditions: BTreeMap<String, String> = conditions.into_iter().collect();
     let entries: Vec<String> = conditions.iter().map(|(field, text)| format!("{}: {text}", quoted(field))).collect();
     format!("{{{}}}", entries.join(", "))
 }
 
-/// One filter that must be refused, or that only looks like one.
-pub(super) fn invalid() -> impl Strategy<Value = Filters> {
+/// Generates a filter that must be refused, or a valid one that looks invalid.
+pub(super) fn invalid() -> impl Strategy<Value = FilterParameters> {
     let parameter = vec![
         ("campaign", "[]"),
         ("campaign", "[\"or\"]"),
@@ -169,4 +168,71 @@ pub(super) fn invalid() -> impl Strategy<Value = Filters> {
         select(parameter).prop_map(|(field, value)| (vec![(field.to_owned(), value.to_owned())], Vec::new())),
         select(across).prop_map(|text| (Vec::new(), vec![text.to_owned()])),
     ]
+}
+
+/// Returns a JSON string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Generates an expression on a dimension with the values of the pool. It is not always an array.
+fn on_text(pool: &'static [&'static str]) -> BoxedStrategy<String> {
+    let word = || value(pool).prop_map(quoted);
+    let number = || select(&OPERANDS[..]).prop_map(str::to_owned);
+    let scalar = || {
+        prop_oneof![
+            6 => word(),
+            2 => number(),
+            1 => select(vec!["null", "true", "false"]).prop_map(str::to_owned),
+        ]
+    };
+    let equality = (select(vec!["eq", "ne"]), scalar()).prop_map(operation);
+    let order = (select(vec!["gt", "gte", "lt", "lte"]), prop_oneof![3 => word(), 1 => number()]).prop_map(operation);
+    let pattern = prop_oneof![
+        2 => select(vec!["", "^$", "e", "^[a-c]", "\\d+$", ".", "X|é", "a b", "^line$", "k.b"]).prop_map(str::to_owned),
+        1 => select(pool).prop_map(regex::escape),
+    ];
+    let flags = prop_oneof![2 => Just(None), 1 => select(vec!["", "i", "m", "s", "u", "x", "ims"]).prop_map(Some)];
+    let matching = (pattern, flags).prop_map(|(pattern, flags)| match flags {
+        None => format!("[\"regex\",{}]", quoted(&pattern)),
+        Some(flags) => format!("[\"regex\", {}, {}]", quoted(&pattern), quoted(flags)),
+    });
+    let emptiness = select(vec!["[\"empty\"]", "[\"notEmpty\"]"]).prop_map(str::to_owned);
+    // Most rows pass these.
+    let generous = prop_oneof![
+        2 => word().prop_map(|text| format!("[\"ne\",{text}]")),
+        1 => word().prop_map(|text| format!("[\"not\", {text}]")),
+        2 => proptest::collection::vec(word(), 3..=6).prop_map(|texts| format!("[\"or\", {}]", texts.join(","))),
+    ];
+    joined(prop_oneof![2 => scalar(), 2 => equality, 3 => order, 2 => matching, 2 => emptiness, 5 => generous].boxed())
+}
+
+/// Generates an expression on `total` or a metric. It is not always an array.
+fn on_number() -> BoxedStrategy<String> {
+    let number = || {
+        prop_oneof![
+            3 => select(&OPERANDS[..]).prop_map(str::to_owned),
+            1 => select(vec!["\"0\"", "\"1\"", "\"-7.50\"", "\"0.5\"", "\"007\""]).prop_map(str::to_owned),
+        ]
+    };
+    let operators = vec!["gt", "gte", "lt", "lte", "eq", "ne"];
+    let comparison = (select(operators), number()).prop_map(operation);
+    let generous = select(vec!["[\"gte\",0]", "[\"gte\", \"-1\"]", "[\"ne\",0.5]", "[\"lt\",1e15]"]);
+    joined(prop_oneof![1 => number(), 3 => comparison, 2 => generous.prop_map(str::to_owned)].boxed())
+}
+
+fn operation((operator, operand): (&str, String)) -> String {
+    format!("[\"{operator}\",{operand}]")
+}
+
+/// Generates leaves, or joins of them by `or`, `and` and `not`, a few levels deep.
+fn joined(leaf: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    let join = |inner: BoxedStrategy<String>| {
+        let several = (select(vec!["or", "and"]), proptest::collection::vec(inner.clone(), 1..=3));
+        prop_oneof![
+            2 => several.prop_map(|(operator, parts)| format!("[\"{operator}\", {}]", parts.join(", "))),
+            1 => inner.prop_map(|part| format!("[\"not\",{part}]")),
+        ]
+    };
+    prop_oneof![2 => leaf.clone(), 1 => leaf.prop_recursive(3, 8, 3, join)].boxed()
 }

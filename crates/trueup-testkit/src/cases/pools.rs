@@ -1,18 +1,70 @@
-//! The values that rows and requests draw from, few enough to meet.
+//! The days and values that rows and requests draw from. They are few, so that rows collide.
 
+use chrono::{Days, NaiveDate, TimeDelta};
 use proptest::prelude::*;
 use proptest::sample::select;
+
+/// The number of days that the events of a case spread over.
+pub(super) const SPAN: i64 = 120;
+
+/// The first day that an event may have.
+const FIRST: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).expect("a calendar date");
+
+/// The last day that an event may have.
+const LAST: NaiveDate = NaiveDate::from_ymd_opt(2149, 6, 6).expect("a calendar date");
+
+/// The usual first day of a case. Its days cross the ends of four months and the change to summer time in Chicago.
+const USUAL: NaiveDate = NaiveDate::from_ymd_opt(2025, 1, 20).expect("a calendar date");
+
+/// Generates the base of offsets: sometimes the first allowed day, or near the last one.
+pub(super) fn base() -> impl Strategy<Value = NaiveDate> {
+    prop_oneof![
+        20 => Just(USUAL),
+        1 => Just(FIRST),
+        1 => Just(day(LAST, 1 - SPAN)),
+    ]
+}
+
+/// Returns whether events may have a time of day. At an end of the calendar a time zone could move the event beyond it.
+pub(super) fn allows_times(base: NaiveDate) -> bool {
+    base == USUAL
+}
+
+/// Generates an offset in days, often one that other rows share, or one at the edge of a month or a week.
+pub(super) fn offset() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        2 => 0..4_i64,
+        3 => proptest::sample::select(vec![0, 11, 12, 39, 40, 47, 48, 49, 70, 71, 89, 90, SPAN - 1]),
+        3 => 0..SPAN,
+    ]
+}
+
+/// Returns the day at an offset, clamped to the allowed days.
+pub(super) fn day(base: NaiveDate, offset: i64) -> NaiveDate {
+    base.checked_add_signed(TimeDelta::days(offset)).unwrap_or(LAST).clamp(FIRST, LAST)
+}
+
+/// Returns midnight UTC of a day, in microseconds since 1970-01-01.
+pub(super) fn midnight(day: NaiveDate) -> i64 {
+    day.signed_duration_since(FIRST).num_days() * 86_400_000_000
+}
+
+/// Returns the day after or before, for a `date` that differs from the local one.
+pub(super) fn neighbor(day: NaiveDate, after: bool) -> NaiveDate {
+    let moved = if after { day.checked_add_days(Days::new(1)) } else { day.checked_sub_days(Days::new(1)) };
+    moved.unwrap_or(day)
+}
 
 /// Funnel stages, in their order.
 pub(super) const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
-/// Account keys; the last one is met only in spend.
+/// Account keys. The last one occurs only in spend.
 pub(super) const ACCOUNTS: [&str; 5] = ["acme", "Acme", "b c", "zoë", "spend only"];
 
 /// The same customers in every account.
 pub(super) const CUSTOMERS: [&str; 6] = ["c1", "c2", "c3", "c10", "C1", "ç"];
 
-/// Ids that customers fight over.
+/// Event ids that customers share.
 pub(super) const EVENT_IDS: [&str; 5] = ["e1", "e2", "e10", "E1", "é"];
 
 /// Campaigns that look like filters, numbers and JSON.
@@ -38,7 +90,7 @@ pub(super) const CHANNELS: [&str; 3] = ["Search", "Social", ""];
 /// Customer statuses.
 pub(super) const STATUSES: [&str; 4] = ["New", "Unmatched", "", "unmatched"];
 
-/// The labels that lead grading knows, and one that it does not.
+/// The labels of lead grading, and an unknown one.
 pub(super) const LABELS: [&str; 5] =
     ["Bookable - Booked", "Bookable - Didn't Book", "Unbookable", "", "bookable - booked"];
 
@@ -48,7 +100,7 @@ pub(super) const AGENTS: [&str; 3] = ["Ann", "Bob", ""];
 /// Texts of further columns.
 pub(super) const TEXTS: [&str; 5] = ["a", "", "B", "00501", "true"];
 
-/// Amounts in millionths: zero, halves of a millionth when averaged, and the largest that are allowed.
+/// Amounts in millionths: zero, amounts whose averages end in half a millionth, and the largest allowed ones.
 pub(super) const AMOUNTS: [i64; 14] = [
     0,
     1,
@@ -66,24 +118,24 @@ pub(super) const AMOUNTS: [i64; 14] = [
     150_500_000,
 ];
 
-/// Dates as filters name them.
+/// Dates in filters.
 pub(super) const DATES: [&str; 8] =
     ["2025-01-20", "2025-01-31", "2025-02-01", "2025-02-28", "2025-03-09", "2025-03-10", "2025-04-01", ""];
 
-/// Months as filters name them.
+/// Months in filters.
 pub(super) const MONTHS: [&str; 4] = ["2025-01", "2025-02", "2025-03", "2025-13"];
 
-/// Instants as filters name them.
+/// Points in time in filters.
 pub(super) const INSTANTS: [&str; 4] =
     ["2025-02-01T00:00:00Z", "2025-03-09T06:00:00Z", "2025-01-20T23:59:59.999999Z", ""];
 
-/// The words of booleans.
+/// Booleans in filters.
 pub(super) const WORDS: [&str; 3] = ["true", "false", ""];
 
-/// Numbers as columns of whole numbers and floats render them.
+/// The texts of integers and floats in columns.
 pub(super) const NUMBERS: [&str; 7] = ["0", "10", "-3", "0.1", "1e+21", "5e-324", ""];
 
-/// Dimensions that a request may select: computed, stored, of the lead-grading group, ignored, and unknown ones.
+/// Dimensions of requests: computed, stored, of lead grading, ignored, and unknown ones.
 pub(super) const DIMENSIONS: [&str; 38] = [
     "campaign",
     "account",
@@ -125,7 +177,7 @@ pub(super) const DIMENSIONS: [&str; 38] = [
     "conversionTranscript",
 ];
 
-/// What a filter on each dimension compares with.
+/// The operands of filters on each dimension.
 pub(super) const FILTERED: [(&str, &[&str]); 34] = [
     ("campaign", &CAMPAIGNS),
     ("customerStatus", &STATUSES),
@@ -163,7 +215,7 @@ pub(super) const FILTERED: [(&str, &[&str]); 34] = [
     ("noSuchField", &TEXTS),
 ];
 
-/// JSON numbers that filters compare with.
+/// JSON numbers in filters.
 pub(super) const OPERANDS: [&str; 14] = [
     "0",
     "1",
@@ -181,7 +233,7 @@ pub(super) const OPERANDS: [&str; 14] = [
     "9007199254.740993",
 ];
 
-/// A value of the pool, as often as not one of its first two.
+/// Generates a value of the pool, half of the time one of its first two.
 pub(super) fn value(pool: &'static [&'static str]) -> impl Strategy<Value = &'static str> + Clone {
     prop_oneof![1 => select(&pool[..2]), 1 => select(pool)]
 }

@@ -1,27 +1,27 @@
-//! What is asked of the tables.
+//! Random requests, valid and invalid.
 
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use super::filters::{Filters, filters, invalid};
-use super::pools::{ACCOUNTS, DIMENSIONS};
-use super::window::{self, SPAN};
+use super::filters::{FilterParameters, filters, invalid};
+use super::pools::{self, ACCOUNTS, DIMENSIONS, SPAN};
 use crate::oracle::{METRICS, Request, Tables};
 
-/// A request whose days are still counted from a base, and whose accounts are still to be found in the tables.
+/// A request whose days are offsets from a base, and whose accounts are not yet restricted to those of the tables.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct RelativeRequest {
     fields: Vec<String>,
     start: i64,
     days: i64,
     interval: &'static str,
     accounts: Option<Vec<bool>>,
-    filters: Filters,
+    filters: FilterParameters,
 }
 
-pub(super) fn request() -> impl Strategy<Value = Asked> {
-    let start = prop_oneof![3 => Just(0), 2 => window::offset(), 1 => -20..0_i64];
+/// Generates a request. Most requests are valid.
+pub(super) fn request() -> impl Strategy<Value = RelativeRequest> {
+    let start = prop_oneof![3 => Just(0), 2 => pools::offset(), 1 => -20..0_i64];
     let days = prop_oneof![3 => Just(SPAN), 2 => select(vec![1, 7, 31, 90]), 3 => 1..SPAN + 30, 1 => Just(400)];
     let interval = prop_oneof![4 => Just("total"), 2 => Just("month"), 2 => Just("week"), 1 => Just("day")];
     let accounts = prop_oneof![
@@ -29,46 +29,55 @@ pub(super) fn request() -> impl Strategy<Value = Asked> {
         1 => proptest::collection::vec(any::<bool>(), ACCOUNTS.len()).prop_map(Some),
     ];
     (fields(), start, days, interval, accounts, filters()).prop_map(
-        |(fields, start, days, interval, accounts, filters)| Asked { fields, start, days, interval, accounts, filters },
+        |(fields, start, days, interval, accounts, filters)| RelativeRequest {
+            fields,
+            start,
+            days,
+            interval,
+            accounts,
+            filters,
+        },
     )
 }
 
-/// A request that carries faults on top of what it may carry already, mostly two of them: no metric, a name that is taken, a range
-/// that ends before it starts, an invalid filter.
-pub(super) fn faulty() -> impl Strategy<Value = Asked> {
-    let faults = prop_oneof![1 => subsequence(Fault::ALL.to_vec(), 1), 3 => subsequence(Fault::ALL.to_vec(), 2..=4)];
-    (request(), faults, any::<prop::sample::Index>(), invalid()).prop_map(|(mut asked, faults, place, invalid)| {
+/// Generates a request with additional faults, mostly two or more: no metric, a reserved name, a range that ends
+/// before it starts, an invalid filter.
+pub(super) fn faulty() -> impl Strategy<Value = RelativeRequest> {
+    let faults = prop_oneof![1 => subsequence(RequestFault::ALL.to_vec(), 1), 3 => subsequence(RequestFault::ALL.to_vec(), 2..=4)];
+    (request(), faults, any::<prop::sample::Index>(), invalid()).prop_map(|(mut request, faults, place, invalid)| {
         for fault in faults {
             match fault {
-                Fault::NoMetric => asked.fields.retain(|name| !METRICS.contains(&name.as_str())),
-                Fault::Taken => asked.fields.insert(place.index(asked.fields.len() + 1), "end".to_owned()),
-                Fault::Reversed => asked.days = -asked.days,
-                Fault::Filter => {
-                    asked.filters.0.extend(invalid.0.clone());
-                    asked.filters.1.extend(invalid.1.clone());
+                RequestFault::NoMetric => request.fields.retain(|name| !METRICS.contains(&name.as_str())),
+                RequestFault::ReservedName => {
+                    request.fields.insert(place.index(request.fields.len() + 1), "end".to_owned())
+                }
+                RequestFault::Reversed => request.days = -request.days,
+                RequestFault::Filter => {
+                    request.filters.0.extend(invalid.0.clone());
+                    request.filters.1.extend(invalid.1.clone());
                 }
             }
         }
-        asked
+        request
     })
 }
 
-/// What can be wrong with a request.
+/// A fault of a request.
 #[derive(Clone, Copy, Debug)]
-enum Fault {
+enum RequestFault {
     NoMetric,
-    Taken,
+    ReservedName,
     Reversed,
     Filter,
 }
 
-impl Fault {
-    const ALL: [Self; 4] = [Self::NoMetric, Self::Taken, Self::Reversed, Self::Filter];
+impl RequestFault {
+    const ALL: [Self; 4] = [Self::NoMetric, Self::ReservedName, Self::Reversed, Self::Filter];
 }
 
-/// Metrics and dimensions in any order, some twice; now and then no metric, or a name that is taken.
+/// Generates metrics and dimensions in any order, some twice; sometimes no metric, or a reserved name.
 fn fields() -> impl Strategy<Value = Vec<String>> {
-    // Each metric by its own coin, so that a failing case shrinks to the few that matter.
+    // Each metric is chosen independently, so that a failing case shrinks to the few metrics that matter.
     let most = proptest::collection::vec(proptest::bool::weighted(0.8), METRICS.len()).prop_map(|chosen| {
         let chosen = METRICS.into_iter().zip(chosen).filter(|(_, chosen)| *chosen);
         chosen.map(|(metric, _)| metric).collect::<Vec<_>>()
@@ -80,7 +89,7 @@ fn fields() -> impl Strategy<Value = Vec<String>> {
         4 => subsequence(some(), 1..=2),
         1 => subsequence(some(), 3..=6),
     ];
-    // The usual ones more often than their share.
+    // The usual dimensions are chosen more often than the others.
     let usual = prop_oneof![2 => Just(Vec::new()), 1 => subsequence(DIMENSIONS[..9].to_vec(), 1..=3)];
     let further = prop_oneof![
         20 => Just(Vec::new()),
@@ -94,8 +103,8 @@ fn fields() -> impl Strategy<Value = Vec<String>> {
     fields.prop_map(|fields: Vec<&str>| fields.into_iter().map(str::to_owned).collect())
 }
 
-impl Asked {
-    /// The request; its accounts are among those of the tables, all of them if none is left.
+impl RelativeRequest {
+    /// Returns the request. Its accounts are restricted to those of the tables; it has all accounts if none is left.
     pub(super) fn at(self, base: NaiveDate, tables: &Tables) -> Request {
         let known = tables.account_keys();
         let chosen = |chosen: Vec<bool>| {
@@ -106,8 +115,8 @@ impl Asked {
         let (filters, filter) = self.filters;
         Request {
             fields: self.fields,
-            start: window::day(base, self.start),
-            end: window::day(base, self.start + self.days - 1),
+            start: pools::day(base, self.start),
+            end: pools::day(base, self.start + self.days - 1),
             interval: self.interval.to_owned(),
             accounts: self.accounts.and_then(chosen),
             filters,

@@ -25,7 +25,7 @@ fn tables_are_valid_input() {
 }
 
 #[test]
-fn batches_have_a_row_for_each_row() {
+fn batches_have_one_row_per_table_row() {
     proptest!(ProptestConfig::with_cases(100), |((tables, _) in case())| {
         let rows = |batches: Vec<arrow_array::RecordBatch>| batches.iter().map(|batch| batch.num_rows()).sum::<usize>();
         prop_assert_eq!(rows(event_batches(&tables)), tables.events.len());
@@ -40,9 +40,9 @@ fn batches_have_a_row_for_each_row() {
     });
 }
 
-/// Most cases are answered with rows, few are refused, and every refusal is one that the strategy means to make.
+/// Most cases have rows, few are refused, and every refusal is an intended one.
 #[test]
-fn cases_are_worth_their_time() {
+fn most_cases_have_an_answer_with_rows() {
     let (refused, empty, full) = (Counter::new(0), Counter::new(0), Counter::new(0));
     let config = ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
@@ -65,9 +65,9 @@ fn cases_are_worth_their_time() {
     assert!(refused.get() < 150, "{full:?} full, {empty:?} empty, {refused:?} refused");
 }
 
-/// Section 2: the order inside a customer is total, so the order of the input says nothing where no two events share an id.
+/// Section 2: the order of a history is total, so that the order of the input matters only for events with one id.
 #[test]
-fn the_order_of_rows_changes_nothing_without_ids() {
+fn the_order_of_rows_does_not_matter_without_ids() {
     proptest!(|((mut tables, request) in case())| {
         for event in &mut tables.events {
             event.event_id = None;
@@ -82,7 +82,7 @@ fn the_order_of_rows_changes_nothing_without_ids() {
 
 /// Section 3: "Each sub-range is computed as if it alone had been asked."
 #[test]
-fn a_sub_range_asked_alone_is_the_same() {
+fn a_sub_range_has_the_same_rows_when_requested_alone() {
     proptest!(|((tables, mut request) in case())| {
         request.interval = "month".to_owned();
         if let Ok(whole) = answer(&tables, &request) {

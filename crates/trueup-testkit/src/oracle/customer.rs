@@ -1,39 +1,39 @@
-//! Sections 1 and 2: which events are stored, and the order inside a customer.
+//! Sections 1 and 2: the stored events, and the order of a customer's history.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
-use super::field::is_stored;
-use super::render::text_of;
+use super::fields::is_stored;
 use super::tables::{AccountRow, EventRow, Tables, local_date};
+use super::values::text_of;
 
 /// Section 2: "stage, in the order lead-originated, booked, estimated, sold, closed, canceled".
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
 /// One stored event.
-pub(super) struct Event {
+pub(super) struct StoredEvent {
     pub(super) kind: String,
-    /// Never absent: `date`, or the calendar date of `dateTime` in the account's zone.
+    /// `date`, or else the calendar date of `dateTime` in the account's time zone.
     pub(super) date: NaiveDate,
     pub(super) date_time: Option<i64>,
     /// `""` if the event has no id.
     pub(super) event_id: String,
     pub(super) total: Option<i64>,
-    /// The stored dimensions as rendered; a missing name is `""`.
+    /// The stored dimensions as text. A missing name is `""`.
     pub(super) other: BTreeMap<String, String>,
 }
 
-/// One customer with its whole history in order.
-pub(super) struct Customer {
+/// A customer with its whole history, in order.
+pub(super) struct CustomerHistory {
     pub(super) account: AccountRow,
     pub(super) opportunity_id: String,
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<StoredEvent>,
 }
 
-impl Customer {
-    /// The place in the order of the earliest event of that stage in the whole history.
+impl CustomerHistory {
+    /// Returns the index of the earliest event of that stage in the history.
     pub(super) fn earliest(&self, stage: &str) -> Option<usize> {
         self.events.iter().position(|event| event.kind == stage)
     }
@@ -44,9 +44,9 @@ impl Customer {
     }
 }
 
-/// Every customer: "A customer is the pair (account, opportunityId)".
-pub(super) fn customers(tables: &Tables) -> Vec<Customer> {
-    let mut rows: BTreeMap<(String, String), Vec<Event>> = BTreeMap::new();
+/// Returns all customers: "A customer is the pair (account, opportunityId)".
+pub(super) fn customers(tables: &Tables) -> Vec<CustomerHistory> {
+    let mut rows: BTreeMap<(String, String), Vec<StoredEvent>> = BTreeMap::new();
     for row in last_of_each_id(&tables.events) {
         let account = tables.account(&row.account);
         let key = (row.account.clone(), row.opportunity_id.clone());
@@ -55,13 +55,13 @@ pub(super) fn customers(tables: &Tables) -> Vec<Customer> {
     let mut customers = Vec::new();
     for ((account, opportunity_id), mut events) in rows {
         events.sort_by(order);
-        customers.push(Customer { account: tables.account(&account), opportunity_id, events });
+        customers.push(CustomerHistory { account: tables.account(&account), opportunity_id, events });
     }
     customers
 }
 
-/// Section 1: "Events by (account, `eventId`), the whole event, even if its customer differs; inside one ingest the last
-/// row of the last input wins. Events without an id are added."
+/// Section 1: "Events by (account, `eventId`), the whole event, even if its customer differs; inside one ingest the
+/// last row of the last input wins. Events without an id are added."
 fn last_of_each_id(rows: &[EventRow]) -> Vec<&EventRow> {
     fn id(row: &EventRow) -> &str {
         row.event_id.as_deref().unwrap_or("")
@@ -76,8 +76,9 @@ fn last_of_each_id(rows: &[EventRow]) -> Vec<&EventRow> {
     kept
 }
 
-/// The stored event of a row. A row without `date` and without a usable `dateTime` is no valid input and is left out.
-fn event(row: &EventRow, account: &AccountRow) -> Option<Event> {
+/// Returns the stored event of a row. A row without `date` and without a usable `dateTime` is not valid input and is
+/// left out.
+fn event(row: &EventRow, account: &AccountRow) -> Option<StoredEvent> {
     let date = match (row.date, row.date_time) {
         (Some(date), _) => date,
         (None, Some(micros)) => local_date(micros, &account.time_zone)?,
@@ -85,7 +86,7 @@ fn event(row: &EventRow, account: &AccountRow) -> Option<Event> {
     };
     // Section 1: "A stored column whose name is computed or is a metric other than `total` is ignored".
     let stored = row.other.iter().filter(|(name, _)| is_stored(name));
-    Some(Event {
+    Some(StoredEvent {
         kind: row.kind.clone(),
         date,
         date_time: row.date_time,
@@ -97,7 +98,7 @@ fn event(row: &EventRow, account: &AccountRow) -> Option<Event> {
 
 /// Section 2: "ordered by: `date`; `dateTime`; stage; `eventId` as text, absent first; `total`; then the other columns'
 /// rendered values, by column name." A null `total` comes before any number, a null dimension is `""`.
-fn order(a: &Event, b: &Event) -> Ordering {
+fn order(a: &StoredEvent, b: &StoredEvent) -> Ordering {
     a.date
         .cmp(&b.date)
         .then_with(|| within_its_date(a).cmp(&within_its_date(b)))
@@ -108,7 +109,7 @@ fn order(a: &Event, b: &Event) -> Ordering {
 }
 
 /// "`dateTime` (absent: before all others of its date for lead-originated, after them for every other stage)".
-fn within_its_date(event: &Event) -> (u8, i64) {
+fn within_its_date(event: &StoredEvent) -> (u8, i64) {
     match event.date_time {
         Some(micros) => (1, micros),
         None if event.kind == "lead-originated" => (0, 0),
@@ -120,10 +121,10 @@ fn stage(kind: &str) -> usize {
     STAGES.iter().position(|stage| *stage == kind).unwrap_or(STAGES.len())
 }
 
-fn by_other_columns(a: &Event, b: &Event) -> Ordering {
+fn by_other_columns(a: &StoredEvent, b: &StoredEvent) -> Ordering {
     let names: BTreeSet<&String> = a.other.keys().chain(b.other.keys()).collect();
     for name in names {
-        let text = |event: &Event| event.other.get(name).cloned().unwrap_or_default();
+        let text = |event: &StoredEvent| event.other.get(name).cloned().unwrap_or_default();
         match text(a).cmp(&text(b)) {
             Ordering::Equal => {}
             unequal => return unequal,

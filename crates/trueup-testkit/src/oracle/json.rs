@@ -1,36 +1,37 @@
-//! A JSON reader that keeps what section 8 needs: duplicate keys, and whether a text is JSON at all (RFC 8259).
+//! A JSON parser (RFC 8259) that keeps duplicate keys, as section 8 needs, and shares no code with the one of the
+//! service.
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json {
     Null,
     Bool(bool),
-    /// The nearest double; infinite if the text names a number beyond all doubles.
+    /// The nearest double. It is infinite if the number is beyond all doubles.
     Number(f64),
     Text(String),
     List(Vec<Json>),
-    /// Entries as written, duplicates included.
+    /// The entries as written, with duplicates.
     Object(Vec<(String, Json)>),
 }
 
-/// The value, or `None` if the text is not JSON.
+/// Parses a text. Returns `None` if it is not JSON.
 pub(super) fn parse(text: &str) -> Option<Json> {
-    let mut reader = Reader { rest: text };
+    let mut reader = JsonReader { rest: text };
     let value = reader.value()?;
     reader.space();
     if reader.rest.is_empty() { Some(value) } else { None }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn space(&mut self) {
         self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);
     }
 
-    /// Takes the token if it comes next, after any space.
+    /// Consumes the token if it comes next, after any white space. Returns whether it did.
     fn takes(&mut self, token: &str) -> bool {
         self.space();
         match self.rest.strip_prefix(token) {
@@ -106,7 +107,7 @@ impl Reader<'_> {
         Some(character)
     }
 
-    /// The rest of a string whose opening quote is taken.
+    /// Reads the rest of a string after its opening quote.
     fn string(&mut self) -> Option<String> {
         let mut text = String::new();
         loop {
@@ -132,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `\uXXXX`, or a pair of them; half a pair names no character.
+    /// Reads `\uXXXX`, or a surrogate pair of two. Half a pair is not a character.
     fn code_point(&mut self) -> Option<char> {
         let first = self.four_hex()?;
         if !(0xd800..0xdc00).contains(&first) {

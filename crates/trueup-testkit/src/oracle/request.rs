@@ -1,29 +1,33 @@
-//! What is asked, and why it may be refused.
+//! Section 3 and the API: a request, the reasons to refuse one, and the sub-ranges of its days.
 
 use std::fmt;
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 
-/// One events query.
+use super::values::monday;
+
+/// One query for events metrics.
+///
+/// For example, `leads` by `campaign` in January 2025 by month, of all accounts, with the filter `campaign=["ne",""]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Dimensions and metrics in the order of the result's keys; duplicates are dropped.
+    /// The dimensions and metrics, in the order of the keys of the result. Duplicates are dropped.
     pub fields: Vec<String>,
-    /// First day, inclusive.
+    /// The first day, included.
     pub start: NaiveDate,
-    /// Last day, inclusive.
+    /// The last day, included.
     pub end: NaiveDate,
     /// `total`, `month`, `week` or `day`.
     pub interval: String,
     /// The accounts in scope; `None` means all.
     pub accounts: Option<Vec<String>>,
-    /// `<field>=<value>` pairs of the query string, decoded; a repeated field means either value.
+    /// The decoded `<field>=<value>` pairs of the query string. A repeated field means either value.
     pub filters: Vec<(String, String)>,
-    /// Values of the parameter `filter`, JSON texts; given twice means either.
+    /// The values of the parameter `filter`, as JSON texts. A repeated parameter means either value.
     pub filter: Vec<String>,
 }
 
-/// Why a request has no answer. The texts are for people; only the kind is to be compared.
+/// The reason why a request is refused. Tests compare the variant only; the texts are for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// `invalid-filter` (section 8).
@@ -32,7 +36,7 @@ pub enum Refusal {
     MissingMetric,
     /// `invalid-fields`: a field named `start` or `end` (section 9).
     InvalidFields(String),
-    /// `unknown-interval`: none of the four of section 3.
+    /// `unknown-interval`: not one of the four intervals of section 3.
     UnknownInterval(String),
     /// `invalid-range`: `end` before `start`.
     InvalidRange,
@@ -53,3 +57,30 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// "`interval` cuts the range into sub-ranges: `total` one, `month` calendar months, `week` weeks from Monday to
+/// Sunday, `day` days; the first and last are clipped to the range." Computed by walking over every day of the range.
+pub(super) fn sub_ranges(
+    start: NaiveDate,
+    end: NaiveDate,
+    interval: &str,
+) -> Result<Vec<(NaiveDate, NaiveDate)>, Refusal> {
+    let same: fn(NaiveDate, NaiveDate) -> bool = match interval {
+        "total" => |_, _| true,
+        "month" => |a, b| (a.year(), a.month()) == (b.year(), b.month()),
+        "week" => |a, b| monday(a) == monday(b),
+        "day" => |a, b| a == b,
+        unknown => return Err(Refusal::UnknownInterval(unknown.to_owned())),
+    };
+    if end < start {
+        return Err(Refusal::InvalidRange);
+    }
+    let mut sub_ranges: Vec<(NaiveDate, NaiveDate)> = Vec::new();
+    for day in start.iter_days().take_while(|day| *day <= end) {
+        match sub_ranges.last_mut() {
+            Some((first, last)) if same(*first, day) => *last = day,
+            _ => sub_ranges.push((day, day)),
+        }
+    }
+    Ok(sub_ranges)
+}

@@ -1,7 +1,7 @@
 //! Section 7: spend.
 
-use super::render;
 use super::tables::{SpendRow, Tables};
+use super::values;
 
 /// "Spend rows carry these dimensions".
 const CARRIED: [&str; 9] = [
@@ -20,14 +20,14 @@ pub(super) fn carries(dimension: &str) -> bool {
     CARRIED.contains(&dimension)
 }
 
-/// The value of a dimension on a spend row; `None` if spend does not carry it.
+/// Returns the value of a dimension on a spend row; `None` if spend does not carry it.
 pub(super) fn dimension(tables: &Tables, row: &SpendRow, name: &str) -> Option<String> {
     match name {
         "account" | "accountKey" => Some(row.account.clone()),
         "accountName" => Some(tables.account(&row.account).name().to_owned()),
-        "date" => Some(render::date(row.date)),
-        "week" => Some(render::week(row.date)),
-        "month" => Some(render::month(row.date)),
+        "date" => Some(values::date(row.date)),
+        "week" => Some(values::week(row.date)),
+        "month" => Some(values::month(row.date)),
         "attributionCategory" => Some(row.attribution_category.clone().unwrap_or_default()),
         "attributionChannel" => Some(row.attribution_channel.clone().unwrap_or_default()),
         "campaign" => Some(row.campaign.clone().unwrap_or_default()),

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 
-/// One value of a column that is a dimension.
+/// A value of a dimension column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// No value; rendered as `""`.
     Null,
-    /// Text, rendered as it is.
+    /// Text, unchanged.
     Text(String),
     /// Rendered as `true` or `false`.
     Bool(bool),
     /// Rendered in decimal.
     Integer(i64),
-    /// Rendered as ECMAScript writes it.
+    /// Rendered as a number of ECMAScript.
     Float(f64),
     /// Rendered as `YYYY-MM-DD`.
     Date(NaiveDate),
@@ -24,24 +24,24 @@ pub enum Cell {
     Timestamp(i64),
 }
 
-/// One row of the event table. The order of rows matters where two share an event id: the last one wins.
+/// One row of the event table. Of two rows with one event id, the last one wins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRow {
     /// The account key, not empty.
     pub account: String,
-    /// The customer inside its account, not empty.
+    /// The id of the customer in its account, not empty.
     pub opportunity_id: String,
-    /// The funnel stage as the column `type` spells it.
+    /// The funnel stage, as in the column `type`.
     pub kind: String,
     /// The calendar date; `None` means the date of `date_time` in the account's time zone.
     pub date: Option<NaiveDate>,
     /// Microseconds since 1970-01-01 UTC. This or `date` is present.
     pub date_time: Option<i64>,
-    /// Identifies the event inside its account; `None` and `""` mean no id.
+    /// The id of the event in its account; `None` and `""` mean no id.
     pub event_id: Option<String>,
     /// Millionths of a currency unit; `None` counts as 0 in sums.
     pub total: Option<i64>,
-    /// Every other column, by name; a missing name is a null.
+    /// Every other column, by name. A missing name is null.
     pub other: BTreeMap<String, Cell>,
 }
 
@@ -75,7 +75,7 @@ pub struct AccountRow {
     pub account: String,
     /// The display name; `None` and `""` mean the key.
     pub account_name: Option<String>,
-    /// The industry, known to benchmarks only.
+    /// The industry, which only benchmarks use.
     pub industry: Option<String>,
     /// An IANA time zone, such as `America/Chicago`.
     pub time_zone: String,
@@ -103,25 +103,25 @@ impl AccountRow {
     }
 }
 
-/// The three tables, as one ingest of canonical input would hold them.
+/// The three tables of one ingest of canonical input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     /// Events, in the order of the input.
     pub events: Vec<EventRow>,
-    /// Spend; rows alike add up.
+    /// Spend. Equal rows add up.
     pub spend: Vec<SpendRow>,
     /// Accounts, each key once.
     pub accounts: Vec<AccountRow>,
 }
 
 impl Tables {
-    /// The account's row, or the defaults of one that has none.
+    /// Returns the account's row, or the defaults if it has none.
     #[must_use]
     pub fn account(&self, key: &str) -> AccountRow {
         self.accounts.iter().find(|row| row.account == key).cloned().unwrap_or_else(|| AccountRow::defaults(key))
     }
 
-    /// Every account met in any of the tables, sorted.
+    /// Returns the accounts in any of the tables, sorted.
     #[must_use]
     pub fn account_keys(&self) -> BTreeSet<String> {
         let events = self.events.iter().map(|row| &row.account);
@@ -131,8 +131,8 @@ impl Tables {
     }
 }
 
-/// Section 1: "the calendar date of `dateTime` in the account's `timeZone`". `micros` are since 1970-01-01 UTC; `None` for
-/// an unknown zone or an instant that no calendar date can name.
+/// Section 1: "the calendar date of `dateTime` in the account's `timeZone`". `micros` are since 1970-01-01 UTC; `None`
+/// for an unknown time zone or a point in time beyond the calendar.
 #[must_use]
 pub fn local_date(micros: i64, time_zone: &str) -> Option<NaiveDate> {
     let zone: Tz = time_zone.parse().ok()?;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 
 use super::json::{Json, parse};
-use super::number::{Amount, average, decimal_number};
-use super::render::{ecmascript, json_string, timestamp};
+use super::values::{ExactAmount, average, decimal_number, ecmascript, json_string, timestamp};
 use super::{
     AccountRow, COMPUTED_FIELDS, Cell, EventRow, GRADING_FIELDS, METRICS, Refusal, Request, SpendRow, Tables, answer,
 };
@@ -81,13 +80,14 @@ fn names_are_distinct() {
 }
 
 #[test]
-fn nothing_still_has_a_row_of_zeros() {
+fn empty_tables_have_one_row_of_zeros() {
     let none = answer(&Tables::default(), &january("leads,avgTicket")).unwrap();
     assert_eq!(none, r#"[{"leads":0,"avgTicket":0}]"#);
     assert_eq!(answer(&Tables::default(), &january("leads,campaign")).unwrap(), "[]");
 }
 
-/// c1: lead, booked, estimated at 100 and at 201; c2: lead and canceled; c3: closed with 50 and 25, then canceled.
+/// Returns three customers. c1: lead, booked, estimated at 100 and at 201. c2: lead and canceled. c3: closed with 50
+/// and 25, then canceled.
 fn three_customers() -> Tables {
     events(vec![
         with(event("c1", "lead-originated", "2025-01-02", None), "campaign", "x"),
@@ -103,7 +103,7 @@ fn three_customers() -> Tables {
 }
 
 #[test]
-fn states_and_revenue() {
+fn states_and_revenue_match_those_computed_by_hand() {
     let fields = "leads,customers,bookedCustomers,canceledCustomers,payingCustomers,estimatedRevenue,closedRevenue,\
                   revenuePotential,total,bookRate";
     // (100 + 201) / 2 = 150.5; 50 + 25 = 75; together 225.5; all totals 376; one of three customers booked.
@@ -122,7 +122,7 @@ fn states_and_revenue() {
 }
 
 #[test]
-fn a_sub_range_knows_only_itself_but_steps_know_everything() {
+fn states_depend_on_the_sub_range_only_but_steps_on_the_whole_history() {
     let table = events(vec![
         event("c", "lead-originated", "2025-01-31", None),
         event("c", "booked", "2025-02-01", None),
@@ -142,7 +142,7 @@ fn a_sub_range_knows_only_itself_but_steps_know_everything() {
 }
 
 #[test]
-fn weeks_are_clipped() {
+fn weeks_are_clipped_to_the_range() {
     let request = Request { end: day("2025-01-07"), interval: "week".to_owned(), ..january("leads") };
     // 2025-01-01 is a Wednesday.
     assert_eq!(
@@ -153,13 +153,13 @@ fn weeks_are_clipped() {
 }
 
 #[test]
-fn the_last_row_of_an_id_wins_and_the_zone_gives_the_date() {
+fn the_last_row_of_an_id_wins_and_the_time_zone_decides_the_date() {
     let id = |mut event: EventRow| {
         event.event_id = Some("e".to_owned());
         event
     };
     let mut late = id(event("c2", "lead-originated", "2025-01-01", None));
-    // 2025-01-02 03:00 UTC is still the first of January in Chicago.
+    // 2025-01-02 03:00 UTC is 2025-01-01 in Chicago.
     (late.date, late.date_time) = (None, Some(1_735_786_800_000_000));
     let account = AccountRow { time_zone: "America/Chicago".to_owned(), ..AccountRow::defaults("a") };
     let table = Tables {
@@ -174,7 +174,7 @@ fn the_last_row_of_an_id_wins_and_the_zone_gives_the_date() {
 }
 
 #[test]
-fn an_absent_time_comes_first_for_leads_and_last_for_the_rest() {
+fn an_event_without_a_time_comes_first_if_it_is_a_lead_and_last_otherwise() {
     let mut booked = event("c", "booked", "2025-01-01", None);
     booked.date_time = Some(1_735_700_000_000_000);
     let table = events(vec![booked, event("c", "lead-originated", "2025-01-01", None)]);
@@ -186,7 +186,7 @@ fn an_absent_time_comes_first_for_leads_and_last_for_the_rest() {
 }
 
 #[test]
-fn spend_goes_to_its_campaign_and_the_rest_to_none() {
+fn spend_goes_to_its_campaign_or_to_the_empty_one() {
     let mut table = three_customers();
     table.spend = vec![
         spend("2025-01-10", Some("x"), 30),
@@ -200,19 +200,19 @@ fn spend_goes_to_its_campaign_and_the_rest_to_none() {
          {\"campaign\":\"x\",\"spend\":30,\"leads\":1,\"avgCostPerLead\":30},\
          {\"campaign\":\"y\",\"spend\":7,\"leads\":0,\"avgCostPerLead\":0}]"
     );
-    // Spend does not carry the state, so every state shows all of it, and no row is added.
+    // Spend does not carry the state, so that every state shows all spend and no row is added.
     assert_eq!(
         answer(&table, &january("adjustedType,spend,campaignSpend")).unwrap(),
         "[{\"adjustedType\":\"canceled\",\"spend\":42,\"campaignSpend\":37},\
          {\"adjustedType\":\"closed\",\"spend\":42,\"campaignSpend\":37},\
          {\"adjustedType\":\"estimated\",\"spend\":42,\"campaignSpend\":37}]"
     );
-    // No metric needs spend: no row of spend alone.
+    // Without a metric of spend there is no row for spend alone.
     assert_eq!(answer(&table, &filtered("campaign,leads", "campaign", "y")).unwrap(), "[]");
 }
 
 #[test]
-fn a_filter_drops_spend_only_when_certainly_false() {
+fn a_filter_drops_spend_only_if_it_is_certainly_false() {
     let mut table = three_customers();
     table.spend = vec![spend("2025-01-10", Some("x"), 30), spend("2025-01-10", None, 5)];
     let spent = |filter: &str| answer(&table, &across("spend", filter)).unwrap();
@@ -223,7 +223,7 @@ fn a_filter_drops_spend_only_when_certainly_false() {
 }
 
 #[test]
-fn lead_grading_reads_as_nothing_unless_subscribed() {
+fn lead_grading_is_empty_unless_the_account_subscribes() {
     let label =
         |label: &str| with(event(label, "lead-originated", "2025-01-02", None), "conversionDetailedLabel", label);
     let mut table = events(vec![label("Bookable - Booked"), label("Unbookable"), label("")]);
@@ -240,7 +240,7 @@ fn lead_grading_reads_as_nothing_unless_subscribed() {
 }
 
 #[test]
-fn filters_on_rows() {
+fn filters_select_events() {
     let count = |field: &str, value: &str| {
         let text = answer(&three_customers(), &filtered("eventCount", field, value)).unwrap();
         text.trim_start_matches("[{\"eventCount\":").trim_end_matches("}]").parse::<u32>().unwrap()
@@ -267,10 +267,10 @@ fn filters_on_rows() {
 }
 
 #[test]
-fn filters_on_finished_rows() {
+fn filters_select_rows_of_the_result() {
     let kept = |filter: &str| answer(&three_customers(), &across("opportunityId,leads", filter)).unwrap();
     assert_eq!(kept(r#"{"bookRate":["gt","0"]}"#), r#"[{"opportunityId":"c1","leads":1}]"#);
-    // avgTicket has no denominator for c1 and c2, so neither the condition nor its opposite is true there.
+    // avgTicket has no denominator for c1 and c2, so that neither the condition nor its negation is true for them.
     assert_eq!(kept(r#"{"avgTicket":["lt",75]}"#), "[]");
     assert_eq!(kept(r#"["not",{"avgTicket":["lt",75]}]"#), r#"[{"opportunityId":"c3","leads":0}]"#);
     assert_eq!(
@@ -281,7 +281,7 @@ fn filters_on_finished_rows() {
 }
 
 #[test]
-fn invalid_filters() {
+fn invalid_filters_are_refused() {
     let refused = |request: Request| {
         assert!(matches!(answer(&Tables::default(), &request), Err(Refusal::InvalidFilter(_))), "{request:?}");
     };
@@ -328,7 +328,7 @@ fn invalid_filters() {
 }
 
 #[test]
-fn bounds() {
+fn the_size_of_filters_is_limited() {
     let nested = |depth: usize| format!("{}\"x\"{}", "[\"not\",".repeat(depth - 1), "]".repeat(depth - 1));
     let ask = |value: &str| answer(&Tables::default(), &filtered("leads", "campaign", value)).is_ok();
     assert!(ask(&nested(32)));
@@ -338,7 +338,7 @@ fn bounds() {
     assert!(ask(&format!("[\"regex\",\"{}\"]", "é".repeat(1_000))));
     assert!(!ask(&format!("[\"regex\",\"{}\"]", "é".repeat(1_001))));
     assert!(!ask(r#"["regex","\\w{999}"]"#));
-    // Depth is that of each value, operands are those of the request.
+    // The depth is limited per value, the number of operands per request.
     let both = |campaign: String, zip: String| {
         let filters =
             vec![("campaign".to_owned(), campaign.clone()), ("campaign".to_owned(), campaign), ("zip".to_owned(), zip)];
@@ -352,7 +352,7 @@ fn bounds() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_no_json() {
+fn half_a_surrogate_pair_is_not_json() {
     assert_eq!(
         answer(&three_customers(), &filtered("eventCount", "campaign", r#"["eq","\ud800"]"#)).unwrap(),
         r#"[{"eventCount":0}]"#
@@ -362,11 +362,11 @@ fn half_a_surrogate_pair_is_no_json() {
 }
 
 #[test]
-fn refusals() {
+fn faults_are_reported_in_the_order_of_the_contract() {
     let nothing = Tables::default();
     assert_eq!(answer(&nothing, &january("campaign,start")), Err(Refusal::MissingMetric));
     assert_eq!(answer(&nothing, &january("leads,start")), Err(Refusal::InvalidFields("start".to_owned())));
-    // Of several faults the first in the order of the contract.
+    // The first of several faults is reported.
     let faulty = |fields: &str| Request { end: day("2024-12-31"), ..filtered(fields, "campaign", "[]") };
     assert_eq!(answer(&nothing, &faulty("campaign,start")), Err(Refusal::MissingMetric));
     assert_eq!(answer(&nothing, &faulty("leads,start")), Err(Refusal::InvalidFields("start".to_owned())));
@@ -374,12 +374,12 @@ fn refusals() {
 }
 
 #[test]
-fn numbers() {
+fn numbers_are_exact() {
     assert_eq!(average(&[1, 2]), 2);
     assert_eq!(average(&[-1, -2]), -2);
     assert_eq!(average(&[1, 1, 2]), 1);
-    assert_eq!(ecmascript(Amount::Money(9_007_199_254_740_993).double()), "9007199254.740993");
-    assert_eq!(ecmascript(Amount::Money(-1).double()), "-0.000001");
+    assert_eq!(ecmascript(ExactAmount::Money(9_007_199_254_740_993).double()), "9007199254.740993");
+    assert_eq!(ecmascript(ExactAmount::Money(-1).double()), "-0.000001");
     assert_eq!(ecmascript(-0.0), "0");
     assert_eq!(decimal_number("007"), Some(7.0));
     for text in ["", "-", "1.", ".5", "1e3", "+1", " 1", "٣"] {
@@ -388,14 +388,14 @@ fn numbers() {
 }
 
 #[test]
-fn texts() {
+fn texts_have_the_specified_form() {
     assert_eq!(timestamp(1_735_700_000_120_000), "2025-01-01T02:53:20.12Z");
     assert_eq!(timestamp(-1), "1969-12-31T23:59:59.999999Z");
     assert_eq!(json_string("a\"\\\n\u{1}\u{7f}é"), "\"a\\\"\\\\\\n\\u0001\u{7f}é\"");
 }
 
 #[test]
-fn json() {
+fn only_json_is_parsed() {
     assert_eq!(
         parse(" [ \"\\u00e9\\ud83d\\ude00\" , -1.5e1 ] "),
         Some(Json::List(vec![Json::Text("é😀".to_owned()), Json::Number(-15.0),]))

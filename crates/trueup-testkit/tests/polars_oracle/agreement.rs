@@ -1,11 +1,10 @@
-//! Both are asked, and both must say the same.
+//! The engine and polars must return the same rows.
 
-use super::frame::frame;
+use super::frame::{frame, frame_rows, table_rows};
 use super::funnel::enriched;
-use super::metrics::{COUNTS, MONEY, RATIOS, aggregates, gathered, ratios, sums};
+use super::metrics::{COUNTS, MONEY, RATIOS, aggregate_names, aggregates, ratios, sums};
 use super::question::{Cut, Question};
-use super::rows;
-use super::spend::{beside, spend};
+use super::spend::{spend, with_spend};
 use arrow_array::RecordBatch;
 use polars::prelude::*;
 use std::collections::BTreeSet;
@@ -14,15 +13,14 @@ use trueup_core::dictionary::{FieldKind, fields};
 use trueup_core::query::{EventsQuery, Filter, Interval};
 use trueup_core::{Day, Execution};
 
-/// The tables, as each of the two holds them.
+/// The tables in the forms of the engine and of polars.
 #[derive(Debug)]
 pub(crate) struct Both {
     dataset: Dataset,
     events: DataFrame,
     spend: DataFrame,
     accounts: DataFrame,
-    /// Amounts are small enough that turning them to doubles needs no rounding, so that ratios of money can be
-    /// compared.
+    /// Whether all amounts are exact as doubles, so that ratios of money can be compared.
     pub(crate) exact_doubles: bool,
 }
 
@@ -35,15 +33,15 @@ impl Both {
     }
 
     fn metrics(&self) -> Vec<&'static str> {
-        let is_of_counts = |(_, above, below): &(&str, &str, &str)| {
-            !MONEY.contains(above) && !MONEY.contains(below) && *above != "earned"
+        let is_of_counts = |(_, numerator, denominator): &(&str, &str, &str)| {
+            !MONEY.contains(numerator) && !MONEY.contains(denominator) && *numerator != "earned"
         };
         let ratios =
             RATIOS.into_iter().filter(|ratio| self.exact_doubles || is_of_counts(ratio)).map(|(name, ..)| name);
         COUNTS.into_iter().chain(MONEY).chain(ratios).collect()
     }
 
-    /// The events of the question's range, whatever its dimensions and filter are.
+    /// Returns the enriched events of the request's range. Its dimensions and its filter do not matter.
     pub(crate) fn enriched(&self, question: &Question) -> DataFrame {
         enriched((&self.events, &self.accounts), question).unwrap().collect().unwrap()
     }
@@ -55,10 +53,10 @@ impl Both {
             None => events,
         };
         let groups = events.group_by(question.keys()).agg(aggregates());
-        let zeros: Vec<Expr> = gathered().into_iter().map(|name| col(name).fill_null(lit(0))).collect();
+        let zeros: Vec<Expr> = aggregate_names().into_iter().map(|name| col(name).fill_null(lit(0))).collect();
         let texts: Vec<Expr> = question.dimensions.iter().map(|name| col(*name).fill_null(lit(""))).collect();
         let shown: Vec<Expr> = question.keys().into_iter().chain(self.metrics().into_iter().map(col)).collect();
-        beside(groups, spend(&self.spend, question), question)?
+        with_spend(groups, spend(&self.spend, question), question)?
             .with_columns(zeros)
             .with_columns(texts)
             .with_columns(sums())
@@ -77,12 +75,12 @@ impl Both {
             Some((dimension, value)) => query.filter(Filter::equals(dimension, value)),
             None => query,
         };
-        rows::of_table(&self.dataset.run(&query, Execution::default()).unwrap())
+        table_rows(&self.dataset.run(&query, Execution::default()).unwrap())
     }
 
-    /// The number of rows, if both answer alike, and the first row that differs otherwise.
+    /// Returns the number of rows if the answers are equal, or else the first difference.
     pub(crate) fn agree(&self, enriched: &DataFrame, question: &Question) -> Result<usize, String> {
-        let polars = rows::of_frame(&self.polars(enriched, question).unwrap());
+        let polars = frame_rows(&self.polars(enriched, question).unwrap());
         let engine = self.engine(question);
         if let Some((engine, polars)) = engine.iter().zip(&polars).find(|(engine, polars)| engine != polars) {
             return Err(format!("{question:?}\nengine {engine}\npolars {polars}"));
@@ -95,7 +93,7 @@ impl Both {
 }
 
 #[test]
-fn no_metric_of_the_dictionary_is_left_out() {
+fn every_metric_of_the_dictionary_is_covered() {
     let known: BTreeSet<&str> =
         fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name).collect();
     let here = COUNTS.into_iter().chain(MONEY).chain(RATIOS.into_iter().map(|(name, ..)| name));

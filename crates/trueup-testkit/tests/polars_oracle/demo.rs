@@ -1,4 +1,4 @@
-//! Believable data of three seeds.
+//! The demo data of three seeds.
 
 use super::agreement::Both;
 use super::question::{Cut, Question};
@@ -27,7 +27,7 @@ fn tables(seed: u64) -> Both {
 fn agrees(seed: u64) {
     let both = tables(seed);
     let day = |text: &str| text.parse::<NaiveDate>().unwrap();
-    // All of it, and a part with edges inside months, before and after which customers have a history.
+    // The whole range, and a part that starts and ends inside a month, with history before and after it.
     let ranges = [(day("2024-07-01"), day("2026-06-30")), (day("2025-01-15"), day("2025-04-10"))];
     let filters = [None, Some(("attributionCategory", "Advertising")), Some(("adjustedType", "sold"))];
     let mut rows = 0;

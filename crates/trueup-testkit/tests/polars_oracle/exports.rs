@@ -1,4 +1,4 @@
-//! An answer as a record batch and as a data frame holds what its rows hold.
+//! A result table as a record batch and as a data frame has the values of its rows.
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -12,7 +12,7 @@ use trueup_core::{Day, ResultTable, Value};
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{Request, Tables};
 
-/// The answer to a request; `None` if it is refused.
+/// Returns the answer to a request; `None` if it is refused.
 fn answer(tables: &Tables, request: &Request) -> Option<ResultTable> {
     let canonical = CanonicalTables {
         events: event_batches(tables),
@@ -26,7 +26,7 @@ fn answer(tables: &Tables, request: &Request) -> Option<ResultTable> {
     Dataset::from_tables(&canonical).unwrap().query(&query).ok()
 }
 
-/// The value of a row of an array, spelled so that both forms can be compared with the row itself.
+/// Returns a value of an array in a text form that is common to arrays, frames and rows.
 fn of_array(array: &ArrayRef, row: usize) -> String {
     if let Some(days) = array.as_primitive_opt::<Date32Type>() {
         return format!("day {}", days.value(row));
@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_form_of_an_answer_holds_the_same((tables, request) in case()) {
+    fn every_form_of_a_result_table_has_the_same_values((tables, request) in case()) {
         let Some(table) = answer(&tables, &request) else { return Ok(()) };
         let batch = table.record_batch().unwrap();
         let frame = table.data_frame().unwrap();

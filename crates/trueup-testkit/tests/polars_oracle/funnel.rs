@@ -1,12 +1,12 @@
-//! Histories of customers, and what the events of a sub-range say of them.
+//! The histories of customers, and the enriched events of a sub-range.
 
 use super::question::{Question, calendar};
 use polars::prelude::*;
 
-/// Columns that every table of events has.
+/// The columns that every event table has.
 const CANONICAL: [&str; 7] = ["account", "opportunityId", "type", "dateTime", "date", "eventId", "total"];
 
-/// Text columns that metrics and questions read; a table may lack them.
+/// The text columns that metrics and requests read. A table may lack them.
 const READ: [&str; 7] = [
     "attributionCategory",
     "attributionChannel",
@@ -21,7 +21,7 @@ fn is(stage: &str) -> Expr {
     col("type").eq(lit(stage))
 }
 
-/// The place in order of the events that are so; nothing for the others.
+/// Returns the index of the events for which `condition` holds; null for the others.
 fn at_where(condition: Expr) -> Expr {
     when(condition).then(col("at")).otherwise(lit(NULL))
 }
@@ -34,8 +34,7 @@ fn stages() -> PolarsResult<LazyFrame> {
     Ok(frame?.lazy())
 }
 
-/// The latest of the events that share an id, each with its day. Where no date is given, it is that of the instant in
-/// UTC.
+/// Returns the last event of each id, with its day: the given date, or that of the point in time in UTC.
 fn events(events: &DataFrame, accounts: &DataFrame) -> PolarsResult<LazyFrame> {
     let missing = READ.into_iter().filter(|name| events.column(name).is_err()).map(|name| lit("").alias(name));
     let texts: Vec<Expr> = READ.into_iter().chain(["eventId"]).map(|name| col(name).fill_null(lit(""))).collect();
@@ -48,7 +47,7 @@ fn events(events: &DataFrame, accounts: &DataFrame) -> PolarsResult<LazyFrame> {
         .lazy()
         .with_row_index("nth", None)
         .with_columns(missing.collect::<Vec<_>>())
-        // A column that is named like a computed one is not read.
+        // A column with the name of a computed field is ignored.
         .select(["nth"].into_iter().chain(CANONICAL).chain(READ).map(col).collect::<Vec<_>>())
         .with_columns(texts)
         .filter(id_is_free)
@@ -59,10 +58,10 @@ fn events(events: &DataFrame, accounts: &DataFrame) -> PolarsResult<LazyFrame> {
         .with_columns([graded.alias("conversionDetailedLabel")]))
 }
 
-/// The events in the order of their customers, with what the whole history of the customer says.
+/// Returns the events in the order of their histories, with columns computed from the whole history.
 fn histories(tables: (&DataFrame, &DataFrame)) -> PolarsResult<LazyFrame> {
     let customer = [col("account"), col("opportunityId")];
-    // Where only the day is known, a conversion comes before all others of its day, and any other stage after them.
+    // Without a point in time, a conversion comes before all others of its day, and any other event after them.
     let timed =
         when(col("dateTime").is_not_null()).then(lit(1)).when(is("lead-originated")).then(lit(0)).otherwise(lit(2));
     let order = [&customer[..], &[col("day"), timed, col("dateTime"), col("stage"), col("eventId")]].concat();
@@ -71,7 +70,7 @@ fn histories(tables: (&DataFrame, &DataFrame)) -> PolarsResult<LazyFrame> {
         .sort_by_exprs(order, SortMultipleOptions::default())
         .with_row_index("at", None)
         .with_columns([
-            // The place of its first event is a customer's alone.
+            // The index of its first event identifies a customer.
             col("at").min().over(customer.clone())?.alias("customer"),
             first("booked")?.alias("first booked"),
             first("estimated")?.alias("first estimated"),
@@ -81,12 +80,12 @@ fn histories(tables: (&DataFrame, &DataFrame)) -> PolarsResult<LazyFrame> {
         ]))
 }
 
-/// `amount` of a customer's events in the sub-range, summed over those that are so.
+/// Returns the sum of `amount` over a customer's events in the sub-range for which `condition` holds.
 fn sum_where(condition: Expr) -> PolarsResult<Expr> {
     when(condition).then(col("total")).otherwise(lit(NULL)).sum().over([col("customer"), col("bucket")])
 }
 
-/// The average to the millionth, half away from zero, in whole millionths; 0 of none.
+/// Returns the average in millionths, rounded half away from zero; 0 without amounts.
 fn average(sum: &str, count: &str) -> Expr {
     let whole = DataType::Decimal(38, 0);
     let micros = (col(sum) * lit(1_000_000)).cast(DataType::Int128);
@@ -100,7 +99,7 @@ fn average(sum: &str, count: &str) -> Expr {
     when(count.eq(lit(0))).then(lit(0)).otherwise(signed.cast(DataType::Decimal(38, 6)) / lit(1_000_000))
 }
 
-/// The events of the range, each with the state of its customer in the sub-range and the money that goes with it.
+/// Returns the events of the range with the state of the customer in the sub-range and its amounts.
 pub(crate) fn enriched(tables: (&DataFrame, &DataFrame), question: &Question) -> PolarsResult<LazyFrame> {
     let period = [col("customer"), col("bucket")];
     let here = |condition: Expr| condition.any(true).over(period.clone());

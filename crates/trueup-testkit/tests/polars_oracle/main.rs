@@ -1,7 +1,7 @@
-//! The engine against what a user of polars would write: the same metrics as window expressions and groups over data
+//! A second oracle: the metrics as a user of polars would write them, with window expressions and groups over data
 //! frames.
 //!
-//! Nothing here is shared with the engine or the naive oracle but the tables that all of them read.
+//! It shares nothing with the engine or the naive oracle except the tables that all of them read.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod agreement;
@@ -12,5 +12,4 @@ mod funnel;
 mod metrics;
 mod question;
 mod random;
-mod rows;
 mod spend;

@@ -1,9 +1,9 @@
-//! Every metric, as an expression over a group of enriched events or over finished rows.
+//! Every metric as an expression, over a group of enriched events or over rows of the result.
 
 use polars::prelude::*;
 use std::collections::BTreeSet;
 
-/// Counts, in the order of the answer.
+/// The counts, in the order of the result.
 pub(crate) const COUNTS: [&str; 20] = [
     "eventCount",
     "conversions",
@@ -27,14 +27,14 @@ pub(crate) const COUNTS: [&str; 20] = [
     "impressions",
 ];
 
-/// Sums of money.
+/// The metrics that are money.
 pub(crate) const MONEY: [&str; 8] =
     ["total", "estimatedRevenue", "soldRevenue", "closedRevenue", "revenuePotential", "spend", "cost", "campaignSpend"];
 
-/// Sums of two columns of the finished rows, or three.
+/// The metrics that are sums of two or three columns of the result.
 const SUMS: [&str; 2] = ["revenuePotential", "earned"];
 
-/// Ratios of two columns of the finished rows.
+/// The metrics that are ratios of two columns of the result.
 pub(crate) const RATIOS: [(&str, &str, &str); 19] = [
     ("percentConversionsGraded", "gradedConversions", "conversions"),
     ("conversionQuality", "bookableConversions", "gradedConversions"),
@@ -81,7 +81,7 @@ fn first_is(stage: &str) -> Expr {
     col("at").eq(col(stage)).fill_null(lit(false))
 }
 
-/// What is gathered of each group of enriched events.
+/// Returns the aggregates of each group of enriched events.
 pub(crate) fn aggregates() -> Vec<Expr> {
     let conversion = || col("type").eq(lit("lead-originated"));
     let lead = || conversion().and(col("at").eq(col("customer")));
@@ -123,19 +123,19 @@ pub(crate) fn aggregates() -> Vec<Expr> {
     ]
 }
 
-/// The columns that come from groups of events or from spend, so that they are missing where the other has no group.
-pub(crate) fn gathered() -> BTreeSet<&'static str> {
+/// Returns the columns that come from events or from spend. They are null in rows without the one or the other.
+pub(crate) fn aggregate_names() -> BTreeSet<&'static str> {
     let sides = RATIOS.into_iter().flat_map(|(_, above, below)| [above, below]);
     COUNTS.into_iter().chain(MONEY).chain(sides).filter(|name| !SUMS.contains(name)).collect()
 }
 
-/// What is made of finished rows, once the numbers of missing events or spend are 0.
+/// Returns the metrics that are sums of columns, after nulls were replaced with 0.
 pub(crate) fn sums() -> [Expr; 2] {
     let earned = col("soldRevenue") + col("closedRevenue");
     [(earned.clone() + col("estimatedRevenue")).alias(SUMS[0]), earned.alias(SUMS[1])]
 }
 
-/// Numerator over denominator, 0 if the denominator is.
+/// Returns the metrics that are ratios; 0 if the denominator is 0.
 pub(crate) fn ratios() -> Vec<Expr> {
     let double = |name: &str| col(name).cast(DataType::Float64);
     let ratio = |(name, above, below): (&str, &str, &str)| {

@@ -1,9 +1,9 @@
-//! What is asked of both.
+//! The requests to the engine and to polars.
 
 use chrono::{Datelike, NaiveDate};
 use polars::prelude::*;
 
-/// How the range is cut.
+/// The interval of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     Total,
@@ -13,7 +13,7 @@ pub(crate) enum Cut {
 /// A condition that one dimension has one value.
 pub(crate) type Is = (&'static str, &'static str);
 
-/// All metrics by some dimensions, from the first to the last day.
+/// A request for all metrics by some dimensions, from the first to the last of `days`.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) dimensions: Vec<&'static str>,
@@ -22,7 +22,7 @@ pub(crate) struct Question {
     pub(crate) filter: Option<Is>,
 }
 
-/// The dimensions here that spend carries.
+/// The dimensions of spend that requests use.
 const CARRIED: [&str; 7] =
     ["account", "date", "week", "month", "attributionCategory", "attributionChannel", "campaign"];
 
@@ -31,7 +31,7 @@ pub(crate) fn carries(dimension: &str) -> bool {
 }
 
 impl Question {
-    /// The name of a row's sub-range.
+    /// Returns the name of a row's sub-range.
     pub(crate) fn bucket(&self) -> Expr {
         match self.cut {
             Cut::Total => lit("").alias("bucket"),
@@ -39,7 +39,7 @@ impl Question {
         }
     }
 
-    /// All sub-ranges by name.
+    /// Returns the names of all sub-ranges.
     pub(crate) fn buckets(&self) -> Vec<String> {
         let (start, end) = self.days;
         match self.cut {
@@ -56,19 +56,19 @@ impl Question {
         col("day").gt_eq(lit(self.days.0)).and(col("day").lt_eq(lit(self.days.1)))
     }
 
-    /// What rows are grouped by.
+    /// Returns the keys that rows are grouped by.
     pub(crate) fn keys(&self) -> Vec<Expr> {
         ["bucket"].into_iter().chain(self.dimensions.iter().copied()).map(col).collect()
     }
 
-    /// What spend is grouped by, and joined on.
+    /// Returns the keys that spend is grouped by and joined on.
     pub(crate) fn carried_keys(&self) -> Vec<Expr> {
         let carried = self.dimensions.iter().copied().filter(|name| carries(name));
         ["bucket"].into_iter().chain(carried).map(col).collect()
     }
 }
 
-/// The day of a row as the texts that dimensions are.
+/// Returns the date dimensions of a row, as texts.
 pub(crate) fn calendar() -> [Expr; 3] {
     [
         col("day").dt().to_string("%Y-%m-%d").alias("date"),

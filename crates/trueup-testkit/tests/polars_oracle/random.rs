@@ -1,4 +1,4 @@
-//! Random small tables that are made to collide.
+//! Random small tables with many collisions.
 
 use super::agreement::Both;
 use super::question::{Cut, Question};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::Tables;
 
-/// The tables without what the data frames do not know: local days, and ties that only the rendered columns break.
+/// Removes what the data frames cannot express: dates in local time, and ties that only further columns break.
 fn plain(tables: &mut Tables) {
     for account in &mut tables.accounts {
         "UTC".clone_into(&mut account.time_zone);
@@ -45,7 +45,7 @@ fn grouping() -> impl Strategy<Value = Vec<&'static str>> {
     subsequence(known, 0..=3).prop_shuffle()
 }
 
-/// Half of the usual number of cases; `PROPTEST_CASES` says more.
+/// Returns half of the usual number of cases, which `PROPTEST_CASES` sets.
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.div_ceil(2), ..usual }

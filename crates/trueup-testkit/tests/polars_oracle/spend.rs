@@ -1,9 +1,9 @@
-//! Spend beside groups of events.
+//! Spend, joined to groups of events.
 
 use super::question::{Question, calendar};
 use polars::prelude::*;
 
-/// The spend of each sub-range by the dimensions that it carries.
+/// Returns the spend of each sub-range by the dimensions that spend carries.
 pub(crate) fn spend(spend: &DataFrame, question: &Question) -> LazyFrame {
     let texts = ["attributionCategory", "attributionChannel", "campaign"].map(|name| col(name).fill_null(lit("")));
     let amounts = ["adSpend", "managementFee", "clicks", "impressions"].map(|name| col(name).fill_null(lit(0)));
@@ -29,9 +29,8 @@ pub(crate) fn spend(spend: &DataFrame, question: &Question) -> LazyFrame {
     ])
 }
 
-/// Groups of events with the spend of what they have in common with it, and spend that no group has anything in common
-/// with.
-pub(crate) fn beside(groups: LazyFrame, spend: LazyFrame, question: &Question) -> PolarsResult<LazyFrame> {
+/// Joins groups of events with the spend of equal carried dimensions, and adds the spend that matches no group.
+pub(crate) fn with_spend(groups: LazyFrame, spend: LazyFrame, question: &Question) -> PolarsResult<LazyFrame> {
     let keys = question.carried_keys();
     if question.dimensions.is_empty() {
         let buckets = df! { "bucket" => question.buckets() }?.lazy();

@@ -1,8 +1,8 @@
-//! Section 8: conditions and how they are decided, in three-valued logic.
+//! Section 8: conditions, and how they are decided in three-valued logic.
 
 use regex::Regex;
 
-use super::number::decimal_number;
+use super::values::decimal_number;
 
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,17 +18,17 @@ impl From<bool> for Truth {
     }
 }
 
-/// What a condition looks at.
-pub(super) enum Value {
+/// The value that a condition tests.
+pub(super) enum FieldValue {
     /// A dimension.
     Text(String),
     /// `total` of an event (`None`: null), or a finished metric.
     Number(Option<f64>),
-    /// Not carried by spend, or a ratio whose denominator is 0.
+    /// A dimension that spend does not carry, or a ratio whose denominator is 0.
     Unknown,
 }
 
-/// What a value is compared with. JSON null is the word `""`, true and false are those words.
+/// The operand of a comparison. JSON null is the word `""`; true and false are the words `true` and `false`.
 #[derive(Clone, Debug)]
 pub(super) enum Operand {
     Word(String),
@@ -45,9 +45,9 @@ pub(super) enum Comparison {
     Lte,
 }
 
-/// One test of one value.
+/// A test of one value.
 #[derive(Clone, Debug)]
-pub(super) enum Test {
+pub(super) enum ValueTest {
     Compare(Comparison, Operand),
     Regex(Regex),
     Empty,
@@ -60,13 +60,13 @@ pub(super) enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
     Not(Box<Condition>),
-    Leaf(String, Test),
+    Leaf(String, ValueTest),
 }
 
 impl Condition {
-    /// `and`/`or`/`not` in three-valued logic: `and` is false if one is false, unknown if none is false and one unknown;
-    /// `or` is true if one is true, unknown if none is true and one unknown; `not` unknown is unknown.
-    pub(super) fn truth(&self, value: &dyn Fn(&str) -> Value) -> Truth {
+    /// `and`/`or`/`not` in three-valued logic: `and` is false if one is false, unknown if none is false and one
+    /// unknown; `or` is true if one is true, unknown if none is true and one unknown; `not` unknown is unknown.
+    pub(super) fn truth(&self, value: &dyn Fn(&str) -> FieldValue) -> Truth {
         match self {
             Self::All(parts) => {
                 let truths: Vec<Truth> = parts.iter().map(|part| part.truth(value)).collect();
@@ -94,14 +94,14 @@ impl Condition {
                 Truth::Unknown => Truth::Unknown,
             },
             Self::Leaf(field, test) => match value(field) {
-                Value::Unknown => Truth::Unknown,
-                Value::Text(text) => Truth::from(test.holds_for_text(&text)),
-                Value::Number(number) => Truth::from(test.holds_for_number(number)),
+                FieldValue::Unknown => Truth::Unknown,
+                FieldValue::Text(text) => Truth::from(test.holds_for_text(&text)),
+                FieldValue::Number(number) => Truth::from(test.holds_for_number(number)),
             },
         }
     }
 
-    /// Every field that is tested.
+    /// Returns every tested field.
     pub(super) fn fields(&self) -> Vec<&str> {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::fields).collect(),
@@ -111,7 +111,7 @@ impl Condition {
     }
 }
 
-impl Test {
+impl ValueTest {
     fn holds_for_text(&self, v: &str) -> bool {
         match self {
             // "equals x; JSON `null`: is `""`; JSON `true`/`false`: is that word".
@@ -140,7 +140,7 @@ impl Test {
         match self {
             Self::Compare(Comparison::Ne, Operand::Number(x)) => v != Some(*x),
             Self::Compare(comparison, Operand::Number(x)) => v.is_some_and(|number| comparison.orders(&number, x)),
-            // Refused when the filter was read.
+            // These were refused when the filter was read.
             Self::Compare(_, Operand::Word(_)) | Self::Regex(_) | Self::Empty | Self::NotEmpty => false,
         }
     }

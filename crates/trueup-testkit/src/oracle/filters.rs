@@ -1,14 +1,122 @@
-//! Section 8: reading the expression on one field, and the object or list of `filter=`.
+//! Section 8: reading the filters of a request, and deciding where each is applied.
 
 use std::collections::BTreeSet;
 
 use regex::{Regex, RegexBuilder};
 
-use super::field::is_metric;
-use super::filter::{Comparison, Condition, Operand, Test};
-use super::json::Json;
-use super::number::decimal_number;
-use super::request::Refusal;
+use super::condition::{Comparison, Condition, Operand, ValueTest};
+use super::fields::is_metric;
+use super::json::{self, Json};
+use super::request::{Refusal, Request};
+use super::values::decimal_number;
+
+/// The filters of a request. Both conditions must hold.
+pub(super) struct RequestFilters {
+    /// "A filter on a dimension picks enriched rows", and so does one on `total`.
+    pub(super) rows: Condition,
+    /// "A filter on any other metric is applied to the finished rows".
+    pub(super) having: Condition,
+}
+
+/// Reads every filter of a request. "A parameter given twice means either value. Different fields combine with AND."
+pub(super) fn read(request: &Request) -> Result<RequestFilters, Refusal> {
+    let mut fields: Vec<&String> = request.filters.iter().map(|(field, _)| field).collect();
+    fields.sort();
+    fields.dedup();
+
+    let mut parameters = Vec::new();
+    for field in fields {
+        let values = request.filters.iter().filter(|(name, _)| name == field);
+        parameters.push(values.map(|(_, value)| parameter(field, value)).collect::<Result<Vec<_>, _>>()?);
+    }
+    if !request.filter.is_empty() {
+        let texts = request.filter.iter();
+        parameters.push(texts.map(|text| filter_parameter(text)).collect::<Result<Vec<_>, _>>()?);
+    }
+    within_bounds(&parameters.iter().flatten().collect::<Vec<_>>())?;
+
+    let (mut rows, mut having) = (Vec::new(), Vec::new());
+    for values in parameters {
+        split(either(values), &mut rows, &mut having)?;
+    }
+    Ok(RequestFilters { rows: Condition::All(rows), having: Condition::All(having) })
+}
+
+fn either(mut parts: Vec<Condition>) -> Condition {
+    if parts.len() == 1 { parts.remove(0) } else { Condition::Any(parts) }
+}
+
+/// "A value that parses as a JSON array is an expression; everything else is a literal string, taken whole".
+fn parameter(field: &str, value: &str) -> Result<Condition, Refusal> {
+    let json = match json::parse(value) {
+        Some(list @ Json::List(_)) => list,
+        _ => Json::Text(value.to_owned()),
+    };
+    expression(field, &json)
+}
+
+fn filter_parameter(text: &str) -> Result<Condition, Refusal> {
+    match json::parse(text) {
+        Some(json) => across_fields(&json),
+        None => Err(Refusal::InvalidFilter("`filter` is not JSON".to_owned())),
+    }
+}
+
+/// "Bounds: depth 32, 1,000 operands": the depth of each value of a parameter, and the number of operands of the whole
+/// request. The implicit `and`s between parameters and `or`s between their values count towards neither.
+fn within_bounds(values: &[&Condition]) -> Result<(), Refusal> {
+    if values.iter().any(|value| depth(value) > 32) {
+        return Err(Refusal::InvalidFilter("deeper than 32".to_owned()));
+    }
+    if values.iter().map(|value| operands(value)).sum::<usize>() > 1_000 {
+        return Err(Refusal::InvalidFilter("more than 1,000 operands".to_owned()));
+    }
+    Ok(())
+}
+
+/// Returns the depth: 1 for a condition, and 1 more for each and, or, not around it.
+fn depth(condition: &Condition) -> usize {
+    match condition {
+        Condition::Leaf(..) => 1,
+        Condition::Not(part) => 1 + depth(part),
+        Condition::All(parts) | Condition::Any(parts) => 1 + parts.iter().map(depth).max().unwrap_or(0),
+    }
+}
+
+/// Returns the number of operands: all nodes of the tree except an outermost and, or, not.
+fn operands(condition: &Condition) -> usize {
+    match condition {
+        Condition::Leaf(..) => 1,
+        join => nodes(join) - 1,
+    }
+}
+
+fn nodes(condition: &Condition) -> usize {
+    match condition {
+        Condition::Leaf(..) => 1,
+        Condition::Not(part) => 1 + nodes(part),
+        Condition::All(parts) | Condition::Any(parts) => 1 + parts.iter().map(nodes).sum::<usize>(),
+    }
+}
+
+/// "Conditions on metrics and on dimensions (or `total`) may be joined by AND at any depth; under one `or` or `not`
+/// they cannot be decided together: `invalid-filter`".
+fn split(condition: Condition, rows: &mut Vec<Condition>, having: &mut Vec<Condition>) -> Result<(), Refusal> {
+    let on_finished_rows = |field: &&str| is_metric(field) && *field != "total";
+    let fields = condition.fields();
+    if !fields.iter().any(on_finished_rows) {
+        rows.push(condition);
+        return Ok(());
+    }
+    if fields.iter().all(on_finished_rows) {
+        having.push(condition);
+        return Ok(());
+    }
+    match condition {
+        Condition::All(parts) => parts.into_iter().try_for_each(|part| split(part, rows, having)),
+        _ => Err(Refusal::InvalidFilter("a metric and a dimension under one `or` or `not`".to_owned())),
+    }
+}
 
 fn refuse<T>(why: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::InvalidFilter(why.into()))
@@ -20,9 +128,9 @@ pub(super) fn expression(field: &str, json: &Json) -> Result<Condition, Refusal>
     let items = match json {
         Json::Object(_) => return refuse(format!("`{field}`: an object is no expression")),
         Json::List(items) => items,
-        x => return leaf(Test::Compare(Comparison::Eq, operand(field, x)?)),
+        x => return leaf(ValueTest::Compare(Comparison::Eq, operand(field, x)?)),
     };
-    // `[]` and a list that does not begin with a word have no operator.
+    // `[]` and a list that does not start with a text have no operator.
     let Some((Json::Text(operator), operands)) = items.split_first() else {
         return refuse(format!("`{field}`: expected an operator first"));
     };
@@ -31,12 +139,12 @@ pub(super) fn expression(field: &str, json: &Json) -> Result<Condition, Refusal>
         "regex" | "empty" | "notEmpty" if is_metric(field) => {
             refuse(format!("`{field}` is a number, which `{operator}` does not take"))
         }
-        "regex" => leaf(Test::Regex(regex(operands)?)),
-        "empty" if operands.is_empty() => leaf(Test::Empty),
-        "notEmpty" if operands.is_empty() => leaf(Test::NotEmpty),
+        "regex" => leaf(ValueTest::Regex(regex(operands)?)),
+        "empty" if operands.is_empty() => leaf(ValueTest::Empty),
+        "notEmpty" if operands.is_empty() => leaf(ValueTest::NotEmpty),
         _ => {
             let [x] = operands else { return refuse(format!("`{operator}`: wrong number of operands")) };
-            leaf(Test::Compare(comparison(operator, x)?, operand(field, x)?))
+            leaf(ValueTest::Compare(comparison(operator, x)?, operand(field, x)?))
         }
     }
 }
@@ -74,7 +182,7 @@ fn comparison(operator: &str, x: &Json) -> Result<Comparison, Refusal> {
 /// `invalid-filter`."
 fn operand(field: &str, json: &Json) -> Result<Operand, Refusal> {
     let operand = match json {
-        // Beyond all doubles there is nothing to compare with.
+        // A number beyond all doubles cannot be compared with anything.
         Json::Number(number) if !number.is_finite() => return refuse(format!("`{field}`: a number too large")),
         Json::Number(number) => Operand::Number(*number),
         Json::Text(text) => Operand::Word(text.clone()),
@@ -120,8 +228,8 @@ fn regex(operands: &[Json]) -> Result<Regex, Refusal> {
     builder.build().map_err(|error| Refusal::InvalidFilter(error.to_string()))
 }
 
-/// `filter=`: "an object `{"field": expression, ...}` (all must hold), or `["or"|"and"|"not", ...]` over such objects and
-/// nested lists".
+/// `filter=`: "an object `{"field": expression, ...}` (all must hold), or `["or"|"and"|"not", ...]` over such objects
+/// and nested lists".
 pub(super) fn across_fields(json: &Json) -> Result<Condition, Refusal> {
     match json {
         Json::Object(entries) => {

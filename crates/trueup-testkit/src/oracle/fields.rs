@@ -1,8 +1,6 @@
-//! Sections 4 and 6: the names that mean something of their own.
+//! Sections 4, 6 and 7: the names of computed fields, lead-grading fields and metrics.
 
-use super::metric::METRICS;
-
-/// Section 4: the computed fields, which no stored column can replace.
+/// Section 4: the computed fields. A stored column with such a name is ignored.
 pub const COMPUTED_FIELDS: [&str; 15] = [
     "adjustedType",
     "typeIsLast",
@@ -51,7 +49,58 @@ pub(super) fn is_metric(name: &str) -> bool {
     METRICS.contains(&name)
 }
 
-/// Whether a further column of the event table is kept: not if its name is computed or a metric.
+/// Returns whether a further column of the event table is kept: its name is neither computed nor a metric.
 pub(super) fn is_stored(name: &str) -> bool {
     !COMPUTED_FIELDS.contains(&name) && !is_metric(name)
 }
+
+/// All metrics of sections 6 and 7, in order.
+pub const METRICS: [&str; 47] = [
+    "eventCount",
+    "conversions",
+    "leads",
+    "soldLeads",
+    "closedLeads",
+    "opportunityCount",
+    "total",
+    "customers",
+    "matchedCustomers",
+    "unmatchedCustomers",
+    "payingCustomers",
+    "bookedCustomers",
+    "canceledCustomers",
+    "opportunityAgents",
+    "estimatedRevenue",
+    "soldRevenue",
+    "closedRevenue",
+    "revenuePotential",
+    "spend",
+    "campaignSpend",
+    "cost",
+    "clicks",
+    "impressions",
+    "gradedConversions",
+    "bookableConversions",
+    "bookedConversions",
+    "bookableUnbookedConversions",
+    "unbookableConversions",
+    "percentConversionsGraded",
+    "conversionQuality",
+    "avgConversionsPerLead",
+    "avgCostPerConversion",
+    "avgCostPerLead",
+    "avgCostPerPayingCustomer",
+    "avgCostPerBookedCustomer",
+    "avgTicket",
+    "bookRate",
+    "matchRate",
+    "payingCustomerRate",
+    "customerCancelRate",
+    "cancelRate",
+    "roasPotential",
+    "roasClosed",
+    "stepBookRate",
+    "stepEstimateRate",
+    "stepSoldRate",
+    "stepCloseRate",
+];

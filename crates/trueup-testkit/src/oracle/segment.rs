@@ -1,37 +1,37 @@
-//! Section 4: enriched rows.
+//! Section 4: the segment of a customer in one sub-range, and its enriched events.
 
 use chrono::NaiveDate;
 
-use super::customer::{Customer, Event};
-use super::field::GRADING_FIELDS;
-use super::render;
+use super::customer::{CustomerHistory, StoredEvent};
+use super::fields::GRADING_FIELDS;
+use super::values;
 
-/// What one sub-range shows of one customer. Events are named by their place in the customer's order.
-pub(super) struct Period<'a> {
-    pub(super) customer: &'a Customer,
+/// The events of one customer in one sub-range. Events are given by their index in the customer's history.
+pub(super) struct CustomerSegment<'a> {
+    pub(super) customer: &'a CustomerHistory,
     pub(super) in_range: Vec<usize>,
     pub(super) live: Vec<usize>,
     /// `adjustedType`.
     pub(super) state: &'static str,
-    /// The one event on which `typeIsLast` is true.
+    /// The only event on which `typeIsLast` is true.
     pub(super) state_event: usize,
 }
 
-/// One event of a sub-range with its computed fields.
+/// An event of a segment with its computed fields.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'a> {
-    pub(super) period: &'a Period<'a>,
+pub(super) struct EnrichedEvent<'a> {
+    pub(super) segment: &'a CustomerSegment<'a>,
     pub(super) place: usize,
 }
 
 /// "For one sub-range, take a customer's events in it." `None` if there are none.
-pub(super) fn period(customer: &Customer, start: NaiveDate, end: NaiveDate) -> Option<Period<'_>> {
+pub(super) fn segment(customer: &CustomerHistory, start: NaiveDate, end: NaiveDate) -> Option<CustomerSegment<'_>> {
     let kind = |place: usize| customer.events[place].kind.as_str();
     let dated = |place: &usize| start <= customer.events[*place].date && customer.events[*place].date <= end;
     let in_range: Vec<usize> = (0..customer.events.len()).filter(dated).collect();
 
-    // "If one of them is `closed`, all of them are live; otherwise those after the last `canceled` are live (all, if none
-    // is canceled)".
+    // "If one of them is `closed`, all of them are live; otherwise those after the last `canceled` are live (all, if
+    // none is canceled)".
     let last_canceled = in_range.iter().copied().rfind(|place| kind(*place) == "canceled");
     let live: Vec<usize> = match last_canceled {
         Some(canceled) if !in_range.iter().any(|place| kind(*place) == "closed") => {
@@ -51,21 +51,21 @@ pub(super) fn period(customer: &Customer, start: NaiveDate, end: NaiveDate) -> O
         "canceled" => last_canceled?,
         stage => live.iter().copied().rfind(|place| kind(*place) == stage)?,
     };
-    Some(Period { customer, in_range, live, state, state_event })
+    Some(CustomerSegment { customer, in_range, live, state, state_event })
 }
 
-impl<'a> Period<'a> {
+impl<'a> CustomerSegment<'a> {
     /// "Every event in the sub-range is enriched".
-    pub(super) fn rows(&'a self) -> impl Iterator<Item = Row<'a>> {
-        self.in_range.iter().map(|place| Row { period: self, place: *place })
+    pub(super) fn rows(&'a self) -> impl Iterator<Item = EnrichedEvent<'a>> {
+        self.in_range.iter().map(|place| EnrichedEvent { segment: self, place: *place })
     }
 
-    /// The customer's events of that stage in the sub-range, live or not.
+    /// Returns the events of that stage in the sub-range, live or not.
     pub(super) fn events_in_range(&self, stage: &str) -> Vec<usize> {
         self.of_stage(&self.in_range, stage)
     }
 
-    /// The customer's live events of that stage.
+    /// Returns the live events of that stage.
     pub(super) fn live_events(&self, stage: &str) -> Vec<usize> {
         self.of_stage(&self.live, stage)
     }
@@ -75,18 +75,18 @@ impl<'a> Period<'a> {
     }
 }
 
-impl Row<'_> {
-    pub(super) fn event(&self) -> &Event {
-        &self.period.customer.events[self.place]
+impl EnrichedEvent<'_> {
+    pub(super) fn event(&self) -> &StoredEvent {
+        &self.segment.customer.events[self.place]
     }
 
     pub(super) fn type_is_last(&self) -> bool {
-        self.place == self.period.state_event
+        self.place == self.segment.state_event
     }
 
-    /// The value of a dimension on this row (sections 4 and 5).
+    /// Returns the value of a dimension on this event (sections 4 and 5).
     pub(super) fn dimension(&self, name: &str) -> String {
-        let customer = self.period.customer;
+        let customer = self.segment.customer;
         let event = self.event();
         // Section 6: "for an account whose `leadGrading` is false, the fields of that group read as `""`".
         if GRADING_FIELDS.contains(&name) && !customer.account.lead_grading {
@@ -94,7 +94,7 @@ impl Row<'_> {
         }
         let first_date = |stage: &str| {
             let dates = customer.events.iter().filter(|event| event.kind == stage).map(|event| event.date);
-            dates.min().map(render::date).unwrap_or_default()
+            dates.min().map(values::date).unwrap_or_default()
         };
         match name {
             "account" | "accountKey" => customer.account.account.clone(),
@@ -102,13 +102,13 @@ impl Row<'_> {
             "opportunityId" => customer.opportunity_id.clone(),
             "type" => event.kind.clone(),
             "eventId" => event.event_id.clone(),
-            "date" => render::date(event.date),
-            "week" => render::week(event.date),
-            "month" => render::month(event.date),
-            "dateTime" => event.date_time.map(render::timestamp).unwrap_or_default(),
-            "adjustedType" => self.period.state.to_owned(),
+            "date" => values::date(event.date),
+            "week" => values::week(event.date),
+            "month" => values::month(event.date),
+            "dateTime" => event.date_time.map(values::timestamp).unwrap_or_default(),
+            "adjustedType" => self.segment.state.to_owned(),
             "typeIsLast" => self.type_is_last().to_string(),
-            "opportunityStartDate" => render::date(customer.events[0].date),
+            "opportunityStartDate" => values::date(customer.events[0].date),
             "firstBooked" => first_date("booked"),
             "firstEstimated" => first_date("estimated"),
             "firstSold" => first_date("sold"),
