@@ -35,7 +35,7 @@ pub use block_checksums::BlockHasher;
 pub use checked_file::{CheckedFile, CheckedReader, PositionedReader};
 pub use error::DatasetError;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
-pub use insights::{Insight, Insights};
+pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::read_accounts;
 pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use tables::Tables;

@@ -1,8 +1,8 @@
-//! The batch of an ingest: the tables that it changes, the checksum of each table's inputs, and the manifest's record of it.
+//! The batch of an ingest: the tables that it changes, the checksum of each table's inputs, and the manifest's record
+//! of it.
 
 use crate::error::{ErrorContext, OPEN};
 use crate::input::MappedInputs;
-use crate::pending_file::hex;
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Input, Progress, RowCounts};
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest};
+use trueup_core::dataset::manifest::{Batch, BatchTable, Manifest, hex};
 use trueup_core::files::Files;
 
 /// The tables that an ingest changes, and the tables whose inputs it skips because the dataset already has that batch.
@@ -38,8 +38,9 @@ struct SkippedTable {
 }
 
 impl BatchPlan {
-    /// Skips a table whose batch the dataset already has. Events are compared with every earlier batch, because events without an id
-    /// would be added twice. Other tables are compared with their latest batch, because it may have replaced an earlier one.
+    /// Skips a table whose batch the dataset already has. Events are compared with every earlier batch, because events
+    /// without an id would be added twice. Other tables are compared with their latest batch, because it may have
+    /// replaced an earlier one.
     pub(crate) fn new(
         given: &[(Table, Input)],
         mapped: &MappedInputs,
@@ -75,8 +76,8 @@ impl BatchPlan {
         self.tables.is_empty()
     }
 
-    /// Returns a warning for each skipped table. There is none if everything is skipped and nothing is overtaken, because then the
-    /// summary says it all.
+    /// Returns a warning for each skipped table. There is none if everything is skipped and nothing is overtaken,
+    /// because then the summary says it all.
     pub(crate) fn warnings(&self) -> Vec<String> {
         if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.is_overtaken) {
             return Vec::new();
@@ -140,8 +141,8 @@ impl SkippedTable {
     }
 }
 
-/// The checksum of a table's inputs in hex. It is the checksum of the sorted checksums of the files, so the order of the files does not
-/// matter.
+/// The checksum of a table's inputs in hex. It is the checksum of the sorted checksums of the files, so the order of
+/// the files does not matter.
 enum BatchChecksum {
     Known(String),
     /// A thread computes it while the inputs are ingested.

@@ -10,8 +10,9 @@ use trueup_core::dataset::store::StoreError;
 
 /// An ingest that failed.
 ///
-/// The dataset is unchanged, unless the new version [may be published](Self::may_be_published). The message names the file, the row, and
-/// the value at fault in one line; [`source`](std::error::Error::source) is the cause, if there is one.
+/// The dataset is unchanged, unless the new version [may be published](Self::may_be_published). The message names the
+/// file, the row, and the value at fault in one line; [`source`](std::error::Error::source) is the cause, if there is
+/// one.
 ///
 /// ```
 /// use trueup_ingest::Ingest;
@@ -29,12 +30,12 @@ pub(crate) enum ErrorKind {
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("there is nothing to ingest: name at least one file")]
     NothingToIngest,
-    #[error("`{}` is given twice", .0.display())]
+    #[error("`{}` is given twice; give it once", .0.display())]
     GivenTwice(PathBuf),
     #[error("the input `{}` lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere", .0.display())]
     InputInDataset(PathBuf),
     #[cfg_attr(feature = "mapping", expect(dead_code, reason = "only raised where the feature is absent"))]
-    #[error("this build of trueup has no mappings; build it with `--features mapping`")]
+    #[error("this build of trueup cannot read mappings; build it with `--features mapping`")]
     MappingNotBuilt,
     #[error("{}: {fault}", path.display())]
     Input { path: PathBuf, fault: InputFault },
@@ -47,12 +48,12 @@ pub(crate) enum ErrorKind {
     )]
     ZoneChanged { account: String, stored: String, wanted: String },
     #[error(
-        "the events of the dataset would have {count} dimensions, but at most {limit} are taken; leave columns out, or raise \
+        "the events of the dataset would have {count} dimensions, but at most {limit} are allowed; leave columns out, or raise \
          `--max-columns`"
     )]
     ManyDimensions { count: usize, limit: usize },
     #[error(
-        "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} of a customer are taken; is the \
+        "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} per customer are allowed; is the \
          column `opportunityId` right? `--max-customer-events` raises the limit"
     )]
     LongHistory { account: String, customer: String, events: usize, limit: usize },
@@ -94,28 +95,28 @@ pub(crate) enum ErrorKind {
 pub(crate) enum InputFault {
     #[error("the file is empty")]
     Empty,
-    #[error("the file has no header")]
+    #[error("the file has no header; its first line must name the columns")]
     NoHeader,
-    #[error("line {line}: the header names the column `{}` twice", Shown(.name))]
+    #[error("line {line}: the header has the column `{}` twice", Shown(.name))]
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
-    #[error("the file has {count} columns, but at most {limit} are taken; leave some out, or raise `--max-columns`")]
+    #[error("the file has {count} columns, but at most {limit} are allowed; leave some out, or raise `--max-columns`")]
     TooManyColumns { count: usize, limit: usize },
-    #[error("the file has more than {limit} columns, and no more are taken; leave some out, or raise `--max-columns`")]
+    #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
     ManyColumns { limit: usize },
-    #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are taken")]
+    #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
     LongName { begin: String, bytes: usize, limit: usize },
     #[error(
         "line {line}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
          up to 64 MiB"
     )]
     LongRecord { line: u64, longest: usize },
-    #[error("line {line}: the document has more than {longest} bytes, and no longer ones are taken")]
+    #[error("line {line}: the document has more than {longest} bytes; publish a shorter one")]
     LongDocument { line: u64, longest: usize },
-    #[error("this is no Parquet file: it does not begin with `PAR1`")]
+    #[error("expected a Parquet file, but the file does not begin with `PAR1`")]
     NotParquet,
-    #[error("this is a Parquet file, although its name does not end in `.parquet`")]
+    #[error("this is a Parquet file, but its name ends differently; rename it to end in `.parquet`")]
     IsParquet,
     #[error("the Parquet file is damaged or cut short: {0}")]
     Damaged(parquet::errors::ParquetError),
@@ -123,7 +124,7 @@ pub(crate) enum InputFault {
     DamagedGroup { row_group: usize, source: Box<dyn std::error::Error + Send + Sync> },
     #[error(
         "row group {row_group} (counted from 0) of the Parquet file takes {held} bytes of memory for its pages and up to {row} for \
-         a row, and with this memory at most {most} are taken; give more memory, or write the file with smaller pages"
+         a row, but at most {most} are allowed; raise `--memory`, or write the file with smaller pages"
     )]
     TooLarge { row_group: usize, held: usize, row: usize, most: usize },
     #[error("line {line}: {what}")]
@@ -133,8 +134,8 @@ pub(crate) enum InputFault {
 }
 
 impl IngestError {
-    /// Returns whether the data is at fault: a row that breaks a rule, a file that is not in its format, a change that the dataset does
-    /// not allow, a dataset that is damaged, or another ingest into the same dataset.
+    /// Returns whether the data is at fault: a row that breaks a rule, a file that is not in its format, a change that
+    /// the dataset does not allow, a dataset that is damaged, or another ingest into the same dataset.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
@@ -159,15 +160,15 @@ impl IngestError {
         }
     }
 
-    /// Returns whether readers may see the new version although the ingest failed, because the file system refused while the version was
-    /// published or made durable.
+    /// Returns whether readers may see the new version although the ingest failed, because the file system refused
+    /// while the version was published or made durable.
     #[must_use]
     pub fn may_be_published(&self) -> bool {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
     }
 
-    /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own folder, or a mapping
-    /// without the feature `mapping`.
+    /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own
+    /// folder, or a mapping without the feature `mapping`.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(

@@ -14,19 +14,20 @@ use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
 
-/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms on its way.
+/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms on its
+/// way.
 const ROW_BYTES: usize = 4_096;
 
 /// An ingest of files into a dataset. Either all of it takes place, or nothing of it.
 ///
 /// # Inputs
-/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If the name says nothing, the first bytes decide. A file
-/// has the columns of the table that it is given as. The order of the files matters only where rows replace one another. If the dataset
-/// already holds the batch of a table, the table stays as it is.
+/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If the name says nothing, the first
+/// bytes decide. A file has the columns of the table that it is given as. The order of the files matters only where
+/// rows replace one another. If the dataset already holds the batch of a table, the table stays as it is.
 ///
 /// # Memory
-/// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held as a whole are
-/// refused if they do not fit.
+/// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
+/// as a whole are refused if they do not fit.
 ///
 /// # Examples
 /// ```
@@ -133,27 +134,28 @@ impl Ingest {
         self
     }
 
-    /// Writes rows that break a rule to this file, one JSON object per row, instead of stopping at the first. The file must not exist
-    /// yet, unless [`Ingest::replace_rejects`] allows it.
+    /// Writes rows that break a rule to this file, one JSON object per row, instead of stopping at the first. The file
+    /// must not exist yet, unless [`Ingest::replace_rejects`] allows it.
     #[must_use]
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
         self.rejects = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets whether the file of [`Ingest::rejects`] may replace a file of that name; false if not set. It never replaces an input or
-    /// a file of a dataset.
+    /// Sets whether the file of [`Ingest::rejects`] may replace a file of that name; false if not set. It never
+    /// replaces an input or a file of a dataset.
     #[must_use]
     pub fn replace_rejects(mut self, replace: bool) -> Self {
         self.replace_rejects = replace;
         self
     }
 
-    /// Sets the bytes of memory that the ingest may take; 1 GiB if not set. It may take a fifth more, and a fixed 200 MiB.
+    /// Sets the bytes of memory that the ingest may take; 1 GiB if not set. It may take a fifth more, and a fixed 200
+    /// MiB.
     ///
-    /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a customer's history
-    /// that takes more than an eighth of the memory; and the spend of a calendar quarter, the accounts, or the keys of insights, if they
-    /// take more than a quarter (16 MiB always fit).
+    /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a
+    /// customer's history that takes more than an eighth of the memory; and the spend of a calendar quarter, the
+    /// accounts, or the keys of insights, if they take more than a quarter (16 MiB always fit).
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
@@ -181,7 +183,8 @@ impl Ingest {
         self
     }
 
-    /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. More are an error.
+    /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. More are
+    /// an error.
     #[must_use]
     pub fn max_columns(mut self, columns: usize) -> Self {
         self.max_columns = columns.max(1);
@@ -195,8 +198,8 @@ impl Ingest {
         self
     }
 
-    /// Sets the most events of a customer; 1,000,000 if not set. More are an error, because a history is held in memory as a whole; so
-    /// is a history that takes more than an eighth of the memory.
+    /// Sets the most events of a customer; 1,000,000 if not set. More are an error, because a history is held in memory
+    /// as a whole; so is a history that takes more than an eighth of the memory.
     #[must_use]
     pub fn max_customer_events(mut self, events: usize) -> Self {
         self.max_customer_events = events.max(1);
@@ -217,11 +220,12 @@ impl Ingest {
         self
     }
 
-    /// Runs the ingest: reads and checks all inputs, writes the new data files, and makes them visible with the next manifest.
+    /// Runs the ingest: reads and checks all inputs, writes the new data files, and makes them visible with the next
+    /// manifest.
     ///
     /// # Errors
-    /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses. The dataset is
-    /// then unchanged, unless the new version [may be published](IngestError::may_be_published).
+    /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses.
+    /// The dataset is then unchanged, unless the new version [may be published](IngestError::may_be_published).
     pub fn run(&self, progress: &dyn Progress) -> Result<IngestSummary, IngestError> {
         let Some(threads) = self.threads else { return self.run_here(progress) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?;
@@ -289,7 +293,8 @@ impl Ingest {
         Ok(given)
     }
 
-    /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their time zones.
+    /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their
+    /// time zones.
     fn write(
         &self,
         plan: BatchPlan,

@@ -27,7 +27,8 @@ impl Input {
     }
 }
 
-/// Checks that every input exists, that none is given twice under different names, and that none lies in the folder of the dataset.
+/// Checks that every input exists, that none is given twice under different names, and that none lies in the folder of
+/// the dataset.
 pub(crate) fn check<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
     let dataset = fs::canonicalize(dataset).ok();
     let mut seen = Vec::new();

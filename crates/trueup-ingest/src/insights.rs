@@ -7,13 +7,12 @@ use crate::source::{TextBlockFault, TextBlocks};
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input, RowCounts};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use trueup_core::dataset::CheckedFile;
 use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::{CheckedFile, InsightLine, InsightLineFault};
+use trueup_core::day::NotADay;
 use trueup_core::files::OpenFile;
 use trueup_core::{Day, Shown};
 
@@ -72,8 +71,8 @@ pub(crate) fn ingest(
     Ok((vec![index.write(&mut files, version)?], counts))
 }
 
-/// The locations of all documents, by account and date. The documents themselves need not fit in memory: they are read again when they
-/// are written.
+/// The locations of all documents, by account and date. The documents themselves need not fit in memory: they are read
+/// again when they are written.
 struct DocumentIndex {
     documents: BTreeMap<(String, Day), DocumentLocation>,
     bytes: usize,
@@ -200,42 +199,36 @@ impl DocumentFile {
     }
 }
 
-/// A line of an insights file.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InsightLine<'a> {
-    #[serde(borrow)]
-    account: Cow<'a, str>,
-    #[serde(borrow)]
-    date: Cow<'a, str>,
-    #[serde(borrow)]
-    insight: &'a RawValue,
-}
-
 /// Returns the account and date of a line.
 fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
-    let line: InsightLine<'_> = serde_json::from_str(text)?;
-    if line.account.is_empty() || line.account.contains([',', '/']) {
-        return Err(DocumentFault::Account(line.account.into_owned()));
+    let InsightLine { account, date, .. } = InsightLine::parse(text.as_bytes())?;
+    if account.is_empty() || account.contains([',', '/']) {
+        return Err(DocumentFault::Account(account.into_owned()));
     }
-    let day = line.date.parse()?;
-    if !line.insight.get().starts_with('{') {
-        return Err(DocumentFault::Insight);
-    }
-    Ok((line.account.into_owned(), day))
+    Ok((account.into_owned(), date))
 }
 
 /// Why a line is not an insight document.
 #[derive(Debug, thiserror::Error)]
 enum DocumentFault {
     #[error("expected {{\"account\", \"date\", \"insight\"}}, but: {}", Shown(&.0.to_string()))]
-    Shape(#[from] serde_json::Error),
-    #[error("expected an account key that is not empty and has no `,` and `/`, but found `{}`", Shown(.0))]
+    Shape(serde_json::Error),
+    #[error("expected an account key that is not empty and has no `,` or `/`, but found `{}`", Shown(.0))]
     Account(String),
     #[error(transparent)]
-    Date(#[from] trueup_core::day::NotADay),
+    Date(NotADay),
     #[error("expected a document as a JSON object")]
     Insight,
+}
+
+impl From<InsightLineFault> for DocumentFault {
+    fn from(fault: InsightLineFault) -> Self {
+        match fault {
+            InsightLineFault::Json(error) => Self::Shape(error),
+            InsightLineFault::Date(error) => Self::Date(error),
+            InsightLineFault::NotAnObject => Self::Insight,
+        }
+    }
 }
 
 impl DocumentFault {

@@ -78,7 +78,8 @@ impl Mapping {
     /// Reads a mapping file and checks it as far as possible without data.
     ///
     /// # Errors
-    /// The file cannot be read, is not TOML, has a key that mappings do not have, or has a key that cannot be carried out.
+    /// The file cannot be read, is not TOML, has a key that mappings do not have, or has a key that cannot be carried
+    /// out.
     pub fn read(path: &Path) -> Result<Self, MappingError> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|source| MappingError::Io { path: path.to_owned(), source })?;
@@ -93,8 +94,9 @@ impl Mapping {
     /// Dates are written as dates, times as UTC microseconds, and amounts as they are read: text stays text.
     ///
     /// # Errors
-    /// A file belongs to no input, an input has no file, a file cannot be read, a column does not exist, or a value cannot be read; the
-    /// first such row is reported. Files written before the error stay in the folder and are of no use.
+    /// A file belongs to no input, an input has no file, a file cannot be read, a column does not exist, or a value
+    /// cannot be read; the first such row is reported. Files written before the error stay in the folder and are of no
+    /// use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         check_distinct(inputs)?;
         let first_fault = FirstFault::default();

@@ -1,4 +1,4 @@
-//! A data file of the dataset while it is written: a thread of its own writes it, computes its checksums, and syncs it.
+//! A data file of the dataset while it is written: a separate thread writes it, computes its checksums, and syncs it.
 
 use crate::IngestError;
 use crate::error::ErrorContext;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use trueup_core::dataset::BlockHasher;
-use trueup_core::dataset::manifest::DataFile;
+use trueup_core::dataset::manifest::{DataFile, hex};
 use trueup_core::files::OpenFile;
 
 /// A data file that takes bytes.
@@ -147,9 +147,4 @@ impl<W: Write> Write for HashingWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
-}
-
-/// Returns bytes in lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

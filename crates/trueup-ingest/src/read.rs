@@ -13,7 +13,7 @@
 use crate::error::{ErrorKind, InputFault};
 use crate::rejects::RejectsWriter;
 use crate::report::IgnoredColumn;
-use crate::row_check::{CheckFault, RowFaults, check_rows};
+use crate::row_check::{BatchFaults, CheckFault, check_rows};
 use crate::row_fault::RowFault;
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits};
 use crate::table::Table;
@@ -85,7 +85,8 @@ impl TableReader<'_> {
         let mut checked: Vec<CheckedChunk<R>> = Vec::new();
         loop {
             let (chunks, end) = self.next_chunks(&mut source);
-            // Checks these chunks while the chunks before them are taken, because taking may spill rows and leave threads idle.
+            // Checks these chunks while the chunks before them are taken, because taking may spill rows and leave
+            // threads idle.
             let (next, taken) = rayon::join(
                 || chunks.into_par_iter().map(check).collect(),
                 || checked.into_iter().try_for_each(|chunk| sink.take_chunk(self, chunk)),
@@ -100,8 +101,8 @@ impl TableReader<'_> {
         }
     }
 
-    /// Returns as many chunks as keep every thread busy and fit in memory. The chunks before a fault of the file are still returned,
-    /// so that an earlier fault in their rows is reported first.
+    /// Returns as many chunks as keep every thread busy and fit in memory. The chunks before a fault of the file are
+    /// still returned, so that an earlier fault in their rows is reported first.
     fn next_chunks(&self, source: &mut InputReader<'_>) -> (Vec<RawChunk>, InputEnd) {
         let wanted = ReadLimits::chunks();
         let mut chunks = Vec::with_capacity(wanted);
@@ -123,7 +124,7 @@ impl TableReader<'_> {
     pub(crate) fn reject_rows(
         &mut self,
         input: &Input,
-        faults: RowFaults,
+        faults: BatchFaults,
         counts: &mut RowCounts,
     ) -> Result<(), IngestError> {
         faults.each(|fault| self.reject_row(input, fault, counts))
@@ -184,7 +185,7 @@ struct CheckedBatch<R> {
     schema: SchemaRef,
     ignored: Vec<IgnoredColumn>,
     rows: R,
-    faults: RowFaults,
+    faults: BatchFaults,
     /// The reason why the rest of the file cannot be read, if there is one.
     fatal: Option<InputFault>,
 }

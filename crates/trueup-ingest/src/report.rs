@@ -24,8 +24,8 @@ impl Progress for () {
 pub struct IngestSummary {
     /// The version of the dataset that holds the result.
     pub version: u64,
-    /// Whether the ingest made that version. False if every input was ingested before: the dataset then already holds the inputs' rows,
-    /// unless a warning says otherwise. Events that were corrected since are not brought back.
+    /// Whether the ingest made that version. False if every input was ingested before: the dataset then already holds
+    /// the inputs' rows, unless a warning says otherwise. Events that were corrected since are not brought back.
     pub changed: bool,
     /// Rows of events.
     pub events: RowCounts,

@@ -1,4 +1,5 @@
-//! Checks decoded rows: texts that are too long, and the rules of the table. Faulty rows keep their cells for the rejects file.
+//! Checks decoded rows: texts that are too long, and the rules of the table. Faulty rows keep their cells for the
+//! rejects file.
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputFault};
@@ -34,13 +35,13 @@ impl CheckFault {
     }
 }
 
-/// Checks the rows of a batch. `rules` sees only the rows without a text of more than `longest` bytes, and returns what becomes of the
-/// sound rows together with the faults of the others.
+/// Checks the rows of a batch. `rules` sees only the rows without a text of more than `longest` bytes, and returns what
+/// becomes of the sound rows together with the faults of the others.
 pub(crate) fn check_rows<T>(
     decoded: DecodedBatch,
     longest: usize,
     rules: impl FnOnce(&RecordBatch) -> Result<(T, Vec<CellFault>), CheckFault>,
-) -> Result<(T, RowFaults), CheckFault> {
+) -> Result<(T, BatchFaults), CheckFault> {
     let long = find_long_texts(&decoded.batch, longest);
     let (checked, faults) = if long.is_empty() {
         rules(&decoded.batch)?
@@ -50,7 +51,7 @@ pub(crate) fn check_rows<T>(
         faults.iter_mut().for_each(|fault| fault.row = rows[fault.row]);
         (checked, faults)
     };
-    Ok((checked, RowFaults::new(decoded, long, faults, longest)))
+    Ok((checked, BatchFaults::new(decoded, long, faults, longest)))
 }
 
 /// A text that is longer than allowed.
@@ -115,9 +116,9 @@ fn long_offsets<O: OffsetSizeTrait>(offsets: &[O], longest: usize) -> Vec<(usize
     offsets.windows(2).map(bytes).enumerate().filter(|(_, length)| *length > longest).collect()
 }
 
-/// The faulty rows of a batch: usually few, possibly all. Their cells become text one row at a time, because text takes far more memory
-/// than the batch.
-pub(crate) struct RowFaults {
+/// The faulty rows of a batch: usually few, possibly all. Their cells become text one row at a time, because text takes
+/// far more memory than the batch.
+pub(crate) struct BatchFaults {
     /// The batch, if any of its rows is faulty.
     batch: Option<RecordBatch>,
     locations: RowLocations,
@@ -131,7 +132,7 @@ pub(crate) struct RowFaults {
 /// Bytes that the fault of a rule takes: the name of its column, and the value, which is shortened if it is long.
 const FAULT_BYTES: usize = 256;
 
-impl RowFaults {
+impl BatchFaults {
     fn new(decoded: DecodedBatch, long: Vec<LongText>, faults: Vec<CellFault>, longest: usize) -> Self {
         let mut rows: Vec<FaultyRow> =
             long.into_iter().map(FaultyRow::Long).chain(faults.into_iter().map(FaultyRow::Rule)).collect();
@@ -228,7 +229,8 @@ impl RowRenderer {
     }
 }
 
-/// Replaces the time zone of timestamps by the offset of UTC, because a zone's name cannot be shown without a time zone database.
+/// Replaces the time zone of timestamps by the offset of UTC, because a zone's name cannot be shown without a time zone
+/// database.
 fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
     fn replaced<T: ArrowTimestampType>(column: &ArrayRef) -> ArrayRef {
         Arc::new(column.as_primitive::<T>().clone().with_timezone("+00:00"))

@@ -1,25 +1,27 @@
 //! The next version of a dataset while an ingest writes it. Either all of it becomes visible, or nothing of it stays.
 //!
-//! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the record of the ingest:
-//! it contains spilled rows, and every data file of the ingest has the id in its name. The record is removed when the ingest ends. A
-//! record that is left tells the next ingest which files a killed ingest wrote. No other file is ever removed.
+//! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the
+//! record of the ingest: it contains spilled rows, and every data file of the ingest has the id in its name. The record
+//! is removed when the ingest ends. A record that is left tells the next ingest which files a killed ingest wrote. No
+//! other file is ever removed.
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::pending_file::{PendingFile, hex};
+use crate::pending_file::PendingFile;
 use crate::table::Table;
 use std::collections::HashSet;
 use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
-use trueup_core::dataset::manifest::Manifest;
+use trueup_core::dataset::manifest::{Manifest, hex};
 use trueup_core::dataset::store;
 use trueup_core::files::{Files, OpenFile};
 
 /// The beginning of a record's name; the id follows.
 const RECORD_PREFIX: &str = ".trueup-pending-";
 
-/// Digits of an id. With 128 random bits, no two ingests share an id, and no other program writes files with such names.
+/// Digits of an id. With 128 random bits, no two ingests share an id, and no other program writes files with such
+/// names.
 const ID_DIGITS: usize = 32;
 
 /// The next version of a dataset. Unless it is published, dropping it removes every file and folder that it made.
@@ -54,8 +56,8 @@ enum Outcome {
 }
 
 impl VersionBuilder {
-    /// Begins the version after the newest of the dataset, and returns the newest version's manifest. Makes the dataset's folder if it
-    /// does not exist, and removes the files of ingests that were killed.
+    /// Begins the version after the newest of the dataset, and returns the newest version's manifest. Makes the
+    /// dataset's folder if it does not exist, and removes the files of ingests that were killed.
     ///
     /// # Errors
     /// Another ingest is writing to the dataset, the newest manifest is damaged, or the file system refuses.
@@ -89,8 +91,8 @@ impl VersionBuilder {
         self.number
     }
 
-    /// Removes the records of killed ingests, and the files that have such an ingest's id in their names and that no version names.
-    /// Because this ingest holds the lock, no other one is running.
+    /// Removes the records of killed ingests, and the files that have such an ingest's id in their names and that no
+    /// version names. Because this ingest holds the lock, no other one is running.
     fn remove_leftovers(&self) -> Result<(), IngestError> {
         let mut records = Vec::new();
         for (path, name) in entries(&self.files, &self.dir)? {
@@ -123,7 +125,8 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// Makes a folder for rows that do not fit in memory. It lies in the dataset's folder, whose disk must have room for as much anyway.
+    /// Makes a folder for rows that do not fit in memory. It lies in the dataset's folder, whose disk must have room
+    /// for as much anyway.
     pub(crate) fn scratch(&mut self) -> Result<Scratch, IngestError> {
         let path = self.make_record()?.join(format!("scratch-{}", self.scratches));
         self.scratches += 1;
@@ -131,11 +134,13 @@ impl VersionBuilder {
         Ok(Scratch { files: self.files.clone(), path })
     }
 
-    /// Makes the record of this ingest, unless it exists, and returns its path. It is durable before any file has the id in its name.
+    /// Makes the record of this ingest, unless it exists, and returns its path. It is durable before any file has the
+    /// id in its name.
     fn make_record(&mut self) -> Result<PathBuf, IngestError> {
         let path = self.record();
         if !self.has_record {
-            // Not private: new files take the permissions of their folder, and the manifest, which is staged here, is for all readers.
+            // Not private: new files take the permissions of their folder, and the manifest, which is staged here, is
+            // for all readers.
             self.files.create_folder(&path).at("make the folder", &path)?;
             self.has_record = true;
             self.files.sync_folder(&self.dir).at("sync", &self.dir)?;
@@ -193,7 +198,8 @@ impl VersionBuilder {
         };
         published?;
         if self.number == 1 {
-            // Before the first manifest it was unknown which files are left over. If this fails, the next ingest tries again.
+            // Before the first manifest it was unknown which files are left over. If this fails, the next ingest tries
+            // again.
             drop(self.remove_leftovers());
         }
         Ok(())
@@ -213,7 +219,8 @@ impl VersionBuilder {
 }
 
 impl Drop for VersionBuilder {
-    /// Files that cannot be removed here are removed by the next ingest, because the record of this one stays with them.
+    /// Files that cannot be removed here are removed by the next ingest, because the record of this one stays with
+    /// them.
     fn drop(&mut self) {
         let is_clean = match self.outcome {
             Outcome::Unpublished => self.remove_files(),

@@ -2,7 +2,7 @@
 
 use super::block_checksums::BlockChecksums;
 use super::error::DatasetError;
-use super::manifest::DataFile;
+use super::manifest::{DataFile, hex};
 use super::plain_file::open_plain;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
@@ -134,7 +134,7 @@ impl CheckedFile {
             let end = (start + READ_BYTES as u64).min(self.promised.size());
             digest.update(self.read_unchecked(&(start..end))?);
         }
-        Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex(&digest.finalize()))
     }
 
     /// Reads bytes without a comparison with their checksums.

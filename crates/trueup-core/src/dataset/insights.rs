@@ -6,6 +6,7 @@ use super::Dataset;
 use super::checked_file::{CheckedFile, PromisedFile, reader_error};
 use super::error::DatasetError;
 use super::manifest::DataFile;
+use crate::day::NotADay;
 use crate::error::Error;
 use crate::query::{AccountFilter, DateRange};
 use crate::{Day, Interrupt};
@@ -54,15 +55,54 @@ pub(super) struct InsightFile {
     making: Mutex<()>,
 }
 
-/// One line of an insights file.
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(borrow)]
-    account: Cow<'a, str>,
-    #[serde(borrow)]
-    date: Cow<'a, str>,
-    #[serde(borrow)]
-    insight: &'a RawValue,
+/// A line of an insights file, such as `{"account":"acme","date":"2025-01-31","insight":{"text":"…"}}`.
+#[derive(Debug)]
+pub struct InsightLine<'a> {
+    /// The account.
+    pub account: Cow<'a, str>,
+    /// The day of publication.
+    pub date: Day,
+    /// The document, a JSON object, exactly as in the line.
+    pub document: &'a str,
+}
+
+/// Why a line is not an insight.
+#[derive(Debug, thiserror::Error)]
+pub enum InsightLineFault {
+    /// It is not a JSON object with just these members.
+    #[error("no document: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The date is not one.
+    #[error(transparent)]
+    Date(#[from] NotADay),
+    /// The document is not an object.
+    #[error("the insight is no object")]
+    NotAnObject,
+}
+
+impl<'a> InsightLine<'a> {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// The line is not an insight.
+    pub fn parse(line: &'a [u8]) -> Result<Self, InsightLineFault> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Members<'a> {
+            #[serde(borrow)]
+            account: Cow<'a, str>,
+            #[serde(borrow)]
+            date: Cow<'a, str>,
+            #[serde(borrow)]
+            insight: &'a RawValue,
+        }
+        let Members { account, date, insight } = serde_json::from_slice(line)?;
+        let (date, document) = (date.parse()?, insight.get());
+        if !document.starts_with('{') {
+            return Err(InsightLineFault::NotAnObject);
+        }
+        Ok(Self { account, date, document })
+    }
 }
 
 impl Dataset {
@@ -148,7 +188,8 @@ pub(super) fn for_each(
     let mut number = 0;
     while lines.read_until(b'\n', &mut bytes).map_err(|error| reader_error(error, &path))? > 0 {
         number += 1;
-        let taken = line(&bytes).and_then(|(account, date, document)| {
+        let line = InsightLine::parse(&bytes).map_err(|fault| fault.to_string());
+        let taken = line.and_then(|InsightLine { account, date, document }| {
             take(Insight { account: account.into_owned(), date, document: document.to_owned() })
         });
         taken.map_err(|fault| DatasetError::Insight { path: path.clone(), line: number, fault })?;
@@ -158,14 +199,4 @@ pub(super) fn for_each(
         return Err(DatasetError::Length { path, unit: "lines", found: number, promised: promised.rows });
     }
     Ok(())
-}
-
-/// Reads the account, the day and the document of a line.
-fn line(line: &[u8]) -> Result<(Cow<'_, str>, Day, &str), String> {
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| format!("no document: {error}"))?;
-    if !line.insight.get().starts_with('{') {
-        return Err("the insight is no object".to_owned());
-    }
-    let date = line.date.parse().map_err(|error: crate::day::NotADay| error.to_string())?;
-    Ok((line.account, date, line.insight.get()))
 }

@@ -12,6 +12,12 @@ pub(super) const BLOCK_BYTES: u64 = 1 << 16;
 /// The most bytes of a manifest: enough for a dataset of four terabytes. Most of the bytes are block checksums.
 pub(super) const MAX_BYTES: u64 = 1 << 29;
 
+/// Returns bytes in lower-case hex, as manifests hold checksums.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A version of a dataset. Its files never change; a later version has a later manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -5,7 +5,7 @@
 
 pub use super::error::StoreError;
 
-use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION};
+use super::manifest::{MAX_BYTES, Manifest, SCHEMA_VERSION, hex};
 use super::plain_file::{NotOpened, open_plain};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
@@ -130,7 +130,7 @@ fn unseal(text: &[u8]) -> Option<Vec<u8>> {
 
 /// Returns the SHA-256 in lower-case hex.
 fn checksum(text: &[u8]) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text))
 }
 
 /// Publishes a manifest: makes it the newest of its dataset's folder, atomically and durably. It never replaces

@@ -128,7 +128,7 @@ impl ColumnCompiler<'_> {
             let read = move |texts: &[Option<&str>]| Ok(Some(!rules.skips(texts[0])));
             each_row::<bool>(vec![text.clone()], known.location(), self.planner.site(key, &known.name), read)
         });
-        let texts = TextColumn { text, location: known.location(), site: self.planner.site(key, &known.name), rules };
+        let texts = TextCells { text, location: known.location(), site: self.planner.site(key, &known.name), rules };
         let expr = match reader.clone() {
             ValueReader::Text => texts.read(|text| Ok(text.to_owned())),
             ValueReader::Key => texts.read_required(|text| Ok(text.to_owned())),
@@ -174,14 +174,14 @@ impl ColumnCompiler<'_> {
 }
 
 /// A column of texts, and the rules that change them.
-struct TextColumn {
+struct TextCells {
     text: Expr,
     location: Expr,
     site: ColumnSite,
     rules: TextRules,
 }
 
-impl TextColumn {
+impl TextCells {
     /// Reads every text. An empty one is no value.
     fn read<T: ColumnValue + 'static>(self, read: impl Fn(&str) -> Result<T, String> + Send + Sync + 'static) -> Expr {
         let rules = self.rules;

@@ -1,8 +1,8 @@
-//! Checks a CSV file before polars reads it, because polars silently fills short records, renames repeated columns, and guesses at
-//! broken quoting.
+//! Checks a CSV file before polars reads it, because polars silently fills short records, renames repeated columns, and
+//! guesses at broken quoting.
 
-use super::MappingError;
 use super::declaration::InputDeclaration;
+use super::error::MappingError;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};

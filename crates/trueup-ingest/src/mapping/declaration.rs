@@ -237,7 +237,8 @@ impl<'de> Deserialize<'de> for ValueSource {
     }
 }
 
-/// A value in the mapping itself, as text. Numbers with a decimal point are refused, because amounts stay exact only as text.
+/// A value in the mapping itself, as text. Numbers with a decimal point are refused, because amounts stay exact only as
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Constant(pub(super) String);
 

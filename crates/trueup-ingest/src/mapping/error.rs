@@ -112,14 +112,16 @@ impl KeyFault {
     }
 }
 
-/// The location of a row among all files: the file's number in the upper bits, and the row's number, counted from 1, in the lower 40.
+/// The location of a row among all files: the file's number in the upper bits, and the row's number, counted from 1, in
+/// the lower 40.
 pub(super) const fn location(file: u32, row: u64) -> u64 {
     ((file as u64) << ROW_BITS) | row
 }
 
 const ROW_BITS: u32 = 40;
 
-/// The first faulty value of a run. Polars reads many rows in parallel, so every fault is compared with the first so far.
+/// The first faulty value of a run. Polars reads many rows in parallel, so every fault is compared with the first so
+/// far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstFault(Arc<Mutex<Option<FoundFault>>>);
 
@@ -127,7 +129,8 @@ pub(super) struct FirstFault(Arc<Mutex<Option<FoundFault>>>);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FoundFault {
     location: u64,
-    /// Orders a fault with a value before one without, because a value that cannot be read leaves an empty cell, whose fault says less.
+    /// Orders a fault with a value before one without, because a value that cannot be read leaves an empty cell, whose
+    /// fault says less.
     is_empty: bool,
     key: String,
     column: String,

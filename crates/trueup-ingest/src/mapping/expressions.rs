@@ -74,8 +74,8 @@ impl ColumnValue for Micros {
     }
 }
 
-/// Makes a column from texts, row by row. `read` returns the value of a row, or why there is none; the fault is then noted, and the cell
-/// is empty.
+/// Makes a column from texts, row by row. `read` returns the value of a row, or why there is none; the fault is then
+/// noted, and the cell is empty.
 pub(super) fn each_row<T: ColumnValue + 'static>(
     texts: Vec<Expr>,
     location: Expr,
@@ -125,7 +125,8 @@ pub(super) fn float_text(floats: Expr) -> Expr {
     map_multiple(run, vec![floats], field)
 }
 
-/// Makes instants from timestamps without a time zone. `read` returns the instant of a clock time, or why there is none.
+/// Makes instants from timestamps without a time zone. `read` returns the instant of a clock time, or why there is
+/// none.
 pub(super) fn instants_of_clock_times(
     times: Expr,
     location: Expr,

@@ -1,9 +1,8 @@
 //! Opens the given files as the inputs of a mapping.
 
-use super::MappingError;
 use super::csv_outline::{self, CsvOutline};
 use super::declaration::{FileFormat, InputDeclaration, MappingFile};
-use super::error::{KeyFault, location};
+use super::error::{KeyFault, MappingError, location};
 use super::expressions::{LOCATION, rows_except};
 use polars::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -181,7 +180,8 @@ fn file_name(file: &Path) -> String {
     file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Returns whether a file name matches a pattern: `*` matches any characters, `?` matches one, and any other character itself.
+/// Returns whether a file name matches a pattern: `*` matches any characters, `?` matches one, and any other character
+/// itself.
 fn is_match(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);

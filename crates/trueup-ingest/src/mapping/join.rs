@@ -1,8 +1,7 @@
 //! Joins the inputs of a table, picks its rows, and knows the columns that its keys can name.
 
-use super::MappingError;
 use super::declaration::{Conditions, Join, TableDeclaration, Unmatched};
-use super::error::{ColumnSite, FirstFault, KeyFault};
+use super::error::{ColumnSite, FirstFault, KeyFault, MappingError};
 use super::expressions::{LOCATION, each_row, float_text};
 use super::inputs::OpenedInput;
 use super::values::NamedMaps;
@@ -94,7 +93,8 @@ impl TablePlanner<'_> {
         if join.unmatched == Unmatched::Refuse {
             let site = self.site(&on, &columns.join(", "));
             let reason = format!("expected a row of the input `{}` with the same key", join.input);
-            // The location of the other input's row is null if there is none. The other texts are the keys, for the message.
+            // The location of the other input's row is null if there is none. The other texts are the keys, for the
+            // message.
             let found = when(col(inside(join.alias(), LOCATION)).is_null()).then(lit("")).otherwise(lit(NULL));
             let mut texts = here.clone();
             texts.push(found);
@@ -179,7 +179,8 @@ pub(super) struct KnownColumn {
     alias: String,
     pub(super) name: String,
     pub(super) dtype: DataType,
-    /// Whether it is a key of a join that has the same name on both sides. The plain name then means the other side's column.
+    /// Whether it is a key of a join that has the same name on both sides. The plain name then means the other side's
+    /// column.
     is_shadowed: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Plans canonical tables over the inputs, and gives events first-touch credit.
 
-use super::MappingError;
 use super::canonical::{CONVERSION, CanonicalTable, ColumnType, STAGES};
 use super::column::{ColumnCompiler, CompiledColumn};
 use super::declaration::{Constant, EventTableDeclaration, FirstTouch, TableDeclaration, ValueSource};
+use super::error::MappingError;
 use super::expressions::{ColumnValue, Days, Micros, days_of, each_row};
 use super::join::{JoinedRows, TablePlanner};
 use polars::prelude::*;
@@ -171,7 +171,8 @@ pub(super) fn first_conversions(tables: &[TablePlan], copied: &[String]) -> Resu
         .map_err(|source| MappingError::engine(FIRST_TOUCH, source))
 }
 
-/// Replaces columns of a table of events by those of each customer's first conversion. Customers without a conversion keep their values.
+/// Replaces columns of a table of events by those of each customer's first conversion. Customers without a conversion
+/// keep their values.
 pub(super) fn give_credit(table: TablePlan, credit: &DataFrame, copied: &[String]) -> TablePlan {
     let mut columns = table.columns;
     let own =

@@ -1,4 +1,5 @@
-//! How a text of an input becomes a value: `TextRules` change the text, then `ValueReader` reads it. Knows no tables and no polars.
+//! How a text of an input becomes a value: `TextRules` change the text, then `ValueReader` reads it. Knows no tables
+//! and no polars.
 
 use super::canonical::{ColumnType, STAGES};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};

@@ -1,18 +1,19 @@
-//! A file that is there once it is whole.
+//! A file that becomes visible only once it is complete.
 
-use super::{OutputContext, OutputError};
+use super::error::{OutputContext, OutputError};
 use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 use trueup_core::files::Files;
 
-/// What the name of a file begins with that does not have its own name yet.
+/// The beginning of the temporary name of a file.
 const STAGED: &str = ".trueup-";
 
-/// A file that is being written: whole and durable under its name once it is kept, and otherwise not there.
+/// A file that is being written. [`OutputFile::keep`] makes it durable under its name; if it is dropped instead,
+/// nothing is left of it.
 ///
-/// A pipe or a device, such as `/dev/null`, has no whole, and is written to directly.
+/// A pipe or a device, such as `/dev/null`, is written to directly.
 #[derive(Debug)]
 pub struct OutputFile {
     pub(super) path: PathBuf,
@@ -25,21 +26,21 @@ pub(super) enum OutputTarget {
     Staged { staged: Staged, place: PathBuf, replaces: bool },
 }
 
-/// A file that does not have its own name yet.
+/// A file that does not have its name yet.
 #[derive(Debug)]
 pub(super) enum Staged {
-    /// It has no name at all, so that nothing is left of it however the program ends.
+    /// It has no name at all, so nothing is left of it even if the program is killed.
     #[cfg(target_os = "linux")]
     Nameless(File),
     Named(NamedTempFile),
 }
 
 impl OutputFile {
-    /// Ends the file, which has been written whole, and gives it its name.
+    /// Ends the file and gives it its name.
     ///
     /// # Errors
-    /// The file system refuses, or a file of that name has appeared meanwhile. No new file is left then; one that was to be replaced is the old
-    /// one or the new one.
+    /// The file system refuses, or a file of that name has appeared meanwhile. Then no new file is left, except in
+    /// place of a file that was to be replaced: that one is either unchanged or complete.
     pub fn keep(self) -> Result<(), OutputError> {
         let Self { path, target: OutputTarget::Staged { staged, place, replaces } } = self else { return Ok(()) };
         staged.file().sync_all().of(&path, "sync")?;
@@ -47,7 +48,7 @@ impl OutputFile {
         if replaces {
             named.persist(&place).map_err(|error| error.error).of(&path, "create")?;
         } else if let Err(refused) = named.persist_noclobber(&place) {
-            // Where the file system cannot refuse by itself, looking has to do.
+            // Some file systems cannot refuse to replace, so the check is separate there.
             if refused.error.kind() == io::ErrorKind::AlreadyExists || fs::symlink_metadata(&place).is_ok() {
                 return Err(OutputError::Exists(path));
             }
@@ -57,13 +58,13 @@ impl OutputFile {
         Files::default().sync_folder(folder).inspect_err(|_| undo(&place, replaces)).of(&path, "sync")
     }
 
-    /// Whether a person reads what is written.
+    /// Returns whether the output is a terminal.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.file().is_terminal()
     }
 
-    /// Where the file is once it is kept; `None` for a pipe or a device.
+    /// Returns the path of the kept file; `None` for a pipe or a device.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.target {
             OutputTarget::Direct(_) => None,
@@ -90,8 +91,8 @@ impl Write for OutputFile {
 }
 
 impl Staged {
-    /// Begins a file in the folder, with the permissions of the one that it replaces, or else with what the user's mask leaves of those
-    /// for everybody.
+    /// Begins a file in a folder, with the permissions of the file that it replaces, or else with those of the user's
+    /// mask.
     pub(super) fn begin(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(STAGED);
@@ -108,7 +109,7 @@ impl Staged {
         builder.tempfile_in(folder).map(Self::Named)
     }
 
-    /// The file under a name of its own in the folder, which it loses when dropped.
+    /// Returns the file under a temporary name in the folder. Dropping it removes the file.
     fn name(self, folder: &Path) -> io::Result<TempPath> {
         match self {
             #[cfg(target_os = "linux")]
@@ -130,7 +131,7 @@ impl Staged {
     }
 }
 
-/// Files that have no name until they are given one.
+/// Files without a name.
 #[cfg(target_os = "linux")]
 mod nameless {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
@@ -139,14 +140,14 @@ mod nameless {
     use std::os::fd::AsRawFd as _;
     use std::path::{Path, PathBuf};
 
-    /// A file in the folder; `None` where the file system has no such files, or they could not be named later.
+    /// Creates a file in the folder; `None` if the file system has no such files, or if it cannot be named later.
     pub(super) fn create(folder: &Path, mode: u32) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = File::from(open(folder, flags, Mode::from_raw_mode(mode)).ok()?);
         descriptor(&file).exists().then_some(file)
     }
 
-    /// Gives the file a name that none has.
+    /// Gives the file a new name.
     pub(super) fn link(file: &File, path: &Path) -> io::Result<()> {
         Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -156,14 +157,14 @@ mod nameless {
     }
 }
 
-/// Removes a file whose name may not be durable. One that took the place of another stays, because the other is gone.
+/// Removes a file whose name may not be durable. A file that replaced another stays, because the other is gone.
 fn undo(place: &Path, replaces: bool) {
     if !replaces {
         drop(fs::remove_file(place));
     }
 }
 
-/// The folder of a file whose path is absolute.
+/// Returns the folder of a file whose path is absolute.
 pub(super) fn folder_of(place: &Path) -> &Path {
     place.parent().unwrap_or(place)
 }
@@ -177,7 +178,7 @@ mod tests {
     use std::io::Write;
     use std::path::Path;
 
-    /// A file as it is staged where the system has none without a name.
+    /// A file that is staged as on systems without nameless files.
     fn named(place: &Path, replaces: bool) -> OutputFile {
         let file = tempfile::Builder::new().prefix(STAGED).tempfile_in(place.parent().unwrap()).unwrap();
         let target = OutputTarget::Staged { staged: Staged::Named(file), place: place.to_owned(), replaces };
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_needs_a_name_from_the_start_leaves_none_but_its_own() {
+    fn a_file_with_a_temporary_name_leaves_only_its_own_name() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("out.csv");
         let count = || dir.path().read_dir().unwrap().count();

@@ -1,7 +1,7 @@
 //! Decodes comma-separated text as RFC 4180 defines it.
 //!
-//! Common CSV readers guess if quoting is broken: a quote that is never closed swallows the rest of the file, and text after a closing
-//! quote becomes part of the cell. Here both are errors that name the line.
+//! Common CSV readers guess if quoting is broken: a quote that is never closed swallows the rest of the file, and text
+//! after a closing quote becomes part of the cell. Here both are errors that name the line.
 
 use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
 use super::limits::ReadLimits;

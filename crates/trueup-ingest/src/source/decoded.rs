@@ -40,7 +40,8 @@ pub(super) struct MalformedRecords {
     bytes: usize,
 }
 
-/// Bytes of malformed records after which a batch ends, because each keeps all its cells, which take far more memory than the record.
+/// Bytes of malformed records after which a batch ends, because each keeps all its cells, which take far more memory
+/// than the record.
 const MAX_MALFORMED_BYTES: usize = 1 << 20;
 
 impl MalformedRecords {

@@ -17,7 +17,8 @@ const PARQUET_MAGIC: &[u8] = b"PAR1";
 /// The bytes that some programs write before UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Detects the format from the file's name, or from its first bytes if the name says nothing. Leaves the file at its beginning.
+/// Detects the format from the file's name, or from its first bytes if the name says nothing. Leaves the file at its
+/// beginning.
 pub(super) fn detect(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Result<InputFormat, InputFault>> {
     let mut begin = Vec::new();
     file.by_ref().take(64).read_to_end(&mut begin)?;

@@ -1,7 +1,7 @@
 //! Decodes NDJSON: one JSON object per line.
 //!
-//! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. A column may therefore mix
-//! types, and its type need not be known before the last line is read.
+//! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. A column may
+//! therefore mix types, and its type need not be known before the last line is read.
 
 use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
 use super::limits::ReadLimits;
@@ -47,7 +47,7 @@ impl NdjsonDecoder {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut table = TableBuilder::new(self.required, self.exact, self.limits.max_columns);
+        let mut table = BatchBuilder::new(self.required, self.exact, self.limits.max_columns);
         let (mut lines, mut malformed, mut fatal) = (Vec::new(), MalformedRecords::default(), None);
         while lines.len() < self.limits.rows && table.cells() < self.limits.cells() && !malformed.is_full() {
             let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
@@ -75,7 +75,7 @@ impl NdjsonDecoder {
 }
 
 /// The columns of a batch while its objects are read.
-struct TableBuilder<'k> {
+struct BatchBuilder<'k> {
     exact: &'k [&'k str],
     columns: Vec<ColumnBuilder>,
     /// Indexes in `columns`, by name.
@@ -94,7 +94,7 @@ struct ColumnBuilder {
     last_object: usize,
 }
 
-impl<'k> TableBuilder<'k> {
+impl<'k> BatchBuilder<'k> {
     fn new(required: &[&str], exact: &'k [&'k str], max_columns: usize) -> Self {
         let (columns, indexes) = (Vec::new(), HashMap::new());
         let mut table = Self { exact, columns, indexes, max_columns, rows: 0, objects: 0 };
@@ -124,7 +124,8 @@ impl<'k> TableBuilder<'k> {
         at
     }
 
-    /// Adds an object as a row. A malformed object adds nothing, because all its cells are rendered before the first is added.
+    /// Adds an object as a row. A malformed object adds nothing, because all its cells are rendered before the first is
+    /// added.
     fn push(&mut self, members: &Members<'_>) -> Result<(), RecordFault> {
         self.objects += 1;
         let mut cells = Vec::with_capacity(members.0.len());

@@ -196,7 +196,7 @@ fn read_footer(bytes: &ParquetBytes, max_bytes: usize) -> Result<ParquetMetaData
     }
     if length > max_bytes {
         return Err(ParquetError::General(format!(
-            "the footer has {length} bytes, and with this memory at most {max_bytes} are read; give more memory, or write larger row groups"
+            "the footer has {length} bytes, but at most {max_bytes} are allowed; raise `--memory`, or write larger row groups"
         )));
     }
     let start = tail.checked_sub(length as u64).ok_or_else(short)?;
@@ -207,7 +207,8 @@ fn read_footer(bytes: &ParquetBytes, max_bytes: usize) -> Result<ParquetMetaData
     Ok(metadata)
 }
 
-/// Reads columns whose texts recur as dictionary codes, as they are stored, because decoding each row's text takes time and memory.
+/// Reads columns whose texts recur as dictionary codes, as they are stored, because decoding each row's text takes time
+/// and memory.
 fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
     let fields = plain.schema().fields();
     let Some(sample) = plain.metadata().row_groups().first().filter(|group| group.num_columns() == fields.len()) else {

@@ -55,8 +55,8 @@ pub(crate) enum TextBlockFault {
 }
 
 impl<R: Read> TextBlocks<R> {
-    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. With `quotes`, a line end
-    /// between quotes does not end a record.
+    /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. With `quotes`, a
+    /// line end between quotes does not end a record.
     pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
         Self { reader, pending: Vec::new(), line: 1, size: size.max(1), longest, quotes, ended: false }
     }
@@ -90,9 +90,9 @@ impl<R: Read> TextBlocks<R> {
         Ok(())
     }
 
-    /// Returns where the last whole record ends. Every block begins outside quotes, so a line end lies outside quotes if the number of
-    /// quotes before it is even. In a file with broken quoting, the first broken quote comes before the first wrong split, and the
-    /// parser reports that quote.
+    /// Returns where the last whole record ends. Every block begins outside quotes, so a line end lies outside quotes
+    /// if the number of quotes before it is even. In a file with broken quoting, the first broken quote comes before
+    /// the first wrong split, and the parser reports that quote.
     fn end_of_records(&self) -> Option<usize> {
         if !self.quotes || !self.pending.contains(&b'"') {
             return self.pending.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);

@@ -36,7 +36,7 @@ fn a_message_names_the_line_of_a_csv_row() {
     assert!(with("acme,1,won,2025-01-31,,").starts_with("bad.csv, line 4, column `type`: expected a stage"));
     assert!(with("acme,1,sold,2025-02-30,,").starts_with("bad.csv, line 4, column `date`: expected a date"));
     assert!(with(",1,sold,2025-02-20,,").starts_with("bad.csv, line 4, column `account`: expected a value"));
-    assert_eq!(with("acme,1,sold"), "bad.csv, line 4: the row has 3 cells, and the header has 6");
+    assert_eq!(with("acme,1,sold"), "bad.csv, line 4: expected 6 cells as in the header, but found 3");
     assert_eq!(with("acme,1,sold,2025-02-20,,\"open"), "bad.csv: line 4: a quote is opened and never closed");
     assert!(with("acme,1,sold,2025-02-20,,\"a\"b").starts_with("bad.csv: line 4: text after a closing quote"));
 }
@@ -51,12 +51,15 @@ fn the_first_fault_of_a_file_is_reported() {
 fn files_without_a_table_are_refused() {
     assert_eq!(refused_events("bad.csv", ""), "bad.csv: the file is empty");
     assert_eq!(refused_events("bad.ndjson", ""), "bad.ndjson: the file is empty");
-    assert_eq!(refused_events("bad.csv", "\n\n"), "bad.csv: the file has no header");
+    assert_eq!(
+        refused_events("bad.csv", "\n\n"),
+        "bad.csv: the file has no header; its first line must name the columns"
+    );
     assert_eq!(
         refused_events("bad.parquet", "PAR"),
-        "bad.parquet: this is no Parquet file: it does not begin with `PAR1`"
+        "bad.parquet: expected a Parquet file, but the file does not begin with `PAR1`"
     );
-    assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header names the column `a` twice");
+    assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header has the column `a` twice");
     assert_eq!(refused_events("bad.csv", b"account,\xff\n"), "bad.csv: line 1: the text is not UTF-8");
     let missing = refused_events("bad.csv", "account,opportunityId,date\na,1,2025-01-01\n");
     assert!(missing.starts_with("bad.csv: expected a column `type`, but found `account`"), "{missing}");

@@ -43,9 +43,9 @@ fn an_input_of_too_many_columns_is_refused_with_their_count() {
     assert_eq!(
         in_every_format(2_001, |ingest| ingest),
         [
-            Err(format!("wide.csv: the file has 2001 columns, but at most 2000 are taken; {advice}")),
-            Err(format!("wide.ndjson: the file has more than 2000 columns, and no more are taken; {advice}")),
-            Err(format!("wide.parquet: the file has 2001 columns, but at most 2000 are taken; {advice}")),
+            Err(format!("wide.csv: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
+            Err(format!("wide.ndjson: the file has more than 2000 columns; {advice}")),
+            Err(format!("wide.parquet: the file has 2001 columns, but at most 2000 are allowed; {advice}")),
         ]
     );
     assert_eq!(in_every_format(2_001, |ingest| ingest.max_columns(2_001)), [Ok(1), Ok(1), Ok(1)]);
@@ -98,7 +98,7 @@ fn the_limit_of_columns_holds_over_many_ingests() {
     let before = case.snapshot();
     assert_eq!(
         ingest(3).unwrap_err().to_string(),
-        "the events of the dataset would have 120 dimensions, but at most 100 are taken; leave columns out, or raise \
+        "the events of the dataset would have 120 dimensions, but at most 100 are allowed; leave columns out, or raise \
          `--max-columns`"
     );
     assert_eq!(case.snapshot(), before);
@@ -110,7 +110,7 @@ fn a_column_name_has_a_limit() {
     let name = "x".repeat(1_025);
     let path = case.file("a.csv", format!("account,opportunityId,type,date,{name}\n"));
     let error = case.ingest().events(path).run(&()).unwrap_err().to_string();
-    assert!(error.ends_with("has 1025 bytes, but at most 1024 are taken"), "{error}");
+    assert!(error.ends_with("has 1025 bytes, but at most 1024 are allowed; rename it"), "{error}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_history_of_too_many_events_is_refused_in_memory_and_on_disk() {
         assert!(error.is_data() && !case.dataset().exists());
         assert_eq!(
             error.to_string(),
-            "the customer `much` of account `b` has 501 events, but at most 500 of a customer are taken; is the column \
+            "the customer `much` of account `b` has 501 events, but at most 500 per customer are allowed; is the column \
              `opportunityId` right? `--max-customer-events` raises the limit",
             "{memory}"
         );

@@ -1,4 +1,4 @@
-//! A mapping with its files in a folder of their own, and the tables that it makes, as text.
+//! A mapping in a temporary folder with its files, and the tables that it makes as text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_ingest::mapping::{MappedFiles, Mapping, MappingError};
 
-/// A row by column name; an empty text is null.
+/// A row: its cells by column name. An empty text is null.
 pub(crate) type Row = BTreeMap<String, String>;
 
 pub(crate) struct Case {
@@ -51,7 +51,7 @@ impl Case {
         Mapping::read(&self.mapping)?.run(&self.files, &out)
     }
 
-    /// All rows of events, one table after the other.
+    /// Returns the rows of all tables of events.
     pub(crate) fn events(&self) -> Vec<Row> {
         self.run().unwrap().events.iter().flat_map(|path| rows(path)).collect()
     }
@@ -60,14 +60,14 @@ impl Case {
         self.run().unwrap().spend.iter().flat_map(|path| rows(path)).collect()
     }
 
-    /// What the mapping is refused with, without the folder.
+    /// Returns the error of the mapping, without the path of the folder.
     pub(crate) fn refusal(&self) -> String {
         let message = self.run().unwrap_err().to_string();
         message.replace(&format!("{}/", self.folder.path().display()), "")
     }
 }
 
-/// One column of rows.
+/// Returns a column of some rows.
 pub(crate) fn column(rows: &[Row], name: &str) -> Vec<String> {
     rows.iter().map(|row| row.get(name).unwrap_or_else(|| panic!("no column {name}")).clone()).collect()
 }
@@ -77,7 +77,7 @@ pub(crate) fn batches(path: &Path) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// A file as canonical CSV lines, header first.
+/// Returns a Parquet file as CSV lines, header first.
 pub(crate) fn lines(path: &Path) -> Vec<String> {
     let schema = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().schema().clone();
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -104,7 +104,7 @@ pub(crate) fn rows(path: &Path) -> Vec<Row> {
     rows
 }
 
-/// The display of a timestamp knows offsets, but no names of time zones.
+/// Replaces a time zone by the offset of UTC, because arrow cannot show timestamps in a named zone.
 fn offset(column: &ArrayRef) -> ArrayRef {
     match column.as_primitive_opt::<TimestampMicrosecondType>() {
         Some(instants) => Arc::new(instants.clone().with_timezone("+00:00")),

@@ -1,4 +1,4 @@
-//! First-touch credit.
+//! First-touch credit: all events of a customer take values of its first conversion.
 
 use crate::case::{Case, column};
 
@@ -37,7 +37,7 @@ fn all_events_take_the_first_conversion() {
 }
 
 #[test]
-fn the_first_is_by_date_then_time_then_input() {
+fn the_first_conversion_is_the_first_by_date_then_time_then_input() {
     let day = "x,1,lead-originated,2025-01-02";
     let late = format!("{day},2025-01-02T10:00:00Z,late,\n");
     let early = format!("{day},2025-01-02T09:00:00Z,early,\n");
@@ -50,7 +50,7 @@ fn the_first_is_by_date_then_time_then_input() {
 }
 
 #[test]
-fn what_the_first_leaves_empty_is_empty_on_all() {
+fn an_empty_value_of_the_first_conversion_empties_all_events() {
     let rows = "x,1,lead-originated,2025-01-02,,,drains\nx,1,booked,2025-01-03,,web,other\n";
     let case = Case::new(MAPPING).file("a.csv", format!("acct,id,type,d,t,channel,campaign\n{rows}"));
     let rows = case.events();
@@ -59,7 +59,7 @@ fn what_the_first_leaves_empty_is_empty_on_all() {
 }
 
 #[test]
-fn it_reaches_over_tables_and_many_rows() {
+fn credit_crosses_tables() {
     let mapping = r#"
 [input.leads]
 file = "leads.csv"

@@ -1,8 +1,8 @@
-//! The worked examples of the documentation, run as they stand there.
+//! Runs the worked examples of `docs/mapping.md`.
 
 use crate::case::{Case, lines};
 
-/// A fenced block: the words after the fence, and what is inside.
+/// Returns the fenced blocks of a text: the words after each fence, and the lines inside.
 fn blocks(text: &str) -> Vec<(&str, String)> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -16,7 +16,7 @@ fn blocks(text: &str) -> Vec<(&str, String)> {
 }
 
 #[test]
-fn the_examples_give_the_rows_beside_them() {
+fn documented_examples_make_the_documented_rows() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mapping.md")).unwrap();
     let (mut files, mut mapping, mut examples) = (Vec::new(), String::new(), 0);
     for (words, inside) in blocks(&text) {

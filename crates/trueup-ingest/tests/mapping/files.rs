@@ -1,4 +1,4 @@
-//! The files that a mapping is given.
+//! The files of a mapping: which input they belong to, and their formats.
 
 use crate::case::{Case, column};
 use crate::values::events_with;
@@ -17,12 +17,12 @@ fn from_file(pattern: &str, more: &str) -> String {
 }
 
 #[test]
-fn files_of_one_input_follow_each_other() {
+fn files_of_an_input_are_read_in_the_given_order() {
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id,k\n1,\n2,\n").file("a-1.csv", "k,id\n,3\n");
     assert_eq!(column(&case.events(), "opportunityId"), ["1", "2", "3"]);
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id,k\n1,\n").file("a-1.csv", "id\n3\n");
     assert_eq!(case.refusal(), "`a-1.csv`: it has no column `k`, but the first file of its input has one");
-    // The row that is at fault is counted in its own file.
+    // The faulty row is counted in its own file.
     let case = Case::new(&from_file("a-*.csv", "")).file("a-2.csv", "id\n1\n").file("a-1.csv", "id\n2\n\"\"\n");
     let expected = "`a-1.csv`, row 2, column `id`: expected a value, but found ``";
     assert!(case.refusal().starts_with(expected), "{}", case.refusal());
@@ -85,7 +85,7 @@ fn broken_csv_is_refused() {
 }
 
 #[test]
-fn words_for_no_value_are_none() {
+fn listed_cells_mean_no_value() {
     let mapping = events_with("date = { value = \"2025-01-01\" }\ntotal = \"t\"")
         .replace("file = \"a.csv\"", "file = \"a.csv\"\nempty = [\"NA\", \"-\"]");
     let case = Case::new(&mapping).file("a.csv", "id,t\n1,NA\n2,-\n3,-1\n");

@@ -1,4 +1,4 @@
-//! Inputs side by side.
+//! Joins of inputs.
 
 use crate::case::{Case, column};
 
@@ -13,7 +13,7 @@ fn mapping(join: &str) -> String {
 const A: &str = "id,k,name\n1,p,x\n2,q,x\n3,,x\n4,p,x\n";
 
 #[test]
-fn unmatched_rows_stay_go_or_stop_the_run() {
+fn unmatched_rows_are_kept_dropped_or_refused() {
     let run = |how: &str| {
         let case = Case::new(&mapping(&format!("{{ input = \"b\", on = \"k\", unmatched = \"{how}\" }}")));
         case.file("a.csv", A).file("b.csv", "k,name\np,Pat\n,Nobody\n")
@@ -31,7 +31,7 @@ fn unmatched_rows_stay_go_or_stop_the_run() {
 }
 
 #[test]
-fn a_key_found_twice_is_refused_unless_many_are_wanted() {
+fn a_repeated_key_is_refused_unless_many_is_set() {
     let run = |many: &str| {
         let join = format!("{{ input = \"b\", on = \"k\", unmatched = \"drop\"{many} }}");
         Case::new(&mapping(&join)).file("a.csv", A).file("b.csv", "k,name\np,Pat\np,Pam\nq,Quin\n")
@@ -46,7 +46,7 @@ fn a_key_found_twice_is_refused_unless_many_are_wanted() {
 }
 
 #[test]
-fn keys_may_have_other_names_and_several_parts() {
+fn keys_may_differ_in_name_and_have_several_columns() {
     let join = "{ input = \"b\", on = { k = \"key\", name = \"part\" }, unmatched = \"drop\" }";
     let case = Case::new(&mapping(join)).file("a.csv", A).file("b.csv", "key,part,name\np,x,Pat\np,y,Pam\n");
     assert_eq!(column(&case.events(), "source"), ["Pat", "Pat"]);
@@ -63,7 +63,7 @@ fn an_input_joins_twice_under_two_names() {
 }
 
 #[test]
-fn a_column_of_two_inputs_has_to_be_named_in_full() {
+fn a_column_of_two_inputs_must_be_named_in_full() {
     let mapping = mapping("{ input = \"b\", on = \"k\", unmatched = \"keep\" }").replace("b.name", "name");
     let case = Case::new(&mapping).file("a.csv", A).file("b.csv", "k,name\np,Pat\n");
     assert_eq!(

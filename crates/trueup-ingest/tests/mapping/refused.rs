@@ -1,4 +1,4 @@
-//! What a mapping cannot say, and values that it cannot take.
+//! Mappings and values that are refused.
 
 use crate::case::Case;
 use crate::values::events_with;
@@ -6,7 +6,7 @@ use crate::values::events_with;
 const DATED: &str = "date = { value = \"2025-01-01\" }\n";
 
 #[test]
-fn a_key_that_says_what_cannot_be_done_is_named() {
+fn a_key_that_cannot_be_carried_out_is_named() {
     for (columns, expected) in [
         (
             "date = \"when\"",
@@ -107,7 +107,7 @@ fn a_key_that_says_what_cannot_be_done_is_named() {
 }
 
 #[test]
-fn the_rest_of_the_file_is_checked_too() {
+fn inputs_tables_and_syntax_are_checked() {
     for (mapping, expected) in [
         ("", "key `events`: a mapping makes at least one table"),
         (
@@ -138,7 +138,7 @@ fn the_rest_of_the_file_is_checked_too() {
 }
 
 #[test]
-fn a_value_that_cannot_be_taken_is_named_with_its_row() {
+fn a_value_that_cannot_be_read_is_named_with_its_row() {
     let rows = "id,k\n1,\n2,\n3,bad\n4,worse\n";
     for (columns, expected) in [
         (
@@ -168,7 +168,7 @@ fn a_value_that_cannot_be_taken_is_named_with_its_row() {
 }
 
 #[test]
-fn what_every_event_needs_is_missed() {
+fn a_missing_required_value_is_refused() {
     let refusal = |columns: &str, rows: &str| Case::new(&events_with(columns)).file("a.csv", rows).refusal();
     let expected = "`a.csv`, row 2, column `k`: expected a date, but found `` (mapping key `events[0].columns.date`)";
     assert_eq!(refusal("date = \"k\"", "id,k\n1,2025-01-01\n2,\n"), expected);
@@ -184,7 +184,7 @@ fn what_every_event_needs_is_missed() {
 }
 
 #[test]
-fn the_first_of_many_faults_is_told() {
+fn the_first_of_many_faults_is_reported() {
     let mut rows = "id,k\n".to_owned();
     for id in 0..50_000 {
         rows += &format!("{id},{}\n", if id >= 41_000 { "bad" } else { "2025-01-01" });
@@ -196,7 +196,7 @@ fn the_first_of_many_faults_is_told() {
 }
 
 #[test]
-fn times_that_clocks_do_not_show_are_refused() {
+fn times_that_clocks_skip_are_refused() {
     let columns = "dateTime = { column = \"k\", time_zone = \"America/New_York\" }";
     let refusal = Case::new(&events_with(columns)).file("a.csv", "id,k\n1,2025-03-09T02:30:00\n").refusal();
     assert!(

@@ -1,9 +1,9 @@
-//! What becomes of a cell.
+//! The values that cells become.
 
 use crate::case::{Case, batches, column, rows};
 use arrow_schema::{DataType, TimeUnit};
 
-/// A mapping of one file of events with the given columns besides the required ones.
+/// A mapping of one file of events with the required columns and the given ones.
 pub(crate) fn events_with(columns: &str) -> String {
     format!(
         "[input.a]\nfile = \"a.csv\"\n[[events]]\nfrom = \"a\"\n[events.columns]\naccount = {{ value = \"x\" }}\n\
@@ -37,7 +37,7 @@ fn columns_have_the_canonical_types() {
 }
 
 #[test]
-fn times_are_read_in_their_own_way() {
+fn times_are_read_by_format_and_zone() {
     for (source, text, expected) in [
         ("{ column = \"t\" }", "2025-07-01T10:00:00Z", "2025-07-01T10:00:00Z"),
         ("{ column = \"t\" }", "2025-07-01 10:00:00", "2025-07-01T10:00:00Z"),
@@ -56,7 +56,7 @@ fn times_are_read_in_their_own_way() {
 }
 
 #[test]
-fn dates_are_read_in_their_own_way() {
+fn dates_are_read_by_format() {
     for (source, text, expected) in [
         ("\"t\"", "2025-07-01", "2025-07-01"),
         ("{ column = \"t\", format = \"%d %b %Y\" }", "1 Jul 2025", "2025-07-01"),
@@ -77,7 +77,7 @@ fn dates_are_read_in_their_own_way() {
 }
 
 #[test]
-fn a_date_of_three_empty_parts_is_none() {
+fn three_empty_parts_make_no_date() {
     let columns = "dateTime = { value = \"2025-01-01T00:00:00Z\" }\ndate = { year = 2025, month = \"m\", day = \"d\" }";
     let case = Case::new(&events_with(columns)).file("a.csv", "id,m,d\n1,,\n2,2,28\n");
     assert_eq!(column(&case.events(), "date"), ["", "2025-02-28"]);
@@ -86,7 +86,7 @@ fn a_date_of_three_empty_parts_is_none() {
 }
 
 #[test]
-fn texts_are_put_right_before_they_are_read() {
+fn texts_are_changed_before_they_are_read() {
     let columns = "date = { value = \"2025-01-01\" }\n\
         total = { column = \"t\", remove = \"€ .\", decimal_mark = \",\" }\n\
         eventId = { columns = [\"id\", \"k\"], separator = \"/\" }\n\
@@ -116,7 +116,7 @@ fn rows_are_picked_by_their_values() {
 }
 
 #[test]
-fn spend_and_accounts_are_tables_too() {
+fn spend_and_accounts_are_mapped() {
     let mapping = r#"
 [input.ads]
 file = "ads.csv"

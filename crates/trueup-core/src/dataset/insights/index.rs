@@ -1,7 +1,7 @@
 //! The locations of the documents in an insights file, so that a request reads only the documents of its accounts. A
 //! damaged part of the file fails only the requests that may need a document in it.
 
-use super::line;
+use super::InsightLine;
 use crate::Day;
 use crate::dataset::checked_file::CheckedFile;
 use crate::dataset::error::DatasetError;
@@ -188,8 +188,8 @@ impl IndexBuilder {
     fn end_line(&mut self) {
         self.lines += 1;
         if !self.torn {
-            match line(&self.line) {
-                Ok((account, date, document)) => {
+            match InsightLine::parse(&self.line) {
+                Ok(InsightLine { account, date, document }) => {
                     let account = account.into_owned();
                     let key = Some((account.clone(), date));
                     let after = std::mem::replace(&mut self.last, key.clone());
@@ -204,7 +204,7 @@ impl IndexBuilder {
                 Err(fault) => {
                     let cause = match self.first_damaged {
                         Some(from) => DamageCause::Checksum { from },
-                        None => DamageCause::Line { line: self.lines, fault },
+                        None => DamageCause::Line { line: self.lines, fault: fault.to_string() },
                     };
                     self.damage.get_or_insert(cause);
                 }
