@@ -64,22 +64,29 @@ pub(super) struct Event {
     pub(super) returning: bool,
 }
 
-/// What all events of a customer have in common. Numbers other than `number` are indexes into the lists of the account.
+/// What all events of a customer have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CustomerProfile {
+    /// Index of the account.
     pub(super) account: usize,
-    /// The month in which the customer begins, and its number within that month.
+    /// Index of the month in which the customer begins.
     pub(super) month: usize,
+    /// Number of the customer within that month, from 1.
     pub(super) number: u64,
-    /// The campaign that is credited with the customer; `None` for a walk-in.
+    /// Index of the credited campaign among those of the account; `None` for a walk-in.
     pub(super) campaign: Option<usize>,
+    /// Status in the job software, such as `New Customer`.
     pub(super) status: &'static str,
+    /// Index of the agent, and of the technician, among those of the account.
     pub(super) agent: usize,
     pub(super) technician: usize,
-    /// The business unit that does the job.
+    /// Index of the business unit that does the job, among those of the industry.
     pub(super) unit: usize,
+    /// Index of the ZIP code among those of the account; `None` if it is unknown.
     pub(super) zip: Option<usize>,
+    /// How the customer reached the job software, such as `Phone`.
     pub(super) source: &'static str,
+    /// Kind of the job, such as `Service`.
     pub(super) kind: &'static str,
 }
 
@@ -88,6 +95,7 @@ pub(super) struct CustomerProfile {
 pub(super) struct EventRow {
     pub(super) customer: CustomerProfile,
     pub(super) event: Event,
+    /// Position in the customer's history, from 0.
     pub(super) nth: usize,
 }
 

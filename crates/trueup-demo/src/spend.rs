@@ -8,14 +8,18 @@ use super::plan::LeadMix;
 /// A row of the spend table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpendRow {
+    /// Index of the account.
     pub(super) account: usize,
+    /// Days since 1970-01-01.
     pub(super) day: i32,
     /// Index of a campaign of the account, which determines the channel; `None` for a fee without a channel.
     pub(super) campaign: Option<usize>,
     /// Whether the spend belongs to that campaign; otherwise it belongs to its channel as a whole.
     pub(super) attributed: bool,
+    /// Ad spend and management fee; exactly one of them is present.
     pub(super) ad_cents: Option<u64>,
     pub(super) fee_cents: Option<u64>,
+    /// Present for channels that are paid per click.
     pub(super) clicks: Option<i64>,
     pub(super) impressions: Option<i64>,
 }
