@@ -57,8 +57,6 @@ fn message(payload: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::panic, reason = "tests")]
-
     use super::*;
 
     #[test]

@@ -124,8 +124,6 @@ pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn check(version: Version, hosts: &[&[u8]]) -> Option<HttpError> {

@@ -228,8 +228,6 @@ fn joined(headers: &HeaderMap, name: &HeaderName, separator: &str) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn facade_request(request: axum::http::request::Builder) -> FacadeRequest {

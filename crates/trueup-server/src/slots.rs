@@ -130,8 +130,6 @@ impl Drop for ConnectionSlot {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::panic, reason = "tests")]
-
     use super::*;
     use crate::connection_state::RequestStage;
 

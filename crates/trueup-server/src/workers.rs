@@ -118,8 +118,6 @@ impl TaskQueue {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
     use super::*;
     use std::collections::HashSet;
     use std::sync::Barrier;

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::table::{self, Heading, Screen};
 use super::{ENDINGS, Format, write_arrow, write_csv, write_parquet};
 use arrow_array::StringArray;
