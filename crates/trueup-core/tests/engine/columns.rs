@@ -1,7 +1,7 @@
-//! The same answer whatever columns are held from the queries before, and however long customers are.
+//! Checks that neither cached columns nor the lengths of histories change an answer.
 
-use crate::ask::{dataset, json, run};
 use crate::disk::{on_disk, way, with_distinct_events};
+use crate::run::{dataset, json, run};
 use arrow_array::{ArrayRef, Date32Array, Decimal128Array, RecordBatch, StringArray};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_earlier_queries_left_changes_no_byte(
+    fn cached_columns_change_no_byte(
         (tables, first) in case(),
         others in prop::collection::vec(case().prop_map(|(_, request)| request), 1..4),
         way in way(),
@@ -36,12 +36,12 @@ proptest! {
     }
 }
 
-fn answer(dataset: &Dataset, request: &trueup_testkit::oracle::Request) -> Result<String, crate::ask::Refused> {
+fn answer(dataset: &Dataset, request: &trueup_testkit::oracle::Request) -> Result<String, crate::run::Refused> {
     run(dataset, request, Execution::default()).map(|table| json(&table))
 }
 
-/// A customer with so many events that no sum of 16 bits holds them, between two small ones; it is booked on every day and closed on
-/// the last, and every other event has another campaign.
+/// A customer has more events than 16 bits can count, and is next to two small ones. It is booked on every day and
+/// closed on the last, and its campaign alternates.
 #[test]
 fn a_customer_may_have_any_number_of_events() {
     const EVENTS: i32 = 140_000;
@@ -77,7 +77,7 @@ fn a_customer_may_have_any_number_of_events() {
     check(query(&["eventCount"]), "eventCount", Value::Count(all));
     check(query(&["customers"]), "customers", Value::Count(3));
     check(query(&["leads"]), "leads", Value::Count(3));
-    // The amount of each closed event, in hundredths, is its place.
+    // The amount of each event, in hundredths, is its index in the history.
     let closed = i128::from(EVENTS - 1 + 2 + 2) * 10_000;
     check(query(&["closedRevenue"]), "closedRevenue", Value::Money(closed));
     let even = query(&["eventCount", "opportunityCount"]).filter(Filter::equals("campaign", "even"));
@@ -85,7 +85,7 @@ fn a_customer_may_have_any_number_of_events() {
     check(even, "opportunityCount", Value::Count(3));
     let daily = dataset.query(&query(&["eventCount", "customers"]).interval(Interval::Day)).unwrap();
     let of_days: Vec<_> = (0..daily.len()).map(|day| daily.value(day, "eventCount")).collect();
-    // Of 70 days the large customer has 2,000 events on each, the small ones one on three of them.
+    // The large customer has 2,000 events on each of 70 days; each small one has one event on each of three days.
     let small_days = [0, DAYS / 3, DAYS * 2 / 3].map(|day| usize::try_from(day).unwrap());
     for (day, events) in of_days.into_iter().enumerate() {
         let expected = 2_000 + if small_days.contains(&day) { 2 } else { 0 };

@@ -1,6 +1,6 @@
-//! The same answer from a dataset on disk, however it came there and however it is read.
+//! Checks that neither the way a dataset is ingested nor the way it is read changes an answer.
 
-use crate::ask::{dataset, json, run};
+use crate::run::{dataset, json, run};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -14,16 +14,16 @@ use trueup_ingest::Ingest;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{SpendRow, Tables};
 
-/// How tables are handed over, and in what portions they are worked on.
+/// How tables are ingested.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     /// Event rows per input file.
     file_rows: usize,
     /// Rows per row group of an input file.
     input_group_rows: usize,
-    /// Whether the files are named last first.
+    /// Whether the files are given in reverse order.
     reversed: bool,
-    /// Whether each file is an ingest of its own.
+    /// Whether each file is ingested by itself.
     one_by_one: bool,
     batch_rows: usize,
     row_group_rows: usize,
@@ -61,8 +61,8 @@ pub(crate) fn way() -> impl Strategy<Value = Way> {
         )
 }
 
-/// No two events share an id, so that the order in which they are handed over means nothing; and no two are alike, so that no file
-/// is a batch that has been ingested before.
+/// Removes events that share an id, so that the order of the input does not matter, and events that are the same, so
+/// that no file is a batch that was ingested before.
 pub(crate) fn with_distinct_events(mut tables: Tables) -> Tables {
     let mut seen = BTreeSet::new();
     tables.events.retain(|event| {
@@ -81,7 +81,7 @@ fn write(path: &Path, batch: &RecordBatch, row_group_rows: usize) {
     writer.close().unwrap();
 }
 
-/// Ingests the tables, and opens what came of it.
+/// Ingests the tables and opens the dataset.
 pub(crate) fn on_disk(folder: &Path, tables: &Tables, way: &Way) -> Dataset {
     let into = folder.join("dataset");
     let ingest = || {
@@ -129,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
-    fn how_a_dataset_is_made_and_read_changes_no_byte((tables, request) in case(), way in way()) {
+    fn the_way_of_ingest_changes_no_byte((tables, request) in case(), way in way()) {
         let tables = with_distinct_events(tables);
         let folder = tempfile::tempdir().unwrap();
         let stored = on_disk(folder.path(), &tables, &way);
@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn beside_blank_dimensions_spend_alone_has_a_row_whatever_amount_it_has() {
+fn spend_without_events_has_a_row_next_to_a_blank_dimension() {
     let row = SpendRow {
         account: "acme".to_owned(),
         date: "2025-01-20".parse().unwrap(),

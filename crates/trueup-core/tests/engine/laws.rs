@@ -1,14 +1,13 @@
-//! What must hold of every answer, whatever the numbers are: the engine is asked twice, and the answers must fit
-//! together.
+//! Checks laws that hold for every answer: two queries are run, and their answers must be consistent.
 
 mod accounts;
 mod additivity;
-mod asked;
 mod execution;
 mod figures;
 mod filters;
 mod identities;
 mod limits;
+mod question;
 mod ratios;
 mod shape;
 mod spend;
@@ -17,13 +16,13 @@ mod tightness;
 
 use proptest::prelude::ProptestConfig;
 
-/// Half of the usual number of cases, since there are many laws; `PROPTEST_CASES` says more.
+/// Returns half of the usual number of cases, because there are many laws. `PROPTEST_CASES` changes the usual number.
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.div_ceil(2), ..usual }
 }
 
-/// As few as where every case takes long.
+/// Returns a quarter of the usual number of cases, for laws whose cases take long.
 fn short() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.div_ceil(4), ..usual }

@@ -1,11 +1,11 @@
-//! The engine against slower ways to the same numbers, and against itself.
+//! Compares the engine with a naive oracle and with itself.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod ask;
 mod columns;
-mod crowds;
 mod disk;
-mod ends;
+mod interrupts;
 mod laws;
+mod many_customers;
 mod oracle;
-mod pruned;
+mod pruning;
+mod run;

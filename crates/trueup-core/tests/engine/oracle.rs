@@ -1,13 +1,13 @@
-//! The engine answers as the naive oracle does, byte for byte.
+//! Compares the engine with the naive oracle, byte for byte.
 
-use crate::ask::{Refused, dataset, json, run};
+use crate::run::{Refused, dataset, json, run};
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use trueup_core::Execution;
 use trueup_testkit::cases::{case, faulty_case};
 use trueup_testkit::oracle::{Refusal, Request, Tables, answer};
 
-/// Whether both refuse for the same reason, of several for the first in the order of the contract.
+/// Returns whether both refuse for the same reason: the first in the order of the contract.
 fn same_refusal(engine: &Refused, oracle: &Refusal) -> bool {
     matches!(
         (engine, oracle),
@@ -47,14 +47,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_several_faults_both_tell_the_same((tables, request) in faulty_case()) {
+    fn the_engine_and_the_oracle_report_the_same_fault((tables, request) in faulty_case()) {
         agrees(&tables, &request)?;
     }
 }
 
-/// How deep a filter may be nested and how many operands a request may have, each at its bound and one beyond.
+/// The depth of a filter and the number of operands of a request, each at its limit and one beyond.
 #[test]
-fn bounds_are_the_same() {
+fn the_engine_and_the_oracle_have_the_same_limits() {
     let nested = |levels: usize| format!("{}\"x\"{}", "[\"not\",".repeat(levels), "]".repeat(levels));
     let either = |count: usize| format!("[\"or\"{}]", ",\"x\"".repeat(count));
     let pairs = |count: usize| format!("[\"or\"{}]", ",[\"and\",\"x\",1]".repeat(count));

@@ -1,8 +1,8 @@
-//! Accounts are strangers to each other.
+//! Checks that accounts do not affect each other.
 
-use super::asked::{amounts, asked};
 use super::figures::Figures;
-use crate::ask::{dataset, json, run};
+use super::question::{amounts, asked};
+use crate::run::{dataset, json, run};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use trueup_core::Execution;
@@ -10,7 +10,7 @@ use trueup_core::dictionary::{Measure, MeasureKind};
 use trueup_testkit::cases::case;
 use trueup_testkit::oracle::{Request, Tables};
 
-/// The tables without all accounts but these.
+/// Returns the tables of some accounts.
 fn only(tables: &Tables, accounts: &BTreeSet<String>) -> Tables {
     Tables {
         events: tables.events.iter().filter(|row| accounts.contains(&row.account)).cloned().collect(),
@@ -22,11 +22,11 @@ fn only(tables: &Tables, accounts: &BTreeSet<String>) -> Tables {
 proptest! {
     #![proptest_config(super::config())]
 
-    /// Every customer is in one account, so all counts and sums add up over parts of the accounts, `opportunityCount`
-    /// too; only agents may work for several. Spend does where it carries all the dimensions: elsewhere a group shows
-    /// the spend of accounts that have no events in it.
+    /// Every customer is in one account, so all counts and sums add up over sets of accounts, except that an agent may
+    /// work for several accounts. Spend adds up if it has all dimensions; otherwise a group shows the spend of accounts
+    /// that have no events in it.
     #[test]
-    fn parts_of_the_accounts_add_up((asked, part) in (asked(), any::<[u8; 5]>())) {
+    fn sets_of_accounts_add_up((asked, part) in (asked(), any::<[u8; 5]>())) {
         let metrics = amounts(|measure: Measure| {
             let with_refunds = measure == Measure::CampaignSpend && asked.has_refunds();
             measure.kind() != MeasureKind::StateDistinct && !with_refunds && (!measure.is_spend() || asked.is_carried())

@@ -1,12 +1,12 @@
-//! Values add up along the splits that the dictionary says they do.
+//! Checks that metrics add up where the dictionary says so.
 
-use super::asked::{Asked, amounts, asked, carries, metrics, names};
 use super::figures::Figures;
+use super::question::{LawCase, amounts, asked, carries, metrics, names};
 use proptest::prelude::*;
 use trueup_core::dictionary::{Additivity, Measure};
 use trueup_core::query::{Filter, Interval};
 
-/// These say how far a customer came in the sub-range, so that they change with its cut.
+/// Dimensions that depend on a customer's state at the end of the sub-range.
 const OF_THE_SUB_RANGE: [&str; 2] = ["adjustedType", "typeIsLast"];
 
 fn adds_over(additivity: Additivity, dimensions: &[String]) -> bool {
@@ -17,9 +17,9 @@ fn adds_over(additivity: Additivity, dimensions: &[String]) -> bool {
         && (other.is_empty() || additivity.across_other_dimensions)
 }
 
-/// Metrics that may be added, of any one filter. The spend of a group that has no events is left out where `spend`,
-/// `cost`, clicks and impressions are all 0; with refunds `campaignSpend` need not be 0 there.
-fn additive(asked: &Asked, adds: impl Fn(Additivity) -> bool) -> Vec<&'static str> {
+/// Returns the metrics that add up, without `campaignSpend` if there are refunds: a group without events has no row if
+/// `spend`, `cost`, clicks and impressions are all 0, but with refunds its `campaignSpend` need not be 0.
+fn additive(asked: &LawCase, adds: impl Fn(Additivity) -> bool) -> Vec<&'static str> {
     let with_refunds =
         if asked.has_refunds() { amounts(|measure| measure == Measure::CampaignSpend) } else { Vec::new() };
     let names = metrics().filter(|(_, metric)| adds(metric.additivity)).map(|(field, _)| field.name);
@@ -33,7 +33,7 @@ fn depends_on_the_cut(filter: &Filter) -> bool {
 proptest! {
     #![proptest_config(super::config())]
 
-    /// Over one dimension, over several, and over some of several.
+    /// The dimensions that are summed over may be one, several, or some of several.
     #[test]
     fn additive_metrics_add_up_over_dimensions((asked, kept) in (asked(), any::<[bool; 16]>())) {
         let metrics = additive(&asked, |additivity| adds_over(additivity, &asked.dimensions));

@@ -1,6 +1,6 @@
-//! How a query is carried out changes no byte of its answer: threads, parts, batches, the order of rows, pruning.
+//! Checks that threads, row groups, batches, the order of rows and pruning change no byte of an answer.
 
-use crate::ask::{Refused, dataset, json, run};
+use crate::run::{Refused, dataset, json, run};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -10,14 +10,14 @@ use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{EventRow, Request, Tables};
 
-/// Events per part: one customer each, a few, all.
+/// Events per row group: one customer, a few, all.
 const ROW_GROUP_ROWS: [usize; 4] = [1, 3, 50, 65_536];
 
 fn answer(dataset: &Dataset, request: &Request, execution: Execution) -> Result<String, Refused> {
     run(dataset, request, execution).map(|table| json(&table))
 }
 
-/// The tables in several batches of rows.
+/// Returns a dataset of the tables in several batches of rows.
 fn in_batches(tables: &Tables, rows: usize, row_group_rows: usize) -> Dataset {
     let events = tables.events.chunks(rows).map(|events| Tables { events: events.to_vec(), ..Tables::default() });
     let spend = tables.spend.chunks(rows).map(|spend| Tables { spend: spend.to_vec(), ..Tables::default() });
@@ -31,8 +31,8 @@ fn in_batches(tables: &Tables, rows: usize, row_group_rows: usize) -> Dataset {
     Dataset::from_tables(&canonical).unwrap()
 }
 
-/// Of two events of an account with one id the later one wins, so the order of such rows counts; here no two share one.
-fn with_ids_of_their_own(events: &mut [EventRow]) {
+/// Removes shared ids. Of two events of an account with the same id the later one wins, so their order would matter.
+fn remove_shared_ids(events: &mut [EventRow]) {
     let mut taken = BTreeSet::new();
     for event in events {
         if !taken.insert((event.account.clone(), event.event_id.clone())) {
@@ -41,10 +41,10 @@ fn with_ids_of_their_own(events: &mut [EventRow]) {
     }
 }
 
-/// A case, and the same rows in another order.
+/// Returns a case, and the same rows in another order.
 fn shuffled() -> impl Strategy<Value = (Tables, Tables, Request)> {
     let with_order = case().prop_flat_map(|(mut tables, request)| {
-        with_ids_of_their_own(&mut tables.events);
+        remove_shared_ids(&mut tables.events);
         let Tables { events, spend, accounts } = tables.clone();
         let rows = (Just(events).prop_shuffle(), Just(spend).prop_shuffle(), Just(accounts).prop_shuffle());
         (Just(tables), rows, Just(request))
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn the_size_of_parts_changes_nothing((tables, request) in case()) {
+    fn the_size_of_row_groups_changes_nothing((tables, request) in case()) {
         let expected = answer(&dataset(&tables, usize::MAX), &request, Execution::default());
         for row_group_rows in ROW_GROUP_ROWS {
             prop_assert_eq!(answer(&dataset(&tables, row_group_rows), &request, Execution::default()), expected.clone());
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_rows_and_their_batches_changes_nothing(
+    fn the_order_of_rows_changes_nothing(
         ((tables, shuffled, request), rows, row_group_rows) in (shuffled(), 1..20_usize, select(&ROW_GROUP_ROWS[..])),
     ) {
         let expected = answer(&dataset(&tables, row_group_rows), &request, Execution::default());
@@ -87,7 +87,7 @@ proptest! {
         prop_assert_eq!(answer(&shuffled, &request, Execution::default()), expected);
     }
 
-    /// With shared ids too, as long as the rows keep their order.
+    /// Ids may be shared, because the rows keep their order.
     #[test]
     fn batches_change_nothing(((tables, request), rows) in (case(), 1..20_usize)) {
         let expected = answer(&dataset(&tables, 7), &request, Execution::default());

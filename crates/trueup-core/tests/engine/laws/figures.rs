@@ -1,14 +1,14 @@
-//! Answers as exact numbers by group.
+//! The exact numbers of an answer, by group.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::{ResultTable, Value};
 
-/// The first day of the sub-range, empty if there is one only, and the values of the dimensions.
+/// The first day of the sub-range, empty if there is a single one, and the values of the dimensions.
 pub(super) type Key = (String, Vec<String>);
 
-/// The counts, and money in millionths, of each group. A group that has no row counts as zeros: spend without events
-/// that comes to nothing is not shown.
+/// The counts of each group, and its money in millionths. A group without a row has zeros, because spend without events
+/// has no row if it is 0.
 #[derive(Debug)]
 pub(super) struct Figures {
     metrics: Vec<String>,
@@ -16,7 +16,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Panics if a metric is a ratio: those have no exact number.
+    /// Panics if a metric is a ratio, which has no exact number.
     pub(super) fn new<D: AsRef<str>>(table: &ResultTable, dimensions: &[D], metrics: &[&str]) -> Self {
         let number = |row: usize, metric: &str| match table.value(row, metric) {
             Some(Value::Count(count)) => i128::from(count),
@@ -33,7 +33,7 @@ impl Figures {
         }
     }
 
-    /// The sums of the groups that become one.
+    /// Maps each group to another one, and sums the groups that become the same.
     pub(super) fn regrouped(self, to: impl Fn(Key) -> Key) -> Self {
         let mut groups = BTreeMap::new();
         for (key, figures) in self.groups {
@@ -42,7 +42,7 @@ impl Figures {
         Self { groups, ..self }
     }
 
-    /// The sums of both.
+    /// Returns the sums of both.
     pub(super) fn plus(mut self, other: &Self) -> Self {
         for (key, figures) in &other.groups {
             add(self.groups.entry(key.clone()).or_default(), figures);

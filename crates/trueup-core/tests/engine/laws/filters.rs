@@ -1,18 +1,18 @@
-//! What a filter does to counts, and that it picks the rows that grouping would set apart.
+//! Checks how a filter changes counts, and that filtering on a value selects the rows of its group.
 
-use super::asked::{Asked, amounts, asked, metrics};
 use super::figures::{Figures, key};
+use super::question::{LawCase, amounts, asked, metrics};
 use proptest::prelude::*;
 use trueup_core::Value;
 use trueup_core::dictionary::{Measure, MeasureKind};
 use trueup_core::query::{EventsQuery, Filter, Operand, Predicate};
 
-/// Counts of rows, of state rows, and of distinct values among them.
+/// Returns whether a measure counts rows, state rows or distinct values.
 fn is_count(measure: Measure) -> bool {
     matches!(measure.kind(), MeasureKind::Rows | MeasureKind::StateRows | MeasureKind::StateDistinct)
 }
 
-/// Nothing, or a filter that most rows pass.
+/// Returns no filter, or one that most rows pass.
 fn before() -> impl Strategy<Value = Option<Filter>> {
     let not = |name: &str, value: &str| Filter::field(name, Predicate::NotEquals(Operand::Text(value.to_owned())));
     prop_oneof![
@@ -23,7 +23,7 @@ fn before() -> impl Strategy<Value = Option<Filter>> {
     ]
 }
 
-fn figures(asked: &Asked, query: &EventsQuery, metrics: &[&str]) -> Figures {
+fn figures(asked: &LawCase, query: &EventsQuery, metrics: &[&str]) -> Figures {
     Figures::new(&asked.ask(query), &asked.dimensions, metrics)
 }
 
@@ -42,22 +42,22 @@ proptest! {
         figures(&asked, &some, &metrics).check_at_most(&figures(&asked, &all, &metrics))?;
     }
 
-    /// Spend that is never negative, grouped by nothing that it does not carry. Under other dimensions spend that loses
-    /// the events beside it moves to a row of its own, which may not have been there before.
+    /// Spend must not be negative, and must have all dimensions. With other dimensions, spend whose group loses its
+    /// events moves to a new row.
     #[test]
     fn a_filter_never_raises_spend(asked in asked(), before in before()) {
         let mut asked = asked.without_refunds();
-        asked.dimensions.retain(|name| super::asked::carries(name));
+        asked.dimensions.retain(|name| super::question::carries(name));
         let metrics = amounts(Measure::is_spend);
         let all = with(&asked.unfiltered(asked.fields(&metrics)), before.as_ref());
         let some = with(&all, asked.filter.as_ref());
         figures(&asked, &some, &metrics).check_at_most(&figures(&asked, &all, &metrics))?;
     }
 
-    /// An event passes a filter or its opposite. Spend may pass both, customers with events on both sides count on
-    /// both, and so may agents.
+    /// An event passes either a filter or its opposite. Spend may pass both, and a customer or an agent may have events
+    /// that pass either.
     #[test]
-    fn a_filter_and_its_opposite_part_the_events((asked, before) in (asked(), before())) {
+    fn an_event_passes_either_a_filter_or_its_opposite((asked, before) in (asked(), before())) {
         let on_both = [Measure::Opportunities, Measure::OpportunityAgents];
         let metrics = amounts(|measure| !measure.is_spend() && !on_both.contains(&measure));
         let all = with(&asked.unfiltered(asked.fields(&metrics)), before.as_ref());
@@ -67,10 +67,10 @@ proptest! {
         picked.plus(&left).check_equal(&figures(&asked, &all, &metrics))?;
     }
 
-    /// Every metric of a row that has events is the same if only that row's events are asked for: on one dimension, and
-    /// on all of them.
+    /// Every metric of a row that has events stays the same if a filter selects only that row's events, on one
+    /// dimension or on all.
     #[test]
-    fn filtering_on_a_value_is_taking_its_group((asked, nth) in (asked(), any::<prop::sample::Index>())) {
+    fn a_filter_on_a_value_selects_its_group((asked, nth) in (asked(), any::<prop::sample::Index>())) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let query = asked.query(asked.fields(&names));
         let table = asked.ask(&query);

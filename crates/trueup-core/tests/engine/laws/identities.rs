@@ -1,7 +1,7 @@
-//! Metrics that other metrics say too, once the right rows are picked.
+//! Checks metrics that equal other metrics over fewer rows.
 
-use super::asked::asked;
 use super::figures::Figures;
+use super::question::asked;
 use proptest::prelude::*;
 use trueup::filter::from_parameter;
 
@@ -47,7 +47,7 @@ proptest! {
             let picked = asked.ask(&asked.query(asked.fields(summands)).filter(filter));
             let mut sums: Option<Figures> = None;
             for summand in summands {
-                // Under the metric's own name, so that the two can be compared.
+                // The name of the metric is used for both, so that they can be compared.
                 let figures = Figures::new(&picked, &asked.dimensions, &[summand]);
                 sums = Some(match sums {
                     Some(sums) => sums.plus(&figures),
@@ -58,7 +58,7 @@ proptest! {
         }
     }
 
-    /// A step of the funnel is known from the dates of the first events.
+    /// The dates of the first events decide the steps of the funnel.
     #[test]
     fn the_book_rate_of_leads_is_that_of_ever_booked_ones(asked in asked()) {
         let all = asked.ask(&asked.query(asked.fields(&["leads", "stepBookRate"])));

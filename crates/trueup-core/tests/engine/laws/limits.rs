@@ -1,10 +1,10 @@
-//! Bounds that no answer leaves.
+//! Checks bounds of counts.
 
-use super::asked::{asked, metrics};
+use super::question::{asked, metrics};
 use proptest::prelude::*;
 use trueup_core::dictionary::ValueFormat;
 
-/// Counts that are parts of others.
+/// Counts that are at most another count.
 const PARTS: [(&str, &str); 18] = [
     ("conversions", "eventCount"),
     ("leads", "conversions"),
@@ -30,7 +30,7 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn a_part_is_never_more_than_the_whole(asked in asked()) {
+    fn a_part_is_at_most_the_whole(asked in asked()) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let table = asked.ask(&asked.query(asked.fields(&names)));
         for row in table.rows() {

@@ -1,18 +1,19 @@
-//! Every ratio is its numerator over its denominator, at every grain.
+//! Checks that every ratio is its numerator over its denominator, with every grouping.
 
-use super::asked::{asked, metrics};
+use super::question::{asked, metrics};
 use proptest::prelude::*;
 use trueup_core::Value;
 use trueup_core::dictionary::{Formula, Measure};
 
-/// A ratio, and the metrics that its two sides are the sums of.
+/// A ratio, and the metrics that add up to its numerator and to its denominator.
 struct Quotient {
     name: &'static str,
     above: Vec<&'static str>,
     below: Vec<&'static str>,
 }
 
-/// The metric that is this sum, or else the metrics that are its summands; `None` if one of them is no metric.
+/// Returns the metric that equals the sum of some measures, or else the metric of each measure; `None` if a measure has
+/// no metric.
 fn side(measures: &[Measure]) -> Option<Vec<&'static str>> {
     let is = |formula: Formula, sum: &[Measure]| matches!(formula, Formula::Amount(amount) if amount == sum);
     let metric = |sum: &[Measure]| metrics().find(|(_, metric)| is(metric.formula, sum)).map(|(field, _)| field.name);
@@ -22,7 +23,7 @@ fn side(measures: &[Measure]) -> Option<Vec<&'static str>> {
     }
 }
 
-/// The ratios, those first whose sides can both be selected, and the names of the others.
+/// Returns the ratios whose sides can both be selected, and the names of the other ratios.
 fn quotients() -> (Vec<Quotient>, Vec<&'static str>) {
     let (mut known, mut others) = (Vec::new(), Vec::new());
     for (field, metric) in metrics() {
@@ -36,7 +37,8 @@ fn quotients() -> (Vec<Quotient>, Vec<&'static str>) {
     (known, others)
 }
 
-/// The number by value: a count, or millionths as the decimal text that they are, which the parser rounds once.
+/// Returns a count, or money in millionths, and whether it is money. The decimal text of money is parsed, which rounds
+/// once.
 fn double(value: Value<'_>) -> (bool, i128) {
     match value {
         Value::Count(count) => (false, i128::from(count)),
@@ -56,9 +58,9 @@ fn sum(values: impl Iterator<Item = (bool, i128)>) -> f64 {
     text.parse().unwrap()
 }
 
-/// Which ratios the law below can say something of; the naive oracle answers for the others.
+/// The law below checks all ratios but these; the naive oracle checks these.
 #[test]
-fn only_steps_and_late_cancellations_have_sides_that_are_no_metrics() {
+fn only_steps_and_late_cancellations_have_sides_without_metrics() {
     let (known, others) = quotients();
     assert_eq!(others, ["cancelRate", "stepBookRate", "stepEstimateRate", "stepSoldRate", "stepCloseRate"]);
     assert!(known.len() >= 13, "{}", known.len());

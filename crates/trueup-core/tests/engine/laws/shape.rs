@@ -1,13 +1,14 @@
-//! Which rows an answer has, and in which order.
+//! Checks which rows an answer has, and in which order.
 
-use super::asked::{asked, metrics};
 use super::figures::{Key, key};
+use super::question::{asked, metrics};
 use super::sub_ranges::sub_ranges;
 use proptest::prelude::*;
 use trueup_core::query::Interval;
 use trueup_core::{ResultTable, Value};
 
-/// Strictly, so that no two rows are of the same group. Rust orders texts by their bytes.
+/// Returns whether keys are strictly ascending, so that no two rows are of the same group. Rust orders texts by their
+/// bytes.
 fn is_ascending(keys: &[Key]) -> bool {
     keys.windows(2).all(|pair| pair[0] < pair[1])
 }
@@ -20,16 +21,16 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn rows_come_by_start_and_then_by_the_bytes_of_their_dimensions(asked in asked()) {
+    fn rows_are_ordered_by_start_and_then_by_the_bytes_of_their_dimensions(asked in asked()) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let table = asked.ask(&asked.query(asked.fields(&names)));
         let keys = keys(&table, &asked.dimensions);
         prop_assert!(is_ascending(&keys), "{:?}", keys);
     }
 
-    /// In whichever order the dimensions are named, the rows are the same ones, in the order of that naming.
+    /// The rows are the same, ordered by the dimensions in the order in which the query names them.
     #[test]
-    fn the_order_of_the_fields_changes_the_order_of_rows_alone(
+    fn the_order_of_the_fields_changes_only_the_order_of_rows(
         (asked, turn) in (asked(), any::<prop::sample::Index>()),
     ) {
         let mut turned = asked.dimensions.clone();
@@ -65,7 +66,7 @@ proptest! {
         }
     }
 
-    /// A row has events, or spend that is not nothing.
+    /// A row has events, or spend that is not 0.
     #[test]
     fn with_dimensions_no_row_is_empty(asked in asked()) {
         if asked.dimensions.is_empty() {

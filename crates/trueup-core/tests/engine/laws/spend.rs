@@ -1,9 +1,9 @@
-//! Spend against the rows of its table, added up by hand.
+//! Compares spend with sums over the rows of its table.
 
-use super::asked::{Asked, asked, carried, carries};
 use super::figures::Figures;
+use super::question::{LawCase, asked, carried, carries};
 use super::sub_ranges::sub_ranges;
-use crate::ask::{dataset, day};
+use crate::run::{dataset, day};
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -14,8 +14,8 @@ use trueup_testkit::oracle::{SpendRow, Tables};
 
 const METRICS: [&str; 4] = ["spend", "cost", "clicks", "impressions"];
 
-/// The spend of each sub-range that has any, over the rows that are kept.
-fn by_hand(asked: &Asked, keeps: impl Fn(&SpendRow) -> bool) -> BTreeMap<String, Vec<i128>> {
+/// Returns the spend of each sub-range, over the rows that `keeps` selects.
+fn by_hand(asked: &LawCase, keeps: impl Fn(&SpendRow) -> bool) -> BTreeMap<String, Vec<i128>> {
     let scope = asked.scope();
     let mut sums = BTreeMap::new();
     for (start, end) in sub_ranges(&asked.request) {
@@ -33,15 +33,15 @@ fn by_hand(asked: &Asked, keeps: impl Fn(&SpendRow) -> bool) -> BTreeMap<String,
     sums
 }
 
-/// The spend of each sub-range, as the sum of the rows of an answer.
-fn by_rows(asked: &Asked, query: &EventsQuery, dimensions: &[&str]) -> BTreeMap<String, Vec<i128>> {
+/// Returns the spend of each sub-range, as the sum over the rows of an answer.
+fn by_rows(asked: &LawCase, query: &EventsQuery, dimensions: &[&str]) -> BTreeMap<String, Vec<i128>> {
     let rows = Figures::new(&asked.ask(query), dimensions, &METRICS);
     let sums = rows.regrouped(|(start, _)| (start, Vec::new()));
     let every = by_hand(asked, |_| false);
     every.into_keys().map(|start| (start.clone(), sums.of(&(start, Vec::new())))).collect()
 }
 
-fn query(asked: &Asked, dimensions: &[&str]) -> EventsQuery {
+fn query(asked: &LawCase, dimensions: &[&str]) -> EventsQuery {
     asked.unfiltered(dimensions.iter().copied().chain(METRICS))
 }
 
@@ -49,15 +49,16 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn spend_adds_up_to_the_total_over_what_it_carries(
+    fn spend_adds_up_to_the_total_over_its_own_dimensions(
         (asked, dimensions) in (asked(), subsequence(carried(), 0..=4)),
     ) {
         prop_assert_eq!(by_rows(&asked, &query(&asked, &dimensions), &dimensions), by_hand(&asked, |_| true));
     }
 
-    /// What spend does not carry is unknown of it, and so is the opposite: neither loses any spend.
+    /// A filter on a dimension that spend does not have is unknown for it, and so is the opposite filter: neither drops
+    /// spend.
     #[test]
-    fn a_filter_on_what_spend_does_not_carry_keeps_all_of_it(
+    fn a_filter_on_another_dimension_keeps_all_spend(
         (asked, dimensions, opposite) in (asked(), subsequence(carried(), 0..=2), any::<bool>()),
     ) {
         let other = asked.dimensions.iter().find(|name| !carries(name)).map_or("customerStatus", String::as_str);
@@ -67,10 +68,9 @@ proptest! {
         prop_assert_eq!(by_rows(&asked, &query, &dimensions), by_hand(&asked, |_| true));
     }
 
-    /// A filter on what spend carries is decided by each row of spend itself; a part that is unknown changes nothing
-    /// under `and`.
+    /// Each row of spend decides a filter on a dimension that spend has. An unknown part of an `and` changes nothing.
     #[test]
-    fn a_filter_on_what_spend_carries_keeps_its_value(
+    fn a_filter_on_a_dimension_of_spend_keeps_its_value(
         (asked, dimensions, category, unknown) in
             (asked(), subsequence(carried(), 0..=2), select(vec!["Advertising", "Organic", ""]), any::<bool>()),
     ) {
@@ -81,9 +81,9 @@ proptest! {
         prop_assert_eq!(by_rows(&asked, &query, &dimensions), by_hand(&asked, keeps));
     }
 
-    /// Whatever the filter, it says of each row of spend whether it is kept, and sees no grouping.
+    /// A filter keeps or drops each row of spend, whatever the grouping.
     #[test]
-    fn under_any_filter_spend_adds_up_over_what_it_carries(
+    fn filtered_spend_adds_up_over_its_own_dimensions(
         (asked, dimensions) in (asked(), subsequence(carried(), 1..=4)),
     ) {
         let filter = asked.filter.clone().unwrap_or(Filter::All(Vec::new()));
@@ -92,10 +92,10 @@ proptest! {
     }
 }
 
-/// The one gap in "the rows always add up": a refund outside of campaigns that cancels spend on one leaves a row without
-/// `spend`, `cost`, clicks and impressions, which is not shown, and with it goes its `campaignSpend`.
+/// The only exception to the rule that rows add up: a refund outside of campaigns cancels the spend on a campaign. The
+/// row has no `spend`, `cost`, clicks or impressions, so it is left out, and its `campaignSpend` with it.
 #[test]
-fn spend_that_was_all_paid_back_has_no_row() {
+fn spend_that_was_refunded_completely_has_no_row() {
     let row = |campaign: Option<&str>, units: i64| SpendRow {
         account: "acme".to_owned(),
         date: NaiveDate::from_ymd_opt(2025, 1, 20).unwrap(),

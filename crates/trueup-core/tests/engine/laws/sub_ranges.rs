@@ -1,13 +1,13 @@
-//! Each sub-range is computed as if it alone had been asked.
+//! Checks that each sub-range is computed as if it were queried alone.
 
-use crate::ask::{ask, dataset, day, filter};
+use crate::run::{ask, dataset, day, filter};
 use proptest::prelude::*;
 use trueup_core::query::{EventsQuery, Interval};
 use trueup_core::{Day, Execution, ResultTable};
 use trueup_testkit::cases::case;
 use trueup_testkit::oracle::{Request, Tables};
 
-/// The sub-ranges of a request, found day by day.
+/// Returns the sub-ranges of a request, found day by day.
 pub(super) fn sub_ranges(request: &Request) -> Vec<(Day, Day)> {
     let part = |date: &chrono::NaiveDate| match request.interval.as_str() {
         "month" => date.format("%Y-%m").to_string(),
@@ -20,14 +20,14 @@ pub(super) fn sub_ranges(request: &Request) -> Vec<(Day, Day)> {
     parts.map(|days| (day(days[0]), day(days[days.len() - 1]))).collect()
 }
 
-/// The rows, without the days that they are of.
+/// Returns the rows without `start` and `end`.
 fn rows(table: &ResultTable) -> Vec<String> {
     let text = |(name, value)| format!("{name}={value:?}");
     let is_field = |(name, _): &(&str, trueup_core::Value<'_>)| !["start", "end"].contains(name);
     table.rows().map(|row| row.values().filter(is_field).map(text).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Filters on metrics included.
+/// Compares the sub-ranges of a query with queries for each of them. Filters on metrics are included.
 fn check((tables, request): (Tables, Request), interval: Interval) -> Result<(), TestCaseError> {
     let request = Request { interval: interval.to_string(), ..request };
     let dataset = dataset(&tables, 7);
@@ -53,18 +53,18 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn a_month_asked_alone_is_the_same(case in case()) {
+    fn a_month_queried_alone_is_the_same(case in case()) {
         check(case, Interval::Month)?;
     }
 
     #[test]
-    fn a_week_asked_alone_is_the_same(case in case()) {
+    fn a_week_queried_alone_is_the_same(case in case()) {
         check(case, Interval::Week)?;
     }
 
     #[test]
-    fn a_day_asked_alone_is_the_same((tables, request) in case()) {
-        // Two weeks of days are as good as a year of them.
+    fn a_day_queried_alone_is_the_same((tables, request) in case()) {
+        // Two weeks of days show as much as a year of days.
         let end = request.end.min(request.start + chrono::Days::new(13));
         check((tables, Request { end, ..request }), Interval::Day)?;
     }

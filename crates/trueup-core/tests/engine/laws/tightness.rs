@@ -1,7 +1,8 @@
-//! The dictionary calls no metric less additive than it is: where it says "does not add up", somewhere it does not.
+//! Checks that the dictionary does not understate additivity: if it says that a metric does not add up, some case shows
+//! it.
 
-use super::asked::{Asked, asked, carries, metrics};
 use super::figures::key;
+use super::question::{LawCase, asked, carries, metrics};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -10,22 +11,22 @@ use trueup_core::ResultTable;
 use trueup_core::dictionary::{Additivity, Formula, Measure, Metric};
 use trueup_core::query::Interval;
 
-/// What the values of a metric may be added along.
+/// What the values of a metric may be summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Split {
+enum SumOver {
     SpendDimension,
     OtherDimension,
     Interval,
 }
 
-fn adds_up(metric: &Metric, split: Split) -> bool {
+fn adds_up(metric: &Metric, split: SumOver) -> bool {
     let Additivity { across_spend_dimensions, across_other_dimensions, across_intervals } = metric.additivity;
     match split {
-        Split::SpendDimension => across_spend_dimensions,
-        // All values of such a dimension have the same spend, so what they earned for it does add up, as far as
-        // rounding allows. The dictionary says "no" of every quotient all the same: nobody adds percentages.
-        Split::OtherDimension => across_other_dimensions || is_over_spend(metric.formula),
-        Split::Interval => across_intervals,
+        SumOver::SpendDimension => across_spend_dimensions,
+        // All values of such a dimension have the same spend, so returns on it add up, apart from rounding. The
+        // dictionary still says "no" for every quotient, because nobody adds percentages.
+        SumOver::OtherDimension => across_other_dimensions || is_over_spend(metric.formula),
+        SumOver::Interval => across_intervals,
     }
 }
 
@@ -33,24 +34,26 @@ fn is_over_spend(formula: Formula) -> bool {
     matches!(formula, Formula::Ratio { denominator, .. } if denominator.iter().copied().all(Measure::is_spend))
 }
 
-/// The metrics whose values, added along the split, differ from the whole.
-fn witnessed(asked: &Asked, split: Split) -> Vec<&'static str> {
+/// Returns the metrics whose sum over the split differs from the whole.
+fn witnessed(asked: &LawCase, split: SumOver) -> Vec<&'static str> {
     let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
     let query =
         |dimensions: &[&str]| asked.unfiltered(names.iter().chain(dimensions).copied()).interval(Interval::Total);
     let first = |carried: bool| asked.dimensions.iter().map(String::as_str).find(|name| carries(name) == carried);
     let dimension = match split {
-        Split::SpendDimension => first(true),
-        Split::OtherDimension => first(false),
-        Split::Interval => asked.dimensions.first().map(String::as_str),
+        SumOver::SpendDimension => first(true),
+        SumOver::OtherDimension => first(false),
+        SumOver::Interval => asked.dimensions.first().map(String::as_str),
     };
     let Some(dimension) = dimension else { return Vec::new() };
     let (whole, parts, kept): (_, _, &[&str]) = match split {
-        Split::Interval => {
+        SumOver::Interval => {
             let query = query(&[dimension]);
             (asked.ask(&query), asked.ask(&query.clone().interval(Interval::Week)), &[dimension])
         }
-        Split::SpendDimension | Split::OtherDimension => (asked.ask(&query(&[])), asked.ask(&query(&[dimension])), &[]),
+        SumOver::SpendDimension | SumOver::OtherDimension => {
+            (asked.ask(&query(&[])), asked.ask(&query(&[dimension])), &[])
+        }
     };
     let differs = |name: &&str| {
         let (whole, parts) = (sums(&whole, kept, name), sums(&parts, kept, name));
@@ -64,7 +67,7 @@ fn witnessed(asked: &Asked, split: Split) -> Vec<&'static str> {
     names.iter().copied().filter(differs).collect()
 }
 
-/// The sum of a metric over the rows of each value of the dimensions.
+/// Returns the sum of a metric over the rows of each value of the dimensions.
 fn sums(table: &ResultTable, dimensions: &[&str], name: &str) -> BTreeMap<Vec<String>, f64> {
     let mut sums = BTreeMap::new();
     for row in 0..table.len() {
@@ -75,10 +78,10 @@ fn sums(table: &ResultTable, dimensions: &[&str], name: &str) -> BTreeMap<Vec<St
 }
 
 #[test]
-fn what_is_said_not_to_add_up_does_not() {
-    let splits = [Split::SpendDimension, Split::OtherDimension, Split::Interval];
+fn a_metric_that_is_not_additive_does_not_add_up() {
+    let splits = [SumOver::SpendDimension, SumOver::OtherDimension, SumOver::Interval];
     let pairs = metrics().flat_map(|(field, metric)| splits.map(|split| (field.name, metric, split)));
-    let mut missing: BTreeSet<(&str, Split)> =
+    let mut missing: BTreeSet<(&str, SumOver)> =
         pairs.filter(|(_, metric, split)| !adds_up(metric, *split)).map(|(name, _, split)| (name, split)).collect();
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);

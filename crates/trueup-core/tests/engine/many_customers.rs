@@ -1,7 +1,7 @@
-//! Many customers and much spend: what is found once for all that have the same history, or the same cut out of one, is right for each, in
-//! one part of a table and in many; so is what is added up piece by piece.
+//! Checks many customers and much spend, in one row group and in many. The engine derives the outcome of a segment once
+//! for all customers with the same history; the result must be right for each of them.
 
-use crate::ask::{dataset, json, run};
+use crate::run::{dataset, json, run};
 use chrono::{Days, NaiveDate};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use trueup_testkit::oracle::{Cell, EventRow, Request, SpendRow, Tables, answer};
 
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
-/// The days that events have.
+/// The number of days that events have.
 const DAYS: u64 = 12;
 
 fn day(offset: u64) -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, 3, 25).unwrap() + Days::new(offset)
 }
 
-/// The stage, the day and the campaign of each event of a customer: of some customers more than have a shape, and of more customers than
-/// there are numbers for shapes.
+/// Returns the stage, the day and the campaign of each event of each customer. Some customers have too many events for
+/// a pattern, and there are more patterns than pattern ids.
 fn customers() -> impl Strategy<Value = Vec<Vec<(usize, u64, u64)>>> {
     let event = (0..STAGES.len(), 0..DAYS, 0..3_u64);
     let likely = (prop_oneof![3 => Just(0_usize), 2 => Just(1), 1 => Just(5)], 0..DAYS, 0..3_u64);
@@ -34,7 +34,7 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
     let mut events = Vec::new();
     for (number, history) in customers.iter().enumerate() {
         for (stage, offset, campaign) in history {
-            // Of every other customer all events have one campaign, and of all customers in some parts.
+            // Every other customer has a single campaign, and so have all customers of some row groups.
             let campaign = if number % 2 == 0 || number / 100 % 2 == 0 { 0 } else { *campaign };
             let other = [("campaign", format!("{campaign}")), ("attributionChannel", format!("{}", number % 3))];
             events.push(EventRow {
@@ -58,8 +58,8 @@ fn tables(customers: &[Vec<(usize, u64, u64)>]) -> Tables {
 /// A query's interval, dimensions and metrics.
 type Question<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
 
-/// Holds the answers of all customers against those of the oracle, in parts of about so many rows that one thread reads, over days of
-/// which the first and the last are given.
+/// Compares answers with those of the oracle, in row groups of about `row_group_rows` rows that one thread reads, over
+/// the days from `first` to `last`.
 fn check(
     customers: &[Vec<(usize, u64, u64)>],
     row_group_rows: &[usize],
@@ -98,7 +98,7 @@ fn check_tables(
     Ok(())
 }
 
-/// Few different things to count, and many.
+/// Metrics with few distinct increments, and with many.
 const FEW: [&str; 3] = ["leads", "customers", "closedRevenue"];
 const MANY: [&str; 7] =
     ["leads", "customers", "closedRevenue", "conversions", "stepBookRate", "stepEstimateRate", "cancelRate"];
@@ -107,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_customer_counts_for_what_it_is(customers in customers(), first in 0..DAYS / 2, last in DAYS / 2..DAYS) {
+    fn every_customer_is_counted_by_its_own_history(customers in customers(), first in 0..DAYS / 2, last in DAYS / 2..DAYS) {
         let metrics = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)));
         let all: Vec<&str> = metrics.map(|field| field.name).collect();
         let groups = [
@@ -124,18 +124,18 @@ proptest! {
     }
 
     #[test]
-    fn what_differs_late_is_counted_with_what_was_the_same(
+    fn increments_that_appear_late_are_counted(
         long in prop::collection::vec(prop::collection::vec((0..STAGES.len(), 2..DAYS, 0..3_u64), 7..12), 300),
     ) {
-        // More customers than are counted in one go, and behind them some whose histories have no shape.
+        // More customers than a batch has, followed by some whose histories have no pattern.
         let same = vec![vec![(0, 0, 1), (1, 1, 1)]; 2_200];
         check(&[same, long].concat(), &[65_536], (0, DAYS), &[("total", &["attributionChannel"], &MANY)])?;
     }
 }
 
-/// More histories without a shape than are remembered from one part to the next, in which some come again.
+/// There are more histories without a pattern than the cache keeps for the next row group, where some occur again.
 #[test]
-fn what_is_forgotten_is_found_again() {
+fn classes_that_the_cache_dropped_are_found_again() {
     let history = |number: usize| {
         let stages = (0..7).scan(number % 17_000, |rest, day| {
             let stage = *rest % STAGES.len();
@@ -148,7 +148,7 @@ fn what_is_forgotten_is_found_again() {
     check(&customers, &[120_000], (0, DAYS), &[("total", &["attributionChannel"], &MANY)]).unwrap();
 }
 
-/// More rows of spend than are worked on at once, of days in and out of the range, with and without a campaign.
+/// There are more rows of spend than a batch has, of days in the range and outside it, with a campaign and without.
 #[test]
 fn every_row_of_spend_counts_once() {
     let row = |number: u32| {

@@ -1,4 +1,4 @@
-//! A request of the testkit, asked of the engine.
+//! Runs requests of the testkit on the engine.
 
 use chrono::NaiveDate;
 use trueup::filter::{self, InvalidRequest};
@@ -8,7 +8,7 @@ use trueup_core::{Day, Error, Execution, QueryError, ResultTable};
 use trueup_testkit::cases::{account_batches, event_batches, spend_batches};
 use trueup_testkit::oracle::{Request, Tables};
 
-/// Why the engine refused, as the oracle names it.
+/// Why the engine refused a request, in the oracle's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     Filter(String),
@@ -18,7 +18,7 @@ pub(crate) enum Refused {
     Range(String),
 }
 
-/// The tables in memory, in parts of about `row_group_rows` events.
+/// Returns a dataset of the tables in memory, in row groups of about `row_group_rows` events.
 pub(crate) fn dataset(tables: &Tables, row_group_rows: usize) -> Dataset {
     let canonical = CanonicalTables {
         events: event_batches(tables),
@@ -33,7 +33,7 @@ pub(crate) fn day(date: NaiveDate) -> Day {
     Day::from_date(date).unwrap()
 }
 
-/// The request as a query, without its filters.
+/// Converts a request to a query without its filters.
 pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
     let interval = request.interval.parse().map_err(|_| Refused::Interval(request.interval.clone()))?;
     let query = EventsQuery::new(request.fields.clone(), day(request.start), day(request.end));
@@ -44,7 +44,7 @@ pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
     })
 }
 
-/// The request's filters.
+/// Returns the filters of a request.
 pub(crate) fn filter(request: &Request) -> Result<Option<Filter>, Refused> {
     filter::from_parameters(&parameters(request)).map_err(|error| Refused::Filter(error.to_string()))
 }
@@ -54,7 +54,7 @@ fn parameters(request: &Request) -> Vec<(String, String)> {
     request.filters.iter().cloned().chain(across).collect()
 }
 
-/// Asks the engine, through the facade's reading of filters.
+/// Runs a request on the engine. The facade parses its filters.
 pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) -> Result<ResultTable, Refused> {
     match filter::apply(unfiltered(request)?, &parameters(request)) {
         Ok(query) => ask(dataset, &query, execution),
@@ -63,6 +63,7 @@ pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) ->
     }
 }
 
+/// Runs a query on the engine.
 pub(crate) fn ask(dataset: &Dataset, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Refused> {
     dataset.run(query, execution).map_err(|error| match error {
         Error::Query(error) => refused(&error),

@@ -1,4 +1,4 @@
-//! What a query leaves unread.
+//! Checks what a query leaves unread.
 
 use parquet::arrow::ArrowWriter;
 use std::fs::File;
@@ -8,7 +8,7 @@ use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 
 #[test]
-fn ninety_days_leave_most_events_unread() {
+fn a_query_of_ninety_days_leaves_most_events_unread() {
     let generator = Generator::new(Settings::scale(40_000, 12)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (input, into) = (folder.path().join("events.parquet"), folder.path().join("dataset"));
@@ -20,7 +20,7 @@ fn ninety_days_leave_most_events_unread() {
     Ingest::into(&into).events(input).row_group_rows(2_048).run(&()).unwrap();
     let dataset = Dataset::open(into).unwrap();
     let all = dataset.date_range().unwrap();
-    // Quarters as they come in the calendar, and ranges that lie across two of them.
+    // Calendar quarters, and ranges across two of them.
     for before_end in (0..540).step_by(45) {
         let end = Day::from_number(all.end.number() - before_end);
         let query = EventsQuery::new(["leads"], Day::from_number(end.number() - 89), end);

@@ -1,6 +1,6 @@
-//! Questions that laws are about: a random case, grouped by any dimensions, filtered on rows only.
+//! Random queries for laws: grouped by any dimensions, filtered on events only.
 
-use crate::ask::{self, ask, dataset};
+use crate::run::{self, ask, dataset};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,31 +11,31 @@ use trueup_core::{Execution, ResultTable};
 use trueup_testkit::cases::case;
 use trueup_testkit::oracle::{Request, Tables};
 
-/// Events per part: small, so that most cases have several.
+/// Events per row group: few, so that most cases have several row groups.
 const ROW_GROUP_ROWS: usize = 7;
 
 static NOTHING: LazyLock<Dataset> = LazyLock::new(|| dataset(&Tables::default(), ROW_GROUP_ROWS));
 
-/// Tables and a question without metrics yet.
+/// Tables and a request, whose metrics a law chooses.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct LawCase {
     pub(super) tables: Tables,
     pub(super) request: Request,
-    /// Known, stored, computed, and unknown ones.
+    /// Stored, computed and unknown dimensions.
     pub(super) dimensions: Vec<String>,
-    /// On dimensions and the event's own `total` only: a filter on a metric removes finished rows, and what is left of
-    /// them need not add up to anything.
+    /// A filter on dimensions and on `total` only. A filter on a metric removes finished rows, so the others need not
+    /// add up.
     pub(super) filter: Option<Filter>,
     dataset: Dataset,
 }
 
-pub(super) fn asked() -> impl Strategy<Value = Asked> {
+pub(super) fn asked() -> impl Strategy<Value = LawCase> {
     let known: Vec<&str> = dimensions().map(|field| field.name).collect();
     let further = proptest::collection::vec(proptest::sample::select(known), 0..=2);
-    (case(), further).prop_map(|((tables, request), further)| Asked::new(tables, request, &further))
+    (case(), further).prop_map(|((tables, request), further)| LawCase::new(tables, request, &further))
 }
 
-impl Asked {
+impl LawCase {
     fn new(tables: Tables, request: Request, further: &[&str]) -> Self {
         let mut dimensions: Vec<String> = Vec::new();
         for name in request.fields.iter().map(String::as_str).chain(further.iter().copied()) {
@@ -45,15 +45,15 @@ impl Asked {
             }
         }
         let accepted = |filter: &Filter| {
-            let query = EventsQuery::new(["leads"], ask::day(request.start), ask::day(request.start));
+            let query = EventsQuery::new(["leads"], run::day(request.start), run::day(request.start));
             is_on_rows(filter) && NOTHING.query(&query.filter(filter.clone())).is_ok()
         };
-        let filter = ask::filter(&request).ok().flatten().filter(accepted);
+        let filter = run::filter(&request).ok().flatten().filter(accepted);
         let dataset = dataset(&tables, ROW_GROUP_ROWS);
         Self { tables, request, dimensions, filter, dataset }
     }
 
-    /// The same question of tables in which nothing was paid back.
+    /// Returns the same case without refunds.
     pub(super) fn without_refunds(mut self) -> Self {
         for row in &mut self.tables.spend {
             row.ad_spend = row.ad_spend.map(i64::abs);
@@ -63,7 +63,7 @@ impl Asked {
         self
     }
 
-    /// The question as it was drawn, for these fields.
+    /// Returns the query for some fields, with the filter.
     pub(super) fn query<'a>(&self, fields: impl IntoIterator<Item = &'a str>) -> EventsQuery {
         match &self.filter {
             Some(filter) => self.unfiltered(fields).filter(filter.clone()),
@@ -73,7 +73,7 @@ impl Asked {
 
     pub(super) fn unfiltered<'a>(&self, fields: impl IntoIterator<Item = &'a str>) -> EventsQuery {
         let fields = fields.into_iter().map(str::to_owned).collect();
-        ask::unfiltered(&Request { fields, ..self.request.clone() }).unwrap()
+        run::unfiltered(&Request { fields, ..self.request.clone() }).unwrap()
     }
 
     pub(super) fn interval(&self) -> Interval {
@@ -84,12 +84,12 @@ impl Asked {
         ask(&self.dataset, query, Execution::default()).unwrap()
     }
 
-    /// The dimensions and then the metrics.
+    /// Returns the dimensions, followed by the metrics.
     pub(super) fn fields<'a>(&'a self, metrics: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
         self.dimensions.iter().map(String::as_str).chain(metrics.iter().copied())
     }
 
-    /// The accounts that the question is about.
+    /// Returns the accounts of the request.
     pub(super) fn scope(&self) -> BTreeSet<String> {
         match &self.request.accounts {
             Some(accounts) => accounts.iter().cloned().collect(),
@@ -97,12 +97,12 @@ impl Asked {
         }
     }
 
-    /// Whether spend carries every dimension that is asked for.
+    /// Returns whether spend has every dimension of the request.
     pub(super) fn is_carried(&self) -> bool {
         self.dimensions.iter().all(|dimension| carries(dimension))
     }
 
-    /// Whether some spend was paid back, so that a row's spend can be 0 where its parts are not.
+    /// Returns whether there are refunds, so that a row's spend can be 0 although its parts are not.
     pub(super) fn has_refunds(&self) -> bool {
         let amounts = self.tables.spend.iter().flat_map(|row| [row.ad_spend, row.management_fee]);
         amounts.flatten().any(|micros| micros < 0)
@@ -113,7 +113,7 @@ pub(super) fn is_on_rows(filter: &Filter) -> bool {
     names(filter).into_iter().all(|name| name == "total" || dictionary::metric(name).is_none())
 }
 
-/// The fields that a filter names.
+/// Returns the fields that a filter names.
 pub(super) fn names(filter: &Filter) -> Vec<&str> {
     match filter {
         Filter::All(parts) | Filter::Any(parts) => parts.iter().flat_map(names).collect(),
@@ -129,7 +129,7 @@ pub(super) fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric
     })
 }
 
-/// The metrics that are counts and sums, whose measures are all as asked.
+/// Returns the counts and sums whose measures all satisfy `of`.
 pub(super) fn amounts(of: impl Fn(Measure) -> bool) -> Vec<&'static str> {
     let chosen = metrics().filter(|(_, metric)| match metric.formula {
         Formula::Amount(_) => metric.formula.measures().all(&of),
@@ -142,7 +142,7 @@ fn dimensions() -> impl Iterator<Item = &'static Field> {
     dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Dimension(_)))
 }
 
-/// The dimensions that spend carries.
+/// Returns the dimensions that spend has.
 pub(super) fn carried() -> Vec<&'static str> {
     dimensions().map(|field| field.name).filter(|name| carries(name)).collect()
 }

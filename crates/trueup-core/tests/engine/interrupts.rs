@@ -1,6 +1,6 @@
-//! What ends a query early: too many rows, a deadline, a word from outside.
+//! Checks what ends a query early: too many rows, a deadline, a cancellation.
 
-use crate::ask::{dataset, unfiltered};
+use crate::run::{dataset, unfiltered};
 use proptest::prelude::*;
 use std::time::Duration;
 use trueup_core::{Error, Execution, Interrupt, Interruption, QueryError};
@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn as_many_rows_as_allowed_are_answered_and_not_one_more((tables, request) in case()) {
+    fn an_answer_may_have_max_rows_and_no_more((tables, request) in case()) {
         let dataset = dataset(&tables, 3);
         let Ok(query) = unfiltered(&request) else { return Ok(()) };
         let Ok(table) = dataset.query(&query) else { return Ok(()) };
@@ -18,8 +18,8 @@ proptest! {
         prop_assert_eq!(&within(table.len()).unwrap(), &table);
         if let Some(limit) = table.len().checked_sub(1) {
             let refused = within(limit);
-            let told = matches!(refused, Err(Error::Query(QueryError::TooManyRows { limit: told })) if told == limit);
-            prop_assert!(told);
+            let names_limit = matches!(refused, Err(Error::Query(QueryError::TooManyRows { limit: max })) if max == limit);
+            prop_assert!(names_limit);
         }
     }
 
