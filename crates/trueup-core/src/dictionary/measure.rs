@@ -6,7 +6,7 @@
 /// reached there. Money is in millionths of a currency unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Measure {
-    // Counts of rows.
+    // Counts of rows. They come first, because the engine holds the facts of a row as bits, numbered by position.
     /// All rows.
     Rows,
     /// Rows of type lead-originated.
@@ -39,7 +39,7 @@ pub enum Measure {
     FirstSold,
     /// Rows of [`FirstSold`](Self::FirstSold) whose customer has a closed event anywhere in its history.
     FirstSoldClosed,
-    // Counts of state rows.
+    // Counts of state rows. They stay together, from `Customers` to `Opportunities`, because they share a byte of facts.
     /// All state rows.
     Customers,
     /// State rows with a customer status other than `Unmatched`.

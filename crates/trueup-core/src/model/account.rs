@@ -1,7 +1,7 @@
 //! The accounts, and the table that describes them.
 
 use super::columns::{ACCOUNT, Meaning, check_columns, find, require};
-use super::fault::{CellFault, Reason, RowFaults, TableFault, too_many_rows};
+use super::fault::{CellFault, CellFaults, Reason, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, read_account_keys};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -143,7 +143,7 @@ impl Accounts {
     pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
         let schema = batch.schema_ref();
         check_columns(schema, &ACCOUNT_COLUMNS)?;
-        let mut faults = RowFaults::default();
+        let mut faults = CellFaults::default();
         let column = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
         let keys = read_account_keys(&column(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;
         let mut texts = |name, meaning| -> Result<Option<StringArray>, TableFault> {

@@ -1,6 +1,6 @@
 //! Amounts of money, read from texts and numbers into millionths.
 
-use super::fault::{Reason, RowFaults};
+use super::fault::{CellFaults, Reason};
 use super::plain_column::{PlainColumn, plain_decimal};
 use crate::money::{MAX_MICROS, MICROS_PER_UNIT};
 use arrow_array::Decimal128Array;
@@ -48,7 +48,7 @@ pub fn amount_from_text(text: &str) -> Result<i64, Reason> {
 
 /// Reads amounts into their stored form. Null and the empty text are null. A rejected row is null and is added to
 /// `faults`.
-pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Decimal128Array, ArrowError> {
+pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Decimal128Array, ArrowError> {
     let values = column.values.as_ref();
     let micros = match values.data_type() {
         DataType::Null => vec![None; values.len()],
@@ -91,7 +91,7 @@ pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut RowFaults) -> 
 
 fn read_each<T: ArrowPrimitiveType>(
     column: &PlainColumn<'_>,
-    faults: &mut RowFaults,
+    faults: &mut CellFaults,
     read: impl Fn(T::Native) -> Result<i64, Reason>,
 ) -> Vec<Option<i64>> {
     let values = column.values.as_primitive::<T>();

@@ -2,7 +2,7 @@
 
 use super::account::Accounts;
 use super::columns::{DATE, DATE_TIME};
-use super::fault::{Reason, RowFaults};
+use super::fault::{CellFaults, Reason};
 use super::instant::{format_date_time, local_date, micros_of_text, to_micros};
 use super::plain_column::PlainColumn;
 use crate::Day;
@@ -22,7 +22,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000_000;
 
 /// Reads days. Null and the empty text are `None`. A rejected row is `None` and is added to `faults`.
-pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Vec<Option<Day>>, ArrowError> {
+pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<Day>>, ArrowError> {
     let per_day = |per_second: i64| move |value: i64| day_at_midnight(value, SECONDS_PER_DAY * per_second);
     Ok(match column.values.data_type() {
         DataType::Utf8 => read_texts(column, faults, |text| text.parse().map_err(|_| Reason::Date)),
@@ -44,7 +44,7 @@ pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Res
 
 /// Reads points in time, in microseconds since 1970-01-01 UTC. A timestamp without a time zone is in UTC. Null and the
 /// empty text are `None`. A rejected row is `None` and is added to `faults`.
-pub(super) fn read_instants(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Vec<Option<i64>>, ArrowError> {
+pub(super) fn read_instants(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<i64>>, ArrowError> {
     let micros = |unit| move |value: i64| to_micros(value, unit).ok_or(Reason::DateTimeRange);
     Ok(match column.values.data_type() {
         DataType::Utf8 => read_texts(column, faults, micros_of_text),
@@ -74,7 +74,7 @@ fn day_at_midnight(value: i64, per_day: i64) -> Result<Day, Reason> {
 
 fn read_texts<R>(
     column: &PlainColumn<'_>,
-    faults: &mut RowFaults,
+    faults: &mut CellFaults,
     read: impl Fn(&str) -> Result<R, Reason>,
 ) -> Vec<Option<R>> {
     let keep = |(row, text): (usize, Option<&str>)| {
@@ -86,7 +86,7 @@ fn read_texts<R>(
 
 fn read_numbers<T: ArrowPrimitiveType, R>(
     column: &PlainColumn<'_>,
-    faults: &mut RowFaults,
+    faults: &mut CellFaults,
     read: impl Fn(T::Native) -> Result<R, Reason>,
 ) -> Vec<Option<R>> {
     let keep = |(row, value): (usize, Option<T::Native>)| {
@@ -125,7 +125,7 @@ impl GivenDates {
         &self,
         accounts: impl ArrayAccessor<Item = &'a str>,
         zones: &AccountTimeZones,
-        faults: &mut RowFaults,
+        faults: &mut CellFaults,
     ) -> Date32Array {
         let mut last = ("", zones.of_account(""));
         let resolve = |(row, account): (usize, Option<&'a str>)| {

@@ -68,7 +68,7 @@ pub(super) fn latest<A: Copy + Eq + std::hash::Hash>(
     }
     let hasher = DefaultHashBuilder::default();
     // The key of a row without an id is its row number, so that it equals no other row.
-    let groups = Grouping::of(
+    let groups = KeyGroups::of(
         len,
         |row| match ids[row] {
             "" => hasher.hash_one(row),
@@ -93,14 +93,14 @@ pub(super) fn latest<A: Copy + Eq + std::hash::Hash>(
 }
 
 /// Rows grouped by key. Groups are numbered from 0 in the order of their first rows.
-pub(super) struct Grouping {
+pub(super) struct KeyGroups {
     /// The group of each row.
     pub(super) of_row: Vec<u32>,
     /// The first row of each group.
     pub(super) first_row: Vec<u32>,
 }
 
-impl Grouping {
+impl KeyGroups {
     /// Groups `rows` rows. `hash` returns the hash of a row's key, `same` whether two rows have equal keys.
     pub(super) fn of(rows: u32, hash: impl Fn(usize) -> u64, same: impl Fn(usize, usize) -> bool) -> Self {
         let mut first_row: Vec<u32> = Vec::new();

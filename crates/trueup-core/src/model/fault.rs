@@ -194,9 +194,9 @@ impl fmt::Display for ColumnList<'_> {
 
 /// The faults of one batch. A row has at most one, the first one found.
 #[derive(Debug, Default)]
-pub(super) struct RowFaults(BTreeMap<usize, CellFault>);
+pub(super) struct CellFaults(BTreeMap<usize, CellFault>);
 
-impl RowFaults {
+impl CellFaults {
     pub(super) fn add(&mut self, row: usize, column: &str, value: &str, reason: Reason) {
         self.0.entry(row).or_insert_with(|| CellFault {
             row,

@@ -7,7 +7,7 @@ use super::columns::{
     ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns,
     check_same_columns, find, is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
 };
-use super::fault::{CellFault, Reason, RowFaults, SchemaFault, too_many_rows};
+use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
 use super::plain_column::{PlainColumn, check_account_keys, is_sound_account_key, read_ids, reject_empty};
 use super::stage::Stage;
 use arrow_array::cast::AsArray;
@@ -33,7 +33,7 @@ pub struct Normalized {
 
 impl Normalized {
     /// Removes the rows with faults. `schema` may forbid nulls that only such rows have.
-    pub(super) fn new(schema: SchemaRef, columns: Vec<ArrayRef>, faults: RowFaults) -> Result<Self, ArrowError> {
+    pub(super) fn new(schema: SchemaRef, columns: Vec<ArrayRef>, faults: CellFaults) -> Result<Self, ArrowError> {
         let given = columns.first().map_or(0, |column| column.len());
         let len = u32::try_from(given).map_err(|_| too_many_rows(given))?;
         if faults.is_empty() {
@@ -166,7 +166,7 @@ impl EventNormalizer {
     pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
         check_same_columns(&self.given, batch)?;
         let column = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
-        let mut faults = RowFaults::default();
+        let mut faults = CellFaults::default();
         let accounts = self.texts(batch, self.account, &mut faults)?;
         reject_empty(&accounts, ACCOUNT, &mut faults);
         match coded(&accounts) {
@@ -209,7 +209,7 @@ impl EventNormalizer {
     }
 
     /// Returns the texts of a column, dictionary-encoded if the column is given so and the encoding is to be kept.
-    fn texts(&self, batch: &RecordBatch, at: usize, faults: &mut RowFaults) -> Result<ArrayRef, ArrowError> {
+    fn texts(&self, batch: &RecordBatch, at: usize, faults: &mut CellFaults) -> Result<ArrayRef, ArrowError> {
         if self.keeps_codes
             && let Some(coded) = PlainColumn::coded(batch.column(at))
         {
@@ -228,7 +228,7 @@ fn are_stages(names: &StringArray) -> bool {
     names.iter().all(|name| name.and_then(Stage::from_name).is_some())
 }
 
-fn check_stages<'a>(names: impl ArrayAccessor<Item = &'a str>, faults: &mut RowFaults) {
+fn check_stages<'a>(names: impl ArrayAccessor<Item = &'a str>, faults: &mut CellFaults) {
     let mut last = "";
     for (row, name) in ArrayIter::new(names).enumerate() {
         let name = name.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The order of events in a dataset: customers by account and start date, and the events of a customer by time.
 
-use super::event_keys::{EventKeys, Grouping};
+use super::event_keys::{EventKeys, KeyGroups};
 use super::fault::too_many_rows;
 use super::stage::Stage;
 use super::stored_events::{StoredEvents, texts};
@@ -93,7 +93,7 @@ fn account_ranks(keys: &StringArray) -> Result<Vec<u32>, ArrowError> {
     let len = u32::try_from(keys.len()).map_err(|_| too_many_rows(keys.len()))?;
     let hasher = DefaultHashBuilder::default();
     let groups =
-        Grouping::of(len, |row| hasher.hash_one(keys.value(row)), |one, other| keys.value(one) == keys.value(other));
+        KeyGroups::of(len, |row| hasher.hash_one(keys.value(row)), |one, other| keys.value(one) == keys.value(other));
     let mut by_key: Vec<(&str, usize)> =
         groups.first_row.iter().map(|row| keys.value(*row as usize)).zip(0..).collect();
     by_key.sort_unstable();
@@ -123,7 +123,7 @@ impl HistorySorter<'_> {
     fn sorted(&self, len: u32) -> EventOrder {
         let (accounts, opportunities) = (&self.keys.accounts, &self.keys.opportunity_ids);
         let hasher = DefaultHashBuilder::default();
-        let groups = Grouping::of(
+        let groups = KeyGroups::of(
             len,
             |row| hasher.hash_one((accounts[row], opportunities[row])),
             |one, other| accounts[one] == accounts[other] && opportunities[one] == opportunities[other],

@@ -1,6 +1,6 @@
 //! A column without dictionaries, and its values as texts, ids, account keys or counts.
 
-use super::fault::{Reason, RowFaults};
+use super::fault::{CellFaults, Reason};
 use super::instant::{format_date_time, to_micros};
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -63,7 +63,7 @@ impl<'a> PlainColumn<'a> {
 
     /// Returns the texts of all rows. Null and the empty text are null. A date beyond the calendar is null and is
     /// added to `faults`.
-    pub(super) fn texts(&self, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+    pub(super) fn texts(&self, faults: &mut CellFaults) -> Result<StringArray, ArrowError> {
         let values = self.values.as_ref();
         if let Some(texts) = values.as_string_opt::<i32>() {
             return without_empty(texts);
@@ -227,7 +227,7 @@ pub(super) fn plain_decimal(digits: &str, scale: i8) -> String {
 }
 
 /// Reads ids, which must not be empty. A rejected row is null and is added to `faults`.
-pub(super) fn read_ids(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+pub(super) fn read_ids(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<StringArray, ArrowError> {
     let ids = column.texts(faults)?;
     reject_empty(&ids, column.name, faults);
     Ok(ids)
@@ -235,14 +235,14 @@ pub(super) fn read_ids(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Resu
 
 /// Reads account keys, which must not be empty and must not contain `,` or `/`, because these separate keys in lists
 /// and paths.
-pub(super) fn read_account_keys(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<StringArray, ArrowError> {
+pub(super) fn read_account_keys(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<StringArray, ArrowError> {
     let keys = read_ids(column, faults)?;
     check_account_keys(&keys, column.name, faults);
     Ok(keys)
 }
 
 /// Rejects rows without a text.
-pub(super) fn reject_empty(ids: &dyn Array, column: &str, faults: &mut RowFaults) {
+pub(super) fn reject_empty(ids: &dyn Array, column: &str, faults: &mut CellFaults) {
     if ids.null_count() > 0 {
         for row in (0..ids.len()).filter(|row| ids.is_null(*row)) {
             faults.add(row, column, "", Reason::Empty);
@@ -251,7 +251,7 @@ pub(super) fn reject_empty(ids: &dyn Array, column: &str, faults: &mut RowFaults
 }
 
 /// Rejects account keys that are not [sound](is_sound_account_key).
-pub(super) fn check_account_keys<'a>(keys: impl ArrayAccessor<Item = &'a str>, column: &str, faults: &mut RowFaults) {
+pub(super) fn check_account_keys<'a>(keys: impl ArrayAccessor<Item = &'a str>, column: &str, faults: &mut CellFaults) {
     for (row, key) in ArrayIter::new(keys).enumerate() {
         if let Some(key) = key.filter(|key| !is_sound_account_key(key)) {
             faults.add(row, column, key, Reason::AccountKey);
@@ -266,7 +266,7 @@ pub(super) fn is_sound_account_key(key: &str) -> bool {
 
 /// Reads counts: integers from 0 to `i64::MAX`. Null and the empty text are null. A rejected row is null and is added
 /// to `faults`.
-pub(super) fn read_counts(column: &PlainColumn<'_>, faults: &mut RowFaults) -> Result<Int64Array, ArrowError> {
+pub(super) fn read_counts(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Int64Array, ArrowError> {
     // The text of a float or decimal without a fraction is that of an integer.
     let texts = column.texts(faults)?;
     let read = |(row, text): (usize, Option<&str>)| {

@@ -3,7 +3,7 @@
 use super::amount::read_amounts;
 use super::calendar::read_days;
 use super::columns::{ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same_columns, find, names, require};
-use super::fault::{Reason, RowFaults, SchemaFault, too_many_rows};
+use super::fault::{CellFaults, Reason, SchemaFault, too_many_rows};
 use super::normalize::Normalized;
 use super::plain_column::{PlainColumn, read_account_keys, read_counts};
 use crate::Day;
@@ -99,7 +99,7 @@ impl SpendNormalizer {
     pub fn normalize(&self, batch: &RecordBatch) -> Result<Normalized, ArrowError> {
         check_same_columns(&self.given, batch)?;
         let column = |at: usize| PlainColumn::new(self.given.field(at).name(), batch.column(at));
-        let mut faults = RowFaults::default();
+        let mut faults = CellFaults::default();
         let accounts = read_account_keys(&column(self.account)?, &mut faults)?;
         let days = read_days(&column(self.date)?, &mut faults)?;
         for row in (0..days.len()).filter(|row| days[*row].is_none()) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
-use super::condition::{FieldValue, Truth};
+use super::condition::{TestedValue, Truth};
 use super::customer::{CustomerHistory, customers};
 use super::fields::is_metric;
 use super::filters::{self, RequestFilters};
@@ -91,9 +91,9 @@ impl AnswerContext<'_> {
     fn picks(&self, row: &EnrichedEvent<'_>) -> bool {
         let value = |field: &str| match field {
             "total" => {
-                FieldValue::Number(row.event().total.map(|micros| ExactAmount::Money(i128::from(micros)).double()))
+                TestedValue::Number(row.event().total.map(|micros| ExactAmount::Money(i128::from(micros)).double()))
             }
-            dimension => FieldValue::Text(row.dimension(dimension)),
+            dimension => TestedValue::Text(row.dimension(dimension)),
         };
         self.filters.rows.truth(&value) == Truth::True
     }
@@ -101,7 +101,7 @@ impl AnswerContext<'_> {
     /// Section 7: "A filter keeps a spend row unless it is certainly false for it".
     fn keeps(&self, row: &SpendRow) -> bool {
         let value =
-            |field: &str| spend::dimension(self.tables, row, field).map_or(FieldValue::Unknown, FieldValue::Text);
+            |field: &str| spend::dimension(self.tables, row, field).map_or(TestedValue::Unknown, TestedValue::Text);
         self.filters.rows.truth(&value) != Truth::False
     }
 
@@ -109,7 +109,7 @@ impl AnswerContext<'_> {
     fn having(&self, group: &MetricGroup<'_>) -> bool {
         let value = |metric: &str| {
             let value = group.value_of(metric);
-            if value.is_known() { FieldValue::Number(Some(value.double())) } else { FieldValue::Unknown }
+            if value.is_known() { TestedValue::Number(Some(value.double())) } else { TestedValue::Unknown }
         };
         self.filters.having.truth(&value) == Truth::True
     }

@@ -19,7 +19,7 @@ impl From<bool> for Truth {
 }
 
 /// The value that a condition tests.
-pub(super) enum FieldValue {
+pub(super) enum TestedValue {
     /// A dimension.
     Text(String),
     /// `total` of an event (`None`: null), or a finished metric.
@@ -66,7 +66,7 @@ pub(super) enum Condition {
 impl Condition {
     /// `and`/`or`/`not` in three-valued logic: `and` is false if one is false, unknown if none is false and one
     /// unknown; `or` is true if one is true, unknown if none is true and one unknown; `not` unknown is unknown.
-    pub(super) fn truth(&self, value: &dyn Fn(&str) -> FieldValue) -> Truth {
+    pub(super) fn truth(&self, value: &dyn Fn(&str) -> TestedValue) -> Truth {
         match self {
             Self::All(parts) => {
                 let truths: Vec<Truth> = parts.iter().map(|part| part.truth(value)).collect();
@@ -94,9 +94,9 @@ impl Condition {
                 Truth::Unknown => Truth::Unknown,
             },
             Self::Leaf(field, test) => match value(field) {
-                FieldValue::Unknown => Truth::Unknown,
-                FieldValue::Text(text) => Truth::from(test.holds_for_text(&text)),
-                FieldValue::Number(number) => Truth::from(test.holds_for_number(number)),
+                TestedValue::Unknown => Truth::Unknown,
+                TestedValue::Text(text) => Truth::from(test.holds_for_text(&text)),
+                TestedValue::Number(number) => Truth::from(test.holds_for_number(number)),
             },
         }
     }

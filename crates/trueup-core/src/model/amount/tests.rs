@@ -12,7 +12,7 @@ use std::sync::Arc;
 const MAX: i64 = MAX_MICROS;
 
 fn read(values: ArrayRef) -> (Vec<Option<i128>>, Vec<Reason>) {
-    let mut faults = RowFaults::default();
+    let mut faults = CellFaults::default();
     let stored = read_amounts(&PlainColumn::new("total", &values).unwrap(), &mut faults).unwrap();
     assert_eq!(stored.data_type(), &DataType::Decimal128(19, 6));
     (stored.iter().collect(), faults.into_faults().into_iter().map(|fault| fault.reason).collect())
@@ -85,7 +85,7 @@ fn empty_texts_and_nulls_are_null() {
 
 #[test]
 fn a_fault_names_the_row_and_the_value() {
-    let mut faults = RowFaults::default();
+    let mut faults = CellFaults::default();
     let values: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN]));
     read_amounts(&PlainColumn::new("total", &values).unwrap(), &mut faults).unwrap();
     let fault = faults.into_faults().remove(0);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn days(values: impl Array + 'static) -> (Vec<Option<String>>, Vec<Reason>) {
     let values: ArrayRef = Arc::new(values);
-    let mut faults = RowFaults::default();
+    let mut faults = CellFaults::default();
     let days = read_days(&PlainColumn::new("date", &values).unwrap(), &mut faults).unwrap();
     let texts = days.into_iter().map(|day| day.map(|day| day.to_string())).collect();
     (texts, faults.into_faults().into_iter().map(|fault| fault.reason).collect())
@@ -53,7 +53,7 @@ fn dates_outside_the_range_and_other_texts_are_rejected() {
 #[test]
 fn points_in_time_are_microseconds_in_utc() {
     let instants = |values: ArrayRef| {
-        let mut faults = RowFaults::default();
+        let mut faults = CellFaults::default();
         let instants = read_instants(&PlainColumn::new("dateTime", &values).unwrap(), &mut faults).unwrap();
         (instants, faults.into_faults().into_iter().map(|fault| fault.reason).collect::<Vec<_>>())
     };

@@ -17,9 +17,9 @@ const COLUMNS: [&str; 8] = [
     "campaign",
 ];
 
-type EventRow = [&'static str; 8];
+type TestEvent = [&'static str; 8];
 
-fn stored(rows: &[EventRow]) -> RecordBatch {
+fn stored(rows: &[TestEvent]) -> RecordBatch {
     let column = |at: usize| Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row[at]))) as ArrayRef;
     let given =
         RecordBatch::try_from_iter(COLUMNS.into_iter().enumerate().map(|(at, name)| (name, column(at)))).unwrap();
@@ -29,7 +29,7 @@ fn stored(rows: &[EventRow]) -> RecordBatch {
 }
 
 /// Asserts that the events of one customer, given in their expected order, are sorted into it from any other order.
-fn assert_history(rows: &[EventRow]) {
+fn assert_history(rows: &[TestEvent]) {
     let expected = stored(rows);
     for turn in 0..rows.len() {
         let mut given = rows.to_vec();
@@ -96,7 +96,7 @@ fn a_batch_that_is_not_in_stored_form_is_refused() {
 }
 
 /// Generates rows with few values, so that many keys are equal.
-fn row() -> impl Strategy<Value = EventRow> {
+fn row() -> impl Strategy<Value = TestEvent> {
     let of = |values: &'static [&'static str]| proptest::sample::select(values);
     (
         of(&["a", "b"]),
@@ -114,18 +114,18 @@ fn row() -> impl Strategy<Value = EventRow> {
 }
 
 /// Sorts rows in the obvious way, by everything that section 2 of the semantics lists.
-fn naive(rows: &[EventRow]) -> Vec<EventRow> {
-    let stage = |row: &EventRow| Stage::from_name(row[2]).map(Stage::code);
-    let time = |row: &EventRow| match (row[4], row[2]) {
+fn naive(rows: &[TestEvent]) -> Vec<TestEvent> {
+    let stage = |row: &TestEvent| Stage::from_name(row[2]).map(Stage::code);
+    let time = |row: &TestEvent| match (row[4], row[2]) {
         ("", "lead-originated") => (0, ""),
         ("", _) => (2, ""),
         (time, _) => (1, time),
     };
-    let total = |row: &EventRow| (!row[6].is_empty(), row[6].parse::<f64>().map_or(0.0, |total| total * 1e6));
-    let start = |row: &EventRow| rows.iter().filter(|other| other[..2] == row[..2]).map(|other| other[3]).min();
+    let total = |row: &TestEvent| (!row[6].is_empty(), row[6].parse::<f64>().map_or(0.0, |total| total * 1e6));
+    let start = |row: &TestEvent| rows.iter().filter(|other| other[..2] == row[..2]).map(|other| other[3]).min();
     let mut sorted = rows.to_vec();
     sorted.sort_by(|one, other| {
-        let key = |row: &EventRow| (row[0], start(row), row[1], row[3], time(row), stage(row), row[5]);
+        let key = |row: &TestEvent| (row[0], start(row), row[1], row[3], time(row), stage(row), row[5]);
         let (one_total, other_total) = (total(one), total(other));
         key(one)
             .cmp(&key(other))

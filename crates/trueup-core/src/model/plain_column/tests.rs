@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 fn texts(values: impl Array + 'static) -> Vec<Option<String>> {
     let values: ArrayRef = Arc::new(values);
-    let mut faults = RowFaults::default();
+    let mut faults = CellFaults::default();
     let texts = PlainColumn::new("x", &values).unwrap().texts(&mut faults).unwrap();
     assert!(faults.is_empty());
     texts.iter().map(|text| text.map(str::to_owned)).collect()
@@ -96,7 +96,7 @@ fn a_date_beyond_the_calendar_is_a_fault() {
         (Arc::new(Date64Array::from(vec![i64::MIN])), "-9223372036854775808"),
         (Arc::new(TimestampSecondArray::from(vec![i64::MAX])), "9223372036854775807"),
     ] {
-        let mut faults = RowFaults::default();
+        let mut faults = CellFaults::default();
         let texts = PlainColumn::new("signed", &values).unwrap().texts(&mut faults).unwrap();
         assert!(texts.is_null(0));
         let fault = faults.into_faults().remove(0);
