@@ -16,7 +16,7 @@
 mod block_checksums;
 mod checked_file;
 mod column_cache;
-mod error;
+pub(crate) mod error;
 mod footer;
 mod insights;
 pub mod manifest;

@@ -1,6 +1,6 @@
 //! The errors of queries, by what is at fault.
 
-use crate::dataset::{DatasetError, store::StoreError};
+use crate::dataset::error::{DatasetError, StoreError};
 use crate::interrupt::Interruption;
 use crate::query::FilterFault;
 use crate::{Day, NoRoom, Shown, model};
