@@ -1,4 +1,4 @@
-//! What every directory does, wherever it is kept.
+//! The interface of every directory, wherever it is stored.
 
 mod keys;
 mod organizations;
@@ -10,10 +10,10 @@ pub use organizations::Organizations;
 pub use requests::Requests;
 pub use users::Users;
 
-/// Who may see what. Its four parts are [`Organizations`], [`Users`], [`Keys`] and [`Requests`]; on a `dyn Directory` their methods
-/// need no import.
+/// Who may see what. Its four parts are [`Organizations`], [`Users`], [`Keys`] and [`Requests`]; on a `dyn Directory`
+/// their methods need no import.
 ///
-/// Every change is whole or not at all, and seen by whatever begins after it returned, in every thread and process.
+/// A change is atomic, and visible to every call that begins after it returned, in all threads and processes.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! What can go wrong with a directory. No variant holds a key or its hash.
+//! The errors of a directory. None holds a key or its hash.
 
 use crate::model::{Grant, KeyId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What an id in an [`Error`] names.
+/// The kind of thing that an id in an [`Error`] names.
 ///
 /// ```
 /// assert_eq!(trueup_access::Entity::Account.to_string(), "account");
@@ -30,9 +30,9 @@ impl std::fmt::Display for Entity {
     }
 }
 
-/// Why a directory did not do what was asked; nothing was changed.
+/// Why a call of a directory failed. A call that fails changes nothing.
 ///
-/// A key that does not let its bearer in is no error but a [`Refusal`](crate::Refusal).
+/// A key that is not accepted is not an error, but a [`Refusal`](crate::Refusal).
 ///
 /// ```
 /// use trueup_access::{Entity, Error, MemoryDirectory, Organizations as _, DirectorySettings};
@@ -52,7 +52,7 @@ pub enum Error {
         /// The id as given.
         id: String,
     },
-    /// The id is taken.
+    /// The id is already in use.
     #[error("{entity} `{id}` is already there")]
     Duplicate {
         /// What was to be added.
@@ -66,7 +66,7 @@ pub enum Error {
         /// What was to be added.
         entity: Entity,
     },
-    /// The id has a character that requests could not carry.
+    /// The id has a character that a request could not carry.
     #[error("an id of {entity} cannot contain `{character}`, but found `{id}`")]
     ForbiddenCharacter {
         /// What was to be added.
@@ -76,14 +76,14 @@ pub enum Error {
         /// The first such character.
         character: char,
     },
-    /// An organization would stand below itself.
+    /// An organization would be below itself.
     #[error(
         "organization `{organization}` cannot stand under `{parent}`, which is `{organization}` itself or stands below it"
     )]
     Cycle {
         /// The organization that was to be moved or added.
         organization: String,
-        /// The parent that it was to get.
+        /// The parent that was named.
         parent: String,
     },
     /// An organization with others below it cannot be removed.
@@ -132,21 +132,21 @@ pub enum Error {
         /// The key's number.
         key: KeyId,
     },
-    /// A retired organization key is empty, or is already known as some key.
+    /// An organization key to retire is empty, or already known.
     #[error("a key for organization `{organization}` cannot be retired: it is empty, or already known")]
     KeyTaken {
         /// The organization's id.
         organization: String,
     },
-    /// A key prefix is not one to thirty-two of `A-Z`, `a-z`, `0-9`, `-`, `_`.
+    /// A key prefix is not 1 to 32 characters out of `A-Z`, `a-z`, `0-9`, `-` and `_`.
     #[error("expected a key prefix of 1 to 32 letters, digits, `-` or `_`, but found `{prefix}`")]
     InvalidPrefix {
         /// The prefix as given.
         prefix: String,
     },
-    /// The operating system gave no random bytes, so that no key could be made.
+    /// The operating system gave no random bytes, so no key was made.
     #[error("the operating system gave no random bytes for a key")]
-    NoRandomness(#[source] getrandom::Error),
+    NoRandomness(#[from] getrandom::Error),
     /// The file of a directory cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -156,7 +156,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The contents of the file contradict each other or do not read.
+    /// The contents of the file are unreadable, or contradict each other.
     #[error("the directory `{}` is damaged: {finding}; put a backup in its place", path.display())]
     Damaged {
         /// The file.
@@ -164,19 +164,19 @@ pub enum Error {
         /// The first things that are wrong.
         finding: String,
     },
-    /// The file is empty, so that it is no directory: a copy that failed, for example.
+    /// The file is empty, for example because a copy failed.
     #[error("the directory `{}` is an empty file; put a backup in its place, or remove it to begin a new one", path.display())]
     EmptyFile {
         /// The file.
         path: PathBuf,
     },
-    /// The path names a folder, a pipe, a device, or anything else that is no regular file.
+    /// The path is not a regular file, but a folder, a pipe, or a device.
     #[error("the directory `{}` is no regular file", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
     },
-    /// The file is something else.
+    /// The file is a SQLite database, but not a directory.
     #[error("`{}` is a SQLite database, but no directory of trueup", path.display())]
     NotADirectory {
         /// The file.
@@ -189,7 +189,7 @@ pub enum Error {
         path: PathBuf,
         /// The version of its tables.
         found: i64,
-        /// The latest version known here.
+        /// The latest version that this program knows.
         known: i64,
     },
 }
@@ -203,7 +203,7 @@ impl Error {
         Self::Duplicate { entity, id: id.to_owned() }
     }
 
-    /// Whether the directory itself failed: its file, or the machine beneath it. Everything else is what was asked of it.
+    /// Returns whether the directory itself failed: its file, or the machine. Any other error is the caller's.
     ///
     /// ```
     /// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
@@ -227,7 +227,8 @@ impl Error {
     }
 }
 
-/// The file of a directory cannot be read or written; the cause is the source of this error.
+/// The file of a directory cannot be read or written. The cause is the [source](std::error::Error::source) of this
+/// error.
 ///
 /// ```
 /// use trueup_access::{Error, DirectorySettings, SqliteDirectory};
@@ -248,7 +249,7 @@ impl StorageError {
         Self { path: path.to_owned(), source: source.into().into() }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     ///
     /// ```
     /// # use trueup_access::{Error, DirectorySettings, SqliteDirectory};

@@ -1,7 +1,8 @@
 //! Who may see what: organizations, accounts, logins, grants, keys, sessions and hourly counts.
 //!
-//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory or, with the feature `sqlite`, a `SqliteDirectory` in one SQLite
-//! file. A request passes through it in four steps. Each step hands the next one a type that nothing else can make:
+//! A [`Directory`] holds them: a [`MemoryDirectory`] in memory or, with the feature `sqlite`, a `SqliteDirectory` in
+//! one SQLite file. A request passes through it in four steps. Each step hands the next one a type that nothing else
+//! can make:
 //!
 //! | step | takes | gives |
 //! |---|---|---|
@@ -10,7 +11,7 @@
 //! | [`Requests::reach`] | the login | its [`LoginScope`]: organizations and accounts |
 //! | [`LoginScope::resolve`], [`Scope::narrow`] | a name | a [`Scope`]: the accounts that a query may read |
 //!
-//! Nothing here knows HTTP, JSON, or what an account's data are.
+//! This crate does not know HTTP, JSON, or the data of accounts.
 //!
 //! ```
 //! use trueup_access::{Grant, Hourly, MemoryDirectory, Organization, DirectorySettings, UnixTime};
@@ -36,11 +37,12 @@
 
 mod directory;
 mod error;
-mod id;
 mod login;
+mod login_scope;
 mod memory;
 mod model;
-mod reach;
+mod rules;
+mod scope;
 mod secret;
 mod settings;
 #[cfg(feature = "sqlite")]
@@ -50,9 +52,10 @@ mod time;
 pub use directory::{Directory, Keys, Organizations, Requests, Users};
 pub use error::{Entity, Error, StorageError};
 pub use login::{Hourly, Login, Refusal};
+pub use login_scope::{ListedOrganization, LoginScope};
 pub use memory::MemoryDirectory;
 pub use model::{Grant, IssuedKey, KeyEntry, KeyId, Organization, User};
-pub use reach::{ListedOrganization, LoginScope, OutOfReach, Scope};
+pub use scope::{OutOfReach, Scope};
 pub use secret::SecretKey;
 pub use settings::DirectorySettings;
 #[cfg(feature = "sqlite")]

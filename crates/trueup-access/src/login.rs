@@ -1,8 +1,8 @@
-//! Who asks, and whether the hour allows it.
+//! The results of authentication and of counting a request.
 
 use std::sync::Arc;
 
-/// A user who has proved who they are. Only a directory makes one.
+/// A user who is authenticated. Only a directory makes one.
 ///
 /// ```
 /// use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
@@ -23,7 +23,7 @@ impl Login {
         Self { user: user.into() }
     }
 
-    /// The user's login, as it was added to the directory.
+    /// Returns the name of the user, as it was added to the directory.
     ///
     /// ```
     /// # use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
@@ -38,7 +38,7 @@ impl Login {
     }
 }
 
-/// Why credentials do not let their bearer in. A caller must not learn which; a log may. It never holds a key.
+/// Why credentials are not accepted. It is for logs; callers must not learn it. It never holds a key.
 ///
 /// ```
 /// use trueup_access::{MemoryDirectory, Refusal, Requests as _, DirectorySettings};
@@ -53,36 +53,36 @@ pub enum Refusal {
     /// No key or token, or an empty one.
     #[error("no credentials")]
     Missing,
-    /// No key, token or user is known that would match.
+    /// No such key, token or user is known.
     #[error("unknown credentials")]
     Unknown,
     /// The key was rotated or deleted.
     #[error("a revoked key of user `{user}`")]
     Revoked {
-        /// Whose key it was.
+        /// The owner of the key.
         user: String,
     },
-    /// The user is switched off.
+    /// The user is inactive.
     #[error("user `{user}` is inactive")]
     Inactive {
         /// The user.
         user: String,
     },
-    /// An organization's key; these are retired.
+    /// The key is one of an organization; these are retired.
     #[error("a retired key of organization `{organization}`")]
     OrganizationKey {
-        /// Whose key it was.
+        /// The organization.
         organization: String,
     },
-    /// The session is over.
+    /// The session has expired.
     #[error("an expired session of user `{user}`")]
     Expired {
-        /// Whose session it was.
+        /// The owner of the session.
         user: String,
     },
 }
 
-/// Whether a user's hour allows one more request.
+/// Whether a user may send one more request in this clock hour.
 ///
 /// ```
 /// use trueup_access::{Hourly, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
@@ -97,9 +97,9 @@ pub enum Refusal {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hourly {
-    /// It does; the request is counted.
+    /// Yes. The request is counted.
     Allowed,
-    /// It does not.
+    /// No. The request is not counted.
     Limited {
         /// Seconds until the next clock hour: 1 to 3600.
         retry_after_seconds: u32,

@@ -3,7 +3,6 @@
 mod keys;
 mod organizations;
 mod requests;
-mod shelf;
 mod state;
 mod users;
 
@@ -12,7 +11,8 @@ use state::DirectoryState;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A [`Directory`](crate::Directory) in memory: for tests, and for services that embed trueup without the feature `sqlite`.
+/// A [`Directory`](crate::Directory) in memory: for tests, and for services that embed trueup without the feature
+/// `sqlite`.
 ///
 /// It begins empty and ends with the process, so such a service adds its users and grants when it starts. It is shared
 /// between threads, not between processes.
@@ -32,7 +32,7 @@ pub struct MemoryDirectory {
 }
 
 impl MemoryDirectory {
-    /// An empty directory.
+    /// Returns an empty directory.
     ///
     /// ```
     /// let directory = trueup_access::MemoryDirectory::new(trueup_access::DirectorySettings::default());
@@ -42,7 +42,7 @@ impl MemoryDirectory {
         Self { settings, state: RwLock::default(), counts: Mutex::default() }
     }
 
-    // Every change checks first and then only inserts or removes, so that a lock is never poisoned halfway through one.
+    // A poisoned lock is ignored: every change checks first, and then inserts or removes without a panic.
 
     fn read(&self) -> RwLockReadGuard<'_, DirectoryState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)

@@ -1,11 +1,11 @@
-//! What a directory holds, as it is handed in and out.
+//! The values that callers pass to a directory and get from it.
 
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-/// A node of the tree of organizations.
+/// An organization: a node of the tree.
 ///
 /// ```
 /// use trueup_access::Organization;
@@ -16,16 +16,17 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Organization {
-    /// Not empty, without `/`.
+    /// The id: not empty, without `/`.
     pub id: String,
-    /// The organization that it stands under; none for a root.
+    /// The organization directly above; `None` for a root.
     pub parent: Option<String>,
-    /// Spans the platform: reaches what is below it, but is itself never listed or answered.
+    /// Whether it spans the platform. A grant of an umbrella reaches everything below it, but the umbrella itself is
+    /// never listed and cannot be queried.
     pub umbrella: bool,
 }
 
 impl Organization {
-    /// A root that is no umbrella.
+    /// Returns a root that is not an umbrella.
     ///
     /// ```
     /// assert_eq!(trueup_access::Organization::new("acme").parent, None);
@@ -34,7 +35,7 @@ impl Organization {
         Self { id: id.into(), parent: None, umbrella: false }
     }
 
-    /// Puts it under another.
+    /// Sets the parent.
     ///
     /// ```
     /// let node = trueup_access::Organization::new("acme-west").under("acme");
@@ -46,7 +47,7 @@ impl Organization {
         self
     }
 
-    /// Makes it an umbrella.
+    /// Makes the organization an umbrella.
     ///
     /// ```
     /// assert!(trueup_access::Organization::new("platform").as_umbrella().umbrella);
@@ -58,7 +59,7 @@ impl Organization {
     }
 }
 
-/// A user as listed.
+/// A user, as [`Users::users`](crate::Users::users) lists them.
 ///
 /// ```
 /// use trueup_access::{MemoryDirectory, DirectorySettings, User, Users as _};
@@ -70,20 +71,20 @@ impl Organization {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// What the user is known by; not empty.
+    /// The unique name of the user; not empty.
     pub login: String,
-    /// Whether the user's keys and sessions let them in.
+    /// Whether the user's keys and sessions are accepted.
     pub active: bool,
 }
 
-/// What a user may see.
+/// One thing that a user may see.
 ///
 /// ```
 /// assert_eq!(trueup_access::Grant::Account("acme-1".into()).to_string(), "grant of account `acme-1`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grant {
-    /// An organization, by id, with all that is below it.
+    /// An organization, by id, with everything below it.
     Organization(String),
     /// One account, by key.
     Account(String),
@@ -98,7 +99,7 @@ impl Display for Grant {
     }
 }
 
-/// The number by which a key is rotated or deleted; never used twice in a directory, and no secret.
+/// The number by which a key is rotated or deleted. It is not secret, and a directory never uses it twice.
 ///
 /// ```
 /// let id: trueup_access::KeyId = "12".parse()?;
@@ -122,7 +123,7 @@ impl FromStr for KeyId {
     }
 }
 
-/// A live key as listed; the key itself is not kept.
+/// A live key, as [`Keys::keys`](crate::Keys::keys) lists it. The key itself is not stored.
 ///
 /// ```
 /// use trueup_access::{KeyEntry, Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
@@ -138,11 +139,11 @@ impl FromStr for KeyId {
 pub struct KeyEntry {
     /// Its number.
     pub id: KeyId,
-    /// When it was created, or rotated into being.
+    /// When the key was created, by itself or by a rotation.
     pub created: UnixTime,
 }
 
-/// A key that was just made: the only time that it can be read.
+/// A key that was just made. It cannot be read again later.
 ///
 /// ```
 /// use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
@@ -158,6 +159,6 @@ pub struct KeyEntry {
 pub struct IssuedKey {
     /// Its number.
     pub id: KeyId,
-    /// What the user sends with every request.
+    /// The key, which the user sends with every request.
     pub secret: SecretKey,
 }

@@ -1,12 +1,9 @@
-//! Keys and tokens: made here, hashed here, compared here.
+//! Keys and tokens: how they are made, hashed and compared.
 
-mod base62;
-mod hash;
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 
-use crate::error::Error;
-pub(crate) use hash::{KeyHash, Locator};
-
-/// A key or a session token as its bearer holds it. It is shown by [`SecretKey::reveal`] alone, never by `Debug`.
+/// A key or a session token in plain text. Only [`SecretKey::reveal`] shows it; `Debug` does not.
 ///
 /// ```
 /// let key = trueup_access::SecretKey::new("tu_0123");
@@ -16,7 +13,7 @@ pub(crate) use hash::{KeyHash, Locator};
 pub struct SecretKey(String);
 
 impl SecretKey {
-    /// A key as a request brought it.
+    /// Returns a key that a request carried.
     ///
     /// ```
     /// let key = trueup_access::SecretKey::new("tu_0123");
@@ -25,7 +22,7 @@ impl SecretKey {
         Self(text.into())
     }
 
-    /// The key itself, to be handed to its owner and to nobody else.
+    /// Returns the plain text, for the owner of the key only.
     ///
     /// ```
     /// assert_eq!(trueup_access::SecretKey::new("tu_0123").reveal(), "tu_0123");
@@ -43,13 +40,13 @@ impl SecretKey {
         KeyHash::of(self.0.as_bytes())
     }
 
-    /// A new user key: the prefix, an underscore, and 256 random bits.
-    pub(crate) fn issue_key(prefix: &str) -> Result<Self, Error> {
+    /// Makes a user key: the prefix, an underscore, and 256 random bits.
+    pub(crate) fn issue_key(prefix: &str) -> Result<Self, getrandom::Error> {
         Ok(Self(format!("{prefix}_{}", random_text()?)))
     }
 
-    /// A new session token: 256 random bits.
-    pub(crate) fn issue_token() -> Result<Self, Error> {
+    /// Makes a session token: 256 random bits.
+    pub(crate) fn issue_token() -> Result<Self, getrandom::Error> {
         Ok(Self(random_text()?))
     }
 }
@@ -60,10 +57,70 @@ impl std::fmt::Debug for SecretKey {
     }
 }
 
-fn random_text() -> Result<String, Error> {
+/// Returns 256 random bits as text.
+fn random_text() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(Error::NoRandomness)?;
-    Ok(base62::encode(bytes))
+    getrandom::fill(&mut bytes)?;
+    Ok(base62(bytes))
+}
+
+/// The SHA-256 of a key. It is not `PartialEq`, because [`KeyHash::matches`] is the only comparison in constant time.
+///
+/// A salt or a slow hash would add nothing, because keys are 256 random bits.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyHash([u8; 32]);
+
+/// The first eight bytes of a hash, by which candidates are found. The full hash is compared afterwards.
+pub(crate) type Locator = i64;
+
+impl KeyHash {
+    pub(crate) fn of(key: &[u8]) -> Self {
+        Self(Sha256::digest(key).into())
+    }
+
+    #[cfg(feature = "sqlite")]
+    pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    #[cfg(feature = "sqlite")]
+    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    pub(crate) const fn locator(&self) -> Locator {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        Locator::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// Returns whether both are hashes of the same key, in constant time.
+    pub(crate) fn matches(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+/// The digits of base 62.
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The length of 32 bytes in base 62. 62^43 is the first power of 62 above 2^256, so each value has a text of its own.
+const WIDTH: usize = 43;
+
+/// Writes the bytes as one number, most significant first, in base 62 with leading zeros.
+fn base62(bytes: [u8; 32]) -> String {
+    let mut number = bytes;
+    let mut text = [0_u8; WIDTH];
+    for digit in text.iter_mut().rev() {
+        let mut remainder = 0_u16;
+        for byte in &mut number {
+            let value = remainder * 256 + u16::from(*byte);
+            // The quotient is a byte, because value < 62 * 256.
+            let [_, quotient] = (value / 62).to_be_bytes();
+            *byte = quotient;
+            remainder = value % 62;
+        }
+        *digit = DIGITS[usize::from(remainder)];
+    }
+    text.iter().copied().map(char::from).collect()
 }
 
 #[cfg(test)]

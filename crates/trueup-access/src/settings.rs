@@ -1,9 +1,10 @@
-//! What can be configured.
+//! The settings of a directory.
 
 use crate::error::Error;
 use std::time::Duration;
 
-/// How a directory makes keys and counts requests. Not stored: every process hands in its own.
+/// How a directory makes keys, limits requests, and waits for its file. Settings are not stored: each process passes
+/// its own.
 ///
 /// ```
 /// use trueup_access::DirectorySettings;
@@ -20,8 +21,6 @@ pub struct DirectorySettings {
 }
 
 impl Default for DirectorySettings {
-    /// Keys begin with `tu_`; a user has 1,000 requests per clock hour. A request waits a quarter of a second for a file that another
-    /// process holds, a change a second.
     fn default() -> Self {
         Self {
             key_prefix: "tu".to_owned(),
@@ -33,7 +32,7 @@ impl Default for DirectorySettings {
 }
 
 impl DirectorySettings {
-    /// What new keys begin with; an underscore follows it. Keys made with another prefix go on working.
+    /// Sets the prefix of new keys, which an underscore follows. Keys with another prefix stay valid.
     ///
     /// # Errors
     /// [`Error::InvalidPrefix`] unless it is 1 to 32 letters, digits, `-` or `_`, all of them ASCII.
@@ -53,7 +52,7 @@ impl DirectorySettings {
         Ok(self)
     }
 
-    /// How many requests a user has per clock hour; 0 allows none.
+    /// Sets how many requests a user may send per clock hour (UTC). 0 allows none.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().hourly_limit(10);
@@ -64,7 +63,7 @@ impl DirectorySettings {
         self
     }
 
-    /// How long one request waits at most for a file that another process holds, in total and whoever else waits.
+    /// Sets how long a request waits at most, in total, for a file that another process holds.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().wait(std::time::Duration::from_millis(100));
@@ -75,7 +74,7 @@ impl DirectorySettings {
         self
     }
 
-    /// How long opening the file and each change of it waits at most for another process.
+    /// Sets how long a change, or opening the file, waits at most for another process.
     ///
     /// ```
     /// let settings = trueup_access::DirectorySettings::default().change_wait(std::time::Duration::from_secs(5));

@@ -1,40 +1,37 @@
 //! A directory in one SQLite file.
 
-mod check;
 mod companions;
 mod connect;
 mod create;
-mod fault;
-mod file;
-mod identity;
+mod database;
 mod keys;
 mod migrate;
 mod organizations;
 mod requests;
-mod rows;
+mod statements;
 mod users;
 
 use crate::error::{Error, StorageError};
 use crate::settings::DirectorySettings;
+use companions::FileIdentity;
 use connect::Purpose;
-use fault::SqliteFault;
-use file::OpenDatabase;
-use identity::FileIdentity;
+use database::OpenDatabase;
 use rusqlite::Transaction;
+use statements::SqliteFault;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// For how long a file that was refused is not looked at again: what is answered meanwhile is why it was refused.
+/// How long the error of a refused file is repeated before the file is opened again.
 const REFUSED_FOR: Duration = Duration::from_millis(250);
 
 /// A [`Directory`](crate::Directory) in one SQLite file, which many threads and processes may have open.
 ///
-/// Nothing is cached: each call reads the file as the last finished change left it, whoever made it. Changes survive a loss of power;
-/// the last hourly counts before it may not.
+/// Nothing is cached: each call reads the file as the last finished change of any process left it. Changes survive a
+/// loss of power; the last hourly counts may not.
 ///
-/// A file that takes the place of another by a rename, as when a backup is restored, is answered from by every call that begins after
-/// it. It has to pass the checks that it would have to pass when it is opened. A file that was removed is an error.
+/// A file may be replaced by a rename, for example to restore a backup. Every call that begins afterwards reads the new
+/// file, which must pass the same checks as a file that is opened. A file that was removed is an error.
 ///
 /// ```
 /// use trueup_access::{DirectorySettings, SqliteDirectory, Users as _};
@@ -51,11 +48,11 @@ pub struct SqliteDirectory {
     settings: DirectorySettings,
     path: PathBuf,
     file: RwLock<Arc<OpenDatabase>>,
-    /// Held while another file is being opened, by one thread for all.
+    /// Locked while one thread opens another file for all.
     refused: Mutex<Option<RefusedFile>>,
 }
 
-/// A file that has taken the place of another, and cannot be used.
+/// A file that replaced another, and cannot be used.
 struct RefusedFile {
     identity: FileIdentity,
     when: Instant,
@@ -63,10 +60,10 @@ struct RefusedFile {
 }
 
 impl SqliteDirectory {
-    /// Opens the file at `path`, or makes it, readable by its owner alone. An earlier version's tables are brought to the current one.
+    /// Opens the file at `path`, or creates it, readable by its owner only. Tables of an earlier version are migrated.
     ///
     /// # Errors
-    /// Those of [`SqliteDirectory::open_existing`].
+    /// As [`SqliteDirectory::open_existing`].
     ///
     /// ```
     /// use trueup_access::{DirectorySettings, SqliteDirectory};
@@ -81,12 +78,13 @@ impl SqliteDirectory {
         Self::open_existing(path, settings)
     }
 
-    /// Opens the file at `path`; as [`SqliteDirectory::open`], but a file that is not there is an error. Every page of it is
-    /// read and checked; [`SqliteDirectory::verify`] looks closer at a large one.
+    /// Opens the file at `path`, like [`SqliteDirectory::open`], but never creates one.
+    ///
+    /// Every page is read and checked; [`SqliteDirectory::verify`] checks more of a large file.
     ///
     /// # Errors
-    /// [`Error::Storage`], [`Error::Locked`], [`Error::Damaged`], [`Error::EmptyFile`], [`Error::NotAFile`], [`Error::NotADirectory`],
-    /// [`Error::TooNew`].
+    /// [`Error::Storage`], [`Error::Locked`], [`Error::Damaged`], [`Error::EmptyFile`], [`Error::NotAFile`],
+    /// [`Error::NotADirectory`], [`Error::TooNew`].
     ///
     /// ```
     /// use trueup_access::{DirectorySettings, SqliteDirectory};
@@ -99,11 +97,12 @@ impl SqliteDirectory {
         Ok(Self { settings, path, file: RwLock::new(Arc::new(file)), refused: Mutex::default() })
     }
 
-    /// Checks the whole file: each page, each index against its table, and each reference. Gives what is wrong, or nothing. A large
-    /// file takes seconds.
+    /// Checks the whole file: each page, each index against its table, and each reference. Returns what is wrong;
+    /// nothing if the file is sound. A large file takes seconds.
     ///
     /// # Errors
-    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself ends at a page that does not read.
+    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself ends at a page that does not
+    /// read.
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, SqliteDirectory};
@@ -118,7 +117,7 @@ impl SqliteDirectory {
         })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, SqliteDirectory};
@@ -132,25 +131,25 @@ impl SqliteDirectory {
         &self.path
     }
 
-    /// Reads from one state of the file: the last that was committed when it begins.
+    /// Reads in one transaction: the last state that was committed before it begins.
     fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         self.on_current(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
     }
 
-    /// Changes the file, whole or not at all.
+    /// Changes the file in one transaction.
     fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         let deadline = Instant::now() + self.settings.change_wait;
         self.on_current(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
     }
 
-    /// As `change`, for counts.
+    /// Changes counts, like `change`, but without a flush to disk.
     fn tally<T>(&self, tally: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         let deadline = Instant::now() + self.settings.wait;
         self.on_current(deadline, |file, deadline| file.write(Purpose::Count, deadline, &tally))
     }
 
-    /// Acts on the file that the path names when it is done. If that is another than when it began, it is done once more: neither an
-    /// answer from a file that was replaced counts, nor a change to it.
+    /// Acts on the file that the path names. If the file was replaced in the meantime, acts again on the new one,
+    /// because neither an answer from the old file counts nor a change to it.
     fn on_current<T>(
         &self,
         deadline: Instant,
@@ -168,9 +167,9 @@ impl SqliteDirectory {
         }
     }
 
-    /// The file that the path names now, opened if it is another than before.
+    /// Returns the file that the path names now, and opens it if it was replaced.
     fn current(&self, deadline: Instant) -> Result<Arc<OpenDatabase>, Error> {
-        // Each time: it takes a microsecond, and a key that was revoked in the file must not work once more.
+        // Checked on every call, because a key that the new file revokes must not work again. It takes a microsecond.
         let identity = FileIdentity::of(&self.path)?;
         let file = self.file();
         if file.identity() == identity {
@@ -216,7 +215,8 @@ impl std::fmt::Debug for SqliteDirectory {
     }
 }
 
-/// SQLite takes names such as `:memory:` for something else, and the process may change its folder.
+/// Makes a path absolute, because SQLite gives names such as `:memory:` another meaning, and the process may change its
+/// folder.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|source| StorageError::new(path, source).into())
 }

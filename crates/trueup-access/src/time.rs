@@ -1,4 +1,4 @@
-//! The clock, which is always handed in.
+//! Instants. No function of this crate reads the clock; callers pass the time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,7 @@ const SECONDS_PER_HOUR: i64 = 3600;
 pub struct UnixTime(i64);
 
 impl UnixTime {
-    /// The instant `seconds` after 1970-01-01 00:00:00 UTC.
+    /// Returns the instant `seconds` after 1970-01-01 00:00:00 UTC.
     ///
     /// ```
     /// assert_eq!(trueup_access::UnixTime::from_seconds(7).seconds(), 7);
@@ -27,7 +27,7 @@ impl UnixTime {
         Self(seconds)
     }
 
-    /// Seconds since 1970-01-01 00:00:00 UTC.
+    /// Returns the seconds since 1970-01-01 00:00:00 UTC.
     ///
     /// ```
     /// assert_eq!(trueup_access::UnixTime::from_seconds(-1).seconds(), -1);
@@ -37,7 +37,7 @@ impl UnixTime {
         self.0
     }
 
-    /// The instant `seconds` later, or the last there is.
+    /// Returns the instant `seconds` later, or the latest possible.
     ///
     /// ```
     /// assert_eq!(trueup_access::UnixTime::from_seconds(1).plus_seconds(2).seconds(), 3);
@@ -47,20 +47,20 @@ impl UnixTime {
         Self(self.0.saturating_add(seconds))
     }
 
-    /// The clock hour (UTC), counted from 1970.
+    /// Returns the number of the clock hour (UTC) since 1970.
     pub(crate) const fn hour(self) -> i64 {
         self.0.div_euclid(SECONDS_PER_HOUR)
     }
 
-    /// Seconds until the next clock hour: 1 to 3600.
+    /// Returns the seconds until the next clock hour: 1 to 3600.
     pub(crate) fn until_next_hour(self) -> u32 {
-        // `rem_euclid` is in 0..3600, so that the difference always fits.
+        // `rem_euclid` is in 0..3600, so the difference always fits.
         u32::try_from(SECONDS_PER_HOUR - self.0.rem_euclid(SECONDS_PER_HOUR)).unwrap_or(u32::MAX)
     }
 }
 
 impl From<SystemTime> for UnixTime {
-    /// Fractions of a second are cut towards the earlier second.
+    /// Rounds down to a whole second.
     fn from(time: SystemTime) -> Self {
         let seconds = |duration: std::time::Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
         Self(match time.duration_since(UNIX_EPOCH) {

@@ -5,7 +5,7 @@ use crate::model::{IssuedKey, KeyEntry, KeyId};
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 
-/// Makes and revokes keys and sessions. Only their SHA-256 is kept: what is returned here cannot be read again.
+/// Makes and revokes keys and sessions. Only their SHA-256 is stored, so a key cannot be read again.
 ///
 /// ```
 /// use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
@@ -17,7 +17,7 @@ use crate::time::UnixTime;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub trait Keys {
-    /// Makes a key for a user, beside those that they have.
+    /// Makes another key for a user.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::NoRandomness`].
@@ -32,10 +32,11 @@ pub trait Keys {
     /// ```
     fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error>;
 
-    /// Makes a new key in place of an old one. Once this returns, the old one lets nobody in.
+    /// Replaces a key by a new one. The old key is refused from the moment this returns.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked; [`Error::NoRandomness`].
+    /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked;
+    /// [`Error::NoRandomness`].
     ///
     /// ```
     /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
@@ -50,7 +51,8 @@ pub trait Keys {
     /// ```
     fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error>;
 
-    /// Revokes a key. Once this returns, it lets nobody in. Its hash is kept, so that its use can be told from a guess.
+    /// Revokes a key. It is refused from the moment this returns. Its hash is kept, so that logs can tell its use from
+    /// a guess.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked already.
@@ -67,7 +69,7 @@ pub trait Keys {
     /// ```
     fn delete_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<(), Error>;
 
-    /// A user's live keys, oldest number first.
+    /// Returns the live keys of a user, the oldest first.
     ///
     /// # Errors
     /// [`Error::Unknown`].
@@ -81,7 +83,7 @@ pub trait Keys {
     /// ```
     fn keys(&self, user: &str) -> Result<Vec<KeyEntry>, Error>;
 
-    /// Makes an organization's key of old known, so that its use can be told from a guess. It lets nobody in.
+    /// Records a retired key of an organization, so that logs can tell its use from a guess. It is refused.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the organization; [`Error::KeyTaken`] if the key is empty or known already.
@@ -97,7 +99,7 @@ pub trait Keys {
     /// ```
     fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error>;
 
-    /// Makes a session token for a user; good until just before `expires`. Those of all users that are over by `now` are forgotten.
+    /// Makes a session token for a user, valid until just before `expires`. Expired sessions of all users are removed.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::NoRandomness`].
@@ -114,7 +116,7 @@ pub trait Keys {
     /// ```
     fn open_session(&self, user: &str, now: UnixTime, expires: UnixTime) -> Result<SecretKey, Error>;
 
-    /// Ends a session; a token that is unknown or over is no error.
+    /// Ends a session. An unknown or expired token is not an error.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::model::Organization;
 
-/// Keeps the tree of organizations and the accounts under its nodes. An account may be under several.
+/// Manages the tree of organizations, and the accounts under them. An account may be under several organizations.
 ///
 /// ```
 /// use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
@@ -14,11 +14,11 @@ use crate::model::Organization;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub trait Organizations {
-    /// Adds a node.
+    /// Adds an organization.
     ///
     /// # Errors
-    /// [`Error::EmptyId`], [`Error::ForbiddenCharacter`] (`/`), [`Error::Duplicate`], [`Error::Unknown`] for its parent,
-    /// [`Error::Cycle`] if it is its own parent.
+    /// [`Error::EmptyId`], [`Error::ForbiddenCharacter`] (`/`), [`Error::Duplicate`], [`Error::Unknown`] for its
+    /// parent, [`Error::Cycle`] if it is its own parent.
     ///
     /// ```
     /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
@@ -29,10 +29,10 @@ pub trait Organizations {
     /// ```
     fn add_organization(&self, organization: &Organization) -> Result<(), Error>;
 
-    /// Puts a node, with all below it, under another, or makes it a root.
+    /// Moves an organization, with everything below it, under another one, or makes it a root.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for either; [`Error::Cycle`] if the parent is the node or stands below it.
+    /// [`Error::Unknown`] for either; [`Error::Cycle`] if the parent is the organization or below it.
     ///
     /// ```
     /// # use trueup_access::{Error, MemoryDirectory, Organization, Organizations as _, DirectorySettings};
@@ -45,7 +45,7 @@ pub trait Organizations {
     /// ```
     fn move_organization(&self, id: &str, parent: Option<&str>) -> Result<(), Error>;
 
-    /// Makes a node an umbrella, or no longer one.
+    /// Makes an organization an umbrella, or no longer one.
     ///
     /// # Errors
     /// [`Error::Unknown`].
@@ -60,10 +60,10 @@ pub trait Organizations {
     /// ```
     fn set_umbrella(&self, id: &str, umbrella: bool) -> Result<(), Error>;
 
-    /// Removes a node with its grants and retired keys. Its accounts stay, without it.
+    /// Removes an organization with its grants and retired keys. Its accounts stay in the directory.
     ///
     /// # Errors
-    /// [`Error::Unknown`]; [`Error::HasChildren`] while others stand under it.
+    /// [`Error::Unknown`]; [`Error::HasChildren`] while other organizations are under it.
     ///
     /// ```
     /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
@@ -75,7 +75,7 @@ pub trait Organizations {
     /// ```
     fn remove_organization(&self, id: &str) -> Result<(), Error>;
 
-    /// All nodes, by id.
+    /// Returns all organizations, by id.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -118,7 +118,7 @@ pub trait Organizations {
     /// ```
     fn remove_account(&self, key: &str) -> Result<(), Error>;
 
-    /// The keys of all accounts, sorted.
+    /// Returns the keys of all accounts, sorted.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -132,7 +132,7 @@ pub trait Organizations {
     /// ```
     fn accounts(&self) -> Result<Vec<String>, Error>;
 
-    /// Puts an account under an organization, beside those that it is under already.
+    /// Puts an account under one more organization.
     ///
     /// # Errors
     /// [`Error::Unknown`] for either; [`Error::AlreadyPlaced`].
@@ -165,7 +165,7 @@ pub trait Organizations {
     /// ```
     fn displace_account(&self, account: &str, organization: &str) -> Result<(), Error>;
 
-    /// The keys of the accounts directly under an organization, sorted.
+    /// Returns the keys of the accounts directly under an organization, sorted.
     ///
     /// # Errors
     /// [`Error::Unknown`].

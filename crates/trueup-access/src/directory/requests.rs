@@ -1,13 +1,15 @@
-//! What a request asks of a directory.
+//! The steps of a request through a directory.
 
 use crate::error::Error;
 use crate::login::{Hourly, Login, Refusal};
-use crate::reach::LoginScope;
+use crate::login_scope::LoginScope;
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 
-/// Leads a request from its credentials to what it may see. The outer error is the directory's own failure; the inner one is a
-/// [`Refusal`], the caller's.
+/// Authenticates requests, counts them, and returns what they may read.
+///
+/// Where results are nested, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the
+/// caller.
 ///
 /// ```
 /// use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
@@ -22,7 +24,7 @@ use crate::time::UnixTime;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub trait Requests {
-    /// Whose key this is. Nothing is remembered from one call to the next: a key that is revoked before the call begins is refused.
+    /// Returns the user of a key. Nothing is cached, so a key that was revoked before the call is refused.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -35,7 +37,7 @@ pub trait Requests {
     /// ```
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error>;
 
-    /// Whose session token this is.
+    /// Returns the user of a session token.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -48,7 +50,7 @@ pub trait Requests {
     /// ```
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error>;
 
-    /// The login of a user who has proved who they are by other means, for services that embed trueup and need no keys.
+    /// Returns the login of a user whom the caller has authenticated by other means, for services that need no keys.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -63,8 +65,7 @@ pub trait Requests {
     /// ```
     fn login(&self, user: &str) -> Result<Result<Login, Refusal>, Error>;
 
-    /// What a login reaches now: everything at and below the organizations, and the accounts, that it is granted. Nothing if the user
-    /// was removed since.
+    /// Returns everything at and below the grants of a login; nothing if the user was removed in the meantime.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -79,10 +80,11 @@ pub trait Requests {
     /// ```
     fn reach(&self, login: &Login) -> Result<LoginScope, Error>;
 
-    /// Counts one request of a user in the clock hour (UTC) of `now`, unless the hour is used up. Exact over all threads and processes.
+    /// Counts one request of a user in the clock hour (UTC) of `now`, unless the limit is reached. The count is exact
+    /// over all threads and processes.
     ///
     /// # Errors
-    /// [`Error::Unknown`] if the user was removed since.
+    /// [`Error::Unknown`] if the user was removed in the meantime.
     ///
     /// ```
     /// # use trueup_access::{Hourly, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};

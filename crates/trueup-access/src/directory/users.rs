@@ -1,9 +1,9 @@
-//! Users, and what they may see.
+//! Users and their grants.
 
 use crate::error::Error;
 use crate::model::{Grant, User};
 
-/// Keeps users and their grants.
+/// Manages users and their grants.
 ///
 /// ```
 /// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
@@ -27,7 +27,7 @@ pub trait Users {
     /// ```
     fn add_user(&self, login: &str) -> Result<(), Error>;
 
-    /// Switches a user off or on. While off, their keys and sessions let nobody in; they are kept.
+    /// Makes a user active or inactive. The keys and sessions of an inactive user are kept, but refused.
     ///
     /// # Errors
     /// [`Error::Unknown`].
@@ -57,7 +57,7 @@ pub trait Users {
     /// ```
     fn remove_user(&self, login: &str) -> Result<(), Error>;
 
-    /// All users, by login.
+    /// Returns all users, by login.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
@@ -70,7 +70,7 @@ pub trait Users {
     /// ```
     fn users(&self) -> Result<Vec<User>, Error>;
 
-    /// Lets a user see an organization with all below it, or an account.
+    /// Lets a user see an organization with everything below it, or an account.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the user or what is granted; [`Error::AlreadyGranted`].
@@ -85,7 +85,7 @@ pub trait Users {
     /// ```
     fn grant(&self, user: &str, grant: &Grant) -> Result<(), Error>;
 
-    /// Takes a grant back.
+    /// Withdraws a grant.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the user; [`Error::NotGranted`].
@@ -102,7 +102,7 @@ pub trait Users {
     /// ```
     fn withdraw(&self, user: &str, grant: &Grant) -> Result<(), Error>;
 
-    /// What a user is granted: organizations by id, then accounts by key.
+    /// Returns the grants of a user: organizations by id, then accounts by key.
     ///
     /// # Errors
     /// [`Error::Unknown`].

@@ -1,24 +1,22 @@
-//! The tree in memory.
+//! Organizations and accounts in memory.
 
 use super::MemoryDirectory;
 use super::state::{DirectoryState, OrganizationNode};
 use crate::directory::Organizations;
 use crate::error::{Entity, Error};
-use crate::id;
 use crate::model::{Grant, Organization};
+use crate::rules::{check_id, check_parent};
 
 impl Organizations for MemoryDirectory {
     fn add_organization(&self, organization: &Organization) -> Result<(), Error> {
         let Organization { id, parent, umbrella } = organization;
-        id::check(Entity::Organization, id)?;
+        check_id(Entity::Organization, id)?;
         let mut state = self.write();
         if state.organizations.contains_key(id) {
             return Err(Error::duplicate(Entity::Organization, id));
         }
         if let Some(parent) = parent {
-            if parent == id {
-                return Err(Error::Cycle { organization: id.clone(), parent: parent.clone() });
-            }
+            check_parent(id, parent)?;
             state.organization(parent)?;
         }
         let node = OrganizationNode { parent: parent.clone(), umbrella: *umbrella, ..OrganizationNode::default() };
@@ -66,7 +64,7 @@ impl Organizations for MemoryDirectory {
     }
 
     fn add_account(&self, key: &str) -> Result<(), Error> {
-        id::check(Entity::Account, key)?;
+        check_id(Entity::Account, key)?;
         let added = self.write().accounts.insert(key.to_owned());
         added.then_some(()).ok_or_else(|| Error::duplicate(Entity::Account, key))
     }
@@ -110,7 +108,7 @@ impl Organizations for MemoryDirectory {
     }
 }
 
-/// Whether `id` is `top` or stands below it. Parents are never a cycle: every change is checked by this.
+/// Returns whether `id` is `top` or below it. It ends because this check keeps parents from forming a cycle.
 fn stands_at_or_below(state: &DirectoryState, id: &str, top: &str) -> bool {
     let parent = |id: &&str| state.organizations.get(*id).and_then(|node| node.parent.as_deref());
     std::iter::successors(Some(id), parent).any(|ancestor| ancestor == top)

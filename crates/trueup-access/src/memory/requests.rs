@@ -1,47 +1,53 @@
-//! Requests put to a directory in memory.
+//! Authentication, reach and counts in memory.
 
 use super::MemoryDirectory;
 use super::state::DirectoryState;
 use crate::directory::Requests;
 use crate::error::Error;
 use crate::login::{Hourly, Login, Refusal};
+use crate::login_scope::{GrantedRows, LoginScope};
 use crate::model::{Grant, Organization};
-use crate::reach::{GrantedRows, LoginScope};
+use crate::rules;
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Requests for MemoryDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let Some(key) = key.filter(|key| !key.is_empty()) else { return Ok(Err(Refusal::Missing)) };
-        let hash = key.hash();
+        let hash = match rules::presented(key) {
+            Ok(hash) => hash,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let state = self.read();
-        Ok(match state.user_keys.find(&hash).and_then(|id| state.keys.get(id)) {
-            Some(key) if key.revoked => Err(Refusal::Revoked { user: key.user.clone() }),
-            Some(key) => admit(&state, &key.user),
-            None => Err(match state.organization_keys.find(&hash) {
+        let Some(key) = state.user_keys.find(&hash).and_then(|id| state.keys.get(id)) else {
+            return Ok(Err(match state.organization_keys.find(&hash) {
                 Some(organization) => Refusal::OrganizationKey { organization: organization.clone() },
                 None => Refusal::Unknown,
-            }),
-        })
+            }));
+        };
+        let user = state.users.get(&key.user).ok_or(Refusal::Unknown);
+        Ok(user.and_then(|user| rules::login_by_key(key.user.clone(), user.active, key.revoked)))
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(Err(Refusal::Missing)) };
+        let hash = match rules::presented(token) {
+            Ok(hash) => hash,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let state = self.read();
-        Ok(match state.sessions.find(&token.hash()) {
-            None => Err(Refusal::Unknown),
-            Some(session) if session.expires <= now => Err(Refusal::Expired { user: session.user.clone() }),
-            Some(session) => admit(&state, &session.user),
-        })
+        let Some(session) = state.sessions.find(&hash) else { return Ok(Err(Refusal::Unknown)) };
+        let user = state.users.get(&session.user).ok_or(Refusal::Unknown);
+        Ok(user.and_then(|user| rules::login_by_session(session.user.clone(), user.active, session.expires, now)))
     }
 
     fn login(&self, user: &str) -> Result<Result<Login, Refusal>, Error> {
-        Ok(admit(&self.read(), user))
+        let state = self.read();
+        let entry = state.users.get(user).ok_or(Refusal::Unknown);
+        Ok(entry.and_then(|entry| rules::login(user.to_owned(), entry.active)))
     }
 
     fn reach(&self, login: &Login) -> Result<LoginScope, Error> {
-        Ok(LoginScope::assemble(&below(&self.read(), login.user())))
+        Ok(LoginScope::assemble(&granted_rows(&self.read(), login.user())))
     }
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
@@ -49,8 +55,7 @@ impl Requests for MemoryDirectory {
         state.user(login.user())?;
         let mut counts = self.counts();
         let hours = counts.entry(login.user().to_owned()).or_default();
-        // The hour before is kept for threads that read the clock a moment ago.
-        hours.retain(|hour, _| *hour >= now.hour() - 1);
+        hours.retain(|hour, _| *hour >= rules::oldest_counted_hour(now));
         let requests = hours.entry(now.hour()).or_default();
         if *requests >= self.settings.hourly_limit {
             return Ok(Hourly::Limited { retry_after_seconds: now.until_next_hour() });
@@ -60,15 +65,8 @@ impl Requests for MemoryDirectory {
     }
 }
 
-fn admit(state: &DirectoryState, user: &str) -> Result<Login, Refusal> {
-    match state.users.get(user) {
-        None => Err(Refusal::Unknown),
-        Some(person) if !person.active => Err(Refusal::Inactive { user: user.to_owned() }),
-        Some(_) => Ok(Login::new(user)),
-    }
-}
-
-fn below(state: &DirectoryState, user: &str) -> GrantedRows {
+/// Collects what is at and below the grants of a user.
+fn granted_rows(state: &DirectoryState, user: &str) -> GrantedRows {
     let mut found = GrantedRows::default();
     let Some(person) = state.users.get(user) else { return found };
     let mut children: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

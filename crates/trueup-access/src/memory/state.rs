@@ -1,10 +1,10 @@
-//! What a directory in memory holds.
+//! The tables of a directory in memory.
 
-use super::shelf::KeyIndex;
 use crate::error::{Entity, Error};
 use crate::model::{Grant, KeyId};
+use crate::secret::{KeyHash, Locator};
 use crate::time::UnixTime;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
 pub(super) struct DirectoryState {
@@ -15,7 +15,7 @@ pub(super) struct DirectoryState {
     pub(super) user_keys: KeyIndex<KeyId>,
     pub(super) organization_keys: KeyIndex<String>,
     pub(super) sessions: KeyIndex<Session>,
-    /// The number of the last key that was made.
+    /// The number of the newest key.
     pub(super) last_key: i64,
 }
 
@@ -63,10 +63,43 @@ impl DirectoryState {
         self.users.get_mut(login).ok_or_else(|| Error::unknown(Entity::User, login))
     }
 
-    /// Takes a grant from everybody.
+    /// Removes a grant from all users.
     pub(super) fn forget_grant(&mut self, grant: &Grant) {
         for person in self.users.values_mut() {
             person.grants.remove(grant);
         }
+    }
+}
+
+/// Entries by the hash of a key. The locator selects candidates; the full hash is then compared in constant time.
+pub(super) struct KeyIndex<T>(HashMap<Locator, Vec<(KeyHash, T)>>);
+
+impl<T> Default for KeyIndex<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> KeyIndex<T> {
+    pub(super) fn find(&self, hash: &KeyHash) -> Option<&T> {
+        let candidates = self.0.get(&hash.locator())?;
+        candidates.iter().find(|(stored, _)| stored.matches(hash)).map(|(_, entry)| entry)
+    }
+
+    pub(super) fn put(&mut self, hash: KeyHash, entry: T) {
+        self.0.entry(hash.locator()).or_default().push((hash, entry));
+    }
+
+    pub(super) fn take(&mut self, hash: &KeyHash) {
+        if let Some(candidates) = self.0.get_mut(&hash.locator()) {
+            candidates.retain(|(stored, _)| !stored.matches(hash));
+        }
+    }
+
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.0.retain(|_, candidates| {
+            candidates.retain(|(_, entry)| keep(entry));
+            !candidates.is_empty()
+        });
     }
 }

@@ -4,13 +4,13 @@ use super::MemoryDirectory;
 use super::state::UserEntry;
 use crate::directory::Users;
 use crate::error::{Entity, Error};
-use crate::id;
 use crate::model::{Grant, User};
+use crate::rules::check_id;
 use std::collections::BTreeSet;
 
 impl Users for MemoryDirectory {
     fn add_user(&self, login: &str) -> Result<(), Error> {
-        id::check(Entity::User, login)?;
+        check_id(Entity::User, login)?;
         let mut state = self.write();
         if state.users.contains_key(login) {
             return Err(Error::duplicate(Entity::User, login));

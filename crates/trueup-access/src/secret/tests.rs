@@ -4,7 +4,7 @@ use super::{KeyHash, SecretKey, base62};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-/// Base 62 back to bytes, digit by digit.
+/// Decodes base 62, digit by digit.
 fn decode(text: &str) -> [u8; 32] {
     let mut number = [0_u8; 32];
     for character in text.chars() {
@@ -26,8 +26,8 @@ fn decode(text: &str) -> [u8; 32] {
 
 proptest! {
     #[test]
-    fn base62_loses_nothing(bytes: [u8; 32]) {
-        let text = base62::encode(bytes);
+    fn base62_can_be_decoded(bytes: [u8; 32]) {
+        let text = base62(bytes);
         prop_assert_eq!(text.len(), 43);
         prop_assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         prop_assert_eq!(decode(&text), bytes);
@@ -35,13 +35,13 @@ proptest! {
 }
 
 #[test]
-fn base62_of_the_bounds() {
-    assert_eq!(base62::encode([0; 32]), "0".repeat(43));
-    assert_eq!(decode(&base62::encode([255; 32])), [255; 32]);
+fn base62_encodes_the_smallest_and_the_largest_value() {
+    assert_eq!(base62([0; 32]), "0".repeat(43));
+    assert_eq!(decode(&base62([255; 32])), [255; 32]);
 }
 
 #[test]
-fn issued_keys_have_the_prefix_and_never_repeat() {
+fn issued_keys_have_the_prefix_and_are_unique() {
     let mut seen = HashSet::new();
     for _ in 0..1_000 {
         let key = SecretKey::issue_key("tu").unwrap();
@@ -54,13 +54,13 @@ fn issued_keys_have_the_prefix_and_never_repeat() {
 }
 
 #[test]
-fn debug_shows_nothing_of_a_key() {
+fn debug_hides_a_key() {
     let key = SecretKey::issue_key("tu").unwrap();
     assert_eq!(format!("{key:?} {:#?}", Some(&key)), "SecretKey(redacted) Some(\n    SecretKey(redacted),\n)");
 }
 
 #[test]
-fn the_hash_is_sha256_and_differs_in_any_bit() {
+fn the_hash_is_sha256_and_every_bit_is_compared() {
     let hash = KeyHash::of(b"abc");
     // FIPS 180-2, appendix B.1.
     let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

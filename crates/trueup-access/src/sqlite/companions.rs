@@ -1,31 +1,31 @@
-//! The files next to a directory: SQLite's write-ahead log and the index of it, and a record of the file to which they belong.
+//! The files next to a directory: SQLite's write-ahead log, its index, and a record of the file to which they belong.
 //!
-//! SQLite finds the log by its name alone. If another file takes the place of the directory while its log is there, because a service
-//! runs or was killed, SQLite would apply the changes of the old file to the new one. So each opening records which log belongs to
-//! which file, and the next one sets aside a log that was recorded for another file. A log that was never recorded came with the file.
+//! SQLite finds the log by its name alone. If the directory is replaced while its log exists, because a service runs or
+//! was killed, SQLite would apply the changes of the old file to the new one. So opening a file records which log
+//! belongs to it, and the next opening sets aside a log that was recorded for another file. A log that was never
+//! recorded came with the file.
 
-use super::identity::FileIdentity;
 use crate::error::{Error, StorageError};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Between two attempts to get the lock.
+/// The pause between two attempts to get the lock.
 const PAUSE: Duration = Duration::from_millis(2);
-/// More than a record has.
+/// More bytes than any record has.
 const LONGEST_RECORD: u64 = 1024;
 
-/// The companions of one directory, locked: nobody else opens it meanwhile.
+/// The companion files of one directory, locked: no other thread or process opens it meanwhile.
 pub(super) struct CompanionFiles<'a> {
     path: &'a Path,
-    /// Holds the lock, and the record.
+    /// The file that holds the lock and the record.
     record: File,
 }
 
 impl<'a> CompanionFiles<'a> {
-    /// Waits until nobody else opens the directory at `path`.
+    /// Waits until no other thread or process opens the directory at `path`.
     pub(super) fn lock(path: &'a Path, deadline: Instant) -> Result<Self, Error> {
         let name = named(path, "-lock");
         let record = private().read(true).create(true).open(&name).map_err(|error| StorageError::new(path, error))?;
@@ -39,7 +39,7 @@ impl<'a> CompanionFiles<'a> {
         }
     }
 
-    /// Sets aside a log that belongs to another file than `file`. It is kept, since it may hold the last changes of that one.
+    /// Sets aside a log that belongs to another file. It is kept, because it may hold that file's last changes.
     pub(super) fn separate(&mut self, file: &FileIdentity) -> Result<(), Error> {
         let recorded = self.read().map_err(|error| StorageError::new(self.path, error))?;
         let mut lines = recorded.lines();
@@ -48,14 +48,14 @@ impl<'a> CompanionFiles<'a> {
             return Ok(());
         }
         let set_aside = || {
-            // The index first: it tells of the log that is there.
+            // The index first, because it describes the log.
             absent_is_fine(fs::remove_file(named(self.path, "-shm")))?;
             fs::rename(named(self.path, "-wal"), named(self.path, "-wal-replaced"))
         };
         set_aside().map_err(|error| StorageError::new(self.path, error).into())
     }
 
-    /// Records that the log that is there belongs to `file`.
+    /// Records that the current log belongs to `file`.
     pub(super) fn record(&mut self, file: &FileIdentity) -> Result<(), Error> {
         let text = format!("{}\n{}\n", file.record(), self.log()?.unwrap_or_default());
         let mut write = || {
@@ -63,7 +63,7 @@ impl<'a> CompanionFiles<'a> {
                 return Ok(());
             }
             self.record.rewind()?;
-            // Longer or shorter than before: what follows the two lines is not read.
+            // Until the file is cut, the rest of a longer record follows. It is not read.
             self.record.write_all(text.as_bytes())?;
             self.record.set_len(text.len() as u64)
         };
@@ -77,7 +77,7 @@ impl<'a> CompanionFiles<'a> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The log that is there.
+    /// Returns the identity of the current log.
     fn log(&self) -> Result<Option<String>, Error> {
         let name = named(self.path, "-wal");
         match name.symlink_metadata() {
@@ -88,14 +88,14 @@ impl<'a> CompanionFiles<'a> {
     }
 }
 
-/// The name of the file next to `path` with that ending.
+/// Appends an ending to a path.
 pub(super) fn named(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     name.into()
 }
 
-/// How files are made that only their owner may read.
+/// Returns the options to create a file that only its owner may read.
 pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -107,10 +107,49 @@ pub(super) fn private() -> OpenOptions {
     options
 }
 
-/// A file that is to be removed may be gone.
+/// Accepts that a file to be removed is already gone.
 pub(super) fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
+    }
+}
+
+/// The identity of a regular file, whatever its name and contents. The inode alone would not do, because it is reused
+/// once a file is removed and closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileIdentity {
+    device: u64,
+    number: u64,
+    created: Option<SystemTime>,
+}
+
+impl FileIdentity {
+    /// Returns the identity of the file at `path`. It is not opened, because opening a pipe would block.
+    pub(super) fn of(path: &Path) -> Result<Self, Error> {
+        let metadata = path.metadata().map_err(|source| StorageError::new(path, source))?;
+        if !metadata.is_file() {
+            return Err(Error::NotAFile { path: path.to_owned() });
+        }
+        Ok(Self::from(&metadata))
+    }
+
+    /// Returns the text of a record. The device is left out, because its number may change when the machine restarts.
+    pub(super) fn record(&self) -> String {
+        let created = self.created.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        format!("{} {}", self.number, created.unwrap_or_default().as_nanos())
+    }
+}
+
+impl From<&Metadata> for FileIdentity {
+    fn from(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let (device, number) = {
+            use std::os::unix::fs::MetadataExt as _;
+            (metadata.dev(), metadata.ino())
+        };
+        #[cfg(not(unix))]
+        let (device, number) = (0, 0);
+        Self { device, number, created: metadata.created().ok() }
     }
 }

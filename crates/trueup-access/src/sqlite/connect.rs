@@ -1,42 +1,45 @@
 //! Connections to the file.
 
-use super::fault::SqliteFault;
-use super::identity::FileIdentity;
+use super::companions::FileIdentity;
+use super::statements::SqliteFault;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Between two attempts to get what another process holds. SQLite's own waiting backs off to a tenth of a second, by which a process
-/// that writes all the time keeps others out.
+/// The pause between two attempts to get a lock. SQLite's own pauses grow to a tenth of a second, so a process that
+/// writes all the time would keep others out.
 const PAUSE: Duration = Duration::from_millis(1);
-/// More than there are statements, so that each is prepared once per connection.
+/// More than there are statements, so each is prepared once per connection.
 const PREPARED_STATEMENTS: usize = 64;
 
 /// What a connection is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Reads alone.
+    /// Reads.
     Read,
-    /// Changes that survive a loss of power: a revoked key must not come back.
+    /// Changes that survive a loss of power, because a revoked key must not come back.
     Change,
-    /// Hourly counts; a loss of power may forget the last of them.
+    /// Hourly counts, of which a loss of power may lose the last.
     Count,
 }
 
-/// A connection to `file`, which `path` names. It does not wait for others, and leaves the write-ahead log alone when it is closed.
+/// Connects to `file`, which `path` names. The connection does not wait for locks, and keeps the write-ahead log when
+/// it is closed.
 ///
-/// [`CompanionFiles`](super::companions::CompanionFiles) must be locked until the first transaction has ended: it opens the log by its name.
+/// [`CompanionFiles`](super::companions::CompanionFiles) must be locked until the first transaction has ended, because
+/// that transaction opens the log by its name.
 pub(super) fn connect(path: &Path, file: FileIdentity, purpose: Purpose) -> Result<Connection, SqliteFault> {
-    // No `URI` flag: a path is a path, whatever it begins with.
+    // Without the `URI` flag, a path that begins with `file:` is a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    // The file is open by now, the log is not: if the name has got another file, nothing of the two has been mixed.
+    // The file is open now and the log is not, so a file that was replaced has not been mixed with another log.
     if FileIdentity::of(path)? != file {
         return Err(SqliteFault::Replaced);
     }
     connection.busy_timeout(Duration::ZERO)?;
-    // Whoever closes last writes the log into the file: that the two belong together must be known before.
+    // The last connection to close writes the log into the file. It may only do so once the two are known to belong
+    // together.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -50,19 +53,19 @@ pub(super) fn connect(path: &Path, file: FileIdentity, purpose: Purpose) -> Resu
     Ok(connection)
 }
 
-/// Lets the connection write the log into the file when it is the last to be closed.
+/// Lets the connection write the log into the file if it is the last to close.
 pub(super) fn allow_checkpoint_on_close(connection: &Connection) -> Result<(), SqliteFault> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     Ok(())
 }
 
-/// Readers see the last commit while a change is being written.
+/// Turns on the write-ahead log, so that readers see the last commit while a change is written.
 pub(super) fn write_ahead(connection: &Connection) -> Result<(), SqliteFault> {
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     if mode == "wal" { Ok(()) } else { Err(rusqlite::Error::InvalidQuery.into()) }
 }
 
-/// Does it again while another process holds what it needs, until the deadline.
+/// Retries while another process holds a lock, until the deadline.
 pub(super) fn patiently<T>(
     deadline: Instant,
     mut act: impl FnMut() -> Result<T, SqliteFault>,

@@ -1,8 +1,8 @@
 //! Keys and sessions in the file.
 
 use super::SqliteDirectory;
-use super::fault::SqliteFault;
-use super::rows::{all, by_hash, changed, execute, known};
+use super::statements::SqliteFault;
+use super::statements::{all, by_hash, changed, execute, known};
 use crate::directory::Keys;
 use crate::error::{Entity, Error};
 use crate::model::{IssuedKey, KeyEntry, KeyId};

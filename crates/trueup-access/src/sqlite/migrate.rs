@@ -1,22 +1,23 @@
-//! The tables of the file, brought to the version that this trueup writes.
+//! The version of the tables, and the steps to the current one.
 
-use super::fault::SqliteFault;
+use super::statements::SqliteFault;
 use crate::error::Error;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
 
-/// Marks the file as ours ("trup").
+/// Marks a SQLite file as a directory ("trup").
 const APPLICATION_ID: i64 = 0x7472_7570;
 
-/// The step at index `n` leads from version `n` to `n + 1`. Steps are only ever added: files of every version are out there.
+/// The step at index `n` leads from version `n` to `n + 1`. Steps are never changed, because files of every version
+/// exist.
 const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
-/// Brings the file to the last version.
+/// Migrates the file to the current version.
 pub(super) fn update(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     migrate(connection, path, STEPS)
 }
 
-/// Makes an empty file a directory.
+/// Creates the tables in an empty file.
 pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     advance(&transaction, STEPS, STEPS)?;
@@ -24,24 +25,24 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Sql
     check(connection, path)
 }
 
-/// Refuses a file that is something else, or later than this trueup. Changes nothing.
+/// Refuses a file that is not a directory, or of a later version. Changes nothing.
 pub(super) fn check(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
     outdated(&connection.transaction()?, path, STEPS).map(drop)
 }
 
-/// Brings the file to the last version that `steps` lead to, all or nothing.
+/// Migrates the file by the steps that it lacks, in one transaction.
 fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), SqliteFault> {
     if outdated(&connection.transaction()?, path, steps)?.is_empty() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again: another process may have been faster.
+    // Checked again inside the transaction, because another process may have migrated the file.
     advance(&transaction, outdated(&transaction, path, steps)?, steps)?;
     transaction.commit()?;
     Ok(())
 }
 
-/// Takes the steps that are missing out of all of them.
+/// Runs the missing steps.
 fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> Result<(), SqliteFault> {
     for step in missing {
         transaction.execute_batch(step)?;
@@ -51,7 +52,8 @@ fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> R
     Ok(())
 }
 
-/// The steps that the file still lacks. In one transaction: between two questions another process may be through with all of them.
+/// Returns the steps that the file lacks. Both numbers are read in one transaction, because another process may migrate
+/// in between.
 fn outdated<'s>(
     transaction: &Transaction<'_>,
     path: &Path,

@@ -1,24 +1,22 @@
-//! The tree in the file.
+//! Organizations and accounts in the file.
 
 use super::SqliteDirectory;
-use super::rows::{all, changed, execute, exists, known};
+use super::statements::{all, changed, execute, exists, known};
 use crate::directory::Organizations;
 use crate::error::{Entity, Error};
-use crate::id;
 use crate::model::Organization;
+use crate::rules::{check_id, check_parent};
 
 impl Organizations for SqliteDirectory {
     fn add_organization(&self, organization: &Organization) -> Result<(), Error> {
         let Organization { id, parent, umbrella } = organization;
-        id::check(Entity::Organization, id)?;
+        check_id(Entity::Organization, id)?;
         self.change(|transaction| {
             if exists(transaction, "SELECT 1 FROM organizations WHERE id = ?1", [id])? {
                 return Err(Error::duplicate(Entity::Organization, id).into());
             }
             if let Some(parent) = parent {
-                if parent == id {
-                    return Err(Error::Cycle { organization: id.clone(), parent: parent.clone() }.into());
-                }
+                check_parent(id, parent)?;
                 known(transaction, Entity::Organization, parent)?;
             }
             let sql = "INSERT INTO organizations (id, parent, umbrella) VALUES (?1, ?2, ?3)";
@@ -73,7 +71,7 @@ impl Organizations for SqliteDirectory {
     }
 
     fn add_account(&self, key: &str) -> Result<(), Error> {
-        id::check(Entity::Account, key)?;
+        check_id(Entity::Account, key)?;
         self.change(|transaction| {
             let rows = execute(transaction, "INSERT INTO accounts (key) VALUES (?1) ON CONFLICT DO NOTHING", [key])?;
             changed(rows, || Error::duplicate(Entity::Account, key))

@@ -1,19 +1,22 @@
-//! Requests put to the file.
+//! Authentication, reach and counts in the file.
 
 use super::SqliteDirectory;
-use super::fault::SqliteFault;
-use super::rows::{all, by_hash, execute, known};
+use super::statements::SqliteFault;
+use super::statements::{all, by_hash, execute, known};
 use crate::directory::Requests;
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
+use crate::login_scope::{GrantedRows, LoginScope};
 use crate::model::Organization;
-use crate::reach::{GrantedRows, LoginScope};
+use crate::rules;
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use rusqlite::{OptionalExtension as _, Transaction};
 
-/// The organizations at and below a user's grants, each once. `CROSS JOIN` keeps SQLite to the order written: a small login must cost
-/// what it reaches, not what the directory holds.
+/// Selects from the organizations at and below a user's grants, each once.
+///
+/// `CROSS JOIN` makes SQLite join in the order written. So a small login costs what it reaches, not what the directory
+/// holds.
 macro_rules! below {
     ($select:literal) => {
         concat!(
@@ -29,14 +32,16 @@ macro_rules! below {
 
 impl Requests for SqliteDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let Some(key) = key.filter(|key| !key.is_empty()) else { return Ok(Err(Refusal::Missing)) };
-        let hash = key.hash();
+        let hash = match rules::presented(key) {
+            Ok(hash) => hash,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         self.read(|transaction| {
             let sql = "SELECT hash, login, active, revoked IS NOT NULL
                 FROM user_keys JOIN users ON users.login = user_keys.user WHERE locator = ?1";
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             if let Some((user, active, revoked)) = found {
-                return Ok(if revoked { Err(Refusal::Revoked { user }) } else { admit(user, active) });
+                return Ok(rules::login_by_key(user, active, revoked));
             }
             let sql = "SELECT hash, organization FROM organization_keys WHERE locator = ?1";
             let organization = by_hash(transaction, sql, &hash, |row| row.get(1))?;
@@ -45,16 +50,19 @@ impl Requests for SqliteDirectory {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(Err(Refusal::Missing)) };
-        let hash = token.hash();
+        let hash = match rules::presented(token) {
+            Ok(hash) => hash,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         self.read(|transaction| {
             let sql = "SELECT hash, login, active, expires
                 FROM sessions JOIN users ON users.login = sessions.user WHERE locator = ?1";
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             Ok(match found {
                 None => Err(Refusal::Unknown),
-                Some((user, _, expires)) if UnixTime::from_seconds(expires) <= now => Err(Refusal::Expired { user }),
-                Some((user, active, _)) => admit(user, active),
+                Some((user, active, expires)) => {
+                    rules::login_by_session(user, active, UnixTime::from_seconds(expires), now)
+                }
             })
         })
     }
@@ -63,21 +71,21 @@ impl Requests for SqliteDirectory {
         self.read(|transaction| {
             let mut statement = transaction.prepare_cached("SELECT active FROM users WHERE login = ?1")?;
             let active = statement.query_row([user], |row| row.get(0)).optional()?;
-            Ok(active.map_or(Err(Refusal::Unknown), |active| admit(user.to_owned(), active)))
+            Ok(active.map_or(Err(Refusal::Unknown), |active| rules::login(user.to_owned(), active)))
         })
     }
 
     fn reach(&self, login: &Login) -> Result<LoginScope, Error> {
-        let below = self.read(|transaction| below(transaction, login.user()))?;
-        Ok(LoginScope::assemble(&below))
+        let rows = self.read(|transaction| granted_rows(transaction, login.user()))?;
+        Ok(LoginScope::assemble(&rows))
     }
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
         let (user, hour, limit) = (login.user(), now.hour(), self.settings.hourly_limit);
+        let oldest = rules::oldest_counted_hour(now);
         self.tally(|transaction| {
             known(transaction, Entity::User, user)?;
-            // The hour before is kept for threads and processes that read the clock a moment ago.
-            execute(transaction, "DELETE FROM hourly_counts WHERE user = ?1 AND hour < ?2 - 1", (user, hour))?;
+            execute(transaction, "DELETE FROM hourly_counts WHERE user = ?1 AND hour < ?2", (user, oldest))?;
             let sql = "INSERT INTO hourly_counts (user, hour, requests) SELECT ?1, ?2, 1 WHERE ?3 > 0
                 ON CONFLICT (user, hour) DO UPDATE SET requests = requests + 1 WHERE requests < ?3";
             Ok(match execute(transaction, sql, (user, hour, limit))? {
@@ -88,11 +96,8 @@ impl Requests for SqliteDirectory {
     }
 }
 
-fn admit(user: String, active: bool) -> Result<Login, Refusal> {
-    if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive { user }) }
-}
-
-fn below(transaction: &Transaction<'_>, user: &str) -> Result<GrantedRows, SqliteFault> {
+/// Collects what is at and below the grants of a user.
+fn granted_rows(transaction: &Transaction<'_>, user: &str) -> Result<GrantedRows, SqliteFault> {
     let organizations = below!("SELECT id, parent, umbrella FROM below CROSS JOIN organizations USING (id)");
     let placements = below!("SELECT organization, account FROM below CROSS JOIN placements ON organization = id");
     Ok(GrantedRows {

@@ -1,15 +1,15 @@
 //! Users in the file.
 
 use super::SqliteDirectory;
-use super::rows::{all, changed, execute, known};
+use super::statements::{all, changed, execute, known};
 use crate::directory::Users;
 use crate::error::{Entity, Error};
-use crate::id;
 use crate::model::{Grant, User};
+use crate::rules::check_id;
 
 impl Users for SqliteDirectory {
     fn add_user(&self, login: &str) -> Result<(), Error> {
-        id::check(Entity::User, login)?;
+        check_id(Entity::User, login)?;
         self.change(|transaction| {
             let sql = "INSERT INTO users (login, active) VALUES (?1, TRUE) ON CONFLICT DO NOTHING";
             let rows = execute(transaction, sql, [login])?;

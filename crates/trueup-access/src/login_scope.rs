@@ -1,15 +1,13 @@
-//! What a login reaches: the organizations it is answered for, and the accounts.
+//! All that a login may read: organizations and accounts.
 
-mod assemble;
-mod scope;
-
-pub use scope::{OutOfReach, Scope};
-use std::collections::BTreeSet;
+use crate::model::Organization;
+use crate::scope::Scope;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub(crate) use assemble::GrantedRows;
-
-/// The organizations and accounts that a login may ask for, as they were when the directory was asked.
+/// The organizations and accounts within reach of a login, at the time of the call that returned it.
+///
+/// A request reads a part of it, a [`Scope`].
 ///
 /// ```
 /// use trueup_access::{Grant, MemoryDirectory, Organization, DirectorySettings};
@@ -34,9 +32,9 @@ pub(crate) use assemble::GrantedRows;
 /// ```
 #[derive(Clone, Debug)]
 pub struct LoginScope {
-    /// Granted nodes and those below them, umbrellas too, by id.
+    /// Granted organizations and all below them, including umbrellas, sorted by id.
     nodes: Vec<ScopeNode>,
-    /// Every account in reach; nodes hold indexes into it.
+    /// Every account in reach.
     accounts: Scope,
 }
 
@@ -46,11 +44,11 @@ struct ScopeNode {
     umbrella: bool,
     /// Indexes into `LoginScope::nodes`.
     children: Vec<usize>,
-    /// Indexes into `LoginScope::accounts` of those directly under the node.
+    /// Indexes into `LoginScope::accounts` of the accounts directly under the organization.
     accounts: Vec<usize>,
 }
 
-/// An organization as it is listed, or an account that is listed as an organization of its own.
+/// An organization that a login can name, or an account that is listed as an organization of its own.
 ///
 /// ```
 /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
@@ -71,7 +69,7 @@ pub struct ListedOrganization {
 }
 
 impl ListedOrganization {
-    /// The organization's id, or the account's key.
+    /// Returns the organization's id, or the account's key.
     ///
     /// ```
     /// fn ids(reach: &trueup_access::LoginScope) -> Vec<String> {
@@ -83,7 +81,7 @@ impl ListedOrganization {
         &self.id
     }
 
-    /// The accounts at and below it; there may be none.
+    /// Returns the accounts at and below it. There may be none.
     ///
     /// ```
     /// fn size(listed: &trueup_access::ListedOrganization) -> usize {
@@ -97,12 +95,12 @@ impl ListedOrganization {
 }
 
 impl LoginScope {
-    /// What an account discovery lists, by id (an organization before an account of the same name):
+    /// Returns what a login can name, by id; an organization is before an account of the same name:
     ///
-    /// - each granted organization and each below it that is no umbrella, with the accounts at and below it;
-    /// - each account in reach that none of these holds, as an organization of its own id.
+    /// - each granted organization and each below it, except umbrellas, with the accounts at and below it;
+    /// - each account in reach that is in none of them, as an organization with the account's key as its id.
     ///
-    /// For a login that reaches one account, just that account as an organization of its own id.
+    /// A login that reaches one account can name that account only.
     ///
     /// ```
     /// # use trueup_access::{Grant, MemoryDirectory, Organization, Organizations as _, Requests as _, DirectorySettings, Users as _};
@@ -132,12 +130,12 @@ impl LoginScope {
         }
         let alone = self.accounts.keys().iter().zip(held).filter(|(_, held)| !held);
         listed.extend(alone.map(|(key, _)| ListedOrganization { id: key.clone(), accounts: Scope::of(key.clone()) }));
-        // Stable: an organization stays before the account of its name.
+        // The sort is stable, so an organization stays before the account of its name.
         listed.sort_by(|a, b| a.id.cmp(&b.id));
         listed
     }
 
-    /// Every account in reach.
+    /// Returns every account in reach.
     ///
     /// ```
     /// fn reaches_nothing(reach: &trueup_access::LoginScope) -> bool {
@@ -149,9 +147,11 @@ impl LoginScope {
         &self.accounts
     }
 
-    /// The accounts that the path segment of a request asks for: those of an organization in reach, or the account in reach of that
-    /// key. A name of both means the organization, save where [`LoginScope::organizations`] lists the one account alone. Nothing for an
-    /// umbrella, for what is out of reach, and for what is unknown.
+    /// Returns the accounts that the path of a request names: those at and below an organization, or the account with
+    /// that key.
+    ///
+    /// A name of both means the organization, unless [`LoginScope::organizations`] lists the one account only. Returns
+    /// `None` for an umbrella, and for what is unknown or out of reach.
     ///
     /// ```
     /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
@@ -183,8 +183,9 @@ impl LoginScope {
         }
     }
 
-    /// Indexes of the accounts at and below a node, sorted. Without recursion, and each node once: a file may have been edited into a
-    /// deep chain or a cycle.
+    /// Returns the indexes of the accounts at and below a node, sorted.
+    ///
+    /// It does not recurse and visits each node once, because an edited file may hold a deep chain or a cycle.
     fn at_and_below(&self, node: usize) -> BTreeSet<usize> {
         let mut accounts = BTreeSet::new();
         let mut seen = BTreeSet::from([node]);
@@ -194,6 +195,47 @@ impl LoginScope {
             open.extend(self.nodes[node].children.iter().filter(|child| seen.insert(**child)));
         }
         accounts
+    }
+}
+
+/// The rows of a directory at and below the grants of a login, from which [`LoginScope::assemble`] makes the scope.
+#[derive(Debug, Default)]
+pub(crate) struct GrantedRows {
+    /// Each granted organization and each below it, once. The parent of a granted one may be missing.
+    pub(crate) organizations: Vec<Organization>,
+    /// Pairs of organization and account, for each account directly under one of them.
+    pub(crate) placements: Vec<(String, String)>,
+    /// The accounts that are granted directly.
+    pub(crate) accounts: Vec<String>,
+}
+
+impl LoginScope {
+    pub(crate) fn assemble(below: &GrantedRows) -> Self {
+        let placed = below.placements.iter().map(|(_, account)| account);
+        let keys: BTreeSet<&str> = placed.chain(&below.accounts).map(String::as_str).collect();
+        let ordinals: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(ordinal, key)| (*key, ordinal)).collect();
+
+        let rows: BTreeMap<&str, &Organization> =
+            below.organizations.iter().map(|row| (row.id.as_str(), row)).collect();
+        let index: BTreeMap<&str, usize> = rows.keys().enumerate().map(|(index, id)| (*id, index)).collect();
+        let node = |row: &&Organization| ScopeNode {
+            id: row.id.as_str().into(),
+            umbrella: row.umbrella,
+            children: Vec::new(),
+            accounts: Vec::new(),
+        };
+        let mut nodes: Vec<ScopeNode> = rows.values().map(node).collect();
+        for (child, row) in rows.values().enumerate() {
+            if let Some(parent) = row.parent.as_deref().and_then(|parent| index.get(parent)) {
+                nodes[*parent].children.push(child);
+            }
+        }
+        for (organization, account) in &below.placements {
+            if let (Some(node), Some(ordinal)) = (index.get(organization.as_str()), ordinals.get(account.as_str())) {
+                nodes[*node].accounts.push(*ordinal);
+            }
+        }
+        Self { nodes, accounts: Scope::sorted(keys.into_iter().map(Arc::from)) }
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A set of accounts that a login may read. Only [`LoginScope::resolve`](crate::LoginScope::resolve), [`LoginScope::accounts`](crate::LoginScope::accounts)
-/// and [`Scope::narrow`] make one, so that holding one is the proof of authorization. Equal scopes hold equal accounts: a scope can
-/// be part of a cache key.
+/// A set of accounts that a login may read.
+///
+/// Whoever holds a scope is authorized, because only [`LoginScope::resolve`](crate::LoginScope::resolve),
+/// [`LoginScope::accounts`](crate::LoginScope::accounts) and [`Scope::narrow`] make one. Scopes with the same accounts
+/// are equal, so a scope can be part of a cache key.
 ///
 /// It cannot be made by hand:
 ///
@@ -17,7 +19,7 @@ use std::sync::Arc;
 /// use std::collections::HashMap;
 /// use trueup_access::Scope;
 ///
-/// /// Answers are kept per scope.
+/// /// Answers, cached by scope and query.
 /// struct Answers(HashMap<(Scope, String), String>);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,28 +29,28 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// `keys` come sorted and without duplicates.
-    pub(super) fn sorted(keys: impl Iterator<Item = Arc<str>>) -> Self {
+    /// Returns a scope of these keys, which must be sorted and distinct.
+    pub(crate) fn sorted(keys: impl Iterator<Item = Arc<str>>) -> Self {
         Self { keys: keys.collect() }
     }
 
-    pub(super) fn of(key: Arc<str>) -> Self {
+    pub(crate) fn of(key: Arc<str>) -> Self {
         Self { keys: [key].into() }
     }
 
-    pub(super) fn keys(&self) -> &[Arc<str>] {
+    pub(crate) fn keys(&self) -> &[Arc<str>] {
         &self.keys
     }
 
-    pub(super) fn key(&self, key: &str) -> Option<&Arc<str>> {
+    pub(crate) fn key(&self, key: &str) -> Option<&Arc<str>> {
         self.keys.binary_search_by(|own| (**own).cmp(key)).ok().map(|index| &self.keys[index])
     }
 
-    pub(super) fn pick(&self, indexes: BTreeSet<usize>) -> Self {
+    pub(crate) fn pick(&self, indexes: BTreeSet<usize>) -> Self {
         Self::sorted(indexes.into_iter().map(|index| self.keys[index].clone()))
     }
 
-    /// The account keys, sorted by bytes, each once.
+    /// Returns the account keys, sorted by bytes, each once.
     ///
     /// ```
     /// fn first(scope: &trueup_access::Scope) -> Option<&str> {
@@ -59,7 +61,7 @@ impl Scope {
         self.keys.iter().map(|key| &**key)
     }
 
-    /// Whether the account `key` may be read.
+    /// Returns whether the account `key` may be read.
     ///
     /// ```
     /// fn may_read(scope: &trueup_access::Scope) -> bool {
@@ -71,7 +73,7 @@ impl Scope {
         self.key(key).is_some()
     }
 
-    /// How many accounts there are.
+    /// Returns the number of accounts.
     ///
     /// ```
     /// fn account_intervals(scope: &trueup_access::Scope, sub_ranges: usize) -> usize {
@@ -83,7 +85,7 @@ impl Scope {
         self.keys.len()
     }
 
-    /// Whether there is none: an organization without accounts.
+    /// Returns whether there are no accounts, as in an organization without any.
     ///
     /// ```
     /// fn answers_nothing(scope: &trueup_access::Scope) -> bool {
@@ -95,10 +97,11 @@ impl Scope {
         self.keys.is_empty()
     }
 
-    /// Just the accounts named, in any order and as often as one likes. Nothing named is nothing in scope.
+    /// Returns a scope of the named accounts only. Order and repetitions do not matter. Without names, the scope is
+    /// empty.
     ///
     /// # Errors
-    /// [`OutOfReach`] with the first name that is no account of this scope.
+    /// [`OutOfReach`] with the first name that is not an account of this scope.
     ///
     /// ```
     /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
@@ -120,7 +123,7 @@ impl Scope {
     }
 }
 
-/// An account that was named is not in scope, whether it exists or not.
+/// A named account is not in the scope, whether or not it exists.
 ///
 /// ```
 /// # let error = trueup_access::OutOfReach { account: "b-1".into() };
