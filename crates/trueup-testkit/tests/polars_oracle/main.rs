@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod agreement;
+#[path = "../../../trueup/examples/answer_to_polars.rs"]
+mod answer_to_polars;
 mod demo;
 mod exports;
 mod frame;
@@ -13,3 +15,8 @@ mod metrics;
 mod question;
 mod random;
 mod spend;
+
+#[test]
+fn the_example_of_an_answer_as_a_data_frame_runs() {
+    answer_to_polars::main().unwrap();
+}

@@ -11,6 +11,7 @@ mod openapi;
 #[path = "../service/platform.rs"]
 #[expect(dead_code, reason = "the tests of the service use all of it")]
 mod platform;
+mod runnable_examples;
 mod schema;
 
 use std::path::PathBuf;
