@@ -37,13 +37,13 @@ impl ColumnCompiler<'_> {
         let reader = ValueReader::new(column_type, source, key)?;
         match ValueOrigin::new(source, column_type, key)? {
             ValueOrigin::Value(value) => Ok(CompiledColumn { expr: constant(&value.0, &reader, key)?, only: None }),
-            ValueOrigin::Parts(parts) => self.parts(parts, key),
+            ValueOrigin::Parts(parts) => self.compile_parts(parts, key),
             ValueOrigin::Column(name) => {
                 let known = self.known.find(name, key)?;
                 let rules = TextRules::new(source, self.planner.maps, key)?;
-                match self.native(known, column_type, &reader, &rules, key)? {
+                match self.compile_native(known, column_type, &reader, &rules, key)? {
                     Some(expr) => Ok(CompiledColumn { expr, only: None }),
-                    None => Ok(self.from_text(known.text(key)?, known, &reader, rules, key)),
+                    None => Ok(self.compile_text(known.text(key)?, known, &reader, rules, key)),
                 }
             }
             ValueOrigin::Columns(names, separator) => {
@@ -54,13 +54,13 @@ impl ColumnCompiler<'_> {
                 let joined =
                     texts.try_fold(filled(first), |joined, text| Ok(joined + lit(separator) + filled(text?)))?;
                 let rules = TextRules::new(source, self.planner.maps, key)?;
-                Ok(self.from_text(joined, known[0], &reader, rules, key))
+                Ok(self.compile_text(joined, known[0], &reader, rules, key))
             }
         }
     }
 
     /// Compiles a Parquet column that needs no reading. `None` if it has to be read as text.
-    fn native(
+    fn compile_native(
         &self,
         known: &KnownColumn,
         column_type: ColumnType,
@@ -70,7 +70,7 @@ impl ColumnCompiler<'_> {
     ) -> Result<Option<Expr>, KeyFault> {
         let dtype = &known.dtype;
         if let (DataType::Datetime(_, zone), ValueReader::Day(_) | ValueReader::Instant(..)) = (dtype, reader) {
-            return self.timestamp(known, zone.as_ref(), reader, key).map(Some);
+            return self.compile_timestamp(known, zone.as_ref(), reader, key).map(Some);
         }
         let as_it_is = match column_type {
             ColumnType::Dimension => !dtype.is_string() && !dtype.is_nested(),
@@ -84,7 +84,7 @@ impl ColumnCompiler<'_> {
     }
 
     /// Compiles a day or an instant from a column of timestamps.
-    fn timestamp(
+    fn compile_timestamp(
         &self,
         known: &KnownColumn,
         zone: Option<&TimeZone>,
@@ -114,7 +114,7 @@ impl ColumnCompiler<'_> {
     }
 
     /// Compiles a column of texts that are changed and then read.
-    fn from_text(
+    fn compile_text(
         &self,
         text: Expr,
         known: &KnownColumn,
@@ -146,7 +146,7 @@ impl ColumnCompiler<'_> {
     }
 
     /// Compiles a date from year, month and day. There is no date if every part that is a column is empty.
-    fn parts(&self, parts: [(&'static str, &ValueSource); 3], key: &str) -> Result<CompiledColumn, KeyFault> {
+    fn compile_parts(&self, parts: [(&'static str, &ValueSource); 3], key: &str) -> Result<CompiledColumn, KeyFault> {
         let mut texts = Vec::new();
         let mut site: Option<(Expr, ColumnSite)> = None;
         for (name, part) in parts {

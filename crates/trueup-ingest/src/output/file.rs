@@ -171,8 +171,6 @@ pub(super) fn folder_of(place: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::{OutputFile, OutputTarget, STAGED, Staged};
     use std::fs;
     use std::io::Write;
