@@ -105,34 +105,32 @@ pub(super) fn read(
     let stored = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
     let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits).map_err(stored)?;
     loop {
-        let mut parts = Vec::new();
-        while parts.len() < rayon::current_num_threads() * 2
-            && let Some(part) = parquet.next().map_err(stored)?
+        let mut chunks = Vec::new();
+        while chunks.len() < rayon::current_num_threads() * 2
+            && let Some(chunk) = parquet.next().map_err(stored)?
         {
-            parts.push(part);
+            chunks.push(chunk);
         }
-        if parts.is_empty() {
+        if chunks.is_empty() {
             return Ok(());
         }
-        let decoded: Vec<_> = parts
+        let encoded: Vec<_> = chunks
             .into_par_iter()
-            .map(|part| {
-                reader.progress.advance(part.bytes());
-                let decoded = part.decode().map_err(stored)?.into_iter();
-                let restored = decoded.map(|decoded| restore(&decoded.batch, dictionaries));
-                restored.collect::<Result<Vec<_>, IngestError>>()
+            .map(|chunk| {
+                reader.progress.advance(chunk.bytes());
+                let decoded = chunk.decode().map_err(stored)?.into_iter();
+                let encoded = decoded.map(|decoded| encode_stored(&decoded.batch, dictionaries));
+                encoded.collect::<Result<Vec<_>, IngestError>>()
             })
             .collect();
-        for pieces in decoded {
-            for rows in pieces? {
-                take(rows)?;
-            }
+        for batches in encoded {
+            batches?.into_iter().try_for_each(&mut *take)?;
         }
     }
 }
 
 /// Encodes rows of an event file, without the column that numbers the customers.
-fn restore(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> Result<EventBatch, IngestError> {
+fn encode_stored(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> Result<EventBatch, IngestError> {
     let kept = batch.schema_ref().fields().iter().enumerate().filter(|(_, field)| field.name() != CUSTOMER_COLUMN);
     let kept: Vec<usize> = kept.map(|(at, _)| at).collect();
     batch.project(&kept).and_then(|batch| encode(&batch, dictionaries)).doing("read stored events")
