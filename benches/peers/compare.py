@@ -23,7 +23,7 @@ SLOW, SLOW_ROUNDS = 4, 2
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=1_000_000, help="make a dataset of about so many events")
+    parser.add_argument("--events", type=int, default=1_000_000, help="make a dataset of about EVENTS events")
     parser.add_argument("--accounts", type=int, default=200)
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--dataset", help="use this dataset, instead of making one")

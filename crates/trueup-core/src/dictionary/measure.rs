@@ -39,7 +39,7 @@ pub enum Measure {
     FirstSold,
     /// Rows of [`FirstSold`](Self::FirstSold) whose customer has a closed event anywhere in its history.
     FirstSoldClosed,
-    // Counts of state rows. They stay together, from `Customers` to `Opportunities`, because they share a byte of facts.
+    // Counts of state rows. They stay together, up to `Opportunities`, because they share a byte of facts.
     /// All state rows.
     Customers,
     /// State rows with a customer status other than `Unmatched`.

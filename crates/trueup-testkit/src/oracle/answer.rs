@@ -140,8 +140,8 @@ impl AnswerContext<'_> {
         groups
     }
 
-    /// Section 7: "Spend with no event beside it still gets its row (other metrics 0, dimensions that spend does not
-    /// carry `""`)". Spend has no event beside it if no row takes it.
+    /// Section 7: spend without an event "still gets its row (other metrics 0, dimensions that spend does not carry
+    /// `""`)". Spend has no event if no row takes it.
     fn add_spend_alone<'a>(
         &self,
         groups: &mut BTreeMap<Vec<String>, MetricGroup<'a>>,

@@ -84,7 +84,7 @@ pub struct AccountRow {
 }
 
 impl AccountRow {
-    /// Section 1: "An account met only in events or spend has the defaults."
+    /// Section 1: an account that occurs only in events or spend "has the defaults."
     #[must_use]
     pub fn defaults(account: &str) -> Self {
         Self {
