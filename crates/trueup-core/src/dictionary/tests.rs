@@ -1,8 +1,6 @@
 //! The tables say what the specification says. Names are listed here once more, by hand, so that an edit of a table is
 //! noticed.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 

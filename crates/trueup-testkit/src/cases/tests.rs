@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::cell::Cell as Counter;
 
 use proptest::prelude::*;

@@ -1,5 +1,3 @@
-#![expect(clippy::panic, reason = "tests")]
-
 use super::*;
 use crate::dictionary::{self, FieldKind, Formula, Measure, MeasureKind};
 

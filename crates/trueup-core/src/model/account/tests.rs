@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 
 fn table<const N: usize>(columns: [(&str, Vec<Option<&str>>); N]) -> RecordBatch {

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use arrow_array::{
     ArrayRef, Date32Array, Date64Array, StringArray, TimestampMicrosecondArray, TimestampMillisecondArray,

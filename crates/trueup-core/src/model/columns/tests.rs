@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 
 const COMPUTED: &str = "accountKey accountName adjustedType typeIsLast opportunityStartDate firstBooked firstEstimated \

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::super::{Accounts, EventNormalizer, columns};
 use super::*;
 use arrow_array::cast::AsArray;

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use arrow_array::{
     Date32Array, Date64Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int32Array,

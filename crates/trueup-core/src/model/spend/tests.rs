@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use arrow_array::{Float64Array, Int32Array, StringArray};
 use std::iter::once;

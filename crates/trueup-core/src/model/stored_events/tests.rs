@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::super::{Accounts, EventNormalizer};
 use super::*;
 use std::sync::Arc;
