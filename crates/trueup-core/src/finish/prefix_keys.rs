@@ -106,7 +106,6 @@ pub(super) const fn code(key: u128) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
 use super::{Texts, Values, finish};
 use crate::aggregate::{PartialResult, QueryContext};
 use crate::dataset::{Dataset, Tables};

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use crate::Execution;
 use crate::dataset::{Dataset, Tables};
 use crate::query::EventsQuery;

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::dictionary;
 use crate::TextList;
 use crate::finish::{Column, ResultTable, Texts, Values};
