@@ -119,7 +119,7 @@ fn the_oracle_agrees_with_the_paper() {
 }
 
 #[test]
-fn the_engine_agrees_with_the_paper() {
+fn the_engine_agrees_with_the_worked_example() {
     // Parts of one customer each, and everything in one part.
     for row_group_rows in [1, 65_536] {
         let dataset = Dataset::from_tables(&Tables {

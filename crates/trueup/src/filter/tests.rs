@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::{from_json, from_parameter, from_parameters};
 use proptest::prelude::*;
 use trueup_core::query::Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::{write_ndjson, write_rows};
 use proptest::prelude::*;
 use trueup_core::{Column, Day, ResultTable, Texts, Values};

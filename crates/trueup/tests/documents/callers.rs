@@ -1,4 +1,4 @@
-//! `docs/api.md`, as far as it repeats what the code says. Its blocks are run by a test of the command line.
+//! Compares `docs/api.md` with the code: error codes, limits and fields. A test of `trueup-cli` runs its commands.
 
 use crate::at;
 use crate::openapi::codes;
@@ -10,14 +10,14 @@ fn page() -> String {
 }
 
 #[test]
-fn every_code_is_told_to_callers() {
+fn every_code_of_the_service_is_on_the_page() {
     let page = page();
     let missing: Vec<String> = codes().into_iter().filter(|code| !page.contains(&format!("`{code}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
-fn what_the_server_answers_by_itself_is_told_too() {
+fn codes_of_the_server_are_on_the_page() {
     let server = fs::read_to_string(at("crates/trueup-server/src/http_error.rs")).unwrap();
     let quoted = server.split('"').skip(1).step_by(2);
     let is_code =
@@ -33,7 +33,7 @@ fn what_the_server_answers_by_itself_is_told_too() {
 }
 
 #[test]
-fn the_limits_of_the_page_are_those_of_the_code() {
+fn the_limits_on_the_page_match_the_code() {
     let Limits { account_intervals, rows, cells, documents, deadline, .. } = Limits::default();
     let figures = [
         ("one range, or one interval of it", format!("{} days", trueup::ATTRIBUTION_WINDOW_DAYS)),
@@ -54,11 +54,11 @@ fn the_limits_of_the_page_are_those_of_the_code() {
 }
 
 #[test]
-fn the_fields_of_the_page_are_those_of_the_dictionary() {
+fn the_fields_on_the_page_are_in_the_dictionary() {
     let page = page();
     let lists = page.split("fields=").skip(1).map(|after| after.split(['&', ' ', '\n', '"']).next().unwrap());
     let mut looked_at = 0;
-    // Not those of the program in Python, which stand between quotation marks, nor the sections of insights.
+    // The split leaves out the list of the Python program, which is in quotation marks; sections of insights are no fields.
     for name in lists.filter(|list| !list.contains("action_items")).flat_map(|list| list.split(',')) {
         let known = name.is_empty() || trueup::dictionary::field(name).is_some();
         assert!(known, "{name}");

@@ -1,18 +1,20 @@
-//! The tables of `docs/compat.md` and `docs/reliability.md`: every test that they name is there, and every row names one.
+//! Checks that each row of the tables in `docs/compat.md` and `docs/reliability.md` names tests, and that these exist.
 
 use crate::at;
 use crate::goldens::all;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// The heading of the matrix.
+/// The heading above the matrix of `docs/compat.md`.
 const HEADING: &str = "## API.md, sentence by sentence";
 
-/// A row that no test can show begins with this.
+/// The first word of a row's third cell if no test can show the row.
 const STATEMENT: &str = "statement";
 
+/// A row of the matrix.
 struct Row {
     number: String,
+    /// The cell that names the tests.
     shown: String,
 }
 
@@ -29,28 +31,28 @@ fn rows() -> Vec<Row> {
     rows.collect()
 }
 
-/// The texts in backticks, each with what follows it up to the next.
+/// Returns each text in backticks, with the text after it up to the next one.
 fn quoted(cell: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = cell.split('`').collect();
     parts.chunks(2).skip(1).zip(parts.chunks(2)).map(|(after, before)| (before[1], after[0])).collect()
 }
 
-/// Whether a golden of the file has the text in its title.
+/// Returns whether a golden of the file has the text in its title.
 fn has_golden(goldens: &[(String, String)], file: &str, text: &str) -> bool {
     goldens.iter().any(|(known, title)| known == file && title.contains(text))
 }
 
-/// Whether a file below `crates` has a test of the name.
+/// Returns whether a file below `crates` has a test of that name.
 fn has_test(path: &str, name: &str) -> bool {
     let Ok(text) = fs::read_to_string(at("crates").join(path)) else { return false };
     let Some(at) = text.find(&format!("fn {name}(")) else { return false };
-    // Random cases stand in one `proptest!` after the other.
+    // The attribute belongs to this function only if no other item ends between the two.
     let before = text[..at].trim_end();
     before.rfind("#[test]").is_some_and(|test| !before[test..].contains("\n}\n"))
 }
 
 #[test]
-fn every_row_names_tests_that_are_there() {
+fn every_row_names_existing_tests() {
     // Backticks and quotation marks of a title are left out in the matrix.
     let goldens: Vec<_> = all().into_iter().map(|golden| (golden.file, golden.title.replace(['`', '"'], ""))).collect();
     let mut wrong = Vec::new();
@@ -77,7 +79,7 @@ fn every_row_names_tests_that_are_there() {
 }
 
 #[test]
-fn every_promise_of_reliability_names_tests_that_are_there() {
+fn every_promise_of_reliability_names_existing_tests() {
     let text = fs::read_to_string(at("docs/reliability.md")).unwrap();
     let rows: Vec<&str> =
         text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise")).collect();
@@ -97,7 +99,7 @@ fn every_promise_of_reliability_names_tests_that_are_there() {
 }
 
 #[test]
-fn rows_are_numbered_once_each() {
+fn row_numbers_are_unique() {
     let rows = rows();
     assert!(rows.len() > 150, "{}", rows.len());
     let numbers: BTreeSet<&String> = rows.iter().map(|row| &row.number).collect();

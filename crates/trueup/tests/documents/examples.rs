@@ -1,4 +1,4 @@
-//! The Rust of `docs/api.md`, run: each of its functions stands here as it stands there.
+//! Runs the Rust code of `docs/api.md`: this file has a copy of each of its functions.
 
 use crate::at;
 use std::fs;
@@ -76,6 +76,6 @@ fn the_page_has_the_code_that_runs_here() {
     assert_eq!(blocks.len(), 2);
     for block in blocks {
         let function = &block[block.find("///").unwrap()..];
-        assert!(here.contains(function.trim_end()), "not run as it stands:\n{function}");
+        assert!(here.contains(function.trim_end()), "not the same here:\n{function}");
     }
 }

@@ -1,23 +1,24 @@
-//! The goldens of the service, as far as documents are compared with them.
+//! Reads the goldens of the service for the tests that compare documents with them.
 
 use crate::at;
 use std::fs;
 
-/// One request and what is expected of its answer.
+/// One request and the expected response.
 pub(crate) struct Golden {
     pub(crate) file: String,
-    /// The sentence that it shows.
+    /// The sentence that it shows, and where that sentence is.
     pub(crate) title: String,
     pub(crate) method: String,
-    /// Without the query.
+    /// The path without the query.
     pub(crate) path: String,
     pub(crate) status: String,
-    /// As far as the body is looked at.
+    /// The error code, if the expected part of the body has one.
     pub(crate) code: Option<String>,
-    /// The body, if it is looked at whole.
+    /// The body, if the golden has the whole of it.
     pub(crate) body: Option<String>,
 }
 
+/// Returns every golden of the service.
 pub(crate) fn all() -> Vec<Golden> {
     let mut goldens = Vec::new();
     for folder in ["goldens", "failing"] {
@@ -36,7 +37,7 @@ fn golden(file: &str, case: &str) -> Golden {
     let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{file}: {title}"));
     let (method, target) = head.lines().next().unwrap().split_once(' ').unwrap();
     let path = target.split_once('?').map_or(target, |(path, _)| path);
-    // A body that is looked at in part says its code in a line of its own.
+    // If the golden has parts of the body, the code is in the last line that has one.
     let bodies = expected.lines().filter(|line| line.starts_with("= ") || line.starts_with("~ "));
     let mut codes =
         bodies.filter_map(|line| line.split_once(r#""code":""#)).map(|(_, after)| after.split('"').next().unwrap());

@@ -1,4 +1,4 @@
-//! What `/api` lists can be asked for.
+//! Checks that what `/api` lists can be queried.
 
 use crate::platform::Platform;
 use serde_json::Value as Json;
@@ -12,7 +12,7 @@ fn listed(platform: &Platform, user: &str) -> Json {
 }
 
 #[test]
-fn every_organization_and_account_that_is_listed_can_be_asked_for() {
+fn every_listed_organization_and_account_can_be_queried() {
     let platform = Platform::new();
     let mut asked = 0;
     for user in ["anna", "bert", "carl", "rita", "root"] {
@@ -35,7 +35,7 @@ fn every_organization_and_account_that_is_listed_can_be_asked_for() {
 }
 
 #[test]
-fn every_endpoint_that_is_listed_takes_what_it_lists() {
+fn every_listed_endpoint_accepts_its_listed_fields() {
     let platform = Platform::new();
     let listed = listed(&platform, "anna");
     let endpoints = listed["endpoints"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! The documents of the service: what they say is what it does.
+//! Checks that the documents of the service say what the service does.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -9,7 +9,7 @@ mod goldens;
 mod listed;
 mod openapi;
 #[path = "../service/platform.rs"]
-#[expect(dead_code, reason = "the tests of the service use all of it")]
+#[expect(dead_code, reason = "the tests of the service use the rest")]
 mod platform;
 mod runnable_examples;
 mod schema;

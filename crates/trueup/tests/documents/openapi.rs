@@ -1,4 +1,4 @@
-//! `docs/openapi.json` against the code, the rules of OpenAPI 3.1, and what the service answers.
+//! Compares `docs/openapi.json` with the code, the rules of OpenAPI 3.1, and the goldens of the service.
 
 use crate::at;
 use crate::goldens::{Golden, all};
@@ -35,7 +35,7 @@ fn parameters<'a>(document: &'a Json, path: &str) -> Vec<&'a Json> {
 }
 
 #[test]
-fn the_published_document_is_that_of_the_code() {
+fn the_published_document_matches_the_code() {
     let path = at("docs/openapi.json");
     if std::env::var_os("UPDATE_OPENAPI").is_some() {
         fs::write(&path, trueup::openapi::document()).unwrap();
@@ -43,13 +43,13 @@ fn the_published_document_is_that_of_the_code() {
     let published = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         published == trueup::openapi::document(),
-        "docs/openapi.json is not what the code describes; look at what changed, then renew it with\n\
+        "docs/openapi.json is not what the code describes; review the change, then renew it with\n\
          UPDATE_OPENAPI=1 cargo test -p trueup --test documents"
     );
 }
 
 #[test]
-fn references_resolve_and_every_component_is_referred_to() {
+fn references_resolve_and_every_schema_is_referenced() {
     let document = document();
     let mut referred = BTreeSet::new();
     walk(&document, "", &mut |path, value| {
@@ -65,7 +65,7 @@ fn references_resolve_and_every_component_is_referred_to() {
 }
 
 #[test]
-fn operations_are_as_the_rules_of_openapi_want_them() {
+fn operations_follow_the_rules_of_openapi() {
     let document = document();
     assert_eq!(document["openapi"], "3.1.0");
     assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
@@ -84,7 +84,7 @@ fn operations_are_as_the_rules_of_openapi_want_them() {
         assert_eq!(query.iter().collect::<BTreeSet<_>>().len(), query.len(), "{path}");
         for parameter in &parameters {
             let name = &parameter["name"];
-            // Exactly one of the two says what the value is; a path parameter is always required.
+            // A parameter has either a schema or content; a path parameter is always required.
             assert!(parameter["schema"].is_object() != parameter["content"].is_object(), "{path} {name}");
             assert!(parameter["in"] != "path" || parameter["required"] == true, "{path} {name}");
             assert!(!parameter["description"].as_str().unwrap().is_empty(), "{path} {name}");
@@ -104,7 +104,7 @@ fn operations_are_as_the_rules_of_openapi_want_them() {
 }
 
 #[test]
-fn names_of_components_and_types_of_schemas_are_those_that_there_are() {
+fn component_names_and_schema_types_are_valid() {
     let document = document();
     for (_, components) in document["components"].as_object().unwrap() {
         for name in components.as_object().unwrap().keys() {
@@ -114,7 +114,7 @@ fn names_of_components_and_types_of_schemas_are_those_that_there_are() {
     }
     let types = ["array", "boolean", "integer", "null", "number", "object", "string"];
     walk(&document["components"]["schemas"], "", &mut |path, value| {
-        // Members of an object may be called `type` too; there it is a schema.
+        // An object may have a member called `type`, whose value is a schema.
         if let Some(found) = value.get("type").filter(|found| !found.is_object()) {
             let names: Vec<&Json> = found.as_array().map_or_else(|| vec![found], |list| list.iter().collect());
             assert!(names.iter().all(|name| types.contains(&name.as_str().unwrap())), "{path}");
@@ -123,7 +123,7 @@ fn names_of_components_and_types_of_schemas_are_those_that_there_are() {
     });
 }
 
-/// The responses that the document has for what a golden asks.
+/// Returns the responses that the document has for the request of a golden.
 pub(crate) fn described<'a>(document: &'a Json, golden: &Golden) -> Option<&'a Json> {
     let name = golden.path.rsplit('/').next().unwrap_or_default();
     let segments = golden.path.split('/').count();
@@ -136,7 +136,7 @@ pub(crate) fn described<'a>(document: &'a Json, golden: &Golden) -> Option<&'a J
     document["paths"].get(&path).map(|item| &item["get"]["responses"])
 }
 
-/// Whether a response has an example of that code, or of none.
+/// Returns whether a response has an example with that code, or without a code if `code` is `None`.
 fn has_example(response: &Json, code: Option<&str>) -> bool {
     let examples = response["content"]["application/json"]["examples"].as_object();
     examples.is_some_and(|examples| {
@@ -145,7 +145,7 @@ fn has_example(response: &Json, code: Option<&str>) -> bool {
 }
 
 #[test]
-fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
+fn every_status_and_code_of_the_goldens_is_described() {
     let document = document();
     let mut wrong = Vec::new();
     for golden in all() {
@@ -157,11 +157,11 @@ fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
         let known = match response {
             Some(response) if golden.status == "200" => response["description"].is_string(),
             Some(response) => {
-                // A golden that looks at a part of the body may leave the code out.
+                // A golden with a part of the body may leave the code out.
                 let unseen = code.is_none() && golden.body.is_none();
                 response.is_object() && (unseen || has_example(response, code))
             }
-            // A request of another method whose golden looks at no code.
+            // A golden of another method may leave the code out.
             None => code.is_none() && golden.method != "GET",
         };
         if !known {
@@ -171,7 +171,7 @@ fn every_status_and_code_of_the_goldens_is_described_where_it_is_answered() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The codes of the table of errors.
+/// Returns the codes in the source of the table of errors.
 pub(crate) fn codes() -> BTreeSet<String> {
     let table = fs::read_to_string(at("crates/trueup/src/service/error_table.rs")).unwrap();
     let quoted = table.split('"').skip(1).step_by(2);
@@ -193,7 +193,7 @@ fn every_code_of_the_service_is_described() {
 }
 
 #[test]
-fn there_are_four_operations_and_all_of_them_are_gets() {
+fn there_are_four_operations_and_all_use_get() {
     let document = document();
     let ids: Vec<&Json> = operations(&document).iter().map(|(_, operation)| &operation["operationId"]).collect();
     assert_eq!(ids.len(), 4);
@@ -204,20 +204,20 @@ fn there_are_four_operations_and_all_of_them_are_gets() {
 }
 
 #[test]
-fn parameters_are_those_of_the_text_and_needed_where_it_says_so() {
+fn parameters_and_which_are_required_match_api_md() {
     let document = document();
     let of = |endpoint: &str| -> Vec<(String, bool)> {
         let path = format!("/api/{{organization}}/{endpoint}");
         let query = parameters(&document, &path).into_iter().filter(|parameter| parameter["in"] == "query");
         query.map(|found| (found["name"].as_str().unwrap().to_owned(), found["required"] == true)).collect()
     };
-    let needed = |names: &[(&str, bool)]| -> Vec<(String, bool)> {
-        names.iter().map(|(name, needed)| ((*name).to_owned(), *needed)).collect()
+    let expected = |names: &[(&str, bool)]| -> Vec<(String, bool)> {
+        names.iter().map(|(name, required)| ((*name).to_owned(), *required)).collect()
     };
-    // `filters` stands for the fields that are named as parameters.
+    // The document describes parameters named after fields as one object, `filters`.
     assert_eq!(
         of("events"),
-        needed(&[
+        expected(&[
             ("fields", true),
             ("start", true),
             ("end", true),
@@ -230,11 +230,11 @@ fn parameters_are_those_of_the_text_and_needed_where_it_says_so() {
     );
     assert_eq!(
         of("benchmarks"),
-        needed(&[("fields", false), ("month", false), ("account", false), ("accounts", false), ("filters", false)])
+        expected(&[("fields", false), ("month", false), ("account", false), ("accounts", false), ("filters", false)])
     );
     assert_eq!(
         of("insights"),
-        needed(&[("account", false), ("accounts", false), ("start", false), ("end", false), ("fields", false)])
+        expected(&[("account", false), ("accounts", false), ("start", false), ("end", false), ("fields", false)])
     );
     assert!(parameters(&document, "/api").is_empty());
 }
@@ -268,7 +268,7 @@ fn the_sections_of_insight_documents_are_described() {
 }
 
 #[test]
-fn limits_are_those_of_the_text() {
+fn limits_match_api_md() {
     let limits = trueup::service::Limits::default();
     assert_eq!((trueup::ATTRIBUTION_WINDOW_DAYS, limits.documents), (90, 200));
 }

@@ -1,11 +1,11 @@
-//! Answers against the schemas that `docs/openapi.json` has for them.
+//! Compares answers with the schemas that `docs/openapi.json` has for them.
 
 use crate::goldens::all;
 use crate::openapi::{described, document};
 use crate::platform::Platform;
 use serde_json::Value as Json;
 
-/// What of a value is not as the schema says; of JSON Schema as much as the document uses.
+/// Adds to `found` what breaks the schema in the value. Knows the keywords of JSON Schema that the document uses.
 fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Vec<String>) {
     for (keyword, says) in schema.as_object().unwrap() {
         match keyword.as_str() {
@@ -15,7 +15,7 @@ fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Ve
             }
             "type" => {
                 let types: Vec<&Json> = says.as_array().map_or_else(|| vec![says], |list| list.iter().collect());
-                if !types.iter().any(|name| is_of(value, name.as_str().unwrap())) {
+                if !types.iter().any(|name| is_type(value, name.as_str().unwrap())) {
                     found.push(format!("{at}: {value} is not of type {says}"));
                 }
             }
@@ -56,7 +56,7 @@ fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Ve
     }
 }
 
-fn is_of(value: &Json, name: &str) -> bool {
+fn is_type(value: &Json, name: &str) -> bool {
     match name {
         "array" => value.is_array(),
         "boolean" => value.is_boolean(),
@@ -69,7 +69,7 @@ fn is_of(value: &Json, name: &str) -> bool {
     }
 }
 
-fn is_as_described(document: &Json, response: &Json, body: &str, who: &str) {
+fn assert_described(document: &Json, response: &Json, body: &str, who: &str) {
     let schema = &response["content"]["application/json"]["schema"];
     let mut found = Vec::new();
     faults(document, schema, &serde_json::from_str(body).unwrap(), "", &mut found);
@@ -77,38 +77,43 @@ fn is_as_described(document: &Json, response: &Json, body: &str, who: &str) {
 }
 
 #[test]
-fn every_whole_answer_of_the_goldens_has_the_shape_that_is_described() {
+fn golden_answers_match_their_schemas() {
     let document = document();
     let mut compared = 0;
     for golden in all() {
         let Some(body) = &golden.body else { continue };
         let Some(responses) = described(&document, &golden) else { continue };
-        is_as_described(&document, &responses[&golden.status], body, &golden.title);
+        assert_described(&document, &responses[&golden.status], body, &golden.title);
         compared += 1;
     }
     assert!(compared > 60, "{compared}");
 }
 
 #[test]
-fn what_is_listed_has_the_shape_that_is_described() {
+fn access_answers_match_their_schema() {
     let document = document();
     let platform = Platform::new();
     for user in ["anna", "bert", "root"] {
         let body = platform.get(user, "/api").body;
         let response = &document["paths"]["/api"]["get"]["responses"]["200"];
-        is_as_described(&document, response, &String::from_utf8(body).unwrap(), user);
+        assert_described(&document, response, &String::from_utf8(body).unwrap(), user);
     }
 }
 
 #[test]
-fn every_example_has_the_shape_that_is_described() {
+fn examples_match_their_schemas() {
     let document = document();
     let mut compared = 0;
     for (path, item) in document["paths"].as_object().unwrap() {
         for (status, response) in item["get"]["responses"].as_object().unwrap() {
             let examples = response["content"]["application/json"]["examples"].as_object();
             for (name, example) in examples.into_iter().flatten() {
-                is_as_described(&document, response, &example["value"].to_string(), &format!("{path} {status} {name}"));
+                assert_described(
+                    &document,
+                    response,
+                    &example["value"].to_string(),
+                    &format!("{path} {status} {name}"),
+                );
                 compared += 1;
             }
         }
@@ -117,7 +122,7 @@ fn every_example_has_the_shape_that_is_described() {
 }
 
 #[test]
-fn what_has_another_shape_is_found() {
+fn values_that_break_a_schema_are_found() {
     let document = document();
     let wrong = [
         ("EventsAnswer", r#"[{"leads":"1"}]"#),

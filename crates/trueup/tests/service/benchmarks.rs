@@ -1,4 +1,4 @@
-//! Benchmarks as callers see them: gathered once, and of nobody who could be told from them.
+//! Benchmarks as callers see them: computed once per month, and never revealing a single account.
 
 use crate::crowd::{PLUMBERS, crowd, crowded, crowded_with};
 use crate::platform::{NOW, Platform, Received, Rival};
@@ -19,8 +19,8 @@ fn body(received: &Received) -> String {
     String::from_utf8(received.body.clone()).unwrap()
 }
 
-/// The answer once it is there.
-fn gathered(platform: &Platform, user: &str, path: &str) -> Received {
+/// Repeats the request until its figures are gathered.
+fn get_gathered(platform: &Platform, user: &str, path: &str) -> Received {
     let begun = Instant::now();
     loop {
         let received = platform.get(user, path);
@@ -33,7 +33,7 @@ fn gathered(platform: &Platform, user: &str, path: &str) -> Received {
 }
 
 #[test]
-fn a_closed_month_is_gathered_once_for_all_who_ask_at_once_and_later() {
+fn a_closed_month_is_gathered_once_for_all_requests() {
     let platform = crowded();
     let bodies = thread::scope(|scope| {
         let ask = |number: usize| {
@@ -48,7 +48,7 @@ fn a_closed_month_is_gathered_once_for_all_who_ask_at_once_and_later() {
     assert_eq!(bodies.len(), 40);
     assert!(bodies.iter().all(|body| *body == bodies[0] && body.contains("\"bookRate\":0.325}")), "{}", bodies[0]);
     assert_eq!(platform.service.benchmark_jobs(), 1);
-    // Another segment, another scope: the same figures. Another month: others. A month without data: none.
+    // Other fields and accounts use the same data. Another month is computed; a month without rows is not.
     platform.get("carl", "/api/solo/benchmarks?fields=matchRate,customerStatus&month=2024-11");
     assert_eq!(platform.service.benchmark_jobs(), 1);
     platform.get("anna", "/api/north/benchmarks?month=2024-10");
@@ -77,19 +77,19 @@ fn the_current_month_is_gathered_once_a_day() {
 }
 
 #[test]
-fn whoever_does_not_wait_is_told_when_to_come_back() {
+fn a_request_that_does_not_wait_gets_503_with_retry_after() {
     let platform = crowded_with(&crowd(), Duration::ZERO, |builder| builder);
     let first = platform.get("anna", NOVEMBER);
     assert_eq!(first.status, 503);
     assert!(first.header("retry-after").unwrap().parse::<u32>().unwrap() > 0);
-    let received = gathered(&platform, "anna", NOVEMBER);
+    let received = get_gathered(&platform, "anna", NOVEMBER);
     assert_eq!(received.status, 200);
     assert_eq!(received.body, crowded().get("anna", NOVEMBER).body);
     assert_eq!(platform.service.benchmark_jobs(), 1);
 }
 
 #[test]
-fn a_caller_that_is_gone_waits_no_longer_and_the_gathering_goes_on() {
+fn a_canceled_request_stops_waiting_and_the_gathering_continues() {
     let platform = crowded();
     let request =
         Request { authorization: Some(platform.secret("<anna>")), accept_encoding: None, ..Request::get(NOVEMBER) };
@@ -111,7 +111,7 @@ fn parquet(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn a_gathering_that_fails_is_told_to_those_who_wait_and_the_next_tries_again() {
+fn a_failed_gathering_is_answered_502_and_the_next_request_retries() {
     let logged: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = {
         let logged = Arc::clone(&logged);
@@ -128,8 +128,8 @@ fn a_gathering_that_fails_is_told_to_those_who_wait_and_the_next_tries_again() {
     }
     let failed = platform.get("anna", NOVEMBER);
     assert_eq!(failed.status, 502);
-    let told = body(&failed);
-    assert!(told.contains(r#""code":"upstream-failed""#) && !told.contains("parquet"), "{told}");
+    let text = body(&failed);
+    assert!(text.contains(r#""code":"upstream-failed""#) && !text.contains("parquet"), "{text}");
     assert!(matches!(&logged.lock().unwrap()[..], [cause] if cause.contains(".parquet")));
     for (file, bytes) in files.iter().zip(&sound) {
         fs::write(file, bytes).unwrap();
@@ -139,10 +139,10 @@ fn a_gathering_that_fails_is_told_to_those_who_wait_and_the_next_tries_again() {
 }
 
 #[test]
-fn requests_that_begin_after_a_dataset_was_replaced_see_the_new_one() {
+fn requests_after_a_replacement_see_the_new_dataset() {
     let platform = Platform::new();
     let other = crowded();
-    // The two plumbers of the small platform have nobody to be compared with.
+    // The two plumbers of the small platform have too few accounts to be compared with.
     assert_eq!(body(&platform.get("anna", NOVEMBER)), "[]");
     let events = "/api/south/events?fields=leads,rivalColumn&start=2025-01-01&end=2025-03-31";
     let before = platform.get("anna", events);
@@ -151,17 +151,17 @@ fn requests_that_begin_after_a_dataset_was_replaced_see_the_new_one() {
     platform.service.replace_dataset(Arc::clone(&dataset));
     assert!(Arc::ptr_eq(&platform.service.dataset(), &dataset));
     assert_eq!(platform.service.benchmark_jobs(), 0);
-    let shown = |platform: &Platform| body(&gathered(platform, "anna", NOVEMBER));
+    let shown = |platform: &Platform| body(&get_gathered(platform, "anna", NOVEMBER));
     assert_eq!(shown(&platform), shown(&other));
     assert_eq!(platform.service.benchmark_jobs(), 1);
-    // The same dataset once more is no other one: what is kept about it stays.
+    // To replace a dataset with itself keeps its figures.
     platform.service.replace_dataset(dataset);
     assert_eq!(shown(&platform), shown(&other));
     assert_eq!(platform.service.benchmark_jobs(), 1);
     assert_eq!(platform.get("anna", events).body, before.body);
 }
 
-/// Has the directory give anna some of the plumbers.
+/// Grants anna the plumbers with these numbers.
 fn grant_plumbers(platform: &Platform, numbers: RangeInclusive<usize>) {
     let directory = platform.service.directory();
     for number in numbers {
@@ -172,24 +172,24 @@ fn grant_plumbers(platform: &Platform, numbers: RangeInclusive<usize>) {
 }
 
 #[test]
-fn accounts_that_the_caller_reaches_are_not_among_those_who_hide_the_others() {
+fn accounts_in_reach_do_not_count_towards_the_minimum() {
     let platform = crowded();
     grant_plumbers(&platform, 1..=2);
-    // Ten are left out of reach. In or out of the scope makes no difference.
+    // Ten plumbers are out of reach, which is enough.
     assert!(body(&platform.get("anna", NOVEMBER)).contains("\"cohortAccounts\":12"));
     grant_plumbers(&platform, 3..=3);
     assert_eq!(body(&platform.get("anna", NOVEMBER)), "[]");
     assert_eq!(body(&platform.get("anna", "/api/pl01/benchmarks?month=2024-11")), "[]");
-    // Others see what they saw.
+    // The answer for another user does not change.
     assert!(body(&platform.get("bert", "/api/south/benchmarks?month=2024-11")).contains("\"cohortAccounts\":12"));
 }
 
 #[test]
-fn no_setting_shows_what_fewer_than_five_stand_behind() {
+fn no_setting_reveals_figures_of_fewer_than_five_accounts() {
     let path = "/api/rival-1/benchmarks?fields=bookRate&month=2024-11";
     let shown = |accounts: usize, heating: usize| {
         let mut crowd = crowd();
-        // The last of the nine heating engineers become painters.
+        // Of the nine heating engineers, the first `heating` remain; the others become painters.
         for number in heating + 1..=9 {
             let row = format!("h{number:02},Name of h{number:02},Heating");
             crowd.accounts = crowd.accounts.replace(&row, &row.replace("Heating", "Painting"));
@@ -203,7 +203,7 @@ fn no_setting_shows_what_fewer_than_five_stand_behind() {
 }
 
 #[test]
-fn no_answer_names_an_account_of_others() {
+fn no_answer_names_an_account_out_of_reach() {
     let platform = crowded();
     for query in [
         "",
@@ -215,18 +215,18 @@ fn no_answer_names_an_account_of_others() {
         "?month=2024-11&attributionChannel=[%22or%22,%22Radio%22,%22Search%20Ads%22]",
         "?month=2024-12",
     ] {
-        let told = body(&platform.get("anna", &format!("/api/acme/benchmarks{query}")));
+        let text = body(&platform.get("anna", &format!("/api/acme/benchmarks{query}")));
         for number in 1..=PLUMBERS {
-            // What the caller sent itself may be repeated to it.
+            // An error may repeat what the request names.
             let named = format!("pl{number:02}");
-            assert!(query.contains(&named) || !told.contains(&named), "{query}: {told}");
+            assert!(query.contains(&named) || !text.contains(&named), "{query}: {text}");
         }
-        assert!(!told.contains("Name of") && !told.contains("h01"), "{query}: {told}");
+        assert!(!text.contains("Name of") && !text.contains("h01"), "{query}: {text}");
     }
 }
 
 #[test]
-fn services_that_link_it_have_the_same_figures() {
+fn the_typed_call_returns_the_same_figures() {
     let platform = crowded();
     let directory = platform.service.directory();
     let key = SecretKey::new(platform.secret("<anna>"));
@@ -237,7 +237,7 @@ fn services_that_link_it_have_the_same_figures() {
     let rows = platform.service.benchmarks(&reach, &scope, &selection, period).unwrap();
     assert_eq!(rows.iter().map(|row| row.series).collect::<Vec<_>>(), Series::ALL);
     assert_eq!(rows[0].metrics, [Some(0.325)]);
-    // A period that no month has is answered too, and little is kept of such.
+    // Periods that are no calendar month are answered, too.
     for days in 1..=20 {
         let range = trueup::query::DateRange {
             end: trueup::Day::from_number(period.range.start.number() + days),
@@ -249,14 +249,14 @@ fn services_that_link_it_have_the_same_figures() {
 }
 
 #[test]
-fn a_crowd_of_others_changes_nothing_but_benchmarks() {
+fn accounts_of_others_change_no_events_answer() {
     let path = "/api/acme/events?fields=account,leads,spend&start=2024-11-01&end=2025-04-30&interval=month";
     let alone = Platform::with(&Rival::default(), trueup::access::DirectorySettings::default(), |builder| builder);
     assert_eq!(crowded().get("anna", path).body, alone.get("anna", path).body);
 }
 
 #[test]
-fn a_request_sees_one_dataset_from_start_to_end() {
+fn a_request_sees_one_dataset_throughout() {
     let (platform, other) = (Platform::new(), crowded());
     let datasets = [platform.service.dataset(), other.service.dataset()];
     let asked = [
@@ -267,7 +267,7 @@ fn a_request_sees_one_dataset_from_start_to_end() {
     ];
     let expected = asked.map(|path| {
         [&platform, &other].map(|platform| {
-            let answer = gathered(platform, "anna", path);
+            let answer = get_gathered(platform, "anna", path);
             (answer.status, answer.body)
         })
     });
@@ -276,13 +276,13 @@ fn a_request_sees_one_dataset_from_start_to_end() {
             let platform = &platform;
             scope.spawn(move || {
                 for _ in 0..40 {
-                    let answer = gathered(platform, "anna", path);
+                    let answer = get_gathered(platform, "anna", path);
                     assert!(expected.contains(&(answer.status, answer.body)), "{path}");
                 }
             });
         }
-        for turn in 0..60 {
-            platform.service.replace_dataset(Arc::clone(&datasets[turn % 2]));
+        for round in 0..60 {
+            platform.service.replace_dataset(Arc::clone(&datasets[round % 2]));
             thread::sleep(Duration::from_millis(2));
         }
     });

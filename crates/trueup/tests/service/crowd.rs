@@ -1,13 +1,16 @@
-//! Accounts enough to compare with: twelve plumbers and nine heating engineers beside the tenants of the small platform.
+//! The small platform with enough accounts for benchmarks: twelve plumbers and nine heating engineers.
 //!
-//! | month | each plumber, `pl01` to `pl12` |
+//! | month | customers of each plumber, `pl01` to `pl12` |
 //! |---|---|
-//! | 2024-09 | 4 customers, of whom 1 booked; of `pl12` all 4, which are 4 of 15 |
-//! | 2024-10 | 2 customers, of whom 1 booked, by a channel with quotes in its name |
-//! | 2024-11 | `plNN`: 20 customers, of whom the first NN booked; the last 4 unmatched; the very last of three by another channel; spend of 100 + 10 NN |
-//! | 2024-12 | 10 customers, of whom 5 booked |
-//! | 2025-03 | a customer on the 12th, who booked, and one on the 20th, who did not |
-//! | 2025-04 | on the 10th a customer who booked and one who did not; on the 20th, which is still to come, one who booked |
+//! | 2024-09 | 4, of whom 1 booked; all 4 of `pl12` booked, which are 4 of 15 |
+//! | 2024-10 | 2, of whom 1 booked, through a channel with quotes in its name |
+//! | 2024-11 | 20; the first NN of `plNN` booked. See below |
+//! | 2024-12 | 10, of whom 5 booked |
+//! | 2025-03 | one on the 12th, who booked, and one on the 20th, who did not |
+//! | 2025-04 | two on the 10th, of whom 1 booked; one on the 20th, which is after [`NOW`](crate::platform::NOW), who booked |
+//!
+//! In 2024-11, the last 4 customers are unmatched, `plNN` has spend of 100 + 10 NN, and the last customer of `pl01`,
+//! `pl02` and `pl03` comes through another channel.
 
 use crate::platform::{Platform, Rival};
 use std::fmt::Write as _;
@@ -15,10 +18,10 @@ use std::time::Duration;
 use trueup::access::DirectorySettings;
 use trueup::service::{Limits, ServiceBuilder};
 
-/// How many plumbers there are, besides the two of the small platform.
+/// The plumbers that are added to the two of the small platform.
 pub(crate) const PLUMBERS: usize = 12;
 
-/// Customers of one account whose first `booked` booked on the day on which all of them were leads.
+/// `count` customers of one account who are leads on one day. The first `booked` of them book on the same day.
 struct Customers<'a> {
     account: &'a str,
     day: &'a str,
@@ -46,7 +49,7 @@ impl Rival {
     }
 }
 
-/// What the crowd puts into the dataset.
+/// Returns the rows of the plumbers and heating engineers.
 pub(crate) fn crowd() -> Rival {
     let mut crowd = Rival::default();
     crowd.add_account("rival-1", "Heating");
@@ -73,7 +76,7 @@ pub(crate) fn crowd() -> Rival {
     crowd
 }
 
-/// The small platform and the crowd; requests for benchmarks wait as long as it takes.
+/// The small platform with the crowd. Requests for benchmarks wait until the figures are there.
 pub(crate) fn crowded() -> Platform {
     crowded_with(&crowd(), Duration::from_secs(600), |builder| builder)
 }

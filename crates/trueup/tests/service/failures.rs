@@ -1,4 +1,4 @@
-//! What fails beneath the service: told to logs, not to callers; and what is sent besides the JSON.
+//! Failures of the dataset, which the log explains and the response does not, the deadline, gzip and rotated keys.
 
 use crate::platform::{NOW, Platform, Rival};
 use std::fs;
@@ -13,7 +13,7 @@ use trueup::service::{Limits, Request, Service, ServiceError};
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
 #[test]
-fn gzip_holds_the_same_json() {
+fn the_gzip_body_is_the_same_json() {
     let platform = Platform::new();
     let plain = platform.get("anna", EVENTS);
     let request = Request { authorization: Some(platform.secret("<anna>")), ..Request::get(EVENTS) };
@@ -26,7 +26,7 @@ fn gzip_holds_the_same_json() {
 }
 
 #[test]
-fn a_deadline_that_passed_is_a_timeout() {
+fn a_passed_deadline_is_answered_504() {
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
     let platform = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
     let response = platform.get("anna", EVENTS);
@@ -38,7 +38,7 @@ fn a_deadline_that_passed_is_a_timeout() {
     );
 }
 
-/// Overwrites the middle of every file below a folder that ends so.
+/// Overwrites a part of every file below the folder whose name ends with `end`.
 pub(crate) fn damage(folder: &Path, end: &str) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -54,7 +54,7 @@ pub(crate) fn damage(folder: &Path, end: &str) {
 }
 
 #[test]
-fn a_damaged_dataset_is_told_to_the_log_alone() {
+fn only_the_log_names_a_damaged_file() {
     let logged: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = {
         let logged = logged.clone();
@@ -75,7 +75,7 @@ fn a_damaged_dataset_is_told_to_the_log_alone() {
 
 #[test]
 fn a_running_service_never_answers_changed_bytes() {
-    // A budget below the size of the columns, so that they are dropped and read again.
+    // These budgets are smaller than the columns, which are therefore dropped and read again.
     for budget in [0, 1_000] {
         let platform = Platform::new();
         let dataset = Dataset::open(platform.dataset()).unwrap().with_column_budget(budget);
@@ -95,7 +95,7 @@ fn a_running_service_never_answers_changed_bytes() {
             for at in (0..sound.len()).step_by(sound.len() / 40 + 1) {
                 let mut changed = sound.clone();
                 changed[at] ^= 1 << (at % 8);
-                // Written in place: the service has the file open already, or opens it by this name.
+                // Written in place, because the service may have the file open.
                 fs::write(&path, &changed).unwrap();
                 for (question, right) in questions.iter().zip(&right) {
                     let response = platform.get("anna", question);
@@ -109,15 +109,15 @@ fn a_running_service_never_answers_changed_bytes() {
                 }
             }
             fs::write(&path, &sound).unwrap();
-            let healed = questions.map(|question| platform.get("anna", question).body);
-            assert_eq!(healed, right, "{}", file.path);
+            let restored = questions.map(|question| platform.get("anna", question).body);
+            assert_eq!(restored, right, "{}", file.path);
         }
         assert!(refused > 30, "{refused} with a budget of {budget}");
     }
 }
 
 #[test]
-fn a_new_key_works_and_the_old_one_does_not_once_it_is_rotated() {
+fn after_a_rotation_only_the_new_key_works() {
     let platform = Platform::new();
     let directory = platform.service.directory();
     let old = directory.keys("anna").unwrap()[0].id;
@@ -128,7 +128,7 @@ fn a_new_key_works_and_the_old_one_does_not_once_it_is_rotated() {
 }
 
 #[test]
-fn a_service_is_shared_between_threads() {
+fn a_service_is_send_and_sync() {
     fn shared<T: Send + Sync>() {}
     shared::<Service>();
 }

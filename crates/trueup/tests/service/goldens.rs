@@ -1,16 +1,29 @@
 //! Requests and the responses that the documents promise, byte for byte.
 //!
-//! A file of `testdata/goldens` holds cases, each begun by a line `# ` with the sentence that it shows: the request's line and
-//! headers, an empty line, the status and the headers that matter (`!Name` for one that must be absent), and the body: `= ` and the
-//! whole body, `~ ` and a part of it, or `^ ` and
-//! what must not be in it, one to a line. `<name>` stands for a key. Files named `limits...` are put to a service with small limits,
-//! `benchmarks...` to one with accounts to compare with, which `benchmarks_gathering` does not let anybody wait for. Those of
-//! `testdata/failing` are put to a service whose files are `damaged`, whose deadline is always `overdue`, whose memory others hold
-//! (`overloaded`), or that has next to none (`too_much_memory`).
+//! A file in `testdata` holds cases. A case is, line by line:
+//!
+//! - `# ` and its title: the sentence that it shows, and where that sentence is;
+//! - the request: method and path, then headers, in which `<name>` is the key of that user;
+//! - an empty line;
+//! - the expected status, then headers, and `!Name` for a header that must be absent;
+//! - `= ` and the whole body, `~ ` and a part of it, or `^ ` and a text that the body must not contain.
+//!
+//! The name of a file selects the service that gets its requests:
+//!
+//! | file | service |
+//! |---|---|
+//! | `limits...` | its limits are small |
+//! | `benchmarks...` | it has accounts to compare with |
+//! | `benchmarks_gathering` | the same; no request waits for figures |
+//! | `failing/damaged` | its data files are damaged |
+//! | `failing/overdue` | every deadline has passed |
+//! | `failing/overloaded` | other queries hold all memory |
+//! | `failing/too_much_memory` | it has next to no memory |
+//! | any other | the small platform |
 
 use crate::crowd::{crowd, crowded, crowded_with};
 use crate::failures::damage;
-use crate::overload::{hasty, taken};
+use crate::overload::{exhausted, no_waiting};
 use crate::platform::{Platform, Received, Rival, small};
 use std::fs;
 use std::path::PathBuf;
@@ -18,6 +31,7 @@ use std::time::Duration;
 use trueup::access::DirectorySettings;
 use trueup::service::{Limits, Request};
 
+/// Returns every case as the name of its file, without extension, and its text from the title on.
 pub(crate) fn cases() -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for folder in ["goldens", "failing"] {
@@ -53,7 +67,7 @@ fn request(platform: &Platform, head: &str) -> Request {
     request
 }
 
-/// What of the response is not as the case says.
+/// Returns the expectations that the response does not meet, and the response.
 fn differences(expected: &str, response: &Received) -> Vec<String> {
     let body = String::from_utf8_lossy(&response.body);
     let mut lines = expected.lines();
@@ -84,10 +98,10 @@ fn differences(expected: &str, response: &Received) -> Vec<String> {
 }
 
 #[test]
-fn responses_are_those_of_the_documents() {
+fn every_golden_gets_its_response() {
     let platform = Platform::new();
     let limited = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(small()));
-    let (crowded, hurried) = (crowded(), crowded_with(&crowd(), Duration::ZERO, |builder| builder));
+    let (crowded, impatient) = (crowded(), crowded_with(&crowd(), Duration::ZERO, |builder| builder));
     let damaged = Platform::new();
     for end in [".parquet", ".ndjson"] {
         damage(&damaged.dataset(), end);
@@ -96,20 +110,20 @@ fn responses_are_those_of_the_documents() {
     let overdue = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
     let within = |memory: &trueup::MemoryBudget| {
         Platform::with(&Rival::default(), DirectorySettings::default(), |builder| {
-            builder.limits(hasty()).memory(memory.clone())
+            builder.limits(no_waiting()).memory(memory.clone())
         })
     };
-    let (taken, _held) = taken(1 << 20);
-    let (overloaded, narrow) = (within(&taken), within(&trueup::MemoryBudget::new(40)));
+    let (budget, _held) = exhausted(1 << 20);
+    let (overloaded, narrow) = (within(&budget), within(&trueup::MemoryBudget::new(40)));
     let cases = cases();
     assert!(cases.len() >= 150, "{}", cases.len());
     let mut wrong = Vec::new();
     for (name, case) in &cases {
-        let (cited, rest) = case.split_once('\n').unwrap();
-        let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{name}: {cited}"));
+        let (title, rest) = case.split_once('\n').unwrap();
+        let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{name}: {title}"));
         let platform = match name.as_str() {
             name if name.starts_with("limits") => &limited,
-            "benchmarks_gathering" => &hurried,
+            "benchmarks_gathering" => &impatient,
             "damaged" => &damaged,
             "overdue" => &overdue,
             "overloaded" => &overloaded,
@@ -119,7 +133,7 @@ fn responses_are_those_of_the_documents() {
         };
         let response = platform.ask(&request(platform, head));
         for difference in differences(expected, &response) {
-            wrong.push(format!("{name}: {cited}\n  {difference}"));
+            wrong.push(format!("{name}: {title}\n  {difference}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

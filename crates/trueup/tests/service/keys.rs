@@ -1,4 +1,4 @@
-//! Keys under load: rotated while eight threads ask, and counted by the hour.
+//! Keys and the hourly limit under load from eight threads.
 
 use crate::platform::{NOW, Platform, Received, Rival};
 use std::path::Path;
@@ -20,12 +20,12 @@ fn ask(platform: &Platform, key: &str) -> Received {
     })
 }
 
-/// Rotates anna's key `rounds` times through `rotating`, while threads ask all `platforms` with the old key and the new.
-fn rotated_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds: usize) {
+/// Rotates anna's key `rounds` times through `rotating`, while threads send requests with the old and the new key.
+fn rotate_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds: usize) {
     let mut id = rotating.keys("anna").unwrap()[0].id;
     let begun = Instant::now();
     let keys = RwLock::new(vec![platforms[0].secret("<anna>")]);
-    // Keys before this index had been rotated out when it was stored: the call had returned.
+    // Keys before this index are dead: the call that rotated them out had returned when it was stored.
     let dead = AtomicUsize::new(0);
     let (done, answered, refused) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -44,7 +44,7 @@ fn rotated_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds:
                         assert_eq!(response.body, br#"[{"leads":11}]"#);
                         answered.fetch_add(1, Ordering::Relaxed);
                     } else {
-                        // The one that lives may be rotated out while it is asked with; none before.
+                        // The newest key may be rotated out during the request; the last one never is.
                         assert!(index < rounds, "the last key was refused");
                         refused.fetch_add(usize::from(index < known_dead), Ordering::Relaxed);
                     }
@@ -56,11 +56,11 @@ fn rotated_under_load(platforms: &[&Platform], rotating: &dyn Directory, rounds:
             id = new.id;
             keys.write().unwrap().push(new.secret.reveal().to_owned());
             dead.store(round, Ordering::SeqCst);
-            // However the threads are scheduled, each round is seen by some that hold the new key and some that hold a dead one.
+            // Waits for more than `round` answers, and more than `round` refusals of dead keys.
             while answered.load(Ordering::Relaxed) <= round || refused.load(Ordering::Relaxed) <= round {
                 if begun.elapsed() > Duration::from_secs(120) {
                     done.store(true, Ordering::SeqCst);
-                    panic!("the threads do not ask on");
+                    panic!("the threads send no more requests");
                 }
                 thread::yield_now();
             }
@@ -82,34 +82,34 @@ fn in_file(folder: &Path) -> Arc<SqliteDirectory> {
 }
 
 #[test]
-fn no_request_that_begins_after_a_rotation_is_answered_with_the_old_key() {
+fn a_rotation_in_a_file_takes_effect_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let directory = in_file(folder.path());
-    let platform = Platform::over(directory.clone(), &Rival::default(), |builder| builder);
-    rotated_under_load(&[&platform], &*directory, 40);
+    let platform = Platform::with_directory(directory.clone(), &Rival::default(), |builder| builder);
+    rotate_under_load(&[&platform], &*directory, 40);
 }
 
 #[test]
-fn nor_if_the_key_is_rotated_by_other_connections_to_the_file() {
+fn a_rotation_by_another_connection_takes_effect_immediately() {
     let folder = tempfile::tempdir().unwrap();
-    let platform = Platform::over(in_file(folder.path()), &Rival::default(), |builder| builder);
-    // A second service, and a third party that rotates: each has connections of its own.
-    let other = platform.beside(in_file(folder.path()));
-    rotated_under_load(&[&platform, &other], &*in_file(folder.path()), 40);
+    let platform = Platform::with_directory(in_file(folder.path()), &Rival::default(), |builder| builder);
+    // Two services and the rotation each have connections of their own to the file.
+    let other = platform.second_service(in_file(folder.path()));
+    rotate_under_load(&[&platform, &other], &*in_file(folder.path()), 40);
 }
 
 #[test]
-fn nor_with_a_directory_in_memory() {
+fn a_rotation_in_memory_takes_effect_immediately() {
     let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(u32::MAX)));
-    let platform = Platform::over(directory.clone(), &Rival::default(), |builder| builder);
-    rotated_under_load(&[&platform], &*directory, 40);
+    let platform = Platform::with_directory(directory.clone(), &Rival::default(), |builder| builder);
+    rotate_under_load(&[&platform], &*directory, 40);
 }
 
-/// The full clock hour in which users of the platform have not asked yet.
+/// The start of a clock hour in which no user of the platform has sent a request.
 const HOUR: UnixTime = UnixTime::from_seconds(1_744_722_000);
 const LIMIT: u32 = 100;
 
-/// What 8 x 80 requests are answered: how many 200 and 429, and each `Retry-After` that was told.
+/// Sends 8 x 80 requests. Returns how many were answered 200 and 429, and the distinct values of `Retry-After`.
 fn counted(platform: &Platform) -> (usize, usize, Vec<String>) {
     let key = platform.secret("<anna>");
     let responses: Vec<Received> = thread::scope(|scope| {
@@ -125,9 +125,9 @@ fn counted(platform: &Platform) -> (usize, usize, Vec<String>) {
     (of(200), of(429), after)
 }
 
-fn the_hour_is_exact(directory: Arc<dyn Directory>) {
+fn check_the_hourly_limit(directory: Arc<dyn Directory>) {
     assert_eq!(HOUR.seconds() % 3_600, 0);
-    // Each request reads the clock once; from the request of this number on, the next hour has begun.
+    // Each request reads the clock once. From reading `turn` on, the clock is in the next hour.
     let (read, turn) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(i64::MAX)));
     let clock = {
         let (read, turn) = (read.clone(), turn.clone());
@@ -136,11 +136,11 @@ fn the_hour_is_exact(directory: Arc<dyn Directory>) {
             HOUR.plus_seconds(if number < turn.load(Ordering::SeqCst) { 3_599 } else { 3_600 })
         }
     };
-    let platform = Platform::over(directory, &Rival::default(), |builder| builder.clock(clock));
+    let platform = Platform::with_directory(directory, &Rival::default(), |builder| builder.clock(clock));
     let limit = LIMIT as usize;
     assert_eq!(counted(&platform), (limit, 640 - limit, vec!["1".to_owned()]));
     assert_eq!(counted(&platform), (0, 640, vec!["1".to_owned()]));
-    // The hour passes in the middle of the next ones: those before it are refused, and then there are as many as an hour has.
+    // The hour ends halfway through: requests before that are refused, then the limit starts again.
     turn.store(read.load(Ordering::SeqCst) + 320, Ordering::SeqCst);
     assert_eq!(counted(&platform), (limit, 640 - limit, vec!["1".to_owned(), "3600".to_owned()]));
     assert_eq!(counted(&platform), (0, 640, vec!["3600".to_owned()]));
@@ -151,6 +151,6 @@ fn the_hour_is_exact(directory: Arc<dyn Directory>) {
 fn the_hourly_limit_is_exact_under_eight_threads_and_resets_on_the_hour() {
     let folder = tempfile::tempdir().unwrap();
     let settings = DirectorySettings::default().hourly_limit(LIMIT);
-    the_hour_is_exact(Arc::new(MemoryDirectory::new(settings.clone())));
-    the_hour_is_exact(Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap()));
+    check_the_hourly_limit(Arc::new(MemoryDirectory::new(settings.clone())));
+    check_the_hourly_limit(Arc::new(SqliteDirectory::open(folder.path().join("directory.sqlite"), settings).unwrap()));
 }

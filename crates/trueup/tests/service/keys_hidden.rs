@@ -1,5 +1,4 @@
-//! Secrets that are put into every place of a request that may hold one show nowhere: not in what is logged, not in what is
-//! answered, and not in anything that can be printed on the way.
+//! No secret appears in a log, a response or debug output, wherever a request carries it.
 
 use crate::failures::damage;
 use crate::platform::{NOW, Platform, Rival};
@@ -24,13 +23,14 @@ const PATHS: [&str; 9] = [
     "/nowhere",
 ];
 
-/// Whether a part of the secret that nobody would guess is in the text: any fifteen characters of it hold one of these parts.
-fn tells(text: &str, secret: &str) -> bool {
+/// Whether the text contains one of the secret's eight-character parts. Any fifteen characters in a row of the secret
+/// contain such a part.
+fn reveals(text: &str, secret: &str) -> bool {
     let random = secret.strip_prefix("tu_").unwrap_or(secret);
     random.as_bytes().chunks_exact(8).any(|part| text.contains(std::str::from_utf8(part).unwrap()))
 }
 
-/// What a log may write of a failure: both forms of the error, and of each of its sources.
+/// Writes a failure to the log in every form: the error and each of its sources, as display and as debug output.
 fn logged(error: &ServiceError, log: &Mutex<String>) {
     let mut log = log.lock().unwrap();
     write!(log, "{error} {error:?} {error:#?}").unwrap();
@@ -41,17 +41,17 @@ fn logged(error: &ServiceError, log: &Mutex<String>) {
     }
 }
 
-/// A platform whose failures are all written into the text.
-fn watched(directory: Arc<dyn Directory>, limits: Limits) -> (Platform, Arc<Mutex<String>>) {
+/// A platform that writes all its failures to the returned log.
+fn logging_platform(directory: Arc<dyn Directory>, limits: Limits) -> (Platform, Arc<Mutex<String>>) {
     let log: Arc<Mutex<String>> = Arc::default();
     let hook = {
         let log = Arc::clone(&log);
         move |error: &ServiceError| logged(error, &log)
     };
-    (Platform::over(directory, &Rival::default(), |builder| builder.limits(limits).on_failure(hook)), log)
+    (Platform::with_directory(directory, &Rival::default(), |builder| builder.limits(limits).on_failure(hook)), log)
 }
 
-/// Requests that carry the secret wherever credentials can stand, rightly or not.
+/// Requests that carry the secret wherever credentials can be, well-formed or not.
 fn requests(secret: &str) -> Vec<Request> {
     let authorizations = ["", "{}", " {} ", "Bearer {}", "Basic {}", "{}, {}", "\"{}\"", "{}\r\nX: y"];
     let cookies = ["", "session={}", "a=b; session={}; c=d", "session=\"{}\"", "session={}=", "{}={}", "session", "{}"];
@@ -74,22 +74,22 @@ fn requests(secret: &str) -> Vec<Request> {
     requests
 }
 
-/// Sends them, and returns all that was sent back or can be printed.
-fn printed(service: &Service, requests: &[Request], statuses: &mut Vec<u16>) -> String {
+/// Sends the requests. Returns all that the service sends back or that debug output shows.
+fn outputs(service: &Service, requests: &[Request], statuses: &mut Vec<u16>) -> String {
     let mut text = format!("{service:?} {service:#?}");
     for request in requests {
         let response = service.handle(request);
         write!(text, "{request:?} {request:#?} {response:?} {:?}", response.headers).unwrap();
         statuses.push(response.status);
         let body = String::from_utf8(response.body.into_bytes().unwrap()).unwrap();
-        // Of an answer of `/api`, what depends on who asks; the rest is the same for all.
+        // In an answer of `/api`, only the part before the endpoints depends on the caller.
         text.push_str(body.split("\"endpoints\"").next().unwrap());
     }
     text
 }
 
-/// What a service that links trueup holds in its hands on the way.
-fn held(directory: &dyn Directory, secret: &str) -> String {
+/// The debug output of the types that a program gets when it authenticates by itself.
+fn typed_outputs(directory: &dyn Directory, secret: &str) -> String {
     let key = SecretKey::new(secret);
     let mut text = format!("{key:?} {key:#?}");
     for login in [directory.authenticate(Some(&key)), directory.session(Some(&key), NOW)].into_iter().flatten() {
@@ -105,19 +105,19 @@ fn held(directory: &dyn Directory, secret: &str) -> String {
     text
 }
 
-/// Everything that can be printed while each of the secrets is used, and what the requests were answered.
-fn used(directory: Arc<dyn Directory>, limits: Limits, secrets: &mut Vec<String>) -> (String, Vec<u16>) {
-    let (platform, log) = watched(directory, limits);
+/// Sends requests with each of the secrets. Returns everything that could be printed meanwhile, and the statuses.
+fn use_secrets(directory: Arc<dyn Directory>, limits: Limits, secrets: &mut Vec<String>) -> (String, Vec<u16>) {
+    let (platform, log) = logging_platform(directory, limits);
     secrets.extend(["<anna>", "<dora>", "<eve>", "<busy>", "<bert session>"].map(|name| platform.secret(name)));
-    // An organization's key of old that looks like any other.
+    // A retired organization key that looks like a user key.
     let retired = SecretKey::new(format!("{}-of-old", secrets[0]));
     platform.service.directory().retire_organization_key("acme", &retired).unwrap();
     secrets.push(retired.reveal().to_owned());
     let (mut text, mut statuses) = (String::new(), Vec::new());
     for round in 0..2 {
         for secret in &*secrets {
-            text += &printed(&platform.service, &requests(secret), &mut statuses);
-            text += &held(platform.service.directory(), secret);
+            text += &outputs(&platform.service, &requests(secret), &mut statuses);
+            text += &typed_outputs(platform.service.directory(), secret);
         }
         if round == 0 {
             damage(&platform.dataset(), ".parquet");
@@ -135,13 +135,13 @@ proptest! {
     fn no_secret_is_logged_answered_or_printed(given in "[A-Za-z0-9]{24,60}") {
         let mut secrets = vec![given];
         let settings = DirectorySettings::default().hourly_limit(1_000);
-        let (text, statuses) = used(Arc::new(MemoryDirectory::new(settings)), Limits::default(), &mut secrets);
+        let (text, statuses) = use_secrets(Arc::new(MemoryDirectory::new(settings)), Limits::default(), &mut secrets);
         let overdue = Limits { deadline: Duration::ZERO, ..Limits::default() };
-        let (other, others) = used(Arc::new(MemoryDirectory::new(DirectorySettings::default())), overdue, &mut secrets);
+        let (other, others) = use_secrets(Arc::new(MemoryDirectory::new(DirectorySettings::default())), overdue, &mut secrets);
         for secret in &secrets {
-            prop_assert!(!tells(&text, secret) && !tells(&other, secret), "{secret}");
+            prop_assert!(!reveals(&text, secret) && !reveals(&other, secret), "{secret}");
         }
-        // They were put where they count: each is let in, refused or limited as it should be.
+        // The requests reach every outcome, so the secrets were where the service looks for them.
         for status in [200, 400, 401, 404, 405, 429, 502] {
             prop_assert!(statuses.contains(&status), "{status}");
         }
@@ -154,7 +154,7 @@ fn no_secret_is_logged_when_the_directory_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = Arc::new(SqliteDirectory::open(&path, DirectorySettings::default()).unwrap());
-    let (platform, log) = watched(directory.clone(), Limits::default());
+    let (platform, log) = logging_platform(directory.clone(), Limits::default());
     let secrets = ["<anna>", "<retired>", "<bert session>"].map(|name| platform.secret(name));
     fs::write(&path, vec![0xA5; 65_536]).unwrap();
     for name in ["directory.sqlite-wal", "directory.sqlite-shm"] {
@@ -162,8 +162,8 @@ fn no_secret_is_logged_when_the_directory_fails() {
     }
     let mut statuses = Vec::new();
     for secret in &secrets {
-        let text = printed(&platform.service, &requests(secret), &mut statuses) + &log.lock().unwrap();
-        assert!(!secrets.iter().any(|secret| tells(&text, secret)), "{secret}");
+        let text = outputs(&platform.service, &requests(secret), &mut statuses) + &log.lock().unwrap();
+        assert!(!secrets.iter().any(|secret| reveals(&text, secret)), "{secret}");
         assert!(!text.is_empty());
     }
     assert!(statuses.contains(&502), "{statuses:?}");

@@ -1,4 +1,4 @@
-//! Whatever is sent, an answer comes back, and it is JSON.
+//! Requests of any shape: each is answered with JSON.
 
 use crate::platform::Platform;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use trueup::service::Request;
 
 static PLATFORM: LazyLock<Platform> = LazyLock::new(Platform::new);
 
-/// Texts that are nearly requests.
+/// Paths with queries that are almost well-formed.
 fn paths() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "/",
@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_request_is_answered(
+    fn any_request_is_answered_with_json(
         method in prop::sample::select(vec!["GET", "GET", "GET", "POST", "", "get", "GET "]),
         path in paths(),
         known in any::<bool>(),
@@ -85,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn a_long_value_is_cut_in_the_answer() {
+fn a_long_value_is_shortened_in_the_error() {
     let long = "x".repeat(5_000);
     let events = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-01-31";
     for path in [

@@ -1,9 +1,9 @@
-//! Of several faults the one that the contract names first is told: for every two and three that one request can have, and for any
-//! number of them.
+//! A request with several faults is answered with the fault that the contract names first: every combination of up to
+//! three faults, and random combinations of any number.
 
 use crate::failures::damage;
 use crate::goldens::cases;
-use crate::order_table::{BENCHMARKS, EVENTS, Fault, INSIGHTS, Place, TOLD};
+use crate::order_table::{BENCHMARKS, EVENTS, Fault, INSIGHTS, OUTCOMES, Place};
 use crate::platform::{NOW, Platform, Received, Rival};
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -14,18 +14,18 @@ use std::time::Duration;
 use trueup::access::{DirectorySettings, Grant};
 use trueup::service::{Limits, Request};
 
-/// Services by what is at [`Place::Execution`] and [`Place::Size`].
+/// Services by the values at [`Place::Execution`] and [`Place::Size`].
 type Platforms = BTreeMap<(&'static str, &'static str), Arc<Platform>>;
 
 static PLATFORMS: LazyLock<Mutex<Platforms>> = LazyLock::new(Mutex::default);
 static ASKERS: AtomicUsize = AtomicUsize::new(0);
 
-/// A request, place by place.
+/// A request, as the values of its places. A place without a value has its usual one.
 #[derive(Debug, Default)]
 struct Draft(BTreeMap<Place, &'static str>);
 
 impl Draft {
-    /// Adds a fault, if it finds its places free.
+    /// Adds a fault if its places are free, and returns whether they were.
     fn add(&mut self, fault: &Fault) -> bool {
         let is_free = fault.sets.iter().all(|(place, _)| !self.0.contains_key(place));
         if is_free {
@@ -38,7 +38,7 @@ impl Draft {
         self.0.get(&place).copied().unwrap_or(usual)
     }
 
-    /// The service, whose limits and files are as the draft says.
+    /// The service whose limits and files match the draft.
     fn platform(&self) -> Arc<Platform> {
         let (execution, size) = (self.at(Place::Execution, ""), self.at(Place::Size, ""));
         let make = || {
@@ -86,7 +86,7 @@ impl Draft {
         parts.join("&")
     }
 
-    /// Asks as a user of their own, so that nobody's hour is used up by accident.
+    /// Sends the request as a new user, so that no other request uses up the hourly limit.
     fn ask(&self, endpoint: &'static str) -> Received {
         let platform = self.platform();
         let directory = platform.service.directory();
@@ -111,58 +111,59 @@ impl Draft {
     }
 }
 
-/// Whether the answer tells of the fault.
-fn tells_of(fault: &Fault, received: &Received) -> bool {
+/// Whether the response reports the fault.
+fn reports(fault: &Fault, received: &Received) -> bool {
     let body: Json = serde_json::from_slice(&received.body).unwrap();
     received.status == fault.status
         && body["error"].is_string()
         && body.get("code").map(|code| code.as_str().unwrap()) == fault.code
 }
 
-/// Asks with these faults, given in the order of the contract; `None` if one request cannot have them all.
-fn wrong(endpoint: &'static str, faults: &[&Fault]) -> Option<Option<String>> {
+/// Sends a request with these faults, which are in the order of the contract. Returns `None` if one request cannot have
+/// all of them, and otherwise what is wrong with the response, if anything.
+fn check(endpoint: &'static str, faults: &[&Fault]) -> Option<Option<String>> {
     let mut draft = Draft::default();
     if !faults.iter().all(|fault| draft.add(fault)) {
         return None;
     }
     let received = draft.ask(endpoint);
     let names: Vec<&str> = faults.iter().map(|fault| fault.name).collect();
-    let told = || format!("{endpoint} {names:?}: {} {}", received.status, String::from_utf8_lossy(&received.body));
-    Some((!tells_of(faults[0], &received)).then(told))
+    let describe = || format!("{endpoint} {names:?}: {} {}", received.status, String::from_utf8_lossy(&received.body));
+    Some((!reports(faults[0], &received)).then(describe))
 }
 
-/// Asks with each fault, each two, and each three; returns how many requests that were.
-fn the_first_is_told(endpoint: &'static str, faults: &[Fault]) -> usize {
+/// Checks every combination of one, two and three faults. Returns how many requests were sent.
+fn check_combinations(endpoint: &'static str, faults: &[Fault]) -> usize {
     assert_eq!(Draft::default().ask(endpoint).status, 200, "{endpoint}");
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for (first, one) in faults.iter().enumerate() {
-        told.extend(wrong(endpoint, &[one]));
+        results.extend(check(endpoint, &[one]));
         for (second, two) in faults.iter().enumerate().skip(first + 1) {
-            told.extend(wrong(endpoint, &[one, two]));
-            told.extend(faults.iter().skip(second + 1).filter_map(|three| wrong(endpoint, &[one, two, three])));
+            results.extend(check(endpoint, &[one, two]));
+            results.extend(faults.iter().skip(second + 1).filter_map(|three| check(endpoint, &[one, two, three])));
         }
     }
-    let asked = told.len();
-    let wrong: Vec<String> = told.into_iter().flatten().collect();
+    let asked = results.len();
+    let wrong: Vec<String> = results.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} of {asked}\n{}", wrong.len(), wrong.join("\n"));
     asked
 }
 
 #[test]
-fn of_two_or_three_faults_of_events_the_first_is_told() {
-    let asked = the_first_is_told("events", &EVENTS);
+fn the_first_of_up_to_three_faults_of_events_is_reported() {
+    let asked = check_combinations("events", &EVENTS);
     assert!(asked > 1_000, "{asked}");
 }
 
 #[test]
-fn of_two_or_three_faults_of_insights_the_first_is_told() {
-    let asked = the_first_is_told("insights", &INSIGHTS);
+fn the_first_of_up_to_three_faults_of_insights_is_reported() {
+    let asked = check_combinations("insights", &INSIGHTS);
     assert!(asked > 200, "{asked}");
 }
 
 #[test]
-fn of_two_or_three_faults_of_benchmarks_the_first_is_told() {
-    let asked = the_first_is_told("benchmarks", &BENCHMARKS);
+fn the_first_of_up_to_three_faults_of_benchmarks_is_reported() {
+    let asked = check_combinations("benchmarks", &BENCHMARKS);
     assert!(asked > 300, "{asked}");
 }
 
@@ -170,16 +171,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_any_number_of_faults_the_first_is_told(order in Just((0..EVENTS.len()).collect::<Vec<_>>()).prop_shuffle()) {
+    fn the_first_of_any_number_of_faults_is_reported(order in Just((0..EVENTS.len()).collect::<Vec<_>>()).prop_shuffle()) {
         let mut draft = Draft::default();
         let first = order.iter().copied().filter(|fault| draft.add(&EVENTS[*fault])).min().unwrap();
-        // That of the method hides all others.
+        // Faults before `hidden` are left out, because the first fault hides all others.
         for hidden in first..EVENTS.len() {
             let mut draft = Draft::default();
             let kept = order.iter().copied().filter(|fault| *fault >= hidden && draft.add(&EVENTS[*fault]));
             let first = kept.min().unwrap();
             let received = draft.ask("events");
-            prop_assert!(tells_of(&EVENTS[first], &received), "{draft:?}: {}", String::from_utf8_lossy(&received.body));
+            prop_assert!(reports(&EVENTS[first], &received), "{draft:?}: {}", String::from_utf8_lossy(&received.body));
         }
     }
 }
@@ -192,34 +193,34 @@ fn every_status_and_code_of_the_contract_has_a_golden() {
         let status: u16 = expected.lines().next().and_then(|line| line.parse().ok()).unwrap();
         let bodies: Vec<&str> = expected.lines().filter(|line| line.starts_with(['=', '~'])).collect();
         let has = |words: &str| bodies.iter().any(|line| line.contains(words));
-        let is_told = |(known, told): &&(u16, &str)| {
-            // Where the body has no code, the golden says so.
+        let is_shown = |(known, outcome): &&(u16, &str)| {
+            // A golden of a body without a code must say so.
             let no_code =
                 || expected.lines().any(|line| line == "^ code" || line == "^ \"code\"" || line.starts_with("= "));
             *known == status
-                && (has(&format!("\"code\":\"{told}\""))
-                    || (told.contains(' ') && has(told) && no_code())
+                && (has(&format!("\"code\":\"{outcome}\""))
+                    || (outcome.contains(' ') && has(outcome) && no_code())
                     || status == 200)
         };
-        match TOLD.iter().find(is_told) {
-            Some(told) => _ = seen.insert(*told),
-            // Looked at in another respect: headers, other words of the message.
+        match OUTCOMES.iter().find(is_shown) {
+            Some(outcome) => _ = seen.insert(*outcome),
+            // This golden shows something else, such as a header.
             None => others.push(format!("{file}: {status}")),
         }
     }
-    let missing: Vec<_> = TOLD.iter().filter(|told| !seen.contains(*told)).collect();
+    let missing: Vec<_> = OUTCOMES.iter().filter(|outcome| !seen.contains(*outcome)).collect();
     assert!(missing.is_empty(), "{missing:?}; {others:?}");
 }
 
 #[test]
-fn the_table_of_faults_has_every_code_but_that_of_waiting() {
+fn the_table_of_faults_has_every_code_but_benchmarks_gathering() {
     let listed: BTreeSet<&str> = [&EVENTS[..], &INSIGHTS, &BENCHMARKS]
         .iter()
         .flat_map(|faults| faults.iter())
         .filter_map(|fault| fault.code)
         .collect();
-    let told: BTreeSet<&str> =
-        TOLD.iter().map(|(_, told)| *told).filter(|told| !told.is_empty() && !told.contains(' ')).collect();
-    assert_eq!(told.difference(&listed).collect::<Vec<_>>(), [&"benchmarks-gathering"]);
-    assert!(listed.is_subset(&told));
+    let outcomes = OUTCOMES.iter().map(|(_, outcome)| *outcome);
+    let codes: BTreeSet<&str> = outcomes.filter(|outcome| !outcome.is_empty() && !outcome.contains(' ')).collect();
+    assert_eq!(codes.difference(&listed).collect::<Vec<_>>(), [&"benchmarks-gathering"]);
+    assert!(listed.is_subset(&codes));
 }

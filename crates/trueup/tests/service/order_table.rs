@@ -1,29 +1,29 @@
-//! The order in which CONTRACT sections 1 and 2 let a request fail, as data: each fault is a fragment of a request, and two faults
-//! that need the same place of a request cannot both be in one.
+//! The order in which CONTRACT sections 1 and 2 report the faults of a request, as data. Each fault sets places of a
+//! request; one request cannot have two faults that set the same place.
 
 /// A fault that a request can have.
 pub(crate) struct Fault {
     pub(crate) name: &'static str,
-    /// What is told of it.
+    /// The status and the code that report it.
     pub(crate) status: u16,
     pub(crate) code: Option<&'static str>,
-    /// What it puts where.
+    /// The values that it puts at places.
     pub(crate) sets: &'static [(Place, &'static str)],
 }
 
-/// The places of a request, and of what stands behind it.
+/// The places of a request, of its user, and of the service, at which a fault can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     Method,
     /// The last segment of the path.
     Endpoint,
-    /// Whether the user is switched off.
+    /// Whether the user is inactive.
     Key,
-    /// Whether the user's hour is used up.
+    /// Whether the user has used up the hourly limit.
     Hour,
     Organization,
     Account,
-    /// The fields of a request are those of these three places that are not empty.
+    /// The values of `Metric`, `Dimension` and `Reserved` that are not empty make up `fields`.
     Metric,
     Dimension,
     Reserved,
@@ -31,15 +31,15 @@ pub(crate) enum Place {
     End,
     Interval,
     Month,
-    /// Parameters as they stand.
+    /// These four places hold parameters as they are written in the query.
     Stray,
     Again,
     Filter,
     Expression,
-    /// Which limit is small, or what fails: none of these is known before a query is carried out, and then it depends on what is
-    /// met first, so that a request has one of them.
+    /// Which limit is small, or what fails while the query runs. The faults at this place have no order among
+    /// themselves, so a request has one of them.
     Execution,
-    /// The limit of accounts times sub-ranges, which is known before.
+    /// Whether the limit on accounts times sub-ranges is small. That fault is reported before the query runs.
     Size,
 }
 
@@ -53,8 +53,8 @@ const KEY: Fault = fault("credentials", 401, "unauthorized", &[(Place::Key, "off
 const HOUR: Fault = fault("hourly limit", 429, "rate-limited", &[(Place::Hour, "used up")]);
 const ORGANIZATION: Fault = fault("organization", 404, "inaccessible-organization", &[(Place::Organization, "rival")]);
 const ACCOUNTS: Fault = fault("accounts", 404, "inaccessible-accounts", &[(Place::Account, "rival-1")]);
-const NOT_UTF8: Fault = fault("no UTF-8", 400, "invalid-query", &[(Place::Stray, "campaign=%FF")]);
-const DATE: Fault = fault("no date", 400, "invalid-date", &[(Place::Start, "2025-02-30")]);
+const NOT_UTF8: Fault = fault("not UTF-8", 400, "invalid-query", &[(Place::Stray, "campaign=%FF")]);
+const DATE: Fault = fault("not a date", 400, "invalid-date", &[(Place::Start, "2025-02-30")]);
 const REVERSED: Fault =
     fault("reversed", 400, "invalid-range", &[(Place::Start, "2025-06-01"), (Place::End, "2025-01-31")]);
 const TWICE: Fault = fault("start twice", 400, "invalid-query", &[(Place::Again, "start=2025-01-02")]);
@@ -76,10 +76,10 @@ pub(crate) const EVENTS: [Fault; 21] = [
     NOT_UTF8,
     TWICE,
     fault("reserved field", 400, "invalid-fields", &[(Place::Reserved, "start")]),
-    fault("no interval", 400, "unknown-interval", &[(Place::Interval, "fortnight")]),
+    fault("not an interval", 400, "unknown-interval", &[(Place::Interval, "fortnight")]),
     DATE,
     REVERSED,
-    fault("no filter", 400, "invalid-filter", &[(Place::Filter, "campaign=[%22nope%22]")]),
+    fault("not a filter", 400, "invalid-filter", &[(Place::Filter, "campaign=[%22nope%22]")]),
     Fault {
         name: "over 90 days",
         status: 400,
@@ -92,7 +92,7 @@ pub(crate) const EVENTS: [Fault; 21] = [
     DEADLINE,
 ];
 
-/// Those of a request for insights.
+/// The faults of a request for insights.
 pub(crate) const INSIGHTS: [Fault; 14] = [
     METHOD,
     PATH,
@@ -110,7 +110,7 @@ pub(crate) const INSIGHTS: [Fault; 14] = [
     DEADLINE,
 ];
 
-/// Those of a request for benchmarks.
+/// The faults of a request for benchmarks.
 pub(crate) const BENCHMARKS: [Fault; 15] = [
     METHOD,
     PATH,
@@ -121,7 +121,7 @@ pub(crate) const BENCHMARKS: [Fault; 15] = [
     fault("no metric", 400, "missing-metric", &[(Place::Metric, "attributionChannel")]),
     NOT_UTF8,
     fault("month twice", 400, "invalid-query", &[(Place::Again, "month=2024-01")]),
-    fault("no month", 400, "invalid-month", &[(Place::Month, "2024-13")]),
+    fault("not a month", 400, "invalid-month", &[(Place::Month, "2024-13")]),
     fault("month to come", 400, "future-month", &[(Place::Month, "2031-01")]),
     fault("field", 400, "not-benchmarkable", &[(Place::Dimension, "crew")]),
     fault("filter", 400, "not-benchmarkable", &[(Place::Filter, "crew=12")]),
@@ -129,8 +129,8 @@ pub(crate) const BENCHMARKS: [Fault; 15] = [
     DAMAGED,
 ];
 
-/// Every status and code of CONTRACT section 2; those without a code by words of theirs.
-pub(crate) const TOLD: [(u16, &str); 27] = [
+/// Every status and code of CONTRACT section 2. An error without a code has a part of its text instead.
+pub(crate) const OUTCOMES: [(u16, &str); 27] = [
     (400, "missing-fields"),
     (400, "missing-range"),
     (400, "missing-metric"),
@@ -154,10 +154,10 @@ pub(crate) const TOLD: [(u16, &str); 27] = [
     (502, "upstream-failed"),
     (503, "benchmarks-gathering"),
     (504, "timeout"),
-    // The three bodies with `error` alone.
+    // The three errors without a code.
     (400, "90-day attribution window"),
     (400, "insight documents match"),
     (401, "Sign in or use an API key"),
-    // Everything that is answered.
+    // Success.
     (200, ""),
 ];

@@ -1,4 +1,4 @@
-//! What becomes of requests when memory is taken.
+//! Requests when other queries and answers hold the memory.
 
 use crate::platform::{Platform, Received, Rival};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use trueup::{MemoryBudget, Reservation};
 
 const EVENTS: &str = "/api/acme/events?fields=account,date,leads,spend&start=2025-01-01&end=2025-03-31";
 
-/// Limits that let nobody wait for memory.
-pub(crate) fn hasty() -> Limits {
+/// Limits with which no request waits for memory.
+pub(crate) fn no_waiting() -> Limits {
     Limits { memory_wait: Duration::ZERO, ..Limits::default() }
 }
 
-/// A budget of which all is taken.
-pub(crate) fn taken(bytes: usize) -> (MemoryBudget, Vec<Reservation>) {
+/// A budget that is all reserved, and the reservations.
+pub(crate) fn exhausted(bytes: usize) -> (MemoryBudget, Vec<Reservation>) {
     let budget = MemoryBudget::new(bytes);
     let held = (1..usize::BITS).filter_map(|half| budget.reserve(bytes >> half).ok()).collect();
     (budget, held)
@@ -29,9 +29,9 @@ fn platform(budget: &MemoryBudget, limits: Limits) -> Platform {
 }
 
 #[test]
-fn an_answer_is_counted_until_it_is_sent() {
+fn an_answer_holds_memory_until_it_is_sent_or_dropped() {
     let budget = MemoryBudget::new(1 << 30);
-    let platform = platform(&budget, hasty());
+    let platform = platform(&budget, no_waiting());
     let columns = |platform: &Platform| platform.service.dataset().held_column_bytes();
     for path in [EVENTS, "/api/acme/insights", "/api", "/api/acme/benchmarks?month=2025-01"] {
         for accept in ["identity", "gzip"] {
@@ -44,7 +44,7 @@ fn an_answer_is_counted_until_it_is_sent() {
             assert_eq!(response.status, 200, "{path}");
             let held = budget.held() - columns(&platform);
             assert!(held > 0, "{path}");
-            // What is not sent is given back too.
+            // An answer that is dropped unsent gives its memory back, too.
             if accept == "gzip" {
                 drop(response);
             } else {
@@ -57,7 +57,7 @@ fn an_answer_is_counted_until_it_is_sent() {
     let before = columns(&platform);
     let reopened = trueup::Dataset::open(platform.dataset()).unwrap();
     platform.service.replace_dataset(Arc::new(reopened));
-    // A worker may still hold the replaced dataset for a moment after its answer is there.
+    // The worker thread may hold the replaced dataset for a moment after the answer is complete.
     let deadline = Instant::now() + Duration::from_secs(10);
     while budget.held() > 0 && Instant::now() < deadline {
         thread::yield_now();
@@ -68,8 +68,8 @@ fn an_answer_is_counted_until_it_is_sent() {
 }
 
 #[test]
-fn who_finds_no_room_waits_for_it() {
-    let (budget, held) = taken(1 << 20);
+fn a_request_without_memory_waits_for_it() {
+    let (budget, held) = exhausted(1 << 20);
     let platform = platform(&budget, Limits { memory_wait: Duration::from_secs(60), ..Limits::default() });
     let free = Platform::new().get("anna", EVENTS);
     thread::scope(|scope| {
@@ -83,13 +83,13 @@ fn who_finds_no_room_waits_for_it() {
 }
 
 #[test]
-fn few_wait_and_not_longer_than_a_request_may_take() {
-    let (budget, held) = taken(1 << 20);
+fn the_queue_for_memory_and_the_deadline_limit_waiting() {
+    let (budget, held) = exhausted(1 << 20);
     let limits = Limits { memory_wait: Duration::from_secs(60), memory_queue: 1, ..Limits::default() };
     let patient = platform(&budget, limits);
     thread::scope(|scope| {
         let waits = scope.spawn(|| patient.get("anna", EVENTS));
-        // Of two one is refused at once, whichever comes first.
+        // The queue has one place, so one of the two requests is refused immediately.
         let begun = Instant::now();
         let other = scope.spawn(|| patient.get("anna", EVENTS));
         while !waits.is_finished() && !other.is_finished() {
@@ -101,7 +101,7 @@ fn few_wait_and_not_longer_than_a_request_may_take() {
         statuses.sort_unstable();
         assert_eq!(statuses, [200, 503]);
     });
-    let (budget, _held) = taken(1 << 20);
+    let (budget, _held) = exhausted(1 << 20);
     let overdue = platform(&budget, Limits { deadline: Duration::from_millis(200), ..limits });
     assert_eq!(overdue.get("anna", EVENTS).status, 504);
     assert_eq!(platform(&budget, Limits { memory_queue: 0, ..limits }).get("anna", EVENTS).status, 503);

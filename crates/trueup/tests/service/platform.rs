@@ -1,11 +1,11 @@
-//! A small platform: the worked example as the data of one organization, and a rival beside it.
+//! A small platform: the organization `acme` holds the data of the worked example, and the organization `rival` other data.
 //!
 //! ```text
 //! platform (umbrella)
 //! ├── acme: north, south
 //! │   └── acme-west: west
 //! ├── rival: rival-1, twin
-//! │   └── twin: rival-1        an organization and an account of one name
+//! │   └── twin: rival-1        an organization and an account of the same name
 //! └── solo
 //! ```
 
@@ -20,26 +20,28 @@ use trueup::service::{Limits, Request, Service, ServiceBuilder};
 /// 2025-04-15 12:15:00 UTC.
 pub(crate) const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
 
-/// Insights of the organization: spelled as no program would spell them, so that a rewritten byte shows.
+/// Insights of `acme`, with spaces, escapes and numbers that no JSON writer produces, so that a rewritten byte shows.
 const INSIGHTS: &str = r#"{"account":"north","date":"2025-02-03","insight":{"account":"North Plumbing","period":"January 2025","graded_calls":10}}
 {"account":"north","date":"2025-03-03","insight":{"period": "February 2025","confidence":"high" , "graded_calls":1.20e1,"action_items":[{"title":"Answer \u0026 book"}]}}
 {"account":"south","date":"2025-02-10","insight":{"zeta":1,"alpha":{"b":2.0,"a":[]}}}
 "#;
 
+/// A service, its dataset in a temporary folder, and the secrets of its users.
 pub(crate) struct Platform {
     folder: tempfile::TempDir,
     pub(crate) service: Service,
+    /// Secrets by the name under which [`Platform::secret`] finds them.
     keys: Vec<(&'static str, String)>,
 }
 
-/// What another tenant puts into the dataset.
+/// What other tenants put into the dataset: rows of CSV, and insights as lines of JSON.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rival {
     pub(crate) events: String,
     pub(crate) spend: String,
     pub(crate) accounts: String,
     pub(crate) insights: String,
-    /// Events with a column that nobody else has.
+    /// Whether `rival-1` has an event with a value in `rivalColumn`, a column that no other account has.
     pub(crate) column: bool,
 }
 
@@ -61,24 +63,24 @@ impl Platform {
         settings: DirectorySettings,
         build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
     ) -> Self {
-        Self::over(Arc::new(MemoryDirectory::new(settings)), rival, build)
+        Self::with_directory(Arc::new(MemoryDirectory::new(settings)), rival, build)
     }
 
-    /// With a directory that is empty yet.
-    pub(crate) fn over(
+    /// Fills the directory, which must be empty.
+    pub(crate) fn with_directory(
         directory: Arc<dyn Directory>,
         rival: &Rival,
         build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let dataset = dataset(folder.path(), rival);
-        let keys = people(&*directory);
+        let keys = fill(&*directory);
         let service = Service::builder(Arc::new(dataset), directory).clock(|| NOW);
         Self { folder, service: build(service).build(), keys }
     }
 
-    /// A second service with the same dataset, over a directory that has the same people.
-    pub(crate) fn beside(&self, directory: Arc<dyn Directory>) -> Self {
+    /// A second service with the same dataset. `directory` must already have the same users and keys.
+    pub(crate) fn second_service(&self, directory: Arc<dyn Directory>) -> Self {
         let service = Service::builder(self.service.dataset(), directory).clock(|| NOW).build();
         Self { folder: tempfile::tempdir().unwrap(), service, keys: self.keys.clone() }
     }
@@ -88,7 +90,7 @@ impl Platform {
         self.folder.path().join("dataset")
     }
 
-    /// The text with `<name>` as the key, or `<name session>` as the session, of that name.
+    /// Replaces `<name>` with the key of that user and `<name session>` with the user's session.
     pub(crate) fn secret(&self, text: &str) -> String {
         self.keys.iter().fold(text.to_owned(), |text, (name, key)| text.replace(&format!("<{name}>"), key))
     }
@@ -107,7 +109,7 @@ impl Platform {
     }
 }
 
-/// A response as a caller has it in the end.
+/// A response whose body is read to the end.
 pub(crate) struct Received {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, Cow<'static, str>)>,
@@ -142,7 +144,8 @@ fn dataset(folder: &Path, rival: &Rival) -> Dataset {
     Dataset::open(&path).unwrap()
 }
 
-fn people(directory: &dyn Directory) -> Vec<(&'static str, String)> {
+/// Adds the organizations, accounts, users and grants of the platform. Returns the secrets by name.
+fn fill(directory: &dyn Directory) -> Vec<(&'static str, String)> {
     directory.add_organization(&Organization::new("platform").as_umbrella()).unwrap();
     for (id, parent) in [("acme", "platform"), ("acme-west", "acme"), ("rival", "platform"), ("twin", "rival")] {
         directory.add_organization(&Organization::new(id).under(parent)).unwrap();
@@ -199,7 +202,7 @@ fn people(directory: &dyn Directory) -> Vec<(&'static str, String)> {
     keys
 }
 
-/// Limits so small that the example passes them.
+/// Limits so small that requests for the worked example exceed them.
 pub(crate) fn small() -> Limits {
     Limits { account_intervals: 10, rows: 4, documents: 2, ..Limits::default() }
 }

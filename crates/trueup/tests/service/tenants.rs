@@ -1,10 +1,10 @@
-//! What one tenant is told never depends on the data of another.
+//! The answers to one tenant never depend on the data of another.
 
 use crate::platform::{Platform, Rival};
 use proptest::prelude::*;
 use trueup::access::DirectorySettings;
 
-/// What a tenant asks; every endpoint, and names that only a rival's data hold.
+/// Requests to every endpoint but benchmarks, some with names that only the rival's data have.
 const ASKED: [&str; 11] = [
     "/api/acme/events?fields=rivalColumn,noSuchField,eventCount&start=2025-01-01&end=2025-03-31",
     "/api/acme/events?fields=eventCount&start=2025-01-01&end=2025-03-31&filter={%22rivalColumn%22:[%22notEmpty%22]}",

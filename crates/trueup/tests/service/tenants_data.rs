@@ -1,5 +1,5 @@
-//! Random data of random tenants. All that an account brings along says whose it is: `secret-a3` stands in the data of `a3` alone,
-//! and so does the column `own_a3`.
+//! Random data of random tenants. The data of each account are marked as its own: only `a3` has the text `secret-a3` and
+//! the column `own_a3`.
 
 use crate::tenants_world::ACCOUNTS;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueup::Dataset;
 
-/// What one account has put into the dataset, all of it in February 2025.
+/// The data of one account, all of it in February 2025.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holding {
     /// Customer, stage, day, whether the campaign is its own, amount.
@@ -21,10 +21,11 @@ pub(crate) struct Holding {
     insights: BTreeMap<u8, u16>,
     /// Industry and lead grading, if the account is in the table of accounts.
     row: Option<(&'static str, bool)>,
-    /// Whether its events fill a column that nobody else has.
+    /// Whether its events have values in a column that no other account has.
     column: bool,
 }
 
+/// The data of every account, by account key.
 pub(crate) type Data = BTreeMap<&'static str, Holding>;
 
 fn holding() -> impl Strategy<Value = Holding> {
@@ -60,7 +61,7 @@ pub(crate) fn insights(data: &Data) -> BTreeSet<(String, u8)> {
     data.iter().flat_map(days).collect()
 }
 
-/// The accounts that fill a column of their own.
+/// Whether the account has values in a column of its own.
 pub(crate) fn has_column(data: &Data, account: &str) -> bool {
     data.get(account).is_some_and(|holding| holding.column && !holding.events.is_empty())
 }

@@ -1,4 +1,5 @@
-//! Random directories and random data: what a user is answered is of the accounts in reach, of all of them, and of nothing else.
+//! Random directories and random data: the answers to a user cover all accounts in the user's reach and reveal nothing
+//! else.
 
 use crate::tenants_data::{Data, data, event_counts, has_column, ingest, insights};
 use crate::tenants_world::{ACCOUNTS, Change, Listing, USERS, World, changes, segments};
@@ -33,7 +34,7 @@ impl Platform {
         let world = World::begin(&*directory);
         let key = |user: &&'static str| (*user, directory.create_key(user, NOW).unwrap().secret.reveal().to_owned());
         let keys = USERS.iter().map(key).collect();
-        // So small that some requests pass them: whether they do must not depend on others either.
+        // So small that some requests exceed them, which must not depend on the data of others either.
         let limits = Limits { account_intervals: 20, rows: ACCOUNTS.len() + 1, documents: 12, ..Limits::default() };
         let service = Service::builder(ingest(folder.path(), data), directory).clock(|| NOW).limits(limits).build();
         let mut platform = Self { folder, service, keys, world };
@@ -41,9 +42,9 @@ impl Platform {
         platform
     }
 
-    /// Changes the directory and the model, which agree on whether it can be done.
+    /// Changes the directory and the model, and checks that both accept the change or both refuse it.
     fn change(&mut self, change: &Change) {
-        let changed = change.put_to(self.service.directory());
+        let changed = change.apply_to(self.service.directory());
         assert_eq!(changed.is_ok(), self.world.change(change), "{change:?}: {changed:?}");
     }
 
@@ -60,7 +61,7 @@ impl Platform {
     }
 }
 
-/// All that a caller receives.
+/// A request and all that its caller receives.
 #[derive(Clone, Debug, PartialEq)]
 struct Answer {
     path: String,
@@ -75,7 +76,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Where the body begins to differ, in a few words.
+    /// Returns the part of each body around the first difference.
     fn difference(&self, other: &Self) -> String {
         let same = self.body.bytes().zip(other.body.bytes()).take_while(|(a, b)| a == b).count();
         let part = |answer: &Self| answer.body.chars().skip(same.saturating_sub(40)).take(120).collect::<String>();
@@ -91,7 +92,7 @@ fn text(value: &Json) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// Whatever a user may ask, benchmarks aside: of each name that the directory may have, by it and by each account besides.
+/// Requests to every endpoint but benchmarks, for each name that a directory may have, and for each account below it.
 fn paths() -> Vec<String> {
     let own = ACCOUNTS.map(|account| format!("own_{account}")).join(",");
     let mut paths = vec!["/api".to_owned()];
@@ -111,7 +112,7 @@ fn paths() -> Vec<String> {
     paths
 }
 
-/// The listing of `/api`.
+/// Reads the organizations and accounts that `/api` lists.
 fn listing(answer: &Answer) -> Listing {
     let access: Json = serde_json::from_str(&answer.body).unwrap();
     let listed = access["organizations"].as_array().unwrap().iter();
@@ -122,16 +123,16 @@ fn listing(answer: &Answer) -> Listing {
         .collect()
 }
 
-/// Every answer of a user is of the accounts that the definition says, and of all of them.
-fn is_as_defined(platform: &Platform, data: &Data, user: &'static str) {
+/// Checks that the answers to a user cover exactly the accounts that the model gives.
+fn check_against_model(platform: &Platform, data: &Data, user: &'static str) {
     let world = &platform.world;
     assert_eq!(listing(&platform.get(user, "/api")), world.listing(user), "{user}");
     let unknown = |path: &str| platform.get(user, &format!("/api/nowhere/{path}"));
     for segment in segments() {
         let events = format!("events?fields=account,eventCount&{FEBRUARY}");
         let answer = platform.get(user, &format!("/api/{segment}/{events}"));
-        let Some(accounts) = world.asked(user, segment) else {
-            // In the words in which it is said of what does not exist.
+        let Some(accounts) = world.accounts_of(user, segment) else {
+            // The response is the same as for an organization that does not exist.
             let nowhere = unknown(&events);
             assert_eq!(answer.status, 404, "{user} {segment}");
             assert_eq!(answer.body.replace(segment, "nowhere"), nowhere.body);
@@ -154,7 +155,7 @@ fn is_as_defined(platform: &Platform, data: &Data, user: &'static str) {
         let fills = |account: &str| accounts.iter().any(|key| key == account) && has_column(data, account);
         let unknown: Vec<String> = ACCOUNTS.iter().filter(|key| !fills(key)).map(|key| format!("own_{key}")).collect();
         assert_eq!(answer.header("Trueup-Unknown-Fields").unwrap_or_default(), unknown.join(", "));
-        is_told_a_service_that_links_it(platform, user, segment, &unknown);
+        check_typed_unknown_fields(platform, user, segment, &unknown);
 
         for account in ACCOUNTS {
             let answer = platform.get(user, &format!("/api/{segment}/{events}&account={account}"));
@@ -164,8 +165,8 @@ fn is_as_defined(platform: &Platform, data: &Data, user: &'static str) {
     }
 }
 
-/// The typed call knows of the same columns.
-fn is_told_a_service_that_links_it(platform: &Platform, user: &str, segment: &str, unknown: &[String]) {
+/// Checks that the typed call reports the same unknown fields.
+fn check_typed_unknown_fields(platform: &Platform, user: &str, segment: &str, unknown: &[String]) {
     let directory = platform.service.directory();
     let login = directory.login(user).unwrap().unwrap();
     let scope = directory.reach(&login).unwrap().resolve(segment).unwrap();
@@ -173,14 +174,14 @@ fn is_told_a_service_that_links_it(platform: &Platform, user: &str, segment: &st
     let own = ACCOUNTS.map(|account| format!("own_{account}"));
     let named = EventsQuery::new(own.iter().map(String::as_str).chain(["leads"]), start, end);
     let tested = Filter::All(own.iter().map(|name| Filter::field(name, Predicate::Empty)).collect());
-    // Accounts that the query names itself do not count.
+    // The scope replaces the accounts that the query names.
     let tested = EventsQuery::new(["leads"], start, end).filter(tested).accounts(ACCOUNTS);
     for query in [named, tested] {
         assert_eq!(platform.service.events(&scope, &query).unwrap().unknown_fields(), unknown);
     }
 }
 
-/// What the typed calls answer, whole: texts that no row has are looked at too.
+/// The debug output of the typed answers, which includes texts that no row uses.
 fn typed(platform: &Platform, user: &str) -> Vec<String> {
     let directory = platform.service.directory();
     let reach = directory.reach(&directory.login(user).unwrap().unwrap()).unwrap();
@@ -198,8 +199,8 @@ fn typed(platform: &Platform, user: &str) -> Vec<String> {
     answers
 }
 
-/// No answer holds what only accounts out of reach have said.
-fn tells_nothing_of_others(platform: &Platform, user: &'static str) {
+/// Checks that no answer contains a text that only accounts out of reach have.
+fn check_nothing_out_of_reach(platform: &Platform, user: &'static str) {
     let reach = platform.world.reach(user);
     let others = || ACCOUNTS.iter().filter(|account| !reach.contains(**account));
     for path in paths() {
@@ -215,8 +216,8 @@ fn tells_nothing_of_others(platform: &Platform, user: &'static str) {
     }
 }
 
-/// Data of others, and changes that leave what the user sees of the directory as it is, change no byte.
-fn ignores_others(
+/// Checks that neither data of others, nor changes of the directory that the user cannot see, change a byte.
+fn check_others_change_nothing(
     platform: &Platform,
     user: &'static str,
     data: &Data,
@@ -236,21 +237,21 @@ fn ignores_others(
     }
     for path in paths() {
         let (answer, answered) = (platform.get(user, &path), other.get(user, &path));
-        // Not as a whole: an answer of `/api` is longer than anybody reads.
+        // `assert_eq` would print both bodies, and a body of `/api` is long.
         assert!(answer == answered, "{user} {path}: {} {:?}", answer.difference(&answered), answer.headers);
     }
     assert_eq!(typed(platform, user), typed(&other, user));
 }
 
-fn holds(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[Change], user: &'static str) {
+fn check(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[Change], user: &'static str) {
     let mut platform = Platform::new(data, before, in_file);
-    is_as_defined(&platform, data, user);
-    tells_nothing_of_others(&platform, user);
-    ignores_others(&platform, user, data, others, (before, after));
-    // The directory changes while the service stands: what was found before is not taken for what is.
+    check_against_model(&platform, data, user);
+    check_nothing_out_of_reach(&platform, user);
+    check_others_change_nothing(&platform, user, data, others, (before, after));
+    // The directory changes while the service runs, which must not answer from what it found before.
     after.iter().for_each(|change| platform.change(change));
-    USERS.iter().for_each(|user| is_as_defined(&platform, data, user));
-    tells_nothing_of_others(&platform, user);
+    USERS.iter().for_each(|user| check_against_model(&platform, data, user));
+    check_nothing_out_of_reach(&platform, user);
     drop(platform.folder);
 }
 
@@ -258,25 +259,25 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_are_of_the_accounts_in_reach_and_of_nothing_else(
+    fn answers_cover_exactly_the_accounts_in_reach(
         (data, others) in (data(), data()),
         (before, after) in (changes(10..40), changes(0..16)),
         user in prop::sample::select(USERS.to_vec()),
     ) {
-        holds(false, &data, &others, &before, &after, user);
+        check(false, &data, &others, &before, &after, user);
     }
 }
 
 proptest! {
-    // Fewer: each of its changes is synced to disk.
+    // Fewer cases, because each change is synced to disk.
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn with_a_directory_in_a_file_too(
+    fn answers_cover_exactly_the_accounts_in_reach_with_a_file(
         (data, others) in (data(), data()),
         (before, after) in (changes(10..40), changes(0..16)),
         user in prop::sample::select(USERS.to_vec()),
     ) {
-        holds(true, &data, &others, &before, &after, user);
+        check(true, &data, &others, &before, &after, user);
     }
 }

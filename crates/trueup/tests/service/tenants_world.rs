@@ -1,18 +1,19 @@
-//! Random directories, and what CONTRACT section 3 makes of them: every question answered from the definition, by walking up from
-//! an organization to its root, without anything of the directory's own.
+//! Random directories, and a model of CONTRACT section 3: it answers every question from the definition, by walking from
+//! an organization up to its root, and shares no code with the directory.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup::access::{Directory, Error, Grant, Organization};
 
-/// Accounts, some of which organizations are named after.
+/// The accounts. Two organizations have the same names as accounts.
 pub(crate) const ACCOUNTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 pub(crate) const ORGANIZATIONS: [&str; 7] = ["o0", "o1", "o2", "o3", "o4", "a1", "a2"];
 pub(crate) const USERS: [&str; 3] = ["u0", "u1", "u2"];
 
-/// Something that is done to a directory.
+/// A change of a directory. Some name what does not exist, or exists already, and are refused.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
+    /// The id, the parent, and whether the organization is an umbrella.
     Add(&'static str, Option<&'static str>, bool),
     Remove(&'static str),
     Move(&'static str, Option<&'static str>),
@@ -52,7 +53,7 @@ pub(crate) fn changes(count: std::ops::Range<usize>) -> impl Strategy<Value = Ve
 }
 
 impl Change {
-    pub(crate) fn put_to(&self, directory: &dyn Directory) -> Result<(), Error> {
+    pub(crate) fn apply_to(&self, directory: &dyn Directory) -> Result<(), Error> {
         match self {
             Self::Add(id, parent, umbrella) => {
                 let parent = parent.map(str::to_owned);
@@ -71,28 +72,30 @@ impl Change {
     }
 }
 
-/// What is listed: an id, and the accounts of it.
+/// The organizations that `/api` lists, each with its accounts.
 pub(crate) type Listing = Vec<(String, Vec<String>)>;
 
 /// The directory as sets of facts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct World {
-    /// The parent, and whether it is an umbrella.
+    /// The parent of each organization, and whether the organization is an umbrella.
     organizations: BTreeMap<&'static str, (Option<&'static str>, bool)>,
     accounts: BTreeSet<&'static str>,
+    /// Accounts and organizations.
     placements: BTreeSet<(&'static str, &'static str)>,
+    /// Users and what they are granted.
     grants: BTreeSet<(&'static str, Grant)>,
 }
 
 impl World {
-    /// All users and accounts, and nothing between them.
+    /// Adds all users and accounts to the directory, without any organization or grant.
     pub(crate) fn begin(directory: &dyn Directory) -> Self {
         USERS.iter().for_each(|user| directory.add_user(user).unwrap());
         ACCOUNTS.iter().for_each(|account| directory.add_account(account).unwrap());
         Self { accounts: ACCOUNTS.into(), ..Self::default() }
     }
 
-    /// The organization and all above it.
+    /// The organization and all organizations above it.
     fn path(&self, id: &'static str) -> Vec<&'static str> {
         let mut path = vec![id];
         while let Some(parent) = path.last().and_then(|last| self.organizations[last].0) {
@@ -112,7 +115,7 @@ impl World {
         }
     }
 
-    /// Whether the change can be made; if so, it is.
+    /// Makes the change if the definition allows it, and returns whether it does.
     pub(crate) fn change(&mut self, change: &Change) -> bool {
         match change.clone() {
             Change::Add(id, parent, umbrella) => {
@@ -129,8 +132,8 @@ impl World {
                 can
             }
             Change::Move(id, parent) => {
-                let stands = |parent| self.knows(parent) && !self.path(parent).contains(&id);
-                let can = self.knows(id) && parent.is_none_or(stands);
+                let is_allowed = |parent| self.knows(parent) && !self.path(parent).contains(&id);
+                let can = self.knows(id) && parent.is_none_or(is_allowed);
                 if can {
                     self.organizations.get_mut(id).unwrap().0 = parent;
                 }
@@ -172,6 +175,7 @@ impl World {
         reached.map(|account| (*account).to_owned()).collect()
     }
 
+    /// The organizations that a user sees: granted, or below one that is, and no umbrella.
     fn shown(&self, user: &'static str) -> Vec<&'static str> {
         let nodes = self.organizations.iter().filter(|(id, (_, umbrella))| !umbrella && self.is_granted(user, id));
         nodes.map(|(id, _)| *id).collect()
@@ -192,8 +196,8 @@ impl World {
         listing
     }
 
-    /// The accounts that a segment of a path asks for; `None` if it is answered 404.
-    pub(crate) fn asked(&self, user: &'static str, segment: &str) -> Option<Vec<String>> {
+    /// The accounts that a path segment names; `None` if the response is 404.
+    pub(crate) fn accounts_of(&self, user: &'static str, segment: &str) -> Option<Vec<String>> {
         let reach = self.reach(user);
         let alone = || reach.contains(segment).then(|| vec![segment.to_owned()]);
         if reach.len() == 1 && reach.contains(segment) {
@@ -205,7 +209,7 @@ impl World {
 
     /// All that a user can learn of the directory.
     pub(crate) fn view(&self, user: &'static str) -> (Listing, Vec<Option<Vec<String>>>) {
-        (self.listing(user), segments().map(|segment| self.asked(user, segment)).collect())
+        (self.listing(user), segments().map(|segment| self.accounts_of(user, segment)).collect())
     }
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 use trueup::access::DirectorySettings;
 
 #[test]
-fn the_hour_is_counted_exactly_and_answers_are_alike() {
+fn eight_threads_get_equal_answers_up_to_the_limit() {
     let settings = DirectorySettings::default().hourly_limit(1_100);
     let platform = Platform::with(&Rival::default(), settings, |builder| builder);
     let statuses = thread::scope(|scope| {

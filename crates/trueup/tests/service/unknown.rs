@@ -25,7 +25,7 @@ fn knows(platform: &Platform, user: &str, organization: &str, column: &str) -> b
 }
 
 #[test]
-fn what_was_found_for_some_accounts_is_not_taken_for_others() {
+fn known_columns_depend_only_on_the_requested_accounts() {
     for turn in 0..ASKED.len() {
         let platform = platform();
         for (user, organization, known) in ASKED.into_iter().cycle().skip(turn).take(2 * ASKED.len()) {

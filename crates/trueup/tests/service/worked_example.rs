@@ -1,4 +1,4 @@
-//! The example that was computed on paper, asked through the service.
+//! The example that was computed by hand, queried through the service.
 
 use crate::platform::Platform;
 use serde_json::Value as Json;
@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
+/// Percent-encodes every byte.
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         write!(encoded, "%{byte:02X}").unwrap();
@@ -18,7 +19,7 @@ fn texts(list: &Json) -> Vec<&str> {
 }
 
 #[test]
-fn the_service_agrees_with_the_paper() {
+fn the_service_agrees_with_the_worked_example() {
     let platform = Platform::new();
     let folder: PathBuf =
         [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata", "worked-example", "expected"].iter().collect();

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
 use super::*;
 use crate::Execution;
 use std::sync::mpsc::{Receiver, Sender, channel};

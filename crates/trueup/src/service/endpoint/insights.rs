@@ -171,8 +171,6 @@ impl<'de> Visitor<'de> for Sections {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     fn kept(document: &str, wanted: &[&str]) -> String {
         let mut text = String::new();
         super::write_sections(document, &wanted.iter().copied().collect(), &mut text).unwrap();
