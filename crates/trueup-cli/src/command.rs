@@ -1,6 +1,6 @@
-//! The commands of the program. Each file implements one or two commands; the other files are shared by several:
-//! `option_values` and `names` check what the user typed, `query_spec` holds the options of a query, `directory` the
-//! paths of a dataset and its directory, and `service` the options of a service.
+//! The commands of the program. Each file implements one or two commands, except five files that several commands
+//! share: `option_values` and `names` check what the user typed, `query_spec` holds the options of a query, `directory`
+//! the paths of a dataset and its directory, and `service` the options of a service.
 
 mod batch;
 mod bench;

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_operating_system_is_not_a_fault_of_the_program() {
-        let fault = |kind: io::ErrorKind| Failure::fault(io::Error::new(kind, "so")).exit();
+        let fault = |kind: io::ErrorKind| Failure::fault(io::Error::new(kind, "a test")).exit();
         assert_eq!(fault(io::ErrorKind::StorageFull), Exit::Request);
         assert_eq!(fault(io::ErrorKind::InvalidData), Exit::Fault);
         assert_eq!(Failure::fault(io::Error::from_raw_os_error(5)).exit(), Exit::Request);

@@ -1,6 +1,8 @@
 //! The `trueup` program: raw event data in, exact numbers out.
 //!
-//! Results go to stdout, everything else to stderr. [`exit`] maps every failure to an exit code.
+//! [`command`] runs the command, which writes its result to stdout through [`output`]. [`progress`] and [`notice`]
+//! write everything else to stderr, through [`terminal`] if a terminal shows it. [`exit`] maps every failure to an exit
+//! code, and [`panics`] describes a panic that ends the program.
 
 mod command;
 mod exit;
@@ -27,7 +29,7 @@ const AFTER_HELP: &str = "\
 New to trueup? `trueup demo` creates a sample dataset and prints commands to try on it. With data of your own:
   trueup ingest events.csv --spend spend.csv --accounts accounts.csv --into my-data
   trueup query my-data --fields attributionChannel,leads,bookRate --start 2025-01-01 --end 2025-03-31
-To serve other people over HTTP, add `users`, put accounts into `orgs`, grant these, create `keys`, and run `serve`.
+To serve other people over HTTP, use `users`, `orgs` and `keys` to say who may see which accounts, and run `serve`.
 
 `trueup COMMAND --help` describes a command in full. Results go to stdout, everything else to stderr.
 Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault.";

@@ -24,7 +24,7 @@ use std::path::Path;
 use trueup::{Column, ResultTable, Texts, Value, Values, json, money};
 use trueup_core::TextList;
 
-/// The file endings that [`Format::of`] knows. A test compares the two.
+/// The file endings that [`Format::of_ending`] knows. A test compares the two.
 const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";
 
 /// The format of a result.
@@ -46,7 +46,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// Returns the format for the ending of a file name; `None` if the ending is unknown or missing.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    fn of_ending(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "txt" => Some(Self::Table),
             "json" => Some(Self::Json),
@@ -66,7 +66,7 @@ impl Format {
         if path.extension().is_none() {
             return Ok(Self::Table);
         }
-        Self::of(path).ok_or_else(|| {
+        Self::of_ending(path).ok_or_else(|| {
             Failure::usage(format!(
                 "expected a file that ends in {ENDINGS}, but found `{}`; or choose the format with `--format`",
                 path.display()
@@ -158,8 +158,8 @@ fn write_parquet(answer: &ResultTable, out: impl Write + Send) -> Result<(), Par
     Ok(())
 }
 
-/// Returns how many rows the Parquet writer may add to a page before it checks the page's size. Fewer for long texts,
-/// because readers refuse very large pages.
+/// Returns how many rows the Parquet writer may add to a page before it checks the page's size. The longer the texts,
+/// the fewer rows, because readers refuse very large pages.
 fn rows_per_size_check(answer: &ResultTable) -> usize {
     const MAX_ROWS: usize = 1_024;
     const MAX_BYTES: usize = 1 << 20;
@@ -171,8 +171,8 @@ fn rows_per_size_check(answer: &ResultTable) -> usize {
     (MAX_BYTES / longest.max(1)).clamp(1, MAX_ROWS)
 }
 
-/// A builder for a table that is not the result of a query, such as a list of users. Every column must have as many
-/// rows.
+/// A builder for a table that is not the result of a query, such as a list of users. All its columns must have the same
+/// number of rows.
 #[derive(Debug, Default)]
 pub(crate) struct ResultTableBuilder {
     columns: Vec<Column>,

@@ -14,7 +14,7 @@ pub(crate) fn counter(name: &'static str, total: u64) -> ProgressBar {
     bar(name, COUNT, Some(total))
 }
 
-/// The progress of an ingest: a bar for each stage, one after another.
+/// The progress of an ingest: a bar for each of its steps, one after another.
 #[derive(Debug, Default)]
 pub(crate) struct IngestProgress {
     current: Mutex<Option<ProgressBar>>,

@@ -37,16 +37,17 @@ impl TerminalFilter {
         let mut shown = String::with_capacity(self.incomplete.len());
         let mut rest = self.incomplete.as_slice();
         loop {
-            let (valid, bad) = match std::str::from_utf8(rest) {
+            // The valid bytes, and the invalid bytes after them; `None` if `rest` ends inside a character.
+            let (valid, invalid) = match std::str::from_utf8(rest) {
                 Ok(_) => (rest.len(), Some(0)),
                 Err(error) => (error.valid_up_to(), error.error_len()),
             };
             let (text, after) = rest.split_at(valid);
             push(&mut shown, std::str::from_utf8(text).unwrap_or_default());
-            match bad {
-                Some(bad) if !after.is_empty() => {
+            match invalid {
+                Some(invalid) if !after.is_empty() => {
                     shown.push(char::REPLACEMENT_CHARACTER);
-                    rest = &after[bad..];
+                    rest = &after[invalid..];
                 }
                 _ => {
                     self.incomplete = after.to_vec();

@@ -17,9 +17,9 @@ pub(super) struct Account {
     /// Seconds ahead of UTC on each day of the calendar.
     pub(super) offsets: Arc<Vec<i64>>,
     pub(super) lead_grading: bool,
-    /// Whether the account's job software records only the dates of sales and invoices.
+    /// Whether the software in which the account keeps its jobs records no time of day for sales and invoices.
     pub(super) dates_only: bool,
-    /// Weight of the account in the number of customers.
+    /// Weight of the account when customers are divided among accounts.
     pub(super) size: u32,
     /// Index of the first month with customers.
     pub(super) opens: usize,
@@ -35,26 +35,28 @@ pub(super) struct Account {
     pub(super) unsplit: Option<&'static str>,
     pub(super) agents: Vec<String>,
     pub(super) technicians: Vec<String>,
+    /// The ZIP codes of its customers.
     pub(super) zips: Vec<String>,
 }
 
 impl Account {
-    /// Returns the city of the account of this index.
+    /// Returns the city of the account with this index.
     pub(super) fn home(index: usize) -> &'static City {
         // The step and the length of the list have no common factor, so all cities are used and neighbors differ.
         &CITIES[index * 5 % CITIES.len()]
     }
 
+    /// Draws the account with this index. `offsets` are those of the time zone of its [`home`](Self::home).
     pub(super) fn new(
         dice: &mut Dice,
-        register: &mut CompanyNames,
+        companies: &mut CompanyNames,
         index: usize,
         months: usize,
         offsets: Arc<Vec<i64>>,
     ) -> Self {
         let industry = INDUSTRIES[index % INDUSTRIES.len()];
         let city = Self::home(index);
-        let (key, name) = register.company(dice, index, industry, city);
+        let (key, name) = companies.draw(dice, index, industry, city);
         let size = dice.between(100, 260) + if dice.chance(250) { dice.between(50, 400) } else { 0 };
         Self {
             key,
@@ -90,6 +92,7 @@ impl Account {
     }
 }
 
+/// Draws distinct ZIP codes of a city.
 fn zips(dice: &mut Dice, city: &City) -> Vec<String> {
     let mut ends: Vec<u32> = (0..100).collect();
     dice.shuffle(&mut ends);

@@ -6,10 +6,10 @@ use chrono_tz::Tz;
 use super::dice::Dice;
 use super::settings::{Settings, SettingsError};
 
-/// Demand from Monday to Sunday.
+/// Relative demand on each day of the week, from Monday to Sunday.
 const WEEKDAY_WEIGHTS: [u32; 7] = [130, 120, 112, 110, 105, 65, 40];
 
-/// The range of the dataset, in days since 1970-01-01, and its calendar months.
+/// The first and last day of the dataset, in days since 1970-01-01, and its calendar months.
 #[derive(Debug)]
 pub(super) struct DemoCalendar {
     pub(super) first: i32,
@@ -17,13 +17,14 @@ pub(super) struct DemoCalendar {
     pub(super) months: Vec<CalendarMonth>,
 }
 
-/// One calendar month.
+/// One calendar month, and the demand on its days.
 #[derive(Debug)]
 pub(super) struct CalendarMonth {
+    /// Its first day, in days since 1970-01-01.
     pub(super) first: i32,
-    /// January is 0.
+    /// Index of the month in its year; January is 0.
     pub(super) of_year: usize,
-    /// Year and month in four digits, such as `2407`, for customer ids.
+    /// The last two digits of the year, and the month, such as `2407`; part of customer ids.
     pub(super) label: String,
     /// Running sums of the weights of the days.
     pub(super) day_ends: Vec<u32>,
@@ -40,10 +41,12 @@ impl CalendarMonth {
         self.first.saturating_add_unsigned(u32::try_from(index).unwrap_or(0))
     }
 
+    /// Returns the sum of the weights of all days.
     pub(super) fn weight(&self) -> u32 {
         self.day_ends.last().copied().unwrap_or(1)
     }
 
+    /// Returns the weight of a day by its index, from 0.
     pub(super) fn day_weight(&self, day: usize) -> u32 {
         self.day_ends[day] - if day == 0 { 0 } else { self.day_ends[day - 1] }
     }

@@ -8,12 +8,12 @@ use super::market::{City, Industry};
 #[derive(Debug)]
 pub(super) struct Campaign {
     pub(super) name: String,
-    /// Ad group, list or placement; may be empty.
+    /// The column `attributionDetail`: ad group, list or placement; empty for a channel without clicks.
     pub(super) detail: String,
     pub(super) channel: &'static Channel,
     /// Weight among the leads that do not come through the main line; 0 for the main line.
     pub(super) weight: u32,
-    /// The months in which the campaign runs: from `opens` (inclusive) to `closes` (exclusive).
+    /// The campaign runs from the month with index `opens` (inclusive) to `closes` (exclusive).
     pub(super) opens: usize,
     pub(super) closes: usize,
     /// Ad spend per lead in cents, which differs between accounts.
@@ -30,7 +30,7 @@ const STATIONS: [&str; 4] = ["KZPX", "WQRD", "KBLT", "WNDO"];
 /// and the tail is long.
 pub(super) fn campaigns(dice: &mut Dice, industry: &Industry, city: &City, months: usize) -> Vec<Campaign> {
     let count = dice.between(10, 40) + dice.below(21);
-    // Cost per lead relative to other accounts: 92 to 108 percent.
+    // Cost per lead relative to other accounts, in thousandths.
     let thrift = dice.between(920, 1_080);
     let mut campaigns = vec![Campaign {
         name: "Main Line".to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn campaigns(dice: &mut Dice, industry: &Industry, city: &City, month
         let channel = if rank == 1 { &CHANNELS[0] } else { dice.table(&shares) };
         let name = name(dice, channel, industry, city);
         let detail = if channel.click_cents > 0 { detail(dice, industry) } else { String::new() };
-        let (opens, closes) = run(dice, rank, months);
+        let (opens, closes) = running_months(dice, rank, months);
         campaigns.push(Campaign {
             name: distinct(&campaigns, name),
             detail,
@@ -87,7 +87,7 @@ fn detail(dice: &mut Dice, industry: &Industry) -> String {
     format!("{} {}", dice.pick(&industry.services), dice.pick(&["Exact", "Phrase", "Broad", "Lookalike"]))
 }
 
-/// Appends a number to a name that is taken.
+/// Appends a number to a name that another of the campaigns has.
 fn distinct(campaigns: &[Campaign], name: String) -> String {
     let mut candidate = name.clone();
     let mut edition = 1;
@@ -98,9 +98,9 @@ fn distinct(campaigns: &[Campaign], name: String) -> String {
     candidate
 }
 
-/// Draws the months of a campaign. The four strongest run all the time; one in three of the others starts or ends in
-/// between.
-fn run(dice: &mut Dice, rank: u32, months: usize) -> (usize, usize) {
+/// Draws the first month of a campaign and the month after its last, both as indexes. The four campaigns with the
+/// largest weights run in all months; about a third of the others start later or end earlier.
+fn running_months(dice: &mut Dice, rank: u32, months: usize) -> (usize, usize) {
     if rank <= 4 || !dice.chance(330) {
         return (0, months);
     }

@@ -7,6 +7,7 @@ pub(super) struct Channel {
     pub(super) name: &'static str,
     /// Category and channel in one text, as conversions have it.
     pub(super) path: &'static str,
+    /// The column `source`: the platform that leads come from.
     pub(super) source: &'static str,
     /// Share of the campaigns that belong to this channel, in thousandths.
     pub(super) share: u32,
@@ -14,7 +15,7 @@ pub(super) struct Channel {
     pub(super) lead_cents: u32,
     /// Ad spend per click in cents; 0 for a channel without clicks.
     pub(super) click_cents: u32,
-    /// Booking rate of its leads relative to the account's rate, in thousandths.
+    /// Share of its leads that are booked, relative to the share of the account, in thousandths.
     pub(super) booking: u32,
     /// Whether spend is billed at the start of a month rather than daily.
     pub(super) monthly: bool,
@@ -28,6 +29,7 @@ impl Channel {
     }
 }
 
+/// What paid channels have in common.
 const PAID: Channel = Channel {
     category: "Advertising",
     name: "",
@@ -41,6 +43,7 @@ const PAID: Channel = Channel {
     managed: false,
 };
 
+/// What unpaid channels have in common.
 const UNPAID: Channel = Channel { category: "Unpaid", ..PAID };
 
 /// The main phone line, such as the number on the vans.

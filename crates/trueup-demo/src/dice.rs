@@ -7,10 +7,15 @@ use rand_chacha::ChaCha8Rng;
 /// draws for other purposes nor on their order.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DrawStream {
+    /// The order of company names.
     Names,
+    /// An account with its campaigns, by the index of the account.
     Account(usize),
+    /// The histories of the customers that begin in one month of one account, both by index.
     Customers { account: usize, month: usize },
+    /// The same for the customers that are drawn only to count their events.
     Rehearsal { account: usize, month: usize },
+    /// The spend of one month of one account, both by index.
     Spend { account: usize, month: usize },
 }
 
@@ -38,7 +43,8 @@ impl Dice {
         Self(rng)
     }
 
-    /// Draws a number from 0 to `bound` - 1. It multiplies instead of retrying; the bias is below `bound` in 2^32.
+    /// Draws a number from 0 to `bound` - 1. Multiplying instead of retrying takes one random number per draw; the
+    /// probabilities of two results differ by at most 1 in 2^32.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         ((u64::from(self.0.next_u32()) * u64::from(bound)) >> 32) as u32
     }

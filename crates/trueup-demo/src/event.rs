@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 
-/// The funnel stage of an event.
+/// The stage of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     LeadOriginated,
@@ -60,7 +60,7 @@ pub(super) struct Event {
     /// Amount of an estimate, a sale or an invoice.
     pub(super) cents: Option<u64>,
     pub(super) conversion: Option<Conversion>,
-    /// Whether the event belongs to a later job, when the customer is an existing one.
+    /// Whether the event belongs to a later job than the customer's first.
     pub(super) returning: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct CustomerProfile {
     pub(super) number: u64,
     /// Index of the credited campaign among those of the account; `None` for a walk-in.
     pub(super) campaign: Option<usize>,
-    /// Status in the job software, such as `New Customer`.
+    /// Status in the software in which the account keeps its jobs, such as `New Customer`.
     pub(super) status: &'static str,
     /// Index of the agent, and of the technician, among those of the account.
     pub(super) agent: usize,
@@ -84,7 +84,7 @@ pub(super) struct CustomerProfile {
     pub(super) unit: usize,
     /// Index of the ZIP code among those of the account; `None` if it is unknown.
     pub(super) zip: Option<usize>,
-    /// How the customer reached the job software, such as `Phone`.
+    /// How the customer came into that software, such as `Phone`.
     pub(super) source: &'static str,
     /// Kind of the job, such as `Service`.
     pub(super) kind: &'static str,
@@ -99,12 +99,13 @@ pub(super) struct EventRow {
     pub(super) nth: usize,
 }
 
-/// The grade of a conversion: what it turned out to be when a person reviewed it.
+/// The grade of a conversion: what a person who reviewed the conversion found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grade {
     pub(super) label: &'static str,
+    /// What the customer wanted.
     pub(super) intent: &'static str,
-    /// Why the conversion could not be booked; `None` for other labels.
+    /// Why the conversion could not be booked; `None` unless the label is `Unbookable`.
     pub(super) reason: Option<&'static str>,
 }
 

@@ -17,7 +17,8 @@ use super::settings::{Settings, SettingsError};
 use super::spend::SpendLedger;
 use super::tables::{self, Batches};
 
-/// Number of customers to draw in a rehearsal, which measures how many events a customer has on average.
+/// Number of customers to draw in the rehearsal: it counts their events, from which the number of customers follows
+/// that have about as many events as the settings ask for.
 const REHEARSED_CUSTOMERS: u64 = 20_000;
 
 /// A generator of one synthetic dataset. Each table can be generated any number of times; only one batch of rows is in
@@ -98,7 +99,7 @@ impl Generator {
         tables::account_batch(&self.accounts)
     }
 
-    /// Returns all events. `stream` selects the stream of random numbers for an account and a month.
+    /// Draws all events. `stream` returns the stream of random numbers for an account and a month, both by index.
     fn rows(&self, stream: fn(usize, usize) -> DrawStream) -> impl Iterator<Item = EventRow> + '_ {
         self.accounts.iter().enumerate().flat_map(move |(index, account)| {
             (0..self.calendar.months.len()).flat_map(move |month| {
@@ -113,14 +114,14 @@ impl Generator {
 
 fn accounts(settings: &Settings, calendar: &DemoCalendar) -> Vec<Account> {
     let mut names = Dice::new(settings.seed, DrawStream::Names);
-    let mut register = CompanyNames::new(&mut names);
+    let mut companies = CompanyNames::new(&mut names);
     let mut zones = HashMap::new();
     (0..usize::try_from(settings.accounts).unwrap_or(0))
         .map(|index| {
             let zone = Account::home(index).zone;
             let offsets = zones.entry(zone).or_insert_with(|| Arc::new(calendar.offsets(zone)));
             let mut dice = Dice::new(settings.seed, DrawStream::Account(index));
-            Account::new(&mut dice, &mut register, index, calendar.months.len(), Arc::clone(offsets))
+            Account::new(&mut dice, &mut companies, index, calendar.months.len(), Arc::clone(offsets))
         })
         .collect()
 }

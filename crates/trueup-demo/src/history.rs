@@ -14,7 +14,9 @@ use super::service_job::ServiceJob;
 pub(super) struct HistoryGenerator<'a> {
     calendar: &'a DemoCalendar,
     account: &'a Account,
+    /// Index of the account.
     index: usize,
+    /// Index of the month.
     month: usize,
     mix: LeadMix,
 }
@@ -24,7 +26,8 @@ impl<'a> HistoryGenerator<'a> {
         Self { calendar, account, index, month, mix: LeadMix::new(account, month) }
     }
 
-    /// Draws the whole history of a customer, in time order, up to the end of the calendar.
+    /// Draws the whole history of a customer, in time order, up to the end of the calendar. `number` is that of
+    /// [`CustomerProfile`].
     pub(super) fn draw(&self, dice: &mut Dice, number: u64) -> Vec<EventRow> {
         let campaign = dice.chance(LEADS_PER_MILLE).then(|| self.mix.draw(dice));
         let channel = campaign.map_or(&WALK_IN, |campaign| self.account.campaigns[campaign].channel);
@@ -90,7 +93,8 @@ impl<'a> HistoryGenerator<'a> {
         conversion.kind
     }
 
-    /// Draws the jobs of a booked customer: the first, and sometimes another some months later.
+    /// Draws the jobs of a booked customer: the first, and sometimes further ones, each some months after the one
+    /// before.
     fn jobs(&self, dice: &mut Dice, campaign: Option<usize>, first: LocalTime, status: &str, events: &mut Vec<Event>) {
         let level = self.account.industry.ticket * self.account.ticket / 1_000;
         let mut job = ServiceJob { level, known: status != UNMATCHED, returning: false };
@@ -117,11 +121,11 @@ impl<'a> HistoryGenerator<'a> {
     }
 }
 
-/// The status of a customer whom the job software does not know.
+/// The status of a customer whom the account's job software does not know.
 const UNMATCHED: &str = "Unmatched";
 
-/// Draws the customer's status in the job software. Customers who were not booked are mostly unmatched; so are a few
-/// booked ones.
+/// Draws the customer's status in the account's job software. Most customers who were not booked are unmatched, and a
+/// few who were booked.
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
         (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),

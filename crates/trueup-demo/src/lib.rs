@@ -16,6 +16,9 @@
 //! # Ok::<(), trueup_demo::SettingsError>(())
 //! ```
 
+// In call order: `settings`; `generator`, which calls all others; `calendar`, `account` with `names`, `market`,
+// `campaign` and `channel`; `plan`; `history` with `service_job` and `event`; `spend`; `tables`. Every draw is made by
+// `dice`.
 mod account;
 mod calendar;
 mod campaign;

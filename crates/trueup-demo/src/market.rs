@@ -10,7 +10,7 @@ pub(super) struct Industry {
     pub(super) slug: &'static str,
     /// Second halves of company names.
     pub(super) trades: [&'static str; 4],
-    /// Demand from January to December.
+    /// Relative demand in each month, from January to December.
     pub(super) season: [u32; 12],
     /// Price level relative to all industries, in thousandths.
     pub(super) ticket: u32,
@@ -19,7 +19,7 @@ pub(super) struct Industry {
     pub(super) units: [(&'static str, &'static str); 4],
 }
 
-/// The industries of ten consecutive accounts.
+/// The industries of ten consecutive accounts; the next ten have the same again.
 pub(super) const INDUSTRIES: [&Industry; 10] =
     [&HVAC, &PLUMBING, &HVAC, &ELECTRICAL, &PLUMBING, &ROOFING, &HVAC, &PLUMBING, &ELECTRICAL, &HVAC];
 
@@ -119,12 +119,15 @@ static ROOFING: Industry = Industry {
     ],
 };
 
-/// The city of an account: name, first three digits of its ZIP codes, time zone.
+/// The city of an account.
 #[derive(Debug)]
 pub(super) struct City {
     pub(super) name: &'static str,
+    /// Part of the account's key, if the rest of the key is taken.
     pub(super) slug: &'static str,
+    /// The first three digits of its ZIP codes.
     pub(super) zip: &'static str,
+    /// Its time zone.
     pub(super) zone: Tz,
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::dice::Dice;
 use super::market::{City, Industry};
 
+/// First halves of company names, each with the first half of the account's key.
 const COMPANIES: [(&str, &str); 48] = [
     ("Summit", "summit"),
     ("Evergreen", "evergreen"),
@@ -56,10 +57,12 @@ const COMPANIES: [(&str, &str); 48] = [
     ("Lone Star", "lone-star"),
 ];
 
+/// Given names of people.
 const GIVEN: [&str; 24] = [
     "Maria", "James", "Ashley", "Carlos", "Denise", "Tyler", "Latoya", "Kevin", "Priya", "Brandon", "Rosa", "Megan",
     "DeShawn", "Hannah", "Luis", "Tammy", "Omar", "Nicole", "Greg", "Yolanda", "Ethan", "Sofia", "Marcus", "Erin",
 ];
+/// Family names of people.
 const FAMILY: [&str; 20] = [
     "Alvarez", "Brooks", "Chen", "Dawson", "Evans", "Fischer", "Garcia", "Hughes", "Ibarra", "Johnson", "Kaplan",
     "Lopez", "Murphy", "Nolan", "Ortiz", "Patel", "Quinn", "Reyes", "Sanders", "Tran",
@@ -79,14 +82,9 @@ impl CompanyNames {
         Self { companies, taken: HashSet::new() }
     }
 
-    /// Draws the key and the name of an account. If the company exists already, appends the city, and then a number.
-    pub(super) fn company(
-        &mut self,
-        dice: &mut Dice,
-        index: usize,
-        industry: &Industry,
-        city: &City,
-    ) -> (String, String) {
+    /// Draws the key and the name of an account. If the key is taken, appends the city; if that key is taken too,
+    /// appends a number.
+    pub(super) fn draw(&mut self, dice: &mut Dice, index: usize, industry: &Industry, city: &City) -> (String, String) {
         let (company, slug) = self.companies[index % self.companies.len()];
         let trade = dice.pick(&industry.trades);
         let mut key = format!("{slug}-{}", industry.slug);
@@ -106,10 +104,10 @@ impl CompanyNames {
     }
 }
 
-/// Draws a crew of distinct people.
+/// Draws the distinct names of `size` people, at most 40.
 pub(super) fn crew(dice: &mut Dice, size: usize) -> Vec<String> {
     let mut people: Vec<String> = Vec::with_capacity(size);
-    // There are far more names than people, so a free name is soon drawn.
+    // There are far more names than people, so a name that is not taken is soon drawn.
     while people.len() < size.min(40) {
         let person = format!("{} {}", dice.pick(&GIVEN), dice.pick(&FAMILY));
         if !people.contains(&person) {

@@ -42,6 +42,7 @@ impl CustomerPlan {
         self.before(cell + 1) - self.before(cell)
     }
 
+    /// Returns how many customers begin before a cell, which is one month of one account, in the order of `ends`.
     fn before(&self, cell: usize) -> u64 {
         let total = u128::from(self.ends.last().copied().unwrap_or(1)).max(1);
         let end = if cell == 0 { 0 } else { self.ends[cell - 1] };
@@ -57,6 +58,7 @@ pub(super) const LEADS_PER_MILLE: u32 = 960;
 /// computed from the leads that it predicts.
 #[derive(Debug)]
 pub(super) struct LeadMix {
+    /// Share of leads that come through the main line, in thousandths.
     main_line: u32,
     /// Running sums of the weights of the campaigns that run in this month.
     ends: Vec<u32>,
@@ -88,7 +90,7 @@ impl LeadMix {
         dice.weighted(&self.ends)
     }
 
-    /// Returns the cost of a campaign in a month with `customers` new customers, in cents.
+    /// Returns the ad spend of a campaign in a month with `customers` new customers, in cents.
     pub(super) fn budget(&self, account: &Account, campaign: usize, customers: u64) -> u64 {
         let weight = self.ends[campaign] - if campaign == 0 { 0 } else { self.ends[campaign - 1] };
         let total = u128::from(self.ends.last().copied().unwrap_or(1).max(1));

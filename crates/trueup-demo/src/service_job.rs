@@ -9,7 +9,8 @@ use super::event::{Event, LocalTime, Stage};
 pub(super) struct ServiceJob {
     /// Price level of the account, in thousandths.
     pub(super) level: u32,
-    /// Whether the job software knows the customer. If not, it records at most a cancellation after the booking.
+    /// Whether the account's job software knows the customer. If not, nothing but a cancellation can follow the
+    /// booking.
     pub(super) known: bool,
     /// Whether the customer had a job before.
     pub(super) returning: bool,
@@ -44,7 +45,7 @@ impl ServiceJob {
         Some(self.invoices(dice, work, price, events))
     }
 
-    /// Draws the visit. A few bookings are canceled before the visit, and some of those are booked again.
+    /// Draws the time of the visit; `None` if the job is canceled before. Some canceled jobs are booked again.
     fn visit(self, dice: &mut Dice, mut booked: LocalTime, events: &mut Vec<Event>) -> Option<LocalTime> {
         if dice.chance(110) {
             let canceled = later(dice, booked, 0, 3);
@@ -65,29 +66,29 @@ impl ServiceJob {
     /// Draws the estimates of a visit, and the sale with its price in cents, if there is one.
     fn sale(self, dice: &mut Dice, visit: LocalTime, events: &mut Vec<Event>) -> Option<(LocalTime, u64)> {
         let price = price(dice, self.level);
-        let goes = dice.chance(480);
+        let is_sold = dice.chance(480);
         // Small jobs are done immediately, without an estimate.
         let options = if dice.chance(120) { 0 } else { dice.table(&[(700, 1), (220, 2), (80, 3)]) };
-        let mut offer = if goes { price } else { better_price(dice, price) };
+        let mut offer = if is_sold { price } else { better_price(dice, price) };
         for option in 0..options {
             events.push(self.event(Stage::Estimated, visit.plus_minutes(20 + 10 * option), Some(offer)));
             offer = better_price(dice, offer);
         }
-        if !goes {
+        if !is_sold {
             if dice.chance(60) {
                 let at = later(dice, visit, 1, 20);
                 events.push(self.event(Stage::Canceled, at, None));
             }
             return None;
         }
-        let thought = dice.table(&[(580, 0), (260, 4), (160, 14)]);
-        let sold = later(dice, visit.plus_minutes(50), 0, thought);
+        let thinking_days = dice.table(&[(580, 0), (260, 4), (160, 14)]);
+        let sold = later(dice, visit.plus_minutes(50), 0, thinking_days);
         events.push(self.event(Stage::Sold, sold, Some(price)));
         Some((sold, price))
     }
 
-    /// Draws the invoices, which are closed two to four weeks after the work and include change orders. Returns the day
-    /// of the last.
+    /// Draws the invoices: sometimes a deposit, and always the rest, two to four weeks after the work. Together they
+    /// are the price, or the price after a change order. Returns the day of the last invoice.
     fn invoices(self, dice: &mut Dice, work: i32, price: u64, events: &mut Vec<Event>) -> i32 {
         let cents = if dice.chance(150) { changed_price(dice, price) } else { price };
         let last = LocalTime {
@@ -161,7 +162,7 @@ fn better_price(dice: &mut Dice, cents: u64) -> u64 {
     round_price(cents * u64::from(to) / 100, dice)
 }
 
-/// Rounds a price to whole dollars, to 95 cents, or to any cents, as with taxes and parts.
+/// Gives a price whole dollars, 95 cents, or any cents, as with taxes and parts.
 fn round_price(cents: u64, dice: &mut Dice) -> u64 {
     let dollars = cents / 100 * 100;
     match dice.below(10) {

@@ -50,7 +50,7 @@ impl Settings {
         Self { seed: 2024, accounts, events, start, months: 24, batch_rows: 65_536 }
     }
 
-    /// Returns the last day that may have events or spend.
+    /// Returns the last day that may have events or spend, in each account's own time zone.
     ///
     /// # Errors
     /// If a setting is outside its bounds.

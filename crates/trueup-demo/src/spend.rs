@@ -19,12 +19,12 @@ pub(super) struct SpendRow {
     /// Ad spend and management fee; exactly one of them is present.
     pub(super) ad_cents: Option<u64>,
     pub(super) fee_cents: Option<u64>,
-    /// Present for channels that are paid per click.
+    /// Clicks and impressions; present for channels that are paid per click.
     pub(super) clicks: Option<i64>,
     pub(super) impressions: Option<i64>,
 }
 
-/// Smallest bill in cents. Campaigns are billed when they owe as much.
+/// Smallest bill in cents. A campaign is billed on the day on which it owes at least this much.
 const MIN_BILL_CENTS: u64 = 2_000;
 
 /// A generator of the spend of an account, month by month: what its leads are expected to cost, spread unevenly over
@@ -32,10 +32,11 @@ const MIN_BILL_CENTS: u64 = 2_000;
 #[derive(Debug)]
 pub(super) struct SpendLedger<'a> {
     account: &'a Account,
+    /// Index of the account.
     index: usize,
     calendar: &'a DemoCalendar,
     seed: u64,
-    /// Thousandths of a cent that each campaign has used and not been billed for.
+    /// What each campaign has used and not been billed for, in thousandths of a cent.
     owed: Vec<u64>,
 }
 
@@ -59,6 +60,8 @@ impl<'a> SpendLedger<'a> {
         rows
     }
 
+    /// Draws the ad spend of a day of the month, by campaign, or in one row for the channel that the account does not
+    /// split.
     fn ads(&mut self, dice: &mut Dice, month: &CalendarMonth, day: usize, budgets: &[u64], rows: &mut Vec<SpendRow>) {
         let date = month.day(day);
         let mut unsplit: Option<SpendRow> = None;
@@ -91,6 +94,7 @@ impl<'a> SpendLedger<'a> {
         rows.extend(unsplit);
     }
 
+    /// Draws the clicks and impressions of a bill.
     fn ad(&self, dice: &mut Dice, day: i32, campaign: usize, cents: u64) -> SpendRow {
         let price = u64::from(self.account.campaigns[campaign].channel.click_cents);
         let clicks = (price > 0).then(|| cents * u64::from(dice.between(85, 118)) / 100 / price.max(1));
@@ -108,6 +112,7 @@ impl<'a> SpendLedger<'a> {
         }
     }
 
+    /// Computes the management fees of a day of the month from the budgets of the campaigns.
     fn fees(&self, month: &CalendarMonth, day: usize, budgets: &[u64], rows: &mut Vec<SpendRow>) {
         let days = month.day_ends.len() as u64;
         let (share, parts, by_channel) = match self.account.fee {
@@ -128,7 +133,7 @@ impl<'a> SpendLedger<'a> {
         rows.extend((retainer > 0).then(|| self.fee(month.day(day), None, retainer)));
     }
 
-    /// Returns the month's budget of each managed channel, with one of its campaigns.
+    /// Returns each managed channel, as the index of one of its campaigns, with its budget of the month in cents.
     fn managed(&self, budgets: &[u64]) -> Vec<(usize, u64)> {
         let campaigns = &self.account.campaigns;
         let mut sums: Vec<(usize, u64)> = Vec::new();

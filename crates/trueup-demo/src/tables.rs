@@ -58,10 +58,10 @@ fn money_column(cents: impl ExactSizeIterator<Item = Option<u64>>) -> ArrayRef {
 }
 
 /// Reads the value of a text column from an event.
-type Text = for<'a> fn(&'a EventRow, &'a Account) -> Option<&'a str>;
+type TextReader = for<'a> fn(&'a EventRow, &'a Account) -> Option<&'a str>;
 
 /// The dimensions of the event table, in the order of its columns.
-const DIMENSIONS: [(&str, Text); 21] = [
+const DIMENSIONS: [(&str, TextReader); 21] = [
     ("attributionCategory", |row, account| Some(credited(row, account).category)),
     ("attributionChannel", |row, account| Some(credited(row, account).name)),
     ("attributionDetail", |row, account| non_empty(&account.campaigns[row.customer.campaign?].detail)),
@@ -125,7 +125,7 @@ pub(super) fn event_batch(
     RecordBatch::try_new(event_schema(), columns)
 }
 
-fn text_column(rows: &[EventRow], accounts: &[Account], read: Text) -> ArrayRef {
+fn text_column(rows: &[EventRow], accounts: &[Account], read: TextReader) -> ArrayRef {
     let mut column = StringBuilder::with_capacity(rows.len(), rows.len() * 12);
     for row in rows {
         column.append_option(read(row, &accounts[row.customer.account]));
@@ -150,7 +150,7 @@ fn ids(rows: &[EventRow], calendar: &DemoCalendar) -> (ArrayRef, ArrayRef) {
     (Arc::new(opportunities.finish()), Arc::new(events.finish()))
 }
 
-/// Returns microseconds since 1970 in UTC; `None` for sales and invoices of an account whose software records only
+/// Returns microseconds since 1970-01-01 UTC; `None` for sales and invoices of an account whose software records only
 /// dates.
 fn date_time(row: &EventRow, account: &Account, calendar: &DemoCalendar) -> Option<i64> {
     let at = row.event.at;
@@ -171,7 +171,7 @@ fn converted(row: &EventRow, account: &Account) -> Option<&'static Channel> {
     Some(account.campaigns[row.event.conversion?.campaign].channel)
 }
 
-/// Returns whether the event belongs to a job.
+/// Returns whether the event belongs to a job, as all events except conversions do.
 fn on_job(row: &EventRow) -> bool {
     row.event.stage != Stage::LeadOriginated
 }

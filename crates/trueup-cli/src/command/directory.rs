@@ -89,8 +89,8 @@ impl DirectoryPaths {
         Ok(())
     }
 
-    /// Adds those of the accounts that the directory does not know yet, all or none. Warns about accounts that the
-    /// dataset does not have.
+    /// Adds the accounts of `keys` that the directory does not know yet. If the directory refuses one of them, adds
+    /// none. Warns about each added account that the dataset does not have.
     pub(super) fn add_accounts(&self, directory: &dyn Directory, keys: &[String]) -> Result<(), Failure> {
         let known = directory.accounts()?;
         let new: BTreeSet<&String> = keys.iter().filter(|key| !known.contains(key)).collect();

@@ -57,7 +57,7 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     for batch in manifest.into_iter().flat_map(|manifest| &manifest.batches) {
         lines.push(("ingested", ingested(batch)));
     }
-    // A name may contain any character, also a line break.
+    // A name may contain any character, even a line break.
     Ok(lines.into_iter().map(|(name, value)| format!("{name:10} {}\n", printable(&value))).collect())
 }
 
@@ -79,6 +79,7 @@ fn accounts(keys: &BTreeSet<String>, dataset: &Dataset) -> String {
     format!("{count}: {}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
+/// Returns the rows, files and bytes of a table as a text; `none` if the table has no files.
 fn size_of(files: &[DataFile]) -> String {
     if files.is_empty() {
         return "none".to_owned();
@@ -89,6 +90,7 @@ fn size_of(files: &[DataFile]) -> String {
     format!("{}, {files}, {size}", number::counted(rows, "row"))
 }
 
+/// Returns what one ingest added, by table: rows, inputs, and rejects if there are any.
 fn ingested(batch: &Batch) -> String {
     let tables = batch.tables.iter().map(|(name, table)| {
         let rows = number::grouped(&table.rows.to_string());

@@ -59,13 +59,14 @@ pub(super) fn did_you_mean(name: &str, dataset: &Dataset) -> Option<String> {
     Some(format!("did you mean {}?", quoted.join(" or ")))
 }
 
-/// Returns up to three known names with the fewest edits to `name`, in alphabetical order. A name of other case counts
-/// as a quarter of an edit. Too many edits for the length of `name` exclude a known name.
+/// Returns the known names with the fewest edits to `name`, in alphabetical order and at most `MAX_SHOWN`. A difference
+/// in case counts as a quarter of an edit. A known name that needs too many edits for the length of `name` is left out.
 fn most_similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const COST_OF_EDIT: usize = 4;
     const MAX_SHOWN: usize = 3;
     let length = name.chars().count();
-    // One edit for three letters, at most three edits. Another case alone is always similar, however short the name is.
+    // One edit per three letters, at most three edits. A name that differs only in case is always similar, however
+    // short.
     let max_cost = (COST_OF_EDIT * (length / 3).min(3)).max(1);
     let (exact, folded) = (letters(name), letters(&name.to_lowercase()));
     let mut similar: Vec<(usize, &str)> = Vec::new();

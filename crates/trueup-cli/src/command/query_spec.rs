@@ -33,13 +33,13 @@ pub(super) struct QuerySpec {
     #[arg(long = "account", value_name = "KEY")]
     pub(super) accounts: Vec<String>,
 
-    /// Keep only rows whose field has this value, or matches a JSON expression such as 'campaign=["regex", "drain",
-    /// "i"]'. Repeat the option for several: values of the same field are alternatives, conditions on different fields
-    /// must all hold
+    /// Keep only events whose dimension, or rows of the result whose metric, has this value or matches a JSON
+    /// expression such as 'campaign=["regex", "drain", "i"]'. Repeat the option for several: values of the same field
+    /// are alternatives, conditions on different fields must all hold
     #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = condition)]
     pub(super) conditions: Vec<(String, String)>,
 
-    /// Keep only rows that match conditions across fields, such as '["or", {"zip": "00123"}, {"total": ["gte", 500]}]'
+    /// Keep only what matches conditions across fields, such as '["or", {"zip": "00123"}, {"total": ["gte", 500]}]'
     #[arg(long, value_name = "JSON")]
     pub(super) filter: Option<String>,
 

@@ -106,7 +106,7 @@ impl ServeCommand {
         let listen = &self.listen;
         let server = Server::bind(listen, service.clone(), settings)
             .map_err(|error| Failure::request(format!("cannot listen on `{listen}`: {error}")))?;
-        // Before the notice below: whoever reads it may send a signal.
+        // Must precede the notice `listening on`, because whoever reads that notice may send a signal.
         let server = server.hear_signals().map_err(Failure::fault)?;
         let address = server.local_addr();
         let _versions = background::watch_versions(service, self.service.paths.dataset, columns, self.refresh)

@@ -168,15 +168,15 @@ fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {
     let users = directory.users()?;
     let (mut organizations, mut accounts, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     for user in &users {
-        let (mut of_organizations, mut of_accounts) = (Vec::new(), Vec::new());
+        let (mut organization_ids, mut account_keys) = (Vec::new(), Vec::new());
         for grant in directory.grants(&user.login)? {
             match grant {
-                Grant::Organization(id) => of_organizations.push(id),
-                Grant::Account(key) => of_accounts.push(key),
+                Grant::Organization(id) => organization_ids.push(id),
+                Grant::Account(key) => account_keys.push(key),
             }
         }
-        organizations.push(of_organizations.join(", "));
-        accounts.push(of_accounts.join(", "));
+        organizations.push(organization_ids.join(", "));
+        accounts.push(account_keys.join(", "));
         keys.push(directory.keys(&user.login)?.len());
     }
     ResultTableBuilder::default()

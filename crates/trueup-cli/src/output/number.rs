@@ -25,6 +25,7 @@ fn amount(micros: i128) -> String {
     format!("{sign}{}.{:02}", grouped(&(cents / 100).to_string()), cents % 100)
 }
 
+/// Formats a number with `decimals` digits after the point. A number that is rounded to zero has no sign.
 fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));

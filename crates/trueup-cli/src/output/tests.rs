@@ -118,13 +118,13 @@ fn long_texts_do_not_create_huge_pages() {
 
 #[test]
 fn every_documented_ending_selects_its_format() {
-    assert_eq!(Format::of(Path::new("a/b.parquet")), Some(Format::Parquet));
-    assert_eq!(Format::of(Path::new("b.jsonl")), Some(Format::Ndjson));
-    assert_eq!(Format::of(Path::new("b")), None);
+    assert_eq!(Format::of_ending(Path::new("a/b.parquet")), Some(Format::Parquet));
+    assert_eq!(Format::of_ending(Path::new("b.jsonl")), Some(Format::Ndjson));
+    assert_eq!(Format::of_ending(Path::new("b")), None);
     assert_eq!(Format::of_file(Path::new("b")).unwrap(), Format::Table);
     assert!(Format::of_file(Path::new("b.xlsx")).is_err());
     for ending in ENDINGS.split([',', ' ']).filter(|word| word.starts_with('.')) {
-        let format = Format::of(Path::new(&format!("b{ending}"))).unwrap();
-        assert_eq!(Format::of(Path::new(&format!("b.{}", format.ending()))), Some(format));
+        let format = Format::of_ending(Path::new(&format!("b{ending}"))).unwrap();
+        assert_eq!(Format::of_ending(Path::new(&format!("b.{}", format.ending()))), Some(format));
     }
 }

@@ -1,4 +1,4 @@
-//! A buffered writer for stdout or a file.
+//! Where a command writes its result.
 
 use crate::exit::Failure;
 use crate::terminal::TerminalFilter;
@@ -48,7 +48,7 @@ impl OutputWriter {
         Ok(Self { destination, path: Some(path.to_owned()), filter, error: None })
     }
 
-    /// Publishes a complete file under its name. Does nothing for stdout.
+    /// Makes a complete file appear under its name. Does nothing for stdout.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let (StdoutOrFile::File(file), Some(path)) = (self.destination, &self.path) else { return Ok(()) };
         match file.into_inner() {

@@ -113,21 +113,21 @@ fn a_kill_at_a_random_moment_leaves_the_old_or_the_new_dataset() {
     let begun = Instant::now();
     assert!(case.second(program()).stderr(Stdio::null()).status().unwrap().success());
     let whole = begun.elapsed();
-    let (mut state, mut new) = (1_u32, 0);
+    let (mut state, mut published) = (1_u32, 0);
     for kill in 0..KILLS {
         case.reset();
         let mut child = case.second(program()).stderr(Stdio::null()).spawn().unwrap();
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // Up to a fifth too late, so that some kills come after the end.
+        // The latest moments are a fifth after the usual end of the ingest, so that some kills come after it.
         sleep(whole.mul_f64(f64::from(state >> 8) / f64::from(1_u32 << 24) * 1.2));
         child.kill().unwrap();
         child.wait().unwrap();
-        new += u32::from(case.check(&format!("kill {kill}")));
+        published += u32::from(case.check(&format!("kill {kill}")));
     }
-    assert!((1..KILLS).contains(&new), "{new}");
+    assert!((1..KILLS).contains(&published), "{published}");
 }
 
-/// Counts the calls of each system call in the thread that makes most of them.
+/// Counts the calls of each system call, in the thread that makes the most of them, because strace counts by thread.
 fn system_calls(case: &IngestCase) -> BTreeMap<String, usize> {
     let log = case.dir.path().join("log");
     let mut strace = Command::new("strace");
@@ -165,7 +165,7 @@ fn injected(case: &IngestCase, call: &str, fault: &str, position: usize) -> (Opt
 #[ignore = "needs strace"]
 fn a_kill_at_any_system_call_leaves_the_old_or_the_new_dataset() {
     let case = IngestCase::new();
-    let (mut kills, mut new) = (0, 0);
+    let (mut kills, mut published) = (0, 0);
     for (call, count) in system_calls(&case) {
         // The only `execve` is strace's own. Hundreds of `madvise` calls return memory at the end, when nothing else
         // happens.
@@ -176,10 +176,10 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_dataset() {
             }
             injected(&case, &call, "signal=KILL", position);
             kills += 1;
-            new += usize::from(case.check(&format!("kill at {call} {position}")));
+            published += usize::from(case.check(&format!("kill at {call} {position}")));
         }
     }
-    assert!(kills > 200 && (1..kills).contains(&new), "{new} of {kills}");
+    assert!(kills > 200 && (1..kills).contains(&published), "{published} of {kills}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn inspect_lists_accounts_up_to_twenty() {
     assert!(text.contains("accounts   1,300: ") && text.contains(", account-0020 and 1,280 more\n"), "{text}");
 }
 
-/// No query uses a changed byte: the damaged file is reported in one line.
+/// A changed byte never reaches an answer, wherever it is in the file.
 #[test]
 fn a_damaged_file_is_reported_in_one_line() {
     let workspace = Workspace::with_dataset();

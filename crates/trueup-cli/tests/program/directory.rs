@@ -185,7 +185,7 @@ fn accounts_without_data_cause_a_warning() {
 }
 
 #[test]
-fn the_file_is_created_at_first_use_and_only_next_to_a_dataset() {
+fn the_directory_is_created_at_first_use_and_only_for_a_dataset() {
     let workspace = Workspace::with_dataset();
     for arguments in [["users", "list", "ds"].as_slice(), &["keys", "create", "ds", "anna"], &["get", "ds", "/api"]] {
         let message = workspace.run(arguments).failed(1);
@@ -235,7 +235,7 @@ fn verify_also_checks_the_directory() {
 }
 
 #[test]
-fn a_file_locked_by_another_process_is_not_waited_for_long() {
+fn a_directory_locked_by_another_process_is_not_waited_for_long() {
     let (workspace, key) = Workspace::with_directory();
     let holder = rusqlite::Connection::open(workspace.path("ds/directory.sqlite")).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();

@@ -1,5 +1,5 @@
-//! The directory when the operating system fails a call or kills the program, at each system call on the directory's
-//! files. `strace` injects the faults.
+//! A directory is intact after the operating system fails any system call on its files, or kills the program there.
+//! `strace` injects the faults.
 
 #![cfg(target_os = "linux")]
 
@@ -97,12 +97,12 @@ fn at_every_call(before: Option<&Path>, arguments: &[&str], judge: &(dyn Fn(&Fau
         let of = |nth| errors.iter().map(move |what| Fault { call: call.clone(), what, nth });
         faults.extend((1..=*times).flat_map(of));
     }
-    let left = Mutex::new(faults);
+    let remaining = Mutex::new(faults);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let next = left.lock().unwrap().pop();
+                    let next = remaining.lock().unwrap().pop();
                     let Some(fault) = next else { break };
                     let run = FaultyRun::new(before, arguments);
                     let output = run.traced(Some(&fault));

@@ -5,17 +5,14 @@
 
 #![expect(clippy::panic, reason = "tests")]
 
+use crate::serve::RunningServer;
 use crate::workspace::Workspace;
 use serde_json::Value as Json;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
-
-/// The text before the address in the server's first message.
-const LISTENING: &str = "listening on ";
 
 /// Number of times to send a request whose answer says to retry.
 const ATTEMPTS: usize = 60;
@@ -33,16 +30,6 @@ fn blocks() -> Vec<Block> {
     let parts: Vec<&str> = page.split("```").collect();
     let inner = parts.iter().skip(1).step_by(2).map(|part| part.split_once('\n').unwrap());
     inner.map(|(language, text)| Block { language: language.to_owned(), text: text.to_owned() }).collect()
-}
-
-/// A server that is killed when the test ends, also if it fails.
-struct Serving(Child);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // The server may already have stopped; then the test fails for that reason.
-        let _ended = self.0.kill().and_then(|()| self.0.wait());
-    }
 }
 
 /// A reader with a shell: the current folder, and the variables that are set.
@@ -73,24 +60,14 @@ impl Reader {
     }
 
     /// Starts the server on a free port, and sets the variable with its URL.
-    fn serve(&mut self, text: &str) -> Serving {
-        let anywhere = text.replace("127.0.0.1:8080", "127.0.0.1:0");
-        assert_ne!(anywhere, text);
+    fn serve(&mut self, text: &str) -> RunningServer {
+        let on_free_port = text.replace("127.0.0.1:8080", "127.0.0.1:0");
+        assert_ne!(on_free_port, text);
         let mut command = self.command("sh");
-        command.args(["-c", &format!("exec {anywhere}")]).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut serving = Serving(command.spawn().unwrap());
-        let mut log = BufReader::new(serving.0.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains(LISTENING) {
-            line.clear();
-            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the server does not listen");
-        }
-        // Read the whole log, because the server would wait for its reader.
-        thread::spawn(move || log.read_to_string(&mut String::new()));
-        let (_, address) = line.split_once(LISTENING).unwrap();
-        let address = address.split([';', ' ', '\n']).next().unwrap();
-        self.variables.push(("TRUEUP_URL", address.to_owned()));
-        serving
+        command.args(["-c", &format!("exec {on_free_port}")]);
+        let server = RunningServer::start(command);
+        self.variables.push(("TRUEUP_URL", server.url()));
+        server
     }
 
     /// Sends a request until its answer does not say to retry.
@@ -118,7 +95,7 @@ fn is_installed(program: &str) -> bool {
 fn every_block_of_the_api_page_works() {
     let (curl, python) = (is_installed("curl"), is_installed("python3"));
     let mut reader = Reader { workspace: Workspace::new(), variables: Vec::new() };
-    let mut serving = None;
+    let mut server = None;
     let mut requests = 0;
     let blocks = blocks();
     for (index, Block { language, text }) in blocks.iter().enumerate() {
@@ -129,7 +106,7 @@ fn every_block_of_the_api_page_works() {
                 let key = report.lines().find_map(|line| line.trim().strip_prefix("export TRUEUP_KEY="));
                 reader.variables.push(("TRUEUP_KEY", key.unwrap().to_owned()));
             }
-            "sh" if text.starts_with("trueup serve ") => serving = Some(reader.serve(text.trim_end())),
+            "sh" if text.starts_with("trueup serve ") => server = Some(reader.serve(text.trim_end())),
             "sh" if text.starts_with("curl ") => {
                 if curl {
                     let answer = reader.answer(text);
@@ -149,5 +126,5 @@ fn every_block_of_the_api_page_works() {
             other => panic!("{other}: {text}"),
         }
     }
-    assert!(serving.is_some() && (!curl || requests > 5), "{requests}");
+    assert!(server.is_some() && (!curl || requests > 5), "{requests}");
 }

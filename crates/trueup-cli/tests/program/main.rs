@@ -1,4 +1,5 @@
-//! The built program, run as a user runs it.
+//! The built program, run as a user runs it. `workspace` is the folder that a test runs it in; every other file tests
+//! one or more commands, or a promise that all commands keep.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod batch;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const EVENTS_URL: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
-/// A running server of the dataset `ds`.
+/// A running server.
 pub(crate) struct RunningServer {
     child: Child,
     address: String,
@@ -18,6 +18,7 @@ pub(crate) struct RunningServer {
 }
 
 impl RunningServer {
+    /// Runs a command that serves, and waits until it listens.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -35,10 +36,15 @@ impl RunningServer {
         Self { child, address, log: Some(log) }
     }
 
+    /// Starts a server of the dataset `ds` with the options `more`.
     fn of(workspace: &Workspace, more: &[&str]) -> Self {
         let mut command = workspace.command();
         command.args(["serve", "ds", "--listen", "127.0.0.1:0", "--refresh", "0.05"]).args(more);
         Self::start(command)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Sends a request and returns the head and the body of the answer, uncompressed.
@@ -75,6 +81,7 @@ impl RunningServer {
 /// A failed test does not leave a server running.
 impl Drop for RunningServer {
     fn drop(&mut self) {
+        // The server may have stopped already.
         drop(self.child.kill());
     }
 }
@@ -139,6 +146,7 @@ fn build(workspace: &Workspace, name: &str, leads: usize) {
     workspace.run(&["ingest", "built.csv", "--into", name]).succeeded();
 }
 
+/// Moves the dataset `ds` to `before-NAME`, and the dataset `name` to `ds`.
 fn put_in_place(workspace: &Workspace, name: &str) {
     std::fs::rename(workspace.path("ds"), workspace.path(&format!("before-{name}"))).unwrap();
     std::fs::rename(workspace.path(name), workspace.path("ds")).unwrap();
@@ -160,7 +168,8 @@ fn a_rebuilt_or_restored_dataset_is_served_whatever_its_version() {
     workspace.write("more.csv", "account,opportunityId,type,date\nacme,more,lead-originated,2025-03-02\n");
     workspace.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
     server.wait_for_answer(&key, r#"[{"leads":6}]"#);
-    // From version 2 back to version 1: by renaming folders, and by removing the newer manifest.
+    // From version 2 back to version 1: by renaming folders, and by removing the newer manifest. `before-one` is the
+    // first dataset of all; `before-before-one` is then the one with version 2.
     put_in_place(&workspace, "before-one");
     server.wait_for_answer(&key, r#"[{"leads":2}]"#);
     std::fs::rename(workspace.path("ds"), workspace.path("older")).unwrap();

@@ -99,9 +99,7 @@ impl Workspace {
         let arguments: Vec<&str> = ["query", "ds", "--fields", fields].into_iter().chain(RANGE).collect();
         self.run(&[&arguments, more].concat())
     }
-}
 
-impl Workspace {
     /// Creates a workspace with the dataset `ds` and its directory: organization `west` with account `acme` is below
     /// `group`. User `anna` is granted the group, and `bert` the account `beta`. Returns a key of Anna's.
     pub(crate) fn with_directory() -> (Self, String) {

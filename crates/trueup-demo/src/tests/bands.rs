@@ -29,38 +29,39 @@ fn ratio(numerator: usize, denominator: usize) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bands are wide")]
-fn each(micros: i128, count: usize) -> f64 {
+fn average(micros: i128, count: usize) -> f64 {
     micros as f64 / 1e6 / count as f64
 }
 
 #[track_caller]
-fn within(what: &str, value: f64, band: RangeInclusive<f64>) {
+fn assert_within(what: &str, value: f64, band: RangeInclusive<f64>) {
     println!("{what}: {value:.4}");
     assert!(band.contains(&value), "{what} is {value}, not in {band:?}");
 }
 
+/// Asserts that the rates of a range are those of a realistic business.
 #[track_caller]
-fn rates(what: &str, found: &Figures) {
-    within(&format!("{what} book rate"), ratio(found.booked, found.customers), 0.25..=0.45);
-    within(&format!("{what} match rate"), ratio(found.matched, found.customers), 0.40..=0.50);
-    within(&format!("{what} average ticket"), each(found.revenue, found.paying), 1_800.0..=2_800.0);
-    within(&format!("{what} main line"), ratio(found.main_line, found.leads), 0.40..=0.55);
+fn assert_rates(what: &str, found: &Figures) {
+    assert_within(&format!("{what} book rate"), ratio(found.booked, found.customers), 0.25..=0.45);
+    assert_within(&format!("{what} match rate"), ratio(found.matched, found.customers), 0.40..=0.50);
+    assert_within(&format!("{what} average ticket"), average(found.revenue, found.paying), 1_800.0..=2_800.0);
+    assert_within(&format!("{what} main line"), ratio(found.main_line, found.leads), 0.40..=0.55);
 }
 
 #[test]
 fn the_demo_is_within_every_band() {
     let (generator, all) = &*DEMO;
     let found = figures(all, i32::MIN..=i32::MAX);
-    within("events", ratio(found.events, 200_000), 0.95..=1.05);
-    rates("all", &found);
-    within("all conversions a lead", ratio(found.conversions, found.leads), 1.25..=1.35);
-    within("all walk-ins", 1.0 - ratio(found.leads, found.customers), 0.01..=0.10);
+    assert_within("events", ratio(found.events, 200_000), 0.95..=1.05);
+    assert_rates("all", &found);
+    assert_within("all conversions a lead", ratio(found.conversions, found.leads), 1.25..=1.35);
+    assert_within("all walk-ins", 1.0 - ratio(found.leads, found.customers), 0.01..=0.10);
 
     // Typical reports cover a month, or 90 days.
     let start = generator.settings().start;
     for months in [1..2, 12..13, 15..18, 21..24] {
         let day = |month| (start + chrono::Months::new(month)).to_epoch_days();
-        rates(&format!("months {months:?}"), &figures(all, day(months.start)..=day(months.end) - 1));
+        assert_rates(&format!("months {months:?}"), &figures(all, day(months.start)..=day(months.end) - 1));
     }
 
     let mut by_account: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
@@ -71,8 +72,8 @@ fn the_demo_is_within_every_band() {
     for (account, rows) in by_account {
         let found = figures(&rows, i32::MIN..=i32::MAX);
         assert!(found.revenue > 0, "{account} earns nothing");
-        within(&format!("{account} main line"), ratio(found.main_line, found.leads), 0.40..=0.55);
-        within(&format!("{account} book rate"), ratio(found.booked, found.customers), 0.25..=0.45);
+        assert_within(&format!("{account} main line"), ratio(found.main_line, found.leads), 0.40..=0.55);
+        assert_within(&format!("{account} book rate"), ratio(found.booked, found.customers), 0.25..=0.45);
     }
 }
 
@@ -82,8 +83,8 @@ fn other_seeds_are_within_every_band() {
         let generator = Generator::new(Settings { seed, ..Settings::demo() }).unwrap();
         let all: Vec<Row> = event_batches(&generator).iter().flat_map(|batch| rows(batch, EVENT)).collect();
         let found = figures(&all, i32::MIN..=i32::MAX);
-        within("events", ratio(found.events, 200_000), 0.95..=1.05);
-        rates(&format!("seed {seed}"), &found);
+        assert_within("events", ratio(found.events, 200_000), 0.95..=1.05);
+        assert_rates(&format!("seed {seed}"), &found);
     }
 }
 
@@ -100,17 +101,17 @@ fn the_cost_per_lead_fits_the_channel() {
         if ["Direct", "Organic Search", "Google Business Profile", "Referral"].contains(&channel.as_str()) {
             assert_eq!(cost, 0, "{channel} costs money");
         } else {
-            within(&format!("{channel} cost per lead of {leads}"), each(cost, *leads), 40.0..=150.0);
+            assert_within(&format!("{channel} cost per lead of {leads}"), average(cost, *leads), 40.0..=150.0);
         }
     }
     assert!(found.leads_by_channel.len() >= 10);
-    within("cost per lead, all", each(sum(&|_| true), found.leads), 35.0..=80.0);
+    assert_within("cost per lead, all", average(sum(&|_| true), found.leads), 35.0..=80.0);
     assert!(sum(&|row| row.get("campaign").is_empty() && !row.get("attributionChannel").is_empty()) > 0);
     assert!(sum(&|row| row.get("attributionChannel").is_empty()) > 0);
     assert!(spend.iter().any(|row| row.amount("managementFee") > 0));
-    within(
+    assert_within(
         "spend with a campaign",
-        each(sum(&|row| !row.get("campaign").is_empty()), 1) / each(sum(&|_| true), 1),
+        average(sum(&|row| !row.get("campaign").is_empty()), 1) / average(sum(&|_| true), 1),
         0.5..=0.95,
     );
 }
@@ -122,9 +123,13 @@ fn demand_depends_on_seasons_and_weekdays_and_campaigns_have_a_long_tail() {
     let count = |pick: &dyn Fn(&Row) -> bool| all.iter().filter(|row| pick(row)).count();
     let hvac =
         |months: [u32; 2]| count(&|row| row.get("account").contains("-hvac") && months.contains(&date(row).month()));
-    within("HVAC in summer against spring", ratio(hvac([6, 7]), hvac([3, 4])), 1.5..=2.5);
+    assert_within("HVAC in summer against spring", ratio(hvac([6, 7]), hvac([3, 4])), 1.5..=2.5);
     let weekday = |weekday| count(&|row| date(row).weekday() == weekday);
-    within("Monday against Sunday", ratio(weekday(chrono::Weekday::Mon), weekday(chrono::Weekday::Sun)), 2.0..=4.0);
+    assert_within(
+        "Monday against Sunday",
+        ratio(weekday(chrono::Weekday::Mon), weekday(chrono::Weekday::Sun)),
+        2.0..=4.0,
+    );
 
     let mut campaigns: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for row in all.iter().filter(|row| !row.get("campaign").is_empty()) {

@@ -33,6 +33,7 @@ impl Row {
         self.columns.iter().position(|name| *name == column).unwrap()
     }
 
+    /// Returns the account key and the id of the customer.
     pub(super) fn customer(&self) -> (String, String) {
         (self.get("account").to_owned(), self.get("opportunityId").to_owned())
     }
@@ -61,7 +62,7 @@ pub(super) fn rows(batch: &RecordBatch, columns: &'static [&'static str]) -> Vec
     rows
 }
 
-/// The figures that must lie within bands. Money in millionths.
+/// The figures that must lie within bands. Money is in millionths.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) events: usize,

@@ -156,8 +156,8 @@ impl QueryJob {
     }
 }
 
-/// Returns the file name and the format of a result: the format of the entry, of the ending of its file name, or of the
-/// defaults.
+/// Returns the file name and the format of a result. The format is the one that the entry sets, or else the one for the
+/// ending of its file name, or else that of the defaults.
 fn file_and_format(entry: &JobEntry, defaults: &JobDefaults) -> Result<(String, Format), Failure> {
     let default = || defaults.format.as_deref().map(format).transpose();
     let named = entry.format.as_deref().map(format).transpose()?;

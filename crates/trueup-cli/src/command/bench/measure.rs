@@ -20,14 +20,8 @@ pub(super) struct BenchTarget {
     threads: Option<NonZeroUsize>,
 }
 
-/// Answers per second of a single caller, and of all callers together.
-#[derive(Clone, Copy, Debug)]
-struct Throughput {
-    one: f64,
-    all: f64,
-}
-
 impl BenchTarget {
+    /// Opens the dataset, and starts `threads` threads; `None` means one per core.
     pub(super) fn open(folder: &Path, threads: Option<NonZeroUsize>) -> Result<Self, Failure> {
         let dataset = Dataset::open(folder)?;
         Ok(Self { folder: folder.to_owned(), dataset, pool: pool(threads)?, threads })
@@ -88,6 +82,13 @@ impl BenchTarget {
     }
 }
 
+/// Answers per second of a single caller, and of all callers together.
+#[derive(Clone, Copy, Debug)]
+struct Throughput {
+    one: f64,
+    all: f64,
+}
+
 fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool, Failure> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.map_or(0, NonZeroUsize::get)).build();
     pool.map_err(Failure::fault)
@@ -118,7 +119,7 @@ pub(super) struct Timings {
     pub(super) least: Duration,
     /// Events of the whole dataset, divided by the median time.
     pub(super) events_per_second: f64,
-    /// Size in the files of the columns to read, in the row groups to read.
+    /// Stored bytes of the columns that the query reads, in the row groups that pruning keeps.
     pub(super) bytes_read: u64,
     pub(super) row_groups_kept: usize,
     pub(super) row_groups_skipped: usize,

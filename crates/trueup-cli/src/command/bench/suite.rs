@@ -28,7 +28,7 @@ fn as_text<S: serde::Serializer>(value: &impl std::fmt::Display, serializer: S) 
     serializer.collect_str(value)
 }
 
-/// Counts, ratios and sums of money.
+/// Metrics of each kind: counts, a ratio and a sum of money.
 const FIVE_METRICS: [&str; 5] = ["leads", "customers", "bookRate", "closedRevenue", "conversions"];
 
 /// Longest range of the interval `total`, in days.
@@ -37,7 +37,7 @@ const QUARTER: u16 = 90;
 /// A year in days.
 const YEAR: u16 = 365;
 
-/// Returns the suite for the last days and the accounts of a dataset; empty if the dataset has no rows.
+/// Returns the queries of the suite for a dataset; none if the dataset has no rows.
 pub(super) fn queries(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
     let Some(range) = dataset.date_range() else { return Ok(Vec::new()) };
     let end = range.end;
@@ -63,7 +63,7 @@ pub(super) fn queries(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
         over(YEAR, "channel-day", &five(&["attributionChannel"])).every(Interval::Day),
         over(YEAR, "unit-week", &five(&["normalizedBusinessUnit"]))
             .every(Interval::Week)
-            .having("campaign", r#"["regex", "a.*e", "i"]"#),
+            .matching("campaign", r#"["regex", "a.*e", "i"]"#),
         over(QUARTER, "customers", &five(&["opportunityId"])).only(first(1)),
         over(QUARTER, "one-account", &five(&["attributionCategory"])).only(first(1)),
         over(QUARTER, "state-status", &five(&["adjustedType", "customerStatus"])),
@@ -73,7 +73,7 @@ pub(super) fn queries(dataset: &Dataset) -> Result<Vec<BenchQuery>, Failure> {
             &["attributionChannel", "stepBookRate", "stepEstimateRate", "stepSoldRate", "stepCloseRate"],
         ),
         over(QUARTER, "date", &five(&["date"])),
-        over(QUARTER, "large-totals", &five(&["technician"])).having("total", r#"["gte", 500]"#),
+        over(QUARTER, "large-totals", &five(&["technician"])).matching("total", r#"["gte", 500]"#),
         over(QUARTER, "parent", &five(&["account"])).only(first(keys.len().div_ceil(10))),
     ])
 }
@@ -87,7 +87,7 @@ impl BenchQuery {
         Self { accounts, ..self }
     }
 
-    fn having(mut self, field: &'static str, expression: &'static str) -> Self {
+    fn matching(mut self, field: &'static str, expression: &'static str) -> Self {
         self.conditions.push((field, expression));
         self
     }

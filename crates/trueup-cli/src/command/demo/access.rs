@@ -17,8 +17,8 @@ const SUBGROUPS: [&str; 2] = ["demo-group-east", "demo-group-west"];
 /// An organization that the user does not see.
 const OTHER_GROUP: &str = "other-group";
 
-/// Number of accounts in the group. Most accounts must be outside the user's reach, because benchmarks compare with
-/// those.
+/// Number of accounts in the group. Most accounts must be outside the user's reach, because benchmarks are computed
+/// from the accounts outside.
 const ACCOUNTS_IN_GROUP: usize = 6;
 
 /// The metrics of the benchmarks example.
@@ -68,8 +68,8 @@ pub(super) struct BenchmarkExample {
     pub(super) month: String,
 }
 
-/// Finds an account in the user's reach that has benchmarks for the last month of the data that has begun; `None` if
-/// none has, because the demo has too few accounts.
+/// Finds an account in the user's reach that has benchmarks for the month of `end`, the last day of the data, or for
+/// the current month if `end` lies in the future; `None` if the demo has too few accounts for benchmarks.
 pub(super) fn benchmark_example(
     dataset: &Dataset,
     folder: &Path,

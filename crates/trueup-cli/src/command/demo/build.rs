@@ -15,8 +15,8 @@ use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 
 /// Returns the folder of the demo if the command line names none: in cargo's target folder if the program was built
-/// there, which keeps the source tree clean, or else in the current folder. Settings other than the default have a
-/// folder of their own.
+/// there, which keeps the source tree clean, or else in the current folder. If the settings
+/// are not those of the default demo, the name of the folder contains them.
 pub(super) fn default_folder(settings: &Settings) -> PathBuf {
     let name = if *settings == Settings::demo() {
         "trueup-demo".to_owned()

@@ -37,6 +37,7 @@ pub(super) fn write(
     let range = format!("--start {} --end {}", window.start, window.end);
     let account = dataset.accounts().iter().next().map(|account| quoted(&account.key));
     let account = account.map_or_else(String::new, |key| format!(" --account {key}"));
+    // A command without a comment belongs to the comment before it.
     let commands = [
         (
             "What each campaign of one account earns",

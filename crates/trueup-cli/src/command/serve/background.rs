@@ -32,9 +32,9 @@ impl BackgroundThread {
     }
 }
 
-/// Checks after each `interval` whether the folder holds another version of the dataset than the service uses, and
-/// switches the service to it, with at most `memory` bytes of decoded columns. A version that cannot be opened is
-/// logged once and tried again.
+/// Checks after each `interval` whether the service uses the newest version of the dataset in the folder. If not,
+/// switches the service to that version, with at most `memory` bytes of decoded columns. A version that cannot be
+/// opened is logged once and tried again.
 pub(super) fn watch_versions(
     service: Arc<Service>,
     folder: PathBuf,
@@ -74,7 +74,7 @@ fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64
     Ok(opened)
 }
 
-/// Returns freed memory to the system, also while no request comes.
+/// Returns freed memory to the system, even while no request arrives.
 ///
 /// mimalloc returns memory that was freed a second ago when a thread ends, or after 10,000 allocations of one thread.
 /// Therefore this ends a short thread every [`PURGE_INTERVAL`]; otherwise the memory of large answers would stay until
