@@ -27,7 +27,7 @@ pub(crate) fn stored(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts
     Ok(accounts)
 }
 
-/// Reads the accounts of the inputs, one row after the other, because a key that occurs twice breaks a rule.
+/// Reads the accounts of the inputs on one thread, in their order, because a key that occurs twice breaks a rule.
 pub(crate) fn read(inputs: &[&Input], reader: &mut TableReader<'_>) -> Result<(Accounts, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
     let mut accounts = Accounts::default();

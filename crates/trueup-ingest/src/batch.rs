@@ -38,9 +38,9 @@ struct SkippedTable {
 }
 
 impl BatchPlan {
-    /// Skips a table whose batch the dataset already has. Events are compared with every earlier batch, because events
-    /// without an id would be added twice. Other tables are compared with their latest batch, because it may have
-    /// replaced an earlier one.
+    /// Plans an ingest, which skips each table whose batch the dataset already has. Events are compared with every
+    /// earlier batch, because events without an id would be added twice. Other tables are compared with their latest
+    /// batch, because it may have replaced an earlier one.
     pub(crate) fn new(
         given: &[(Table, Input)],
         mapped: &MappedInputs,
@@ -55,7 +55,7 @@ impl BatchPlan {
                 continue;
             }
             if batches(latest, table).next().is_none() {
-                // The first batch of a table is always new, so its checksum may be computed meanwhile.
+                // The first batch of a table is always new, so its checksum may be computed while it is ingested.
                 let checksum = BatchChecksum::begin(files.clone(), origins.clone())?;
                 tables.push(PlannedTable { table, inputs, origins, checksum });
                 continue;
@@ -71,7 +71,7 @@ impl BatchPlan {
         Ok(Self { tables, skipped })
     }
 
-    /// Returns whether nothing is new.
+    /// Returns whether the ingest changes no table.
     pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
@@ -155,6 +155,7 @@ struct ChecksumThread {
     _stop: SetOnDrop,
 }
 
+/// A flag that is set when this is dropped.
 struct SetOnDrop(Arc<AtomicBool>);
 
 impl Drop for SetOnDrop {

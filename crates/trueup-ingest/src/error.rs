@@ -101,8 +101,10 @@ pub(crate) enum InputFault {
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
+    /// Of a file that declares its columns.
     #[error("the file has {count} columns, but at most {limit} are allowed; leave some out, or raise `--max-columns`")]
     TooManyColumns { count: usize, limit: usize },
+    /// Of NDJSON, whose columns are counted while it is read.
     #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
     ManyColumns { limit: usize },
     #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
@@ -134,8 +136,9 @@ pub(crate) enum InputFault {
 }
 
 impl IngestError {
-    /// Returns whether the data is at fault: a row that breaks a rule, a file that is not in its format, a change that
-    /// the dataset does not allow, a dataset that is damaged, or another ingest into the same dataset.
+    /// Returns whether the data is at fault: an input that does not exist, is not in its format, or exceeds a limit; a
+    /// row that breaks a rule; a mapping that cannot be read or run; a change that the dataset does not allow; a
+    /// dataset that is damaged; another ingest into the same dataset; or a rejects file that may not be written.
     #[must_use]
     pub fn is_data(&self) -> bool {
         match &*self.0 {
@@ -152,7 +155,7 @@ impl IngestError {
             ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
             ErrorKind::AfterRejects { error, .. } => error.is_data(),
-            // A missing input is a fault of the data; a full disk is not.
+            // An input that cannot be opened is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
             #[cfg(feature = "mapping")]
             ErrorKind::Mapping(_) => true,

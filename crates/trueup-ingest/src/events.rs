@@ -1,16 +1,16 @@
 //! Events, from checked rows to the files of the dataset.
 //!
 //! ```text
-//! TableReader: checked rows                  stored event files with one of the same accounts
-//!   encode                                     stored_files, encode
-//!     └──────────────► EventBatch ◄──────────────┘     the form of events in memory
+//! TableReader: batches of checked rows        stored event files that hold an account of the inputs
+//! 1  encode                                     stored_files, encode
+//!      └─────────────► EventBatch ◄─────────────┘      the form of events in memory
 //!                          │
-//!   spill                  EventBuffer, which moves its batches to disk when memory is full
+//! 2  spill                 EventBuffer, which moves its batches to disk when memory is full
 //!                          │
-//!   sort_and_write         divides all accounts into slices (account_ranges); for each slice:
-//!     sort                   concatenates it (concat), leaves out superseded rows, sorts
-//!     sort/oversize          does the same on disk, if one account is too large for memory
-//!     write                  collects sorted customers into row groups, and encodes these as Parquet
+//!    sort_and_write        divides all accounts into slices (account_ranges); for each slice:
+//! 3    sort                  concatenates it (concat), leaves out superseded rows, sorts
+//!      sort/oversize         does the same on disk, if one account is too large for memory
+//! 4    write                 collects sorted customers into row groups, and encodes these as Parquet
 //! ```
 //!
 //! All steps use the `dictionaries`, which hold the texts of the codes in event batches, and the `budget`, which says
@@ -44,7 +44,7 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::model::Accounts;
 use write::FileLayout;
 
-/// What decides how events are ingested.
+/// The settings of an ingest of events.
 pub(crate) struct Settings<'a> {
     /// The accounts, whose time zones turn times into dates.
     pub(crate) accounts: &'a Accounts,

@@ -14,16 +14,17 @@ use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
 
-/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms on its
-/// way.
+/// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
+/// its rows are buffered.
 const ROW_BYTES: usize = 4_096;
 
-/// An ingest of files into a dataset. Either all of it takes place, or nothing of it.
+/// An ingest of files into a dataset. Either all of it takes place, or nothing of it. A limit of 0 counts as 1.
 ///
 /// # Inputs
-/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If the name says nothing, the first
-/// bytes decide. A file has the columns of the table that it is given as. The order of the files matters only where
-/// rows replace one another. If the dataset already holds the batch of a table, the table stays as it is.
+/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If a name ends in another way, the
+/// first bytes of the file decide. A file has the columns of the table that it is given as. The order of the files
+/// matters only where rows replace one another. If the dataset already holds the batch of a table, the table stays as
+/// it is.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
@@ -57,7 +58,7 @@ const ROW_BYTES: usize = 4_096;
 #[derive(Clone, Debug)]
 pub struct Ingest {
     dir: PathBuf,
-    pub(crate) events: Vec<PathBuf>,
+    events: Vec<PathBuf>,
     spend: Vec<PathBuf>,
     accounts: Vec<PathBuf>,
     insights: Vec<PathBuf>,
@@ -76,7 +77,8 @@ pub struct Ingest {
 }
 
 impl Ingest {
-    /// An ingest into the dataset in that folder. The folder is made if it does not exist; the folders above it too.
+    /// Prepares an ingest into the dataset in a folder. [`Ingest::run`] makes the folder, and the folders above it, if
+    /// they do not exist.
     pub fn into(dataset: impl AsRef<Path>) -> Self {
         Self {
             dir: dataset.as_ref().to_owned(),
@@ -120,7 +122,7 @@ impl Ingest {
         self
     }
 
-    /// Adds a file of insight documents, one `{"account", "date", "insight"}` per line.
+    /// Adds a file of insight documents: one `{"account", "date", "insight"}` per line, with the date as YYYY-MM-DD.
     #[must_use]
     pub fn insights(mut self, path: impl AsRef<Path>) -> Self {
         self.insights.push(path.as_ref().to_owned());
@@ -154,37 +156,41 @@ impl Ingest {
     /// MiB.
     ///
     /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a
-    /// customer's history that takes more than an eighth of the memory; and the spend of a calendar quarter, the
-    /// accounts, or the keys of insights, if they take more than a quarter (16 MiB always fit).
+    /// customer's history that takes more than an eighth of the memory; and the spend of one calendar quarter, the
+    /// accounts, or the keys of insights, if they take more than a fourth of the memory. Each of them may always take
+    /// 16 MiB.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
         self
     }
 
-    /// Sets the rows of a row group of events and spend; 65,536 if not set. The history of a customer is never split.
+    /// Sets the most rows of a row group of events and spend; 65,536 if not set. The history of a customer is never
+    /// split, so a customer with more events makes a larger row group.
     #[must_use]
     pub fn row_group_rows(mut self, rows: usize) -> Self {
         self.group_rows = rows.max(1);
         self
     }
 
-    /// Sets the rows of an event file; 1,048,576 if not set. A file ends with the account that reaches this number.
+    /// Sets the rows of an event file; 1,048,576 if not set. A file ends with the account that reaches this number, or
+    /// within that account at four times as many rows. It ends earlier if its row groups take too much memory.
     #[must_use]
     pub fn file_rows(mut self, rows: usize) -> Self {
         self.file_rows = rows.max(1);
         self
     }
 
-    /// Sets the rows of a batch while inputs are read; 65,536 if not set. Less memory means fewer rows.
+    /// Sets the most rows that are decoded as one batch while inputs are read; 65,536 if not set. With little memory, a
+    /// batch has fewer rows.
     #[must_use]
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows.max(1);
         self
     }
 
-    /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. More are
-    /// an error.
+    /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. An ingest
+    /// with more is refused.
     #[must_use]
     pub fn max_columns(mut self, columns: usize) -> Self {
         self.max_columns = columns.max(1);
@@ -198,15 +204,16 @@ impl Ingest {
         self
     }
 
-    /// Sets the most events of a customer; 1,000,000 if not set. More are an error, because a history is held in memory
-    /// as a whole; so is a history that takes more than an eighth of the memory.
+    /// Sets the most events of a customer; 1,000,000 if not set. An ingest with a longer history is refused, because a
+    /// history is held in memory as a whole. [`Ingest::memory`] limits its bytes.
     #[must_use]
     pub fn max_customer_events(mut self, events: usize) -> Self {
         self.max_customer_events = events.max(1);
         self
     }
 
-    /// Sets the number of threads; the number of processors if not set.
+    /// Sets the number of threads. If not set, the ingest runs on the caller's rayon pool, which has one thread per
+    /// processor unless the caller has made another.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
@@ -304,17 +311,17 @@ impl Ingest {
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
         let dir = self.dir.as_path();
-        let mut directory = accounts::stored(latest.as_ref(), dir)?;
-        let mut accounts_files = None;
+        let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
+        let mut account_files = None;
         if let Some(inputs) = plan.inputs(Table::Accounts) {
             let (new, counts) = accounts::read(&inputs, reader)?;
-            accounts::check_zones(&directory, &new, latest.as_ref(), dir)?;
+            accounts::check_zones(&all_accounts, &new, latest.as_ref(), dir)?;
             summary.accounts = counts;
             summary.accounts.replaced =
-                new.iter().filter(|account| directory.get(&account.key).is_some()).map(|_| 1).sum();
-            directory.merge(new);
-            accounts::check_size(&directory, reader.limits.table_bytes())?;
-            accounts_files = Some(accounts::write(&directory, version)?);
+                new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
+            all_accounts.merge(new);
+            accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
+            account_files = Some(accounts::write(&all_accounts, version)?);
         }
         let mut manifest = latest.unwrap_or_else(|| Manifest {
             schema_version: SCHEMA_VERSION,
@@ -326,11 +333,11 @@ impl Ingest {
             insights: Vec::new(),
             batches: Vec::new(),
         });
-        manifest.accounts = accounts_files.unwrap_or(manifest.accounts);
+        manifest.accounts = account_files.unwrap_or(manifest.accounts);
         if let Some(inputs) = plan.inputs(Table::Events) {
             let budget = Budget { memory: self.memory, customer_events: self.max_customer_events };
             let (group_rows, file_rows) = (self.group_rows, self.file_rows);
-            let settings = events::Settings { accounts: &directory, budget, group_rows, file_rows };
+            let settings = events::Settings { accounts: &all_accounts, budget, group_rows, file_rows };
             (manifest.events, summary.events) =
                 events::ingest(&inputs, &manifest.events, dir, &settings, version, reader)?;
         }

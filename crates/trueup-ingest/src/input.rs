@@ -27,8 +27,8 @@ impl Input {
     }
 }
 
-/// Checks that every input exists, that none is given twice under different names, and that none lies in the folder of
-/// the dataset.
+/// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
+/// folder of the dataset.
 pub(crate) fn check<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path) -> Result<(), IngestError> {
     let dataset = fs::canonicalize(dataset).ok();
     let mut seen = Vec::new();
@@ -70,7 +70,8 @@ impl MappedInputs {
         }
     }
 
-    /// Runs a mapping over the event files. Its files stay in a scratch folder until the result is dropped.
+    /// Runs a mapping over the event files. The files that it makes stay in a scratch folder until the result is
+    /// dropped.
     #[cfg(feature = "mapping")]
     pub(crate) fn make(
         mapping: Option<&Path>,

@@ -1,4 +1,20 @@
-//! From raw Parquet, CSV and NDJSON files to a sorted, verified dataset.
+//! Turns raw Parquet, CSV and NDJSON files into a sorted, verified dataset. [`Ingest`] is the entry.
+//!
+//! ```text
+//! ingest             one ingest, from its inputs to the next version of the dataset
+//!   input, mapping   the inputs: files as given, or made from them by a mapping
+//!   version          the next version while it is written: the lock, scratch folders, publication
+//!   batch            skips each table whose batch the dataset already has
+//!   accounts, events, spend, insights     ingest one table each
+//!     read           reads the inputs of a table in parallel, and keeps the order of their rows
+//!       source       decodes files of any format into batches
+//!       row_check    finds rows that break a rule (row_fault)
+//!       rejects      writes these rows to a file (output)
+//!     spill_file     rows on disk that do not fit into memory
+//!     parquet_file   writes a Parquet file (pending_file)
+//! ```
+//!
+//! `table` names the four tables, `report` holds what an ingest reports, and `error` how it fails.
 
 mod accounts;
 mod batch;

@@ -1,4 +1,5 @@
-//! Turns tables of any form into canonical ones, as a mapping file describes. `docs/mapping.md` documents the format.
+//! Turns tables of any shape into canonical tables, whose columns have the names of the data model, as a mapping file
+//! describes. `docs/mapping.md` documents the format.
 //!
 //! ```text
 //! Mapping::read        the file as written, and a check without data   declaration.rs, check.rs

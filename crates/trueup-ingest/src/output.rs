@@ -1,4 +1,5 @@
-//! Files that a command writes for its user: which files it may write, and how a file becomes visible as a whole.
+//! Files that a command writes for its user: which files it may write, how a file becomes visible as a whole (`file`),
+//! and why it cannot be written (`error`).
 
 mod error;
 mod file;

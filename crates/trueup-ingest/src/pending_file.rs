@@ -11,11 +11,11 @@ use trueup_core::dataset::BlockHasher;
 use trueup_core::dataset::manifest::{DataFile, hex};
 use trueup_core::files::OpenFile;
 
-/// A data file that takes bytes.
+/// A data file that is being written.
 pub(crate) struct PendingFile {
     /// Bytes that the thread does not have yet.
     buffer: Vec<u8>,
-    /// The way to the thread; `None` once all bytes are sent.
+    /// Sends buffers to the thread; `None` once all bytes are sent.
     sender: Option<SyncSender<Vec<u8>>>,
     finisher: FileFinisher,
 }

@@ -6,7 +6,7 @@
 //!   ChunkChecker::check    decodes and checks a chunk, on any thread
 //!     RawChunk::decode     DecodedBatch: rows in the columns of the input           source/
 //!     check_rows           leaves out rows with texts that are too long             row_check.rs
-//!       RowRules           checked rows, and faults                                 events/, spend.rs
+//!       RowRules           sound rows, and the faults of the others                 events/encode.rs, spend.rs
 //!   RowSink::take_chunk    rejects faulty rows, and passes CheckedBatch on, in file order
 //! ```
 
@@ -120,7 +120,7 @@ impl TableReader<'_> {
         (chunks, InputEnd::NotYet)
     }
 
-    /// Rejects faulty rows, or ends the ingest at the first.
+    /// Rejects faulty rows. Without a rejects file, ends the ingest at the first.
     pub(crate) fn reject_rows(
         &mut self,
         input: &Input,
@@ -130,7 +130,7 @@ impl TableReader<'_> {
         faults.each(|fault| self.reject_row(input, fault, counts))
     }
 
-    /// Rejects a faulty row, or ends the ingest.
+    /// Rejects a faulty row. Without a rejects file, ends the ingest.
     pub(crate) fn reject_row(
         &mut self,
         input: &Input,
@@ -179,7 +179,7 @@ struct CheckedChunk<R> {
     fault: Option<CheckFault>,
 }
 
-/// Rows that keep the rules.
+/// A batch whose rows are checked: the sound rows, and the faults of the others.
 struct CheckedBatch<R> {
     /// The columns of the input.
     schema: SchemaRef,

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// A rejects file while it is written.
 ///
-/// The file gets its name before the new version of the dataset is published, so that no rejected row is lost. If the
-/// data ends the ingest, the file stays, because its rows may say why. If the system ends the ingest, no file stays.
+/// The file gets its name before the new version of the dataset is published, so that no rejected row is lost. If
+/// faulty data ends the ingest, a file with rows stays, because its rows may say why. After any other error no file
+/// stays, unless the version may be published.
 pub(crate) struct RejectsWriter {
     path: PathBuf,
     writer: BufWriter<OutputFile>,

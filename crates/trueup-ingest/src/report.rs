@@ -42,9 +42,9 @@ pub struct IngestSummary {
 /// Rows of one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowCounts {
-    /// Rows of the inputs that became part of the dataset.
+    /// Rows of the inputs that keep the rules. A later row of the inputs may replace some of them.
     pub taken: u64,
-    /// Rows that were replaced: rows of the previous version, and earlier rows of the inputs.
+    /// Rows that were replaced: rows of the previous version and, except for spend, earlier rows of the inputs.
     pub replaced: u64,
     /// Rows that broke a rule and are in the rejects file.
     pub rejected: u64,
@@ -58,7 +58,8 @@ pub(crate) struct IgnoredColumn {
 }
 
 impl IgnoredColumn {
-    /// An event column whose values trueup computes; `None` for the column that trueup itself writes to event files.
+    /// Explains why a column of events is ignored: it has the name of a metric, or of a dimension that is computed.
+    /// Returns `None` for the number of the customer, which trueup itself writes to event files.
     pub(crate) fn of_events(column: &str) -> Option<Self> {
         if column == CUSTOMER_COLUMN {
             return None;
@@ -70,7 +71,7 @@ impl IgnoredColumn {
         Some(Self { column: column.to_owned(), why: why.to_owned() })
     }
 
-    /// Returns those of the given columns that are not among the columns of the table.
+    /// Returns the given columns that the table does not have. `known` are the columns that it has.
     pub(crate) fn unknown<'c>(columns: impl Iterator<Item = &'c str>, table: &str, known: &[&str]) -> Vec<Self> {
         let names: Vec<String> = known.iter().map(|column| format!("`{column}`")).collect();
         let names = names.join(", ");

@@ -64,7 +64,7 @@ impl fmt::Display for RowFault {
     }
 }
 
-/// Characters that a message shows of a text that is longer than allowed.
+/// Characters that remain of a text that is longer than allowed.
 const SHORTENED_CHARS: usize = 200;
 
 /// Returns the text, or its beginning if it has more than `longest` bytes.

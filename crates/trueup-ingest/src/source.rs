@@ -8,6 +8,8 @@
 //! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```
+//!
+//! `limits` says how much is read at the same time, and `parquet_bytes` reads the bytes of Parquet files.
 
 mod csv;
 mod decoded;

@@ -39,7 +39,7 @@ pub(crate) fn ingest(
 ) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
     let limit = reader.limits.table_bytes();
-    let (mut quarters, mut restated) = (Quarters::new(limit), RestatedDays::default());
+    let (mut quarters, mut replaced_days) = (Quarters::new(limit), ReplacedDays::default());
     reader.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Each NDJSON object may lack some members, so only the whole file shows whether any row has a measure.
@@ -49,7 +49,7 @@ pub(crate) fn ingest(
             Ok(Box::new(SpendRules { normalizer, measures: Arc::clone(&measures) }) as _)
         };
         reader.read(input, Table::Spend, &rules, &mut counts, &mut |batch| {
-            restated.add(&batch, limit)?;
+            replaced_days.add(&batch, limit)?;
             quarters.push(&batch, version)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
@@ -61,7 +61,7 @@ pub(crate) fn ingest(
     }
     for file in stored {
         read_stored(dir, file, &mut |batch| {
-            let kept = restated.others(&batch).doing("replace spend")?;
+            let kept = replaced_days.kept_rows(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
             quarters.push(&kept, version)
         })?;
@@ -198,7 +198,7 @@ impl SpendFile {
     }
 }
 
-/// Checks that some chunk of an input has a measure.
+/// Checks that some chunk of an input has a measure: a column that is summed, such as `adSpend`.
 #[derive(Default)]
 struct MeasureCheck {
     has_measure: bool,
@@ -252,9 +252,10 @@ impl RowRules<RecordBatch> for SpendRules {
     }
 }
 
-/// The days of each account that the inputs have rows of. Their stored rows are replaced.
+/// The days of each account for which the inputs have rows. These rows replace the stored rows of the same days.
 #[derive(Default)]
-struct RestatedDays {
+struct ReplacedDays {
+    /// Days since 1970-01-01, by account.
     days: HashMap<String, HashSet<i32>>,
     /// Bytes of memory that the days take, approximately.
     bytes: usize,
@@ -263,7 +264,7 @@ struct RestatedDays {
 /// Bytes of memory per day of an account, approximately.
 const DAY_BYTES: usize = 16;
 
-impl RestatedDays {
+impl ReplacedDays {
     fn add(&mut self, batch: &RecordBatch, limit: usize) -> Result<(), IngestError> {
         for (account, day) in keys(batch).doing("read spend")? {
             if !self.days.contains_key(account) {
@@ -280,8 +281,8 @@ impl RestatedDays {
         Ok(())
     }
 
-    /// Returns the rows of all other days.
-    fn others(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    /// Returns the rows that are not replaced.
+    fn kept_rows(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let kept: BooleanArray = keys(batch)?
             .map(|(account, day)| Some(!self.days.get(account).is_some_and(|days| days.contains(&day))))
             .collect();
@@ -289,6 +290,7 @@ impl RestatedDays {
     }
 }
 
+/// Returns the account and the day of each row of spend in stored form; the day is counted from 1970-01-01.
 fn keys(batch: &RecordBatch) -> Result<impl Iterator<Item = (&str, i32)>, ArrowError> {
     let accounts = batch.column_by_name(ACCOUNT).and_then(|column| column.as_string_opt::<i32>());
     let days = batch.column_by_name(DATE).and_then(|column| column.as_primitive_opt::<Date32Type>());

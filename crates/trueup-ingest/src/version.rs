@@ -2,8 +2,8 @@
 //!
 //! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the
 //! record of the ingest: it contains spilled rows, and every data file of the ingest has the id in its name. The record
-//! is removed when the ingest ends. A record that is left tells the next ingest which files a killed ingest wrote. No
-//! other file is ever removed.
+//! is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files, and the
+//! next ingest removes the record and all data files with that id. No other file is ever removed.
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
@@ -91,8 +91,8 @@ impl VersionBuilder {
         self.number
     }
 
-    /// Removes the records of killed ingests, and the files that have such an ingest's id in their names and that no
-    /// version names. Because this ingest holds the lock, no other one is running.
+    /// Removes the records of earlier ingests, and the data files with the id of such an ingest, unless a manifest
+    /// names them. Because this ingest holds the lock, no other one is running.
     fn remove_leftovers(&self) -> Result<(), IngestError> {
         let mut records = Vec::new();
         for (path, name) in entries(&self.files, &self.dir)? {

@@ -70,6 +70,7 @@ impl DictionaryBuilders {
     pub(super) fn accounts(&self) -> (usize, usize) {
         let accounts = self.of(ACCOUNT);
         let accounts = lock(&accounts);
+        // The empty text is no account. The room began as `usize::MAX`, so the difference is what the accounts take.
         let count = accounts.texts.len() - 1;
         (count, usize::MAX - accounts.room + count * ACCOUNT_BYTES)
     }

@@ -1,4 +1,4 @@
-//! Step 1, encode: rows become event batches, and their recurring texts become codes.
+//! Step 1, encode: rows become event batches, and their recurring texts become codes (`text_codes`).
 
 mod text_codes;
 

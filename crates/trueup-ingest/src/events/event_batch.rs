@@ -355,7 +355,8 @@ pub(super) fn text_bytes(texts: &StringArray, rows: Range<usize>) -> usize {
     usize::try_from(offsets[rows.end] - offsets[rows.start]).unwrap_or(0)
 }
 
-/// Returns the columns of a record batch that not every event table has, by name.
+/// Returns the columns of a record batch that are not leading columns, by name: the dimensions and, in a spill file,
+/// the ingest's own columns.
 pub(super) fn dimension_arrays(batch: &RecordBatch) -> impl Iterator<Item = (&str, &ArrayRef)> {
     let names = batch.schema_ref().fields().iter().map(|field| field.name().as_str());
     names.zip(batch.columns()).filter(|(name, _)| !is_leading_column(name))

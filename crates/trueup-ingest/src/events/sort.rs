@@ -1,4 +1,5 @@
-//! Step 3, sort: the rows of whole accounts are put in the order of the dataset, and superseded rows are left out.
+//! Step 3, sort: the rows of whole accounts are put in the order of the dataset, and superseded rows are left out. An
+//! account that does not fit in memory is sorted by `oversize`.
 
 pub(super) mod oversize;
 
@@ -43,7 +44,7 @@ pub(super) fn sort(
     Ok(SortedCustomers { rows, order, customers, superseded: 0 })
 }
 
-/// Sorts rows of which none supersedes another.
+/// Sorts rows from which the superseded rows have been left out.
 fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<SortedCustomers, ArrowError> {
     let EventOrder { rows: order, customers } = order(&rows, &keys(&rows, dictionaries), dictionaries)?;
     Ok(SortedCustomers { rows, order, customers, superseded: 0 })

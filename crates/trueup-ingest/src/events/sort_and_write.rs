@@ -1,4 +1,4 @@
-//! Steps 3 and 4 in turns: while some accounts are sorted, those sorted before are written.
+//! Steps 3 and 4 at the same time: while some slices are sorted, the slices that were sorted before are written.
 
 use super::account_ranges::{AccountSlice, ranges_by_account};
 use super::budget::Budget;

@@ -1,4 +1,4 @@
-//! Step 2, spill: event batches stay in memory as long as they fit, and are spilled to disk from then on.
+//! Step 2, spill: event batches stay in memory as long as they fit; from then on, `account_spill` keeps them on disk.
 
 mod account_spill;
 

@@ -54,7 +54,7 @@ pub(super) struct EventWriter<'a> {
     whole: Vec<Vec<PendingRowGroup>>,
     /// The file that encoded row groups are appended to.
     open: Option<ParquetFileWriter>,
-    /// Later files, which are on their way to the disk.
+    /// The files after `files`, which are on their way to the disk.
     ending: VecDeque<FileFinisher>,
     /// The first files, which are complete.
     files: Vec<DataFile>,

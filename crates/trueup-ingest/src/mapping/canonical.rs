@@ -1,5 +1,7 @@
 //! The canonical tables and the types of their columns.
 
+use trueup_core::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS};
+
 /// A table that a mapping makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CanonicalTable {
@@ -25,29 +27,15 @@ pub(super) enum ColumnType {
     Dimension,
 }
 
-/// The types of events.
+/// The names of the stages, as the column `type` holds them.
 pub(super) const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
 
-/// The type of a conversion.
+/// The stage of a conversion.
 pub(super) const CONVERSION: &str = STAGES[0];
 
 /// The columns of events that are not dimensions.
 pub(super) const EVENT_COLUMNS: [&str; 7] =
     ["account", "opportunityId", "type", "date", "dateTime", "eventId", "total"];
-
-const SPEND_COLUMNS: [&str; 9] = [
-    "account",
-    "date",
-    "attributionCategory",
-    "attributionChannel",
-    "campaign",
-    "adSpend",
-    "managementFee",
-    "clicks",
-    "impressions",
-];
-
-const ACCOUNT_COLUMNS: [&str; 5] = ["account", "accountName", "industry", "timeZone", "leadGrading"];
 
 impl CanonicalTable {
     /// Returns the key of the mapping for such tables.

@@ -12,28 +12,28 @@ type CheckResult = Result<(), KeyFault>;
 /// Checks a whole mapping.
 pub(super) fn mapping(file: &MappingFile) -> CheckResult {
     for (name, found) in &file.input {
-        input(name, found)?;
+        check_input(name, found)?;
     }
     if file.events.is_empty() && file.spend.is_empty() && file.accounts.is_empty() {
         let reason = "a mapping makes at least one table of [[events]], [[spend]] or [[accounts]]";
         return Err(KeyFault::new("events", reason));
     }
     for (at, table) in file.events.iter().enumerate() {
-        events(file, table, &format!("events[{at}]"))?;
+        check_events(file, table, &format!("events[{at}]"))?;
     }
     for (target, tables) in [(CanonicalTable::Spend, &file.spend), (CanonicalTable::Accounts, &file.accounts)] {
         for (at, table) in tables.iter().enumerate() {
             let key = format!("{}[{at}]", target.key());
-            from(file, table, target, &key)?;
-            sources(file, target, &table.columns, &format!("{key}.columns"))?;
+            check_inputs(file, table, target, &key)?;
+            check_sources(file, target, &table.columns, &format!("{key}.columns"))?;
             let dates: &[&str] = if target == CanonicalTable::Spend { &["date"] } else { &[] };
-            required(target, dates, &key, |name| table.columns.contains_key(name))?;
+            check_required(target, dates, &key, |name| table.columns.contains_key(name))?;
         }
     }
-    first_touch(file)
+    check_first_touch(file)
 }
 
-fn input(name: &str, input: &InputDeclaration) -> CheckResult {
+fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
     let key = format!("input.{name}");
     if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_') {
         return Err(KeyFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
@@ -49,10 +49,10 @@ fn input(name: &str, input: &InputDeclaration) -> CheckResult {
     }
 }
 
-fn events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
-    from(file, &table.table(), CanonicalTable::Events, key)?;
+fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
+    check_inputs(file, &table.table(), CanonicalTable::Events, key)?;
     let own = format!("{key}.columns");
-    sources(file, CanonicalTable::Events, &table.columns, &own)?;
+    check_sources(file, CanonicalTable::Events, &table.columns, &own)?;
     if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
         let reason = "a column of this name is made under `columns`";
         return Err(KeyFault::new(format!("{key}.keep"), reason).with_value(name));
@@ -67,7 +67,7 @@ fn events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> Check
         if !has("type") {
             return Err(KeyFault::new(&own, "expected `type`, or a table of `stages` next to `columns`"));
         }
-        return required(CanonicalTable::Events, &dates, key, has);
+        return check_required(CanonicalTable::Events, &dates, key, has);
     }
     if table.columns.contains_key("type") {
         return Err(KeyFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
@@ -80,16 +80,16 @@ fn events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> Check
         if columns.contains_key("type") {
             return Err(KeyFault::new(format!("{key}.type"), "the stage itself is the type"));
         }
-        sources(file, CanonicalTable::Events, columns, &key)?;
-        required(CanonicalTable::Events, &dates, &key, |name| {
+        check_sources(file, CanonicalTable::Events, columns, &key)?;
+        check_required(CanonicalTable::Events, &dates, &key, |name| {
             columns.contains_key(name) || table.columns.contains_key(name)
         })?;
     }
     Ok(())
 }
 
-/// Checks the inputs of a table.
-fn from(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+/// Checks that a table names inputs that exist, each under a name of its own.
+fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
     let known = |name: &str, key: String| {
         let names: Vec<&str> = file.input.keys().map(String::as_str).collect();
         let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
@@ -122,7 +122,7 @@ fn from(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, ke
     Ok(())
 }
 
-fn sources(
+fn check_sources(
     file: &MappingFile,
     target: CanonicalTable,
     columns: &BTreeMap<String, ValueSource>,
@@ -134,12 +134,12 @@ fn sources(
             let reason = format!("a table of {} has only the columns {}", target.key(), columns.join(", "));
             return Err(KeyFault::new(key, reason).with_value(name));
         }
-        self::source(file, source, target.column_type(name), &key)?;
+        check_source(file, source, target.column_type(name), &key)?;
     }
     Ok(())
 }
 
-fn source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key: &str) -> CheckResult {
+fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key: &str) -> CheckResult {
     let reader = ValueReader::new(column_type, source, key)?;
     TextRules::new(source, &file.map, key)?;
     match ValueOrigin::new(source, column_type, key)? {
@@ -150,7 +150,7 @@ fn source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key
         }
         ValueOrigin::Parts(parts) => {
             for (name, part) in parts {
-                self::source(file, part, ColumnType::Text, &format!("{key}.{name}"))?;
+                check_source(file, part, ColumnType::Text, &format!("{key}.{name}"))?;
             }
             if parts.iter().all(|(_, part)| part.column.is_none()) {
                 return Err(KeyFault::new(key, "at least one of the parts must be a column"));
@@ -162,7 +162,7 @@ fn source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key
 }
 
 /// Checks that a table has the columns that it needs. One of the dates is enough.
-fn required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
+fn check_required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
     if let Some(missing) = target.required().iter().find(|name| !has(name)) {
         return Err(KeyFault::new(key, format!("expected the column `{missing}`")));
     }
@@ -172,7 +172,7 @@ fn required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str
     Ok(())
 }
 
-fn first_touch(file: &MappingFile) -> CheckResult {
+fn check_first_touch(file: &MappingFile) -> CheckResult {
     let Some(first_touch) = &file.first_touch else { return Ok(()) };
     let key = "first_touch.copy";
     if first_touch.copy.is_empty() || file.events.is_empty() {

@@ -67,8 +67,10 @@ pub(super) struct TableDeclaration {
     pub(super) from: Option<String>,
     #[serde(default)]
     pub(super) join: Vec<Join>,
+    /// The conditions that every row must meet.
     #[serde(default, rename = "where")]
     pub(super) only: Conditions,
+    /// Conditions; a row that meets one is left out.
     #[serde(default)]
     pub(super) unless: Conditions,
     #[serde(default)]
@@ -82,8 +84,10 @@ pub(super) struct EventTableDeclaration {
     pub(super) from: String,
     #[serde(default)]
     pub(super) join: Vec<Join>,
+    /// The conditions that every row must meet.
     #[serde(default, rename = "where")]
     pub(super) only: Conditions,
+    /// Conditions; a row that meets one is left out.
     #[serde(default)]
     pub(super) unless: Conditions,
     /// Columns of the input that become dimensions of the same name.

@@ -19,7 +19,7 @@ pub(super) enum ValueOrigin<'a> {
 
 impl<'a> ValueOrigin<'a> {
     /// Returns the origin that a source names, and checks that the source has no key that does not fit.
-    pub(super) fn new(source: &'a ValueSource, field: ColumnType, key: &str) -> Result<Self, KeyFault> {
+    pub(super) fn new(source: &'a ValueSource, column_type: ColumnType, key: &str) -> Result<Self, KeyFault> {
         let parts = [("year", &source.year), ("month", &source.month), ("day", &source.day)];
         let parts_given = parts.iter().filter(|(_, part)| part.is_some()).count();
         let given = usize::from(source.column.is_some())
@@ -54,7 +54,7 @@ impl<'a> ValueOrigin<'a> {
         if let Some(value) = &source.value {
             return Ok(Self::Value(value));
         }
-        if field != ColumnType::Day {
+        if column_type != ColumnType::Day {
             return Err(KeyFault::new(key, "only `date` can be made of `year`, `month` and `day`"));
         }
         if source.format.is_some() {

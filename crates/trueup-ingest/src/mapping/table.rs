@@ -27,7 +27,7 @@ impl TablePlanner<'_> {
     ) -> Result<TablePlan, MappingError> {
         let key = format!("{}[{at}]", target.key());
         let rows = self.joined_rows(table, &key)?;
-        let spec = TableSpec { target, key: key.clone(), copied: &[], optional: false };
+        let spec = TableSpec { target, key: key.clone(), copied: &[], skips_undated: false };
         let columns =
             table.columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
         self.select(rows, columns.collect(), &spec)
@@ -54,7 +54,7 @@ impl TablePlanner<'_> {
         );
         let copied = first_touch.map_or(&[][..], |first_touch| &first_touch.copy);
         if table.stages.is_empty() {
-            let spec = TableSpec { target: CanonicalTable::Events, key, copied, optional: false };
+            let spec = TableSpec { target: CanonicalTable::Events, key, copied, skips_undated: false };
             return Ok(vec![self.select(rows, common, &spec)?]);
         }
         let mut tables = Vec::new();
@@ -65,7 +65,7 @@ impl TablePlanner<'_> {
             let mut all = common.clone();
             all.insert("type", (&stage, key.clone()));
             all.extend(columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));
-            let spec = TableSpec { target: CanonicalTable::Events, key: key.clone(), copied, optional: true };
+            let spec = TableSpec { target: CanonicalTable::Events, key: key.clone(), copied, skips_undated: true };
             tables.push(self.select(rows.clone(), all, &spec)?);
         }
         Ok(tables)
@@ -101,7 +101,7 @@ impl TablePlanner<'_> {
             .map(|name| col(made(name)).is_not_null());
         if let Some(dated) = dated.reduce(Expr::or) {
             frame = frame.with_columns(dates);
-            frame = if spec.optional {
+            frame = if spec.skips_undated {
                 frame.filter(dated)
             } else {
                 let column = columns.get("date").or_else(|| columns.get("dateTime"));
@@ -126,14 +126,14 @@ impl TablePlanner<'_> {
 /// The columns of a table by name, each with its source and the key of that source.
 type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
 
-/// What a table is.
+/// The properties of a table that all its columns share.
 struct TableSpec<'a> {
     target: CanonicalTable,
     key: String,
     /// The columns that first-touch credit copies.
     copied: &'a [String],
     /// Whether a row without a date is left out. Otherwise it is a fault.
-    optional: bool,
+    skips_undated: bool,
 }
 
 /// Returns the name of a finished column. No column of an input begins with `=`.

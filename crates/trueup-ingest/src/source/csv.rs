@@ -37,6 +37,7 @@ pub(crate) fn read_header(block: &TextBlock) -> Result<(SchemaRef, TextBlock), I
 /// The rows of a block, batch by batch.
 pub(crate) struct CsvDecoder {
     text: String,
+    /// Where the next record begins, and its line.
     at: usize,
     line: u64,
     schema: SchemaRef,

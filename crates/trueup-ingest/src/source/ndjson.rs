@@ -1,7 +1,8 @@
 //! Decodes NDJSON: one JSON object per line.
 //!
-//! Every value becomes text: words and whole numbers as written, other numbers as ECMAScript writes them. A column may
-//! therefore mix types, and its type need not be known before the last line is read.
+//! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers as written, other
+//! numbers as ECMAScript writes them (amounts keep their digits). A column may therefore mix types, and its type need
+//! not be known before the last line is read.
 
 use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
 use super::limits::ReadLimits;
@@ -22,6 +23,7 @@ use trueup_core::Shown;
 /// The rows of a block, batch by batch.
 pub(crate) struct NdjsonDecoder {
     text: String,
+    /// Where the next record begins, and its line.
     at: usize,
     line: u64,
     /// Columns that every batch has, even if no object has such a member.
@@ -47,9 +49,9 @@ impl NdjsonDecoder {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut table = BatchBuilder::new(self.required, self.exact, self.limits.max_columns);
+        let mut builder = BatchBuilder::new(self.required, self.exact, self.limits.max_columns);
         let (mut lines, mut malformed, mut fatal) = (Vec::new(), MalformedRecords::default(), None);
-        while lines.len() < self.limits.rows && table.cells() < self.limits.cells() && !malformed.is_full() {
+        while lines.len() < self.limits.rows && builder.cells() < self.limits.cells() && !malformed.is_full() {
             let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
             let (record, line) = (text.trim_end_matches(['\r', '\n']), self.line);
             self.at += text.len();
@@ -59,7 +61,7 @@ impl NdjsonDecoder {
             }
             let pushed = Members::read(record)
                 .map_err(|error| RecordFault::Row(MalformedRecord::NotAnObject(error)))
-                .and_then(|members| table.push(&members));
+                .and_then(|members| builder.push(&members));
             match pushed {
                 Ok(()) => lines.push(line),
                 Err(RecordFault::Row(fault)) => malformed.push(fault.at(line, record, self.limits.max_text_bytes)),
@@ -69,7 +71,7 @@ impl NdjsonDecoder {
                 }
             }
         }
-        let batch = table.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
+        let batch = builder.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
         Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.rows, fatal }))
     }
 }
@@ -97,11 +99,11 @@ struct ColumnBuilder {
 impl<'k> BatchBuilder<'k> {
     fn new(required: &[&str], exact: &'k [&'k str], max_columns: usize) -> Self {
         let (columns, indexes) = (Vec::new(), HashMap::new());
-        let mut table = Self { exact, columns, indexes, max_columns, rows: 0, objects: 0 };
+        let mut builder = Self { exact, columns, indexes, max_columns, rows: 0, objects: 0 };
         for name in required {
-            table.add(name);
+            builder.add(name);
         }
-        table
+        builder
     }
 
     /// Returns the number of cells so far, including empty ones.
@@ -182,7 +184,7 @@ fn pad(texts: &mut StringBuilder, rows: usize) {
     texts.append_nulls(rows.saturating_sub(texts.len()));
 }
 
-/// Returns a JSON value as text; `None` for null.
+/// Returns a JSON value as text; `None` for null. An `exact` number keeps all its digits.
 fn render(value: &str, exact: bool) -> Result<Option<Cow<'_, str>>, &'static str> {
     match value.as_bytes() {
         [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => Ok(Some(Cow::Borrowed(&value[1..value.len() - 1]))),
@@ -209,10 +211,11 @@ fn render_number(value: &str, exact: bool) -> Cow<'_, str> {
     }
 }
 
-/// Why a line does not become a row.
+/// The fault that a line reveals.
 enum RecordFault {
+    /// The line is not a row; the lines after it are read.
     Row(MalformedRecord),
-    /// The file as a whole is at fault.
+    /// The file as a whole is at fault; nothing more of it is read.
     File(InputFault),
 }
 

@@ -207,8 +207,8 @@ fn read_footer(bytes: &ParquetBytes, max_bytes: usize) -> Result<ParquetMetaData
     Ok(metadata)
 }
 
-/// Reads columns whose texts recur as dictionary codes, as they are stored, because decoding each row's text takes time
-/// and memory.
+/// Returns the metadata with other types: a column whose texts recur is read as dictionary codes, as it is stored,
+/// because decoding each row's text takes time and memory.
 fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
     let fields = plain.schema().fields();
     let Some(sample) = plain.metadata().row_groups().first().filter(|group| group.num_columns() == fields.len()) else {

@@ -35,7 +35,9 @@ pub(crate) struct TextBlocks<R> {
     reader: R,
     /// Bytes that are read, but not yet returned.
     pending: Vec<u8>,
+    /// The line on which `pending` begins.
     line: u64,
+    /// The bytes that a block should have.
     size: usize,
     /// The most bytes of a record. A longer record is an error, because usually its quote is never closed.
     longest: usize,

@@ -34,7 +34,7 @@ impl DamagedDataset {
             {\"account\":\"b\",\"date\":\"2025-01-01\",\"insight\":{}}\n";
         write("insights.ndjson", insights);
         let more = "account,opportunityId,type,date,dateTime,total,campaign\na,1,closed,2025-01-12,,12.5,\nc,1,sold,2025-01-09,,7,z\n";
-        write("more.csv", more);
+        write("more-events.csv", more);
         write("more-spend.csv", "account,date,campaign,adSpend,clicks\na,2025-01-03,x,4,3\n");
         write("more-accounts.csv", "account,accountName\nc,C\n");
         write("more-insights.ndjson", "{\"account\":\"a\",\"date\":\"2025-01-03\",\"insight\":{\"n\":2}}\n");
@@ -53,13 +53,11 @@ impl DamagedDataset {
         self.dir.path().join("dataset")
     }
 
-    /// Ingests a file of each table. `which` begins the names of the files.
-    fn ingest(&self, which: &str) -> Result<(), trueup_ingest::IngestError> {
-        let file = |name: &str| self.dir.path().join(format!("{which}{name}"));
-        let events = if which.is_empty() { "events.csv" } else { "more.csv" };
+    /// Ingests a file of each table, whose name begins with `prefix`.
+    fn ingest(&self, prefix: &str) -> Result<(), trueup_ingest::IngestError> {
+        let file = |name: &str| self.dir.path().join(format!("{prefix}{name}"));
         let ingest = Ingest::into(self.folder()).threads(1).row_group_rows(3).file_rows(3);
-        let ingest =
-            ingest.events(self.dir.path().join(events)).spend(file("spend.csv")).accounts(file("accounts.csv"));
+        let ingest = ingest.events(file("events.csv")).spend(file("spend.csv")).accounts(file("accounts.csv"));
         ingest.insights(file("insights.ndjson")).run(&()).map(drop)
     }
 

@@ -1,4 +1,4 @@
-//! Files of rejected rows, and how an output file comes to be.
+//! Rejects files, and how an output file becomes visible.
 
 use crate::dataset::Case;
 use serde_json::{Value, json};

@@ -65,8 +65,7 @@ fn dates_are_read_by_format() {
         ("{ year = 2025, month = { column = \"t\", map = { Jul = 7 } }, day = 3 }", "Jul", "2025-07-03"),
         ("{ columns = [\"t\", \"t\"], format = \"%m%d\", default = \"x\" }", "", ""),
     ] {
-        let stage = "2025-01-01";
-        let columns = format!("dateTime = {{ value = \"{stage}T00:00:00Z\" }}\ndate = {source}");
+        let columns = format!("dateTime = {{ value = \"2025-01-01T00:00:00Z\" }}\ndate = {source}");
         let case = Case::new(&events_with(&columns)).file("a.csv", format!("id,t\n1,{text}\n"));
         if expected.is_empty() {
             assert!(case.refusal().contains("expected a date as `%m%d`, but found"), "{}", case.refusal());

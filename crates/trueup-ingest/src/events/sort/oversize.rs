@@ -31,20 +31,20 @@ use superseded::SupersededRows;
 /// Copies of a partition's rows that exist while it is sorted.
 const COPIES: usize = 4;
 
-/// How often a partition that is too large is divided again. More would not help, because by then single customers are
-/// too large.
+/// How often rows are divided by customer; round 0 makes the partitions, and each later round divides one that is too
+/// large. More would not help, because by then single customers are too large.
 const MAX_ROUNDS: u64 = 4;
 
 /// The most files that a partition is divided into in one round.
 const MAX_FILES: usize = 64;
 
-/// This many rows fit in any memory, so that a partition is not divided into files with fewer.
+/// This many rows fit in any memory, so a partition is not divided into files with fewer rows.
 const FEW_ROWS: usize = 32;
 
 /// The most rows of a batch of a run, unless a single customer has more.
 const MAX_BATCH_ROWS: usize = 8_192;
 
-/// Sorts the rows of a slice and hands the customers on in the order of the dataset. Returns the number of superseded
+/// Sorts the rows of a slice and passes the customers on in the order of the dataset. Returns the number of superseded
 /// rows.
 pub(in crate::events) fn sort(
     spill: &AccountSpill,
@@ -108,6 +108,7 @@ impl RunSorter<'_> {
         Ok(runs)
     }
 
+    /// Sorts a partition, or a part of one. `round` is the number of times that its rows were divided by customer.
     fn sort_partition(
         &self,
         rows: &SpillFile,

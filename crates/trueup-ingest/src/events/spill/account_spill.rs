@@ -24,8 +24,8 @@ const LARGE_BATCH_ROWS: u32 = 1 << 15;
 /// Bytes that a column should have in a spilled batch on average. With fewer, the column's own overhead would dominate.
 const COLUMN_BYTES: usize = 4 << 10;
 
-/// Rows that are read are copied out of their batch if the batch has at least this many times as many, because a slice
-/// keeps the whole batch in memory.
+/// If a slice of accounts needs at most one in this many rows of a batch, the rows are copied, because a part of the
+/// batch would keep the whole batch in memory.
 const COPY_FRACTION: usize = 2;
 
 /// Events on disk. Every file is sorted by account, and each batch knows its first and last account, so that a slice of
@@ -99,7 +99,7 @@ impl AccountSpill {
             .collect()
     }
 
-    /// Reads the rows of some accounts and hands them on in the order of arrival. Rows that the dataset already had
+    /// Reads the rows of some accounts and passes them on in the order of arrival. Rows that the dataset already had
     /// come first.
     pub(in crate::events) fn read(
         &self,

@@ -1,5 +1,6 @@
 //! Where row groups and files of events end, and how their columns are stored.
 
+use crate::events::budget::Size;
 use crate::events::event_batch::NARROW_TOTAL_DIGITS;
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -31,9 +32,6 @@ pub(in crate::events) struct FileLayout {
     pub(in crate::events) open_bytes: usize,
 }
 
-/// Rows, and the bytes of memory that they take; of a row group or of a customer.
-pub(super) type RowsAndBytes = (usize, usize);
-
 impl FileLayout {
     /// Whether a file of this many rows ends before the next customer.
     pub(super) fn ends_file(self, filled: usize, new_account: bool) -> bool {
@@ -47,11 +45,12 @@ impl FileLayout {
         open_bytes >= self.open_bytes || chunks >= MAX_CHUNKS
     }
 
-    /// Whether a row group ends before the customer `next`.
-    pub(super) fn ends_group(self, filled: RowsAndBytes, next: RowsAndBytes, new_account: bool) -> bool {
+    /// Whether a row group of the size `filled` ends before the customer of the size `next`.
+    pub(super) fn ends_group(self, filled: Size, next: Size, new_account: bool) -> bool {
         // A row group ends early between accounts, because queries about other accounts can then skip it.
-        let early = new_account && filled.0 >= self.group_rows.div_ceil(2);
-        filled.0 > 0 && (early || filled.0 + next.0 > self.group_rows || filled.1 + next.1 > self.group_bytes)
+        let early = new_account && filled.rows >= self.group_rows.div_ceil(2);
+        let is_full = filled.rows + next.rows > self.group_rows || filled.bytes + next.bytes > self.group_bytes;
+        filled.rows > 0 && (early || is_full)
     }
 }
 
@@ -69,7 +68,7 @@ pub(super) fn file_schema<'a>(dimensions: impl Iterator<Item = &'a str>, has_nar
     Schema::new(std::iter::once(customer).chain(stored).collect::<Vec<_>>())
 }
 
-/// Returns how the columns of a file are encoded and compressed, except for those that
+/// Returns how the columns of a file are encoded and compressed, except for the columns that
 /// [`text_column`](super::text_column) encodes.
 ///
 /// Customer numbers, dates and times are stored as differences, because these are small. The texts that are left hardly
@@ -107,14 +106,15 @@ mod tests {
     #[test]
     fn row_groups_and_files_end_between_accounts_where_possible() {
         let layout = FileLayout { group_rows: 10, file_rows: 20, group_bytes: 100, open_bytes: 200 };
-        assert!(!layout.ends_group((0, 0), (99, 999), true));
-        assert!(!layout.ends_group((8, 8), (2, 2), false));
-        assert!(layout.ends_group((8, 8), (3, 3), false));
-        assert!(!layout.ends_group((4, 4), (1, 1), true));
-        assert!(layout.ends_group((5, 5), (1, 1), true));
-        assert!(!layout.ends_group((5, 5), (1, 1), false));
-        assert!(!layout.ends_group((1, 60), (1, 40), false));
-        assert!(layout.ends_group((1, 60), (1, 41), false));
+        let size = |rows, bytes| Size { rows, bytes };
+        assert!(!layout.ends_group(size(0, 0), size(99, 999), true));
+        assert!(!layout.ends_group(size(8, 8), size(2, 2), false));
+        assert!(layout.ends_group(size(8, 8), size(3, 3), false));
+        assert!(!layout.ends_group(size(4, 4), size(1, 1), true));
+        assert!(layout.ends_group(size(5, 5), size(1, 1), true));
+        assert!(!layout.ends_group(size(5, 5), size(1, 1), false));
+        assert!(!layout.ends_group(size(1, 60), size(1, 40), false));
+        assert!(layout.ends_group(size(1, 60), size(1, 41), false));
 
         assert!(!layout.is_too_large(199, MAX_CHUNKS - 1));
         assert!(layout.is_too_large(200, 0) && layout.is_too_large(0, MAX_CHUNKS));

@@ -2,6 +2,7 @@
 
 use super::layout::FileLayout;
 use super::row_group::{PendingRowGroup, RowGroupSlice};
+use crate::events::budget::Size;
 use crate::events::event_batch::EventBatch;
 use arrow_schema::ArrowError;
 use hashbrown::HashMap;
@@ -41,8 +42,8 @@ impl OpenRowGroups {
         let account = Some(rows.accounts.value(first));
         let new_account = open.account != account;
         open.account = account;
-        let filled = (open.group.rows, open.group.bytes);
-        let ended = layout.ends_group(filled, (order.len(), bytes), new_account);
+        let filled = Size { rows: open.group.rows, bytes: open.group.bytes };
+        let ended = layout.ends_group(filled, Size { rows: order.len(), bytes }, new_account);
         let ended = ended.then(|| std::mem::take(&mut open.group));
         open.group.push(rows, order, bytes);
         ended
@@ -53,7 +54,7 @@ impl OpenRowGroups {
         std::mem::take(&mut self.0).into_values().map(|open| open.group)
     }
 
-    /// Frees the sorted batches of which few rows are still needed.
+    /// Frees each sorted batch if the open row groups need few of its rows.
     pub(super) fn release_rows(&mut self) -> Result<(), ArrowError> {
         let mut by_batch: HashMap<*const EventBatch, Vec<&mut RowGroupSlice>> = HashMap::new();
         for slice in self.0.values_mut().flat_map(|open| &mut open.group.slices) {
@@ -84,7 +85,6 @@ fn day(rows: &EventBatch, row: usize) -> Day {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use arrow_array::{Date32Array, Int64Array, StringArray, TimestampMicrosecondArray, UInt8Array, UInt32Array};
 

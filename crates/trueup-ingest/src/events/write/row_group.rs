@@ -48,7 +48,7 @@ impl PendingRowGroup {
         }
     }
 
-    /// Numbers the customers of the file from `first` on. Returns how many there are.
+    /// Gives the customers their numbers in the file, from `first` on. Returns how many customers there are.
     pub(super) fn number(&mut self, first: i32) -> i32 {
         self.first_customer = first;
         i32::try_from(self.customers.len()).unwrap_or(i32::MAX)

@@ -1,7 +1,7 @@
-//! The encoder of text columns that recur: global codes become codes of the row group, and these become a Parquet
-//! column chunk.
+//! Encodes columns of texts that recur: the codes of the ingest's dictionaries (global codes) become codes of the row
+//! group (own codes), and these become a Parquet column chunk.
 //!
-//! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or hands its texts to
+//! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or leaves its texts to
 //! parquet's `ArrowWriter`. Nothing outside this folder knows how a chunk is encoded: `chunk` writes its pages, and
 //! `hybrid` its codes. The decoder is `scan/encoding` in `trueup-core`.
 
@@ -27,14 +27,14 @@ const STRONG_ROWS_PER_TEXT: usize = 20;
 /// Rows that are coded together: few enough for their codes to stay in the first-level cache.
 const CODED_TOGETHER: usize = 1 << 10;
 
-/// No code of the row group yet.
+/// In `of_global`: the global code has no own code yet.
 const NEW: u32 = u32::MAX;
 
-/// Builds a text column from rows with global codes (codes of the ingest) or texts.
+/// Builds a text column from rows with global codes or texts.
 pub(super) struct TextColumnBuilder<'a> {
     own: OwnCodes<'a>,
     codes: Vec<u32>,
-    /// Like the validity of a [`TextColumn`].
+    /// As in [`TextColumn`].
     validity: Vec<u32>,
     rows: usize,
 }

@@ -13,10 +13,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Merged rows that are handed on together.
+/// Merged rows that are passed on together.
 const MAX_MERGED_ROWS: u32 = 1 << 16;
 
-/// Hands the customers of all runs on in the order of the dataset.
+/// Passes the customers of all runs on in the order of the dataset.
 pub(super) fn merge(
     runs: &[SortedRun],
     dictionaries: &EventDictionaries,
@@ -64,7 +64,7 @@ struct RunCursor<'a, I> {
     dictionaries: &'a EventDictionaries,
     batch: Option<EventBatch>,
     /// The number of batches read so far.
-    read: usize,
+    batches_read: usize,
     /// The numbers of the batches that are [previews](SortedRun::previews).
     previews: &'a [usize],
     /// Whether only the preview of the next customer was read, and not yet its rows.
@@ -82,7 +82,7 @@ impl<'a, I: Iterator<Item = Result<RecordBatch, IngestError>>> RunCursor<'a, I> 
             batches,
             dictionaries,
             batch: None,
-            read: 0,
+            batches_read: 0,
             previews,
             is_preview: false,
             merged: None,
@@ -107,7 +107,7 @@ impl<'a, I: Iterator<Item = Result<RecordBatch, IngestError>>> RunCursor<'a, I> 
         customer.start_date = batch.dates.value(self.start);
         let same = |row: &usize| batch.opportunity_ids.value(*row) == id && batch.accounts.value(*row) == account;
         self.end = (self.start + 1..batch.len()).find(|row| !same(row)).unwrap_or(batch.len());
-        if self.previews.binary_search(&(self.read - 1)).is_ok() {
+        if self.previews.binary_search(&(self.batches_read - 1)).is_ok() {
             (self.is_preview, self.batch) = (true, None);
         }
         Ok(true)
@@ -129,12 +129,12 @@ impl<'a, I: Iterator<Item = Result<RecordBatch, IngestError>>> RunCursor<'a, I> 
         (self.start, self.end) = (0, 0);
         let Some(batch) = self.batches.next() else { return Ok(false) };
         self.batch = Some(EventBatch::of_record_batch(&batch?).doing("merge sorted events")?);
-        self.read += 1;
+        self.batches_read += 1;
         Ok(true)
     }
 }
 
-/// Merged customers that are yet to be handed on.
+/// Merged customers that are yet to be passed on.
 #[derive(Default)]
 struct MergedCustomers {
     batches: Vec<EventBatch>,
