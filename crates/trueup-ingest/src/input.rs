@@ -16,7 +16,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// A file as the user gave it.
+    /// Makes an input of a file that the user gave.
     pub(crate) fn given(path: &Path) -> Self {
         Self { path: path.to_owned(), shown: path.to_owned() }
     }

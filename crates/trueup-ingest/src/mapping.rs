@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::{TablePlan, first_conversions, give_credit};
 
-/// A mapping: describes how the rows of CSV and Parquet files become events, spend and accounts.
+/// A mapping, which describes how the rows of CSV and Parquet files become events, spend and accounts.
 ///
 /// ```
 /// use trueup_ingest::mapping::Mapping;

@@ -240,7 +240,7 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Other systems give files no numbers, so only their paths are compared.
+/// Returns false, because other systems give files no numbers. There only the paths of files are compared.
 #[cfg(not(unix))]
 fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
     false

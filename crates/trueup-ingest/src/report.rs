@@ -22,7 +22,7 @@ impl Progress for () {
 /// The result of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IngestSummary {
-    /// The version of the dataset that holds the result.
+    /// The version of the dataset that holds the result: a new one, or the newest if nothing changed.
     pub version: u64,
     /// Whether the ingest made that version. False if every input was ingested before: the dataset then already holds
     /// the inputs' rows, unless a warning says otherwise. Events that were corrected since are not brought back.

@@ -64,7 +64,7 @@ struct LongText {
     bytes: usize,
 }
 
-/// Returns, for each row that has one, the first text of more than `longest` bytes.
+/// Returns the first text of more than `longest` bytes of each row that has one.
 fn find_long_texts(batch: &RecordBatch, longest: usize) -> Vec<LongText> {
     let mut found = BTreeMap::new();
     for (column, texts) in batch.columns().iter().enumerate() {

@@ -28,7 +28,7 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// `name` begins the names of its files in the scratch folder.
+    /// Begins without rows. `name` begins the names of its files in the scratch folder.
     pub(crate) fn new(scratch: &Scratch, name: &str) -> Self {
         let operations = scratch.files().clone();
         Self {

@@ -22,7 +22,8 @@ impl Table {
         }
     }
 
-    /// Returns the columns that every row needs. In NDJSON a row may lack one; then the row is at fault, not the file.
+    /// Returns the columns that NDJSON has even if no object has such a member, so that a missing value is a fault of
+    /// its row and not of the file.
     pub(crate) const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Events => &["account", "opportunityId", "type", "date"],

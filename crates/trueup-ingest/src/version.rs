@@ -1,9 +1,9 @@
 //! The next version of a dataset while an ingest writes it. Either all of it becomes visible, or nothing of it stays.
 //!
 //! Every ingest has a random id. While it runs, the dataset's folder holds the folder `.trueup-pending-<id>`, the
-//! record of the ingest: it contains spilled rows, and every data file of the ingest has the id in its name. The record
-//! is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files, and the
-//! next ingest removes the record and all data files with that id. No other file is ever removed.
+//! record of the ingest: it contains its scratch folders, and every data file of the ingest has the id in its name. The
+//! record is removed when the ingest ends. If a record is left, its ingest was killed or could not remove its files,
+//! and the next ingest removes the record and all data files with that id. No other file is ever removed.
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
@@ -33,7 +33,7 @@ pub(crate) struct VersionBuilder {
     id: String,
     /// Held until the version is published or dropped.
     _lock: DatasetLock,
-    /// Folders and data files that the ingest made, in that order.
+    /// Folders and data files, in the order in which the ingest made them.
     made: Vec<Made>,
     has_record: bool,
     /// The number of scratch folders so far.
@@ -125,8 +125,8 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// Makes a folder for rows that do not fit in memory. It lies in the dataset's folder, whose disk must have room
-    /// for as much anyway.
+    /// Makes a folder for files that are needed only during the ingest. It lies in the dataset's folder, whose disk
+    /// must have room for as much anyway.
     pub(crate) fn scratch(&mut self) -> Result<Scratch, IngestError> {
         let path = self.make_record()?.join(format!("scratch-{}", self.scratches));
         self.scratches += 1;
@@ -234,7 +234,8 @@ impl Drop for VersionBuilder {
     }
 }
 
-/// A folder for rows that do not fit in memory. Dropping it removes the folder.
+/// A folder for files that are needed only during the ingest: rows that do not fit in memory, and tables that a mapping
+/// made. Dropping it removes the folder.
 pub(crate) struct Scratch {
     files: Files,
     path: PathBuf,

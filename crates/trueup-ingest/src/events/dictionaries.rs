@@ -47,7 +47,7 @@ pub(super) struct EventDictionaries {
 }
 
 impl DictionaryBuilders {
-    /// `room` is the memory of one dictionary in bytes, `shared_room` that of all.
+    /// Begins without dictionaries. `room` is the memory of each in bytes, `shared_room` that of all together.
     pub(super) fn new(room: usize, shared_room: usize) -> Self {
         Self { columns: Mutex::default(), room, shared_room: Arc::new(AtomicUsize::new(shared_room)) }
     }

@@ -152,7 +152,7 @@ impl EventBatch {
         })
     }
 
-    /// Whether Parquet can store every total in 64 bits.
+    /// Returns whether Parquet can store every total in 64 bits.
     pub(super) fn has_narrow_totals(&self) -> bool {
         self.totals.iter().flatten().all(|total| total.unsigned_abs() <= MAX_NARROW_TOTAL)
     }

@@ -99,7 +99,7 @@ impl<'a> EventBuffer<'a> {
         self.spill_if_full(version)
     }
 
-    /// Whether no input had a row.
+    /// Returns whether no input had a row.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_new_rows.contains(&true)
     }
@@ -184,7 +184,7 @@ impl BufferSummary {
         row_bytes(self.dimensions.values().copied())
     }
 
-    /// Whether the rows of an account take more than `bytes`.
+    /// Returns whether the rows of any account take more than `bytes`.
     fn has_account_above(&self, bytes: usize) -> bool {
         let row_bytes = self.row_bytes();
         self.accounts.iter().any(|account| account.size(row_bytes).bytes > bytes)

@@ -6,7 +6,7 @@ use super::event_batch::EventBatch;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::read::TableReader;
-use crate::source::{ParquetBytes, ParquetReader};
+use crate::source::{ParquetBytes, ParquetReader, ReadLimits};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use hashbrown::HashSet;
@@ -27,7 +27,7 @@ pub(crate) fn accounts_with_events(files: &[DataFile], dir: &Path) -> Result<BTr
     Ok(sets.into_iter().flatten().collect())
 }
 
-/// Divides files into those with an event of one of the accounts, and the others.
+/// Divides files into the files that hold an event of one of the accounts, and the others.
 pub(crate) fn files_with(
     files: &[DataFile],
     dir: &Path,
@@ -106,7 +106,7 @@ pub(super) fn read(
     let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits).map_err(stored)?;
     loop {
         let mut chunks = Vec::new();
-        while chunks.len() < rayon::current_num_threads() * 2
+        while chunks.len() < ReadLimits::chunks()
             && let Some(chunk) = parquet.next().map_err(stored)?
         {
             chunks.push(chunk);

@@ -53,7 +53,7 @@ pub enum MappingError {
     /// Polars, which runs the mapping, reported an error.
     #[error("mapping key `{key}`: {source}")]
     Engine {
-        /// The table that was being made.
+        /// The key of the mapping that polars ran, such as a table.
         key: String,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -61,7 +61,7 @@ pub enum MappingError {
 }
 
 impl MappingError {
-    /// An error of polars while it made the table of a key.
+    /// Wraps an error that polars reported while it ran a key of the mapping.
     pub(super) fn engine(key: &str, source: polars::prelude::PolarsError) -> Self {
         Self::Engine { key: key.to_owned(), source: Box::new(source) }
     }
@@ -112,8 +112,8 @@ impl KeyFault {
     }
 }
 
-/// The location of a row among all files: the file's number in the upper bits, and the row's number, counted from 1, in
-/// the lower 40.
+/// Returns the location of a row among all files: the file's number in the upper bits, and the row's number, counted
+/// from 1, in the lower 40.
 pub(super) const fn location(file: u32, row: u64) -> u64 {
     ((file as u64) << ROW_BITS) | row
 }

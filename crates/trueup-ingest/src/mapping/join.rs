@@ -189,7 +189,7 @@ pub(super) struct KnownColumn {
 pub(super) struct KnownColumns(Vec<KnownColumn>);
 
 impl KnownColumns {
-    /// The columns of an input that is called `alias`.
+    /// Returns the columns of an input that is called `alias` in this table.
     pub(super) fn new(alias: &str, schema: &Schema) -> Self {
         let known = schema.iter().filter(|(name, _)| *name != LOCATION).map(|(name, dtype)| KnownColumn {
             alias: alias.to_owned(),
@@ -231,17 +231,17 @@ impl KnownColumns {
 }
 
 impl KnownColumn {
-    /// The column itself.
+    /// Returns the column itself.
     pub(super) fn expr(&self) -> Expr {
         col(inside(&self.alias, &self.name))
     }
 
-    /// The location of each row of its input.
+    /// Returns the location of each row of its input.
     pub(super) fn location(&self) -> Expr {
         col(inside(&self.alias, LOCATION))
     }
 
-    /// Its values as text.
+    /// Returns its values as text.
     pub(super) fn text(&self, key: &str) -> Result<Expr, KeyFault> {
         match &self.dtype {
             DataType::String => Ok(self.expr()),

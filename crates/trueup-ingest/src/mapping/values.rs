@@ -1,5 +1,5 @@
-//! How a text of an input becomes a value: `TextRules` change the text, then `ValueReader` reads it. Knows no tables
-//! and no polars.
+//! How a text of an input becomes a value: `TextRules` change the text, then `ValueReader` reads it. This file
+//! knows neither tables nor polars.
 
 use super::canonical::{ColumnType, STAGES};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
@@ -165,7 +165,7 @@ pub(super) struct DateFormat {
 }
 
 impl DateFormat {
-    /// `None` if the text is not a format.
+    /// Parses a format; `None` if the text is not one.
     pub(super) fn new(text: &str) -> Option<Self> {
         let items = StrftimeItems::new(text).parse_to_owned().ok()?;
         Some(Self { text: text.to_owned(), items })

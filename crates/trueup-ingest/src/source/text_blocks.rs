@@ -20,7 +20,7 @@ impl TextBlock {
         str::from_utf8(&self.bytes).map_err(|error| not_utf8(self.line, &self.bytes, &error))
     }
 
-    /// As [`TextBlock::text`], without a copy.
+    /// Returns the block as text, like [`TextBlock::text`], without a copy.
     pub(super) fn into_text(self) -> Result<String, InputFault> {
         String::from_utf8(self.bytes).map_err(|error| not_utf8(self.line, error.as_bytes(), &error.utf8_error()))
     }

@@ -1,5 +1,5 @@
-//! Damaged files of a dataset. A query, a verification, a further ingest, and a dataset that was opened before either
-//! refuse the damage or give the right answer.
+//! Damaged files of a dataset. A query, a verification, a further ingest, and a dataset that was opened before the
+//! damage each report it, or give the right answer.
 
 use std::fs;
 use std::path::{Path, PathBuf};

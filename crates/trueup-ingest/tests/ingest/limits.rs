@@ -51,7 +51,7 @@ fn an_input_of_too_many_columns_is_refused_with_their_count() {
     assert_eq!(in_every_format(2_001, |ingest| ingest.max_columns(2_001)), [Ok(1), Ok(1), Ok(1)]);
 }
 
-/// Returns NDJSON in which each object has a name that no other object has.
+/// Returns NDJSON in which each object has a member whose name no other object has.
 fn sparse(objects: usize) -> String {
     let object = |at: usize| {
         format!(
@@ -73,7 +73,7 @@ fn the_names_of_all_json_objects_count_together() {
 }
 
 #[test]
-fn a_faulty_row_is_reported_before_a_later_column_too_many() {
+fn a_faulty_row_is_reported_before_too_many_columns_after_it() {
     let case = Case::new();
     let fault = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"x\",\"date\":\"2025-01-01\"}\n";
     let path = case.file("a.ndjson", format!("{fault}{}", sparse(300)));

@@ -38,7 +38,7 @@ fn faulty_rows_are_rejected_and_counted() {
 }
 
 #[test]
-fn a_fault_of_the_whole_file_ends_the_ingest() {
+fn a_fault_of_the_whole_file_ends_the_ingest_despite_a_rejects_file() {
     let case = Case::new();
     let path = case.file("a.csv", "account,opportunityId,type,date\na,1,sold,\"2025\n");
     let rejects = case.path("rejects.ndjson");

@@ -33,19 +33,19 @@ pub(in crate::events) struct FileLayout {
 }
 
 impl FileLayout {
-    /// Whether a file of this many rows ends before the next customer.
+    /// Returns whether a file of this many rows ends before the next customer.
     pub(super) fn ends_file(self, filled: usize, new_account: bool) -> bool {
         let full = if new_account { self.file_rows } else { self.file_rows.saturating_mul(MAX_FILE_FACTOR) };
         filled > 0 && filled >= full
     }
 
-    /// Whether a file ends before the next customer because of the bytes of its open row groups or the number of its
-    /// column chunks.
+    /// Returns whether a file ends before the next customer because of the bytes of its open row groups or the number
+    /// of its column chunks.
     pub(super) fn is_too_large(self, open_bytes: usize, chunks: usize) -> bool {
         open_bytes >= self.open_bytes || chunks >= MAX_CHUNKS
     }
 
-    /// Whether a row group of the size `filled` ends before the customer of the size `next`.
+    /// Returns whether a row group of the size `filled` ends before the customer of the size `next`.
     pub(super) fn ends_group(self, filled: Size, next: Size, new_account: bool) -> bool {
         // A row group ends early between accounts, because queries about other accounts can then skip it.
         let early = new_account && filled.rows >= self.group_rows.div_ceil(2);
