@@ -1,4 +1,5 @@
-//! The interface of every directory, wherever it is stored.
+//! The interface of every directory, in memory or in a file: one trait each in [`organizations`], [`users`], [`keys`]
+//! and [`requests`].
 
 mod keys;
 mod organizations;
@@ -10,14 +11,15 @@ pub use organizations::Organizations;
 pub use requests::Requests;
 pub use users::Users;
 
-/// Who may see what. Its four parts are [`Organizations`], [`Users`], [`Keys`] and [`Requests`]; on a `dyn Directory`
-/// their methods need no import.
+/// The organizations, accounts, users, grants and keys of a service. The methods are in four traits: [`Organizations`],
+/// [`Users`], [`Keys`] and [`Requests`]. On a `dyn Directory` they need no import.
 ///
-/// A change is atomic, and visible to every call that begins after it returned, in all threads and processes.
+/// A change is atomic, and visible to every call that begins after the change has returned, in all threads and
+/// processes that share the directory.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trueup_access::{Directory, MemoryDirectory, DirectorySettings};
+/// use trueup_access::{Directory, DirectorySettings, MemoryDirectory};
 ///
 /// let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
 /// directory.add_user("anna@example.com")?;

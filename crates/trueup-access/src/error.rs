@@ -4,7 +4,7 @@ use crate::model::{Grant, KeyId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The kind of thing that an id in an [`Error`] names.
+/// What an id in an [`Error`] names.
 ///
 /// ```
 /// assert_eq!(trueup_access::Entity::Account.to_string(), "account");
@@ -35,7 +35,7 @@ impl std::fmt::Display for Entity {
 /// A key that is not accepted is not an error, but a [`Refusal`](crate::Refusal).
 ///
 /// ```
-/// use trueup_access::{Entity, Error, MemoryDirectory, Organizations as _, DirectorySettings};
+/// use trueup_access::{DirectorySettings, Entity, Error, MemoryDirectory, Organizations as _};
 ///
 /// let error = MemoryDirectory::new(DirectorySettings::default()).set_umbrella("acme", true).unwrap_err();
 /// assert!(matches!(&error, Error::Unknown { entity: Entity::Organization, id } if id == "acme"));
@@ -53,7 +53,7 @@ pub enum Error {
         id: String,
     },
     /// The id is already in use.
-    #[error("{entity} `{id}` is already there")]
+    #[error("{entity} `{id}` already exists")]
     Duplicate {
         /// What was to be added.
         entity: Entity,
@@ -61,13 +61,13 @@ pub enum Error {
         id: String,
     },
     /// The id is empty.
-    #[error("expected an id of {entity}, but found an empty text")]
+    #[error("{entity} ids cannot be empty")]
     EmptyId {
         /// What was to be added.
         entity: Entity,
     },
-    /// The id has a character that a request could not carry.
-    #[error("an id of {entity} cannot contain `{character}`, but found `{id}`")]
+    /// The id contains a character that a request could not carry.
+    #[error("{entity} ids cannot contain `{character}`, but found `{id}`")]
     ForbiddenCharacter {
         /// What was to be added.
         entity: Entity,
@@ -77,16 +77,14 @@ pub enum Error {
         character: char,
     },
     /// An organization would be below itself.
-    #[error(
-        "organization `{organization}` cannot stand under `{parent}`, which is `{organization}` itself or stands below it"
-    )]
+    #[error("organization `{organization}` cannot be under `{parent}`, which is `{organization}` itself or below it")]
     Cycle {
         /// The organization that was to be moved or added.
         organization: String,
         /// The parent that was named.
         parent: String,
     },
-    /// An organization with others below it cannot be removed.
+    /// The organization cannot be removed, because others are below it.
     #[error("organization `{id}` has organizations below it; move or remove them first")]
     HasChildren {
         /// The organization.
@@ -144,8 +142,8 @@ pub enum Error {
         /// The prefix as given.
         prefix: String,
     },
-    /// The operating system gave no random bytes, so no key was made.
-    #[error("the operating system gave no random bytes for a key")]
+    /// The operating system provided no random bytes, so no key or session was created.
+    #[error("the operating system provided no random bytes for a key")]
     NoRandomness(#[from] getrandom::Error),
     /// The file of a directory cannot be read or written.
     #[error(transparent)]
@@ -157,39 +155,39 @@ pub enum Error {
         path: PathBuf,
     },
     /// The contents of the file are unreadable, or contradict each other.
-    #[error("the directory `{}` is damaged: {finding}; put a backup in its place", path.display())]
+    #[error("the directory `{}` is damaged: {finding}; restore it from a backup", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The first things that are wrong.
+        /// The first faults that were found, separated by `; `.
         finding: String,
     },
     /// The file is empty, for example because a copy failed.
-    #[error("the directory `{}` is an empty file; put a backup in its place, or remove it to begin a new one", path.display())]
+    #[error("the directory `{}` is an empty file; restore it from a backup, or remove it to create a new one", path.display())]
     EmptyFile {
         /// The file.
         path: PathBuf,
     },
     /// The path is not a regular file, but a folder, a pipe, or a device.
-    #[error("the directory `{}` is no regular file", path.display())]
+    #[error("the directory `{}` is not a regular file", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
     },
     /// The file is a SQLite database, but not a directory.
-    #[error("`{}` is a SQLite database, but no directory of trueup", path.display())]
+    #[error("`{}` is a SQLite database, but not a directory of trueup", path.display())]
     NotADirectory {
         /// The file.
         path: PathBuf,
     },
     /// The file was written by a later version of trueup.
-    #[error("the directory `{}` has version {found}, but this trueup knows versions up to {known}; use a later trueup", path.display())]
+    #[error("the directory `{}` has version {found}, but this version of trueup supports versions up to {known}; use a later one", path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
         /// The version of its tables.
         found: i64,
-        /// The latest version that this program knows.
+        /// The latest version that this program supports.
         known: i64,
     },
 }
@@ -203,10 +201,10 @@ impl Error {
         Self::Duplicate { entity, id: id.to_owned() }
     }
 
-    /// Returns whether the directory itself failed: its file, or the machine. Any other error is the caller's.
+    /// Returns whether the directory itself failed: its file, or the machine. Any other error is a fault of the call.
     ///
     /// ```
-    /// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     ///
     /// let error = MemoryDirectory::new(DirectorySettings::default()).add_user("").unwrap_err();
     /// assert!(!error.is_storage());
@@ -231,7 +229,7 @@ impl Error {
 /// error.
 ///
 /// ```
-/// use trueup_access::{Error, DirectorySettings, SqliteDirectory};
+/// use trueup_access::{DirectorySettings, Error, SqliteDirectory};
 ///
 /// let error = SqliteDirectory::open("no/such/folder/directory.sqlite", DirectorySettings::default()).unwrap_err();
 /// assert!(matches!(error, Error::Storage(_)));
@@ -252,8 +250,9 @@ impl StorageError {
     /// Returns the path of the file.
     ///
     /// ```
-    /// # use trueup_access::{Error, DirectorySettings, SqliteDirectory};
-    /// let Err(Error::Storage(error)) = SqliteDirectory::open("no/such/folder/d.sqlite", DirectorySettings::default()) else { panic!() };
+    /// # use trueup_access::{DirectorySettings, Error, SqliteDirectory};
+    /// let opened = SqliteDirectory::open("no/such/folder/d.sqlite", DirectorySettings::default());
+    /// let Err(Error::Storage(error)) = opened else { panic!("expected an error of the file") };
     /// assert!(error.path().ends_with("no/such/folder/d.sqlite"));
     /// ```
     #[must_use]

@@ -14,7 +14,7 @@
 //! This crate does not know HTTP, JSON, or the data of accounts.
 //!
 //! ```
-//! use trueup_access::{Grant, Hourly, MemoryDirectory, Organization, DirectorySettings, UnixTime};
+//! use trueup_access::{DirectorySettings, Grant, Hourly, MemoryDirectory, Organization, UnixTime};
 //! use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
 //!
 //! let directory = MemoryDirectory::new(DirectorySettings::default());

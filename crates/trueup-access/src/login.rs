@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-/// A user who is authenticated. Only a directory makes one.
+/// An authenticated user. Only a directory creates one.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
+/// use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna@example.com")?;
@@ -26,7 +26,7 @@ impl Login {
     /// Returns the name of the user, as it was added to the directory.
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
@@ -38,10 +38,10 @@ impl Login {
     }
 }
 
-/// Why credentials are not accepted. It is for logs; callers must not learn it. It never holds a key.
+/// Why credentials are not accepted. The reason is for logs; clients must not learn it. It never contains a key.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Refusal, Requests as _, DirectorySettings};
+/// use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// assert_eq!(directory.authenticate(None)?.unwrap_err(), Refusal::Missing);
@@ -68,7 +68,7 @@ pub enum Refusal {
         /// The user.
         user: String,
     },
-    /// The key is one of an organization; these are retired.
+    /// The key is a retired key of an organization; keys of organizations are no longer accepted.
     #[error("a retired key of organization `{organization}`")]
     OrganizationKey {
         /// The organization.
@@ -85,7 +85,7 @@ pub enum Refusal {
 /// Whether a user may send one more request in this clock hour.
 ///
 /// ```
-/// use trueup_access::{Hourly, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+/// use trueup_access::{DirectorySettings, Hourly, MemoryDirectory, Requests as _, UnixTime, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(1));
 /// directory.add_user("anna")?;
@@ -97,9 +97,9 @@ pub enum Refusal {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hourly {
-    /// Yes. The request is counted.
+    /// The request is allowed, and counted.
     Allowed,
-    /// No. The request is not counted.
+    /// The limit is reached. The request is not counted.
     Limited {
         /// Seconds until the next clock hour: 1 to 3600.
         retry_after_seconds: u32,

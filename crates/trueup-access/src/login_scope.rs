@@ -1,4 +1,4 @@
-//! All that a login may read: organizations and accounts.
+//! Everything that a login may read: organizations and accounts.
 
 use crate::model::Organization;
 use crate::scope::Scope;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 /// The organizations and accounts within reach of a login, at the time of the call that returned it.
 ///
-/// A request reads a part of it, a [`Scope`].
+/// A request reads a part of these accounts: a [`Scope`].
 ///
 /// ```
-/// use trueup_access::{Grant, MemoryDirectory, Organization, DirectorySettings};
+/// use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
 /// use trueup_access::{Organizations as _, Requests as _, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
@@ -51,7 +51,7 @@ struct ScopeNode {
 /// An organization that a login can name, or an account that is listed as an organization of its own.
 ///
 /// ```
-/// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
+/// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
 /// # let directory = MemoryDirectory::new(DirectorySettings::default());
 /// # directory.add_account("solo")?;
 /// # directory.add_user("anna")?;
@@ -81,7 +81,7 @@ impl ListedOrganization {
         &self.id
     }
 
-    /// Returns the accounts at and below it. There may be none.
+    /// Returns the accounts at and below the organization, or the one account. An organization may have none.
     ///
     /// ```
     /// fn size(listed: &trueup_access::ListedOrganization) -> usize {
@@ -103,7 +103,8 @@ impl LoginScope {
     /// A login that reaches one account can name that account only.
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organization, Organizations as _, Requests as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
+    /// # use trueup_access::{Organizations as _, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_organization(&Organization::new("acme"))?;
     /// directory.add_account("a-1")?;
@@ -119,16 +120,16 @@ impl LoginScope {
         if let Some(only) = self.only_account() {
             return vec![ListedOrganization { id: only.clone(), accounts: self.accounts.clone() }];
         }
-        let mut held = vec![false; self.accounts.len()];
+        let mut is_held = vec![false; self.accounts.len()];
         let mut listed = Vec::new();
         for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.umbrella) {
-            let accounts = self.at_and_below(index);
+            let accounts = self.accounts_at_and_below(index);
             for &account in &accounts {
-                held[account] = true;
+                is_held[account] = true;
             }
             listed.push(ListedOrganization { id: node.id.clone(), accounts: self.accounts.pick(accounts) });
         }
-        let alone = self.accounts.keys().iter().zip(held).filter(|(_, held)| !held);
+        let alone = self.accounts.keys().iter().zip(is_held).filter(|(_, is_held)| !is_held);
         listed.extend(alone.map(|(key, _)| ListedOrganization { id: key.clone(), accounts: Scope::of(key.clone()) }));
         // The sort is stable, so an organization stays before the account of its name.
         listed.sort_by(|a, b| a.id.cmp(&b.id));
@@ -150,11 +151,11 @@ impl LoginScope {
     /// Returns the accounts that the path of a request names: those at and below an organization, or the account with
     /// that key.
     ///
-    /// A name of both means the organization, unless [`LoginScope::organizations`] lists the one account only. Returns
-    /// `None` for an umbrella, and for what is unknown or out of reach.
+    /// A name of both an organization and an account means the organization, unless the login reaches only that
+    /// account. Returns `None` for an umbrella, and for a name that is unknown or out of reach.
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_account("solo")?;
     /// # directory.add_account("other")?;
@@ -171,7 +172,7 @@ impl LoginScope {
             return Some(self.accounts.clone());
         }
         match self.nodes.binary_search_by(|node| (*node.id).cmp(segment)) {
-            Ok(index) if !self.nodes[index].umbrella => Some(self.accounts.pick(self.at_and_below(index))),
+            Ok(index) if !self.nodes[index].umbrella => Some(self.accounts.pick(self.accounts_at_and_below(index))),
             _ => self.accounts.key(segment).map(|key| Scope::of(key.clone())),
         }
     }
@@ -185,8 +186,9 @@ impl LoginScope {
 
     /// Returns the indexes of the accounts at and below a node, sorted.
     ///
-    /// It does not recurse and visits each node once, because an edited file may hold a deep chain or a cycle.
-    fn at_and_below(&self, node: usize) -> BTreeSet<usize> {
+    /// The walk does not recurse and visits each node once, because a file that was edited by hand may contain a deep
+    /// chain or a cycle.
+    fn accounts_at_and_below(&self, node: usize) -> BTreeSet<usize> {
         let mut accounts = BTreeSet::new();
         let mut seen = BTreeSet::from([node]);
         let mut open = vec![node];
@@ -201,36 +203,37 @@ impl LoginScope {
 /// The rows of a directory at and below the grants of a login, from which [`LoginScope::assemble`] makes the scope.
 #[derive(Debug, Default)]
 pub(crate) struct GrantedRows {
-    /// Each granted organization and each below it, once. The parent of a granted one may be missing.
+    /// Each granted organization and each below it, once. The parent of a granted organization may be missing.
     pub(crate) organizations: Vec<Organization>,
-    /// Pairs of organization and account, for each account directly under one of them.
+    /// Pairs of organization and account, for each account directly under one of `organizations`.
     pub(crate) placements: Vec<(String, String)>,
     /// The accounts that are granted directly.
     pub(crate) accounts: Vec<String>,
 }
 
 impl LoginScope {
-    pub(crate) fn assemble(below: &GrantedRows) -> Self {
-        let placed = below.placements.iter().map(|(_, account)| account);
-        let keys: BTreeSet<&str> = placed.chain(&below.accounts).map(String::as_str).collect();
+    /// Links the rows to a tree, whose nodes refer to each other and to the accounts by index.
+    pub(crate) fn assemble(rows: &GrantedRows) -> Self {
+        let placed = rows.placements.iter().map(|(_, account)| account);
+        let keys: BTreeSet<&str> = placed.chain(&rows.accounts).map(String::as_str).collect();
         let ordinals: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(ordinal, key)| (*key, ordinal)).collect();
 
-        let rows: BTreeMap<&str, &Organization> =
-            below.organizations.iter().map(|row| (row.id.as_str(), row)).collect();
-        let index: BTreeMap<&str, usize> = rows.keys().enumerate().map(|(index, id)| (*id, index)).collect();
+        let organizations: BTreeMap<&str, &Organization> =
+            rows.organizations.iter().map(|row| (row.id.as_str(), row)).collect();
+        let index: BTreeMap<&str, usize> = organizations.keys().enumerate().map(|(index, id)| (*id, index)).collect();
         let node = |row: &&Organization| ScopeNode {
             id: row.id.as_str().into(),
             umbrella: row.umbrella,
             children: Vec::new(),
             accounts: Vec::new(),
         };
-        let mut nodes: Vec<ScopeNode> = rows.values().map(node).collect();
-        for (child, row) in rows.values().enumerate() {
+        let mut nodes: Vec<ScopeNode> = organizations.values().map(node).collect();
+        for (child, row) in organizations.values().enumerate() {
             if let Some(parent) = row.parent.as_deref().and_then(|parent| index.get(parent)) {
                 nodes[*parent].children.push(child);
             }
         }
-        for (organization, account) in &below.placements {
+        for (organization, account) in &rows.placements {
             if let (Some(node), Some(ordinal)) = (index.get(organization.as_str()), ordinals.get(account.as_str())) {
                 nodes[*node].accounts.push(*ordinal);
             }

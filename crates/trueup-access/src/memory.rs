@@ -1,4 +1,5 @@
-//! A directory in memory.
+//! A directory in memory. [`state`] holds its tables; [`organizations`], [`users`], [`keys`] and [`requests`] implement
+//! one trait each.
 
 mod keys;
 mod organizations;
@@ -18,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 /// between threads, not between processes.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+/// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;

@@ -16,17 +16,17 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Organization {
-    /// The id: not empty, without `/`.
+    /// The unique id; not empty, without `/`.
     pub id: String,
     /// The organization directly above; `None` for a root.
     pub parent: Option<String>,
-    /// Whether it spans the platform. A grant of an umbrella reaches everything below it, but the umbrella itself is
-    /// never listed and cannot be queried.
+    /// Whether the organization is an umbrella, which spans the platform. A grant of an umbrella reaches everything
+    /// below it, but the umbrella itself is never listed and cannot be queried.
     pub umbrella: bool,
 }
 
 impl Organization {
-    /// Returns a root that is not an umbrella.
+    /// Returns an organization without a parent, which is not an umbrella.
     ///
     /// ```
     /// assert_eq!(trueup_access::Organization::new("acme").parent, None);
@@ -62,7 +62,7 @@ impl Organization {
 /// A user, as [`Users::users`](crate::Users::users) lists them.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, DirectorySettings, User, Users as _};
+/// use trueup_access::{DirectorySettings, MemoryDirectory, User, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
@@ -99,7 +99,8 @@ impl Display for Grant {
     }
 }
 
-/// The number by which a key is rotated or deleted. It is not secret, and a directory never uses it twice.
+/// The number of a key, by which the key is rotated or deleted. The number is not secret, and a directory never uses it
+/// twice.
 ///
 /// ```
 /// let id: trueup_access::KeyId = "12".parse()?;
@@ -123,10 +124,10 @@ impl FromStr for KeyId {
     }
 }
 
-/// A live key, as [`Keys::keys`](crate::Keys::keys) lists it. The key itself is not stored.
+/// A key that is not revoked, as [`Keys::keys`](crate::Keys::keys) lists it. Its text is not stored.
 ///
 /// ```
-/// use trueup_access::{KeyEntry, Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
+/// use trueup_access::{DirectorySettings, KeyEntry, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
@@ -137,16 +138,16 @@ impl FromStr for KeyId {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyEntry {
-    /// Its number.
+    /// The number of the key.
     pub id: KeyId,
-    /// When the key was created, by itself or by a rotation.
+    /// When the key was created; for a key that replaced another one, the time of the rotation.
     pub created: UnixTime,
 }
 
-/// A key that was just made. It cannot be read again later.
+/// A key that was just created. Show its text to the user now, because the directory stores only the hash.
 ///
 /// ```
-/// use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
+/// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
@@ -157,7 +158,7 @@ pub struct KeyEntry {
 /// ```
 #[derive(Clone, Debug)]
 pub struct IssuedKey {
-    /// Its number.
+    /// The number of the key.
     pub id: KeyId,
     /// The key, which the user sends with every request.
     pub secret: SecretKey,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 /// A set of accounts that a login may read.
 ///
-/// Whoever holds a scope is authorized, because only [`LoginScope::resolve`](crate::LoginScope::resolve),
-/// [`LoginScope::accounts`](crate::LoginScope::accounts) and [`Scope::narrow`] make one. Scopes with the same accounts
-/// are equal, so a scope can be part of a cache key.
+/// Code that holds a scope needs no other check, because only [`LoginScope::resolve`](crate::LoginScope::resolve),
+/// [`LoginScope::accounts`](crate::LoginScope::accounts) and [`Scope::narrow`] create scopes. Scopes with the same
+/// accounts are equal, so a scope can be part of a cache key.
 ///
-/// It cannot be made by hand:
+/// Other code cannot create a scope:
 ///
 /// ```compile_fail
 /// let scope = trueup_access::Scope { keys: ["someone-else".into()].into() };
@@ -34,6 +34,7 @@ impl Scope {
         Self { keys: keys.collect() }
     }
 
+    /// Returns a scope of one account.
     pub(crate) fn of(key: Arc<str>) -> Self {
         Self { keys: [key].into() }
     }
@@ -42,10 +43,12 @@ impl Scope {
         &self.keys
     }
 
+    /// Returns the stored key of the account, which can be shared; `None` if it is not in the scope.
     pub(crate) fn key(&self, key: &str) -> Option<&Arc<str>> {
-        self.keys.binary_search_by(|own| (**own).cmp(key)).ok().map(|index| &self.keys[index])
+        self.keys.binary_search_by(|known| (**known).cmp(key)).ok().map(|index| &self.keys[index])
     }
 
+    /// Returns a scope of the accounts at these indexes of [`Scope::keys`].
     pub(crate) fn pick(&self, indexes: BTreeSet<usize>) -> Self {
         Self::sorted(indexes.into_iter().map(|index| self.keys[index].clone()))
     }
@@ -85,7 +88,7 @@ impl Scope {
         self.keys.len()
     }
 
-    /// Returns whether there are no accounts, as in an organization without any.
+    /// Returns whether the scope has no accounts, for example because the organization has none.
     ///
     /// ```
     /// fn answers_nothing(scope: &trueup_access::Scope) -> bool {
@@ -97,14 +100,13 @@ impl Scope {
         self.keys.is_empty()
     }
 
-    /// Returns a scope of the named accounts only. Order and repetitions do not matter. Without names, the scope is
-    /// empty.
+    /// Returns a scope of the named accounts only; an empty one without names. Order and repetitions do not matter.
     ///
     /// # Errors
     /// [`OutOfReach`] with the first name that is not an account of this scope.
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, Requests as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # for account in ["a-1", "a-2"] {
@@ -123,7 +125,7 @@ impl Scope {
     }
 }
 
-/// A named account is not in the scope, whether or not it exists.
+/// An account that was named is not in the scope. It may exist or not.
 ///
 /// ```
 /// # let error = trueup_access::OutOfReach { account: "b-1".into() };

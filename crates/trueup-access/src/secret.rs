@@ -1,4 +1,4 @@
-//! Keys and tokens: how they are made, hashed and compared.
+//! Keys and tokens: how they are created, hashed and compared.
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -40,12 +40,12 @@ impl SecretKey {
         KeyHash::of(self.0.as_bytes())
     }
 
-    /// Makes a user key: the prefix, an underscore, and 256 random bits.
+    /// Creates a user key: the prefix, an underscore, and 256 random bits.
     pub(crate) fn issue_key(prefix: &str) -> Result<Self, getrandom::Error> {
         Ok(Self(format!("{prefix}_{}", random_text()?)))
     }
 
-    /// Makes a session token: 256 random bits.
+    /// Creates a session token: 256 random bits.
     pub(crate) fn issue_token() -> Result<Self, getrandom::Error> {
         Ok(Self(random_text()?))
     }
@@ -102,7 +102,8 @@ impl KeyHash {
 /// The digits of base 62.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The length of 32 bytes in base 62. 62^43 is the first power of 62 above 2^256, so each value has a text of its own.
+/// The length of 32 bytes in base 62: 62^43 is the first power of 62 above 2^256, so different values have different
+/// texts.
 const WIDTH: usize = 43;
 
 /// Writes the bytes as one number, most significant first, in base 62 with leading zeros.

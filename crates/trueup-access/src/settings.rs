@@ -38,7 +38,7 @@ impl DirectorySettings {
     /// [`Error::InvalidPrefix`] unless it is 1 to 32 letters, digits, `-` or `_`, all of them ASCII.
     ///
     /// ```
-    /// use trueup_access::{Error, DirectorySettings};
+    /// use trueup_access::{DirectorySettings, Error};
     ///
     /// assert!(DirectorySettings::default().key_prefix("acme").is_ok());
     /// assert!(matches!(DirectorySettings::default().key_prefix("a b"), Err(Error::InvalidPrefix { .. })));

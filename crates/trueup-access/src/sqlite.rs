@@ -1,4 +1,8 @@
 //! A directory in one SQLite file.
+//!
+//! [`create`] creates the file, and [`database`] opens and checks it, with [`companions`] for the files next to it,
+//! [`connect`] for its connections and [`migrate`] for the version of its tables. [`organizations`], [`users`],
+//! [`keys`] and [`requests`] implement one trait each, with [`statements`] for what their SQL shares.
 
 mod companions;
 mod connect;
@@ -22,13 +26,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// How long the error of a refused file is repeated before the file is opened again.
+/// Time for which calls repeat the error of a refused file before one opens the file again.
 const REFUSED_FOR: Duration = Duration::from_millis(250);
 
 /// A [`Directory`](crate::Directory) in one SQLite file, which many threads and processes may have open.
 ///
-/// Nothing is cached: each call reads the file as the last finished change of any process left it. Changes survive a
-/// loss of power; the last hourly counts may not.
+/// Nothing is cached: each call reads the file as the last committed change of any process left it. Changes survive a
+/// loss of power, except for the last hourly counts.
 ///
 /// A file may be replaced by a rename, for example to restore a backup. Every call that begins afterwards reads the new
 /// file, which must pass the same checks as a file that is opened. A file that was removed is an error.
@@ -48,11 +52,12 @@ pub struct SqliteDirectory {
     settings: DirectorySettings,
     path: PathBuf,
     file: RwLock<Arc<OpenDatabase>>,
-    /// Locked while one thread opens another file for all.
+    /// The file that replaced the open one, if it cannot be used. Locked while a thread opens a new file for all
+    /// threads.
     refused: Mutex<Option<RefusedFile>>,
 }
 
-/// A file that replaced another, and cannot be used.
+/// A file that replaced the open one, and the error of opening it.
 struct RefusedFile {
     identity: FileIdentity,
     when: Instant,
@@ -60,10 +65,11 @@ struct RefusedFile {
 }
 
 impl SqliteDirectory {
-    /// Opens the file at `path`, or creates it, readable by its owner only. Tables of an earlier version are migrated.
+    /// Opens the file at `path`; creates it, readable by its owner only, if it does not exist. Tables of an earlier
+    /// version are migrated.
     ///
     /// # Errors
-    /// As [`SqliteDirectory::open_existing`].
+    /// Those of [`SqliteDirectory::open_existing`].
     ///
     /// ```
     /// use trueup_access::{DirectorySettings, SqliteDirectory};
@@ -97,12 +103,11 @@ impl SqliteDirectory {
         Ok(Self { settings, path, file: RwLock::new(Arc::new(file)), refused: Mutex::default() })
     }
 
-    /// Checks the whole file: each page, each index against its table, and each reference. Returns what is wrong;
-    /// nothing if the file is sound. A large file takes seconds.
+    /// Checks the whole file: each page, each index against its table, and each reference. Returns the first faults;
+    /// none if the file is sound. A large file takes seconds.
     ///
     /// # Errors
-    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself ends at a page that does not
-    /// read.
+    /// [`Error::Storage`], [`Error::Locked`], or [`Error::Damaged`] if the check itself stops at an unreadable page.
     ///
     /// ```
     /// # use trueup_access::{DirectorySettings, SqliteDirectory};
@@ -112,8 +117,8 @@ impl SqliteDirectory {
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     pub fn verify(&self) -> Result<Vec<String>, Error> {
-        self.on_current(Instant::now() + self.settings.change_wait, |file, deadline| {
-            connect::patiently(deadline, || file.findings(deadline))
+        self.with_current_file(Instant::now() + self.settings.change_wait, |file, deadline| {
+            connect::retry_while_busy(deadline, || file.findings(deadline))
         })
     }
 
@@ -131,32 +136,32 @@ impl SqliteDirectory {
         &self.path
     }
 
-    /// Reads in one transaction: the last state that was committed before it begins.
+    /// Reads in one transaction, which sees the last state that was committed before it began.
     fn read<T>(&self, read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
-        self.on_current(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
+        self.with_current_file(Instant::now() + self.settings.wait, |file, deadline| file.read(deadline, &read))
     }
 
     /// Changes the file in one transaction.
     fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         let deadline = Instant::now() + self.settings.change_wait;
-        self.on_current(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
+        self.with_current_file(deadline, |file, deadline| file.write(Purpose::Change, deadline, &change))
     }
 
-    /// Changes counts, like `change`, but without a flush to disk.
-    fn tally<T>(&self, tally: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
+    /// Changes hourly counts in one transaction, without a flush to disk.
+    fn change_counts<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         let deadline = Instant::now() + self.settings.wait;
-        self.on_current(deadline, |file, deadline| file.write(Purpose::Count, deadline, &tally))
+        self.with_current_file(deadline, |file, deadline| file.write(Purpose::Count, deadline, &change))
     }
 
-    /// Acts on the file that the path names. If the file was replaced in the meantime, acts again on the new one,
-    /// because neither an answer from the old file counts nor a change to it.
-    fn on_current<T>(
+    /// Acts on the file that the path names now. If the file was replaced meanwhile, acts again on the new one, because
+    /// neither a result from the old file nor a change to it is valid.
+    fn with_current_file<T>(
         &self,
         deadline: Instant,
         act: impl Fn(&OpenDatabase, Instant) -> Result<T, SqliteFault>,
     ) -> Result<T, Error> {
         loop {
-            let file = self.current(deadline)?;
+            let file = self.current_file(deadline)?;
             let result = act(&file, deadline).map_err(|fault| fault.at(&self.path));
             if FileIdentity::of(&self.path)? == file.identity() {
                 return result;
@@ -167,9 +172,10 @@ impl SqliteDirectory {
         }
     }
 
-    /// Returns the file that the path names now, and opens it if it was replaced.
-    fn current(&self, deadline: Instant) -> Result<Arc<OpenDatabase>, Error> {
-        // Checked on every call, because a key that the new file revokes must not work again. It takes a microsecond.
+    /// Returns the file that the path names now. Opens the file if it replaced the open one.
+    fn current_file(&self, deadline: Instant) -> Result<Arc<OpenDatabase>, Error> {
+        // Checked on every call, which takes a microsecond, because a key that the new file revokes must not work
+        // again.
         let identity = FileIdentity::of(&self.path)?;
         let file = self.file();
         if file.identity() == identity {
@@ -180,7 +186,7 @@ impl SqliteDirectory {
         if file.identity() == identity {
             return Ok(file);
         }
-        if let Some(RefusedFile { why, .. }) = refused.as_ref().filter(|refused| refused.holds(identity)) {
+        if let Some(RefusedFile { why, .. }) = refused.as_ref().filter(|refused| refused.applies_to(identity)) {
             return Err(why.clone());
         }
         match OpenDatabase::open(&self.path, deadline) {
@@ -203,7 +209,7 @@ impl SqliteDirectory {
 }
 
 impl RefusedFile {
-    fn holds(&self, identity: FileIdentity) -> bool {
+    fn applies_to(&self, identity: FileIdentity) -> bool {
         self.identity == identity && self.when.elapsed() < REFUSED_FOR
     }
 }

@@ -5,10 +5,10 @@ use crate::model::{IssuedKey, KeyEntry, KeyId};
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 
-/// Makes and revokes keys and sessions. Only their SHA-256 is stored, so a key cannot be read again.
+/// Creates and revokes keys and sessions. Only their SHA-256 is stored, so a key cannot be read again.
 ///
 /// ```
-/// use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
+/// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
@@ -17,13 +17,13 @@ use crate::time::UnixTime;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub trait Keys {
-    /// Makes another key for a user.
+    /// Creates another key for a user.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::NoRandomness`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, UnixTime, Users as _};
+    /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default().key_prefix("acme")?);
     /// # directory.add_user("anna")?;
     /// let key = directory.create_key("anna", UnixTime::from_seconds(0))?;
@@ -32,14 +32,14 @@ pub trait Keys {
     /// ```
     fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error>;
 
-    /// Replaces a key by a new one. The old key is refused from the moment this returns.
+    /// Replaces a key with a new one. The old key is refused from the moment this method returns.
     ///
     /// # Errors
     /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked;
     /// [`Error::NoRandomness`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
@@ -51,14 +51,15 @@ pub trait Keys {
     /// ```
     fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error>;
 
-    /// Revokes a key. It is refused from the moment this returns. Its hash is kept, so that logs can tell its use from
-    /// a guess.
+    /// Revokes a key, which is refused from the moment this method returns. The hash of the key is kept, so that logs
+    /// can distinguish its use from a guess.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is revoked already.
+    /// [`Error::Unknown`] for the user; [`Error::UnknownKey`] if the key is not theirs or is already revoked.
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Refusal, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, UnixTime};
+    /// # use trueup_access::{Keys as _, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);
@@ -69,13 +70,13 @@ pub trait Keys {
     /// ```
     fn delete_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<(), Error>;
 
-    /// Returns the live keys of a user, the oldest first.
+    /// Returns the keys of a user that are not revoked, the oldest first.
     ///
     /// # Errors
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert!(directory.keys("anna")?.is_empty());
@@ -83,13 +84,15 @@ pub trait Keys {
     /// ```
     fn keys(&self, user: &str) -> Result<Vec<KeyEntry>, Error>;
 
-    /// Records a retired key of an organization, so that logs can tell its use from a guess. It is refused.
+    /// Records a retired key of an organization. The key is refused in any case; recording it lets logs distinguish its
+    /// use from a guess.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for the organization; [`Error::KeyTaken`] if the key is empty or known already.
+    /// [`Error::Unknown`] for the organization; [`Error::KeyTaken`] if the key is empty or already known.
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Organization, Organizations as _, Refusal, Requests as _, SecretKey, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Refusal, SecretKey};
+    /// # use trueup_access::{Keys as _, Organizations as _, Requests as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// let key = SecretKey::new("org_0123");
@@ -99,13 +102,14 @@ pub trait Keys {
     /// ```
     fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error>;
 
-    /// Makes a session token for a user, valid until just before `expires`. Expired sessions of all users are removed.
+    /// Creates a session for a user and returns its token, which is refused from `expires` on. Removes the expired
+    /// sessions of all users.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::NoRandomness`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// let now = UnixTime::from_seconds(0);
@@ -122,7 +126,7 @@ pub trait Keys {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # let now = UnixTime::from_seconds(0);

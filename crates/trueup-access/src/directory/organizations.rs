@@ -1,4 +1,4 @@
-//! The tree of organizations, and the accounts under it.
+//! The tree of organizations, and the accounts under them.
 
 use crate::error::Error;
 use crate::model::Organization;
@@ -6,7 +6,7 @@ use crate::model::Organization;
 /// Manages the tree of organizations, and the accounts under them. An account may be under several organizations.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+/// use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_organization(&Organization::new("acme"))?;
@@ -21,7 +21,7 @@ pub trait Organizations {
     /// parent, [`Error::Cycle`] if it is its own parent.
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_organization(&Organization::new("acme"))?;
     /// assert!(directory.add_organization(&Organization::new("acme")).is_err());
@@ -29,13 +29,15 @@ pub trait Organizations {
     /// ```
     fn add_organization(&self, organization: &Organization) -> Result<(), Error>;
 
-    /// Moves an organization, with everything below it, under another one, or makes it a root.
+    /// Moves an organization, with everything below it, under another one. Without a parent, the organization becomes a
+    /// root.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for either; [`Error::Cycle`] if the parent is the organization or below it.
+    /// [`Error::Unknown`] for the organization or the parent; [`Error::Cycle`] if the parent is the organization itself
+    /// or below it.
     ///
     /// ```
-    /// # use trueup_access::{Error, MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, Error, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_organization(&Organization::new("acme"))?;
     /// directory.add_organization(&Organization::new("acme-west").under("acme"))?;
@@ -45,13 +47,13 @@ pub trait Organizations {
     /// ```
     fn move_organization(&self, id: &str, parent: Option<&str>) -> Result<(), Error>;
 
-    /// Makes an organization an umbrella, or no longer one.
+    /// Sets whether an organization is an umbrella.
     ///
     /// # Errors
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("platform"))?;
     /// directory.set_umbrella("platform", true)?;
@@ -66,7 +68,7 @@ pub trait Organizations {
     /// [`Error::Unknown`]; [`Error::HasChildren`] while other organizations are under it.
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// directory.remove_organization("acme")?;
@@ -81,7 +83,7 @@ pub trait Organizations {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// assert_eq!(directory.organizations()?, [Organization::new("acme")]);
@@ -89,13 +91,13 @@ pub trait Organizations {
     /// ```
     fn organizations(&self) -> Result<Vec<Organization>, Error>;
 
-    /// Adds an account, under no organization yet.
+    /// Adds an account, which is under no organization yet.
     ///
     /// # Errors
     /// [`Error::EmptyId`], [`Error::ForbiddenCharacter`] (`,` and `/`), [`Error::Duplicate`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_account("a-1")?;
     /// assert!(directory.add_account("a-1,a-2").is_err());
@@ -109,7 +111,7 @@ pub trait Organizations {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_account("a-1")?;
     /// directory.remove_account("a-1")?;
@@ -124,7 +126,7 @@ pub trait Organizations {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_account("a-1")?;
     /// assert_eq!(directory.accounts()?, ["a-1"]);
@@ -135,10 +137,10 @@ pub trait Organizations {
     /// Puts an account under one more organization.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for either; [`Error::AlreadyPlaced`].
+    /// [`Error::Unknown`] for the account or the organization; [`Error::AlreadyPlaced`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
@@ -148,13 +150,13 @@ pub trait Organizations {
     /// ```
     fn place_account(&self, account: &str, organization: &str) -> Result<(), Error>;
 
-    /// Takes an account from an organization that it is directly under.
+    /// Removes an account from one organization that it is directly under.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for either; [`Error::NotPlaced`].
+    /// [`Error::Unknown`] for the account or the organization; [`Error::NotPlaced`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organization, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organization, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// # directory.add_account("a-1")?;
@@ -171,7 +173,7 @@ pub trait Organizations {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Organizations as _, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Organizations as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert!(directory.accounts_under("nowhere").is_err());
     /// ```

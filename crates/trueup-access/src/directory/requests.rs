@@ -8,11 +8,10 @@ use crate::time::UnixTime;
 
 /// Authenticates requests, counts them, and returns what they may read.
 ///
-/// Where results are nested, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the
-/// caller.
+/// In a nested result, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the client.
 ///
 /// ```
-/// use trueup_access::{Keys as _, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+/// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna")?;
@@ -30,33 +29,33 @@ pub trait Requests {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, SecretKey, DirectorySettings};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _, SecretKey};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert_eq!(directory.authenticate(Some(&SecretKey::new("tu_guess")))?, Err(Refusal::Unknown));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error>;
 
-    /// Returns the user of a session token.
+    /// Returns the user of a session token that has not expired at `now`.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, SecretKey, DirectorySettings, UnixTime};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _, SecretKey, UnixTime};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert_eq!(directory.session(None, UnixTime::from_seconds(0))?, Err(Refusal::Missing));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error>;
 
-    /// Returns the login of a user whom the caller has authenticated by other means, for services that need no keys.
+    /// Returns the login of a user whom the caller has authenticated by other means than a key or a session.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Refusal, Requests as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Refusal, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert_eq!(directory.login("anna")?.unwrap().user(), "anna");
@@ -65,13 +64,14 @@ pub trait Requests {
     /// ```
     fn login(&self, user: &str) -> Result<Result<Login, Refusal>, Error>;
 
-    /// Returns everything at and below the grants of a login; nothing if the user was removed in the meantime.
+    /// Returns everything at and below the grants of a login; nothing if the user was removed after the login was
+    /// returned.
     ///
     /// # Errors
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, Requests as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// let login = directory.login("anna")?.unwrap();
@@ -84,10 +84,10 @@ pub trait Requests {
     /// over all threads and processes.
     ///
     /// # Errors
-    /// [`Error::Unknown`] if the user was removed in the meantime.
+    /// [`Error::Unknown`] if the user was removed after the login was returned.
     ///
     /// ```
-    /// # use trueup_access::{Hourly, MemoryDirectory, Requests as _, DirectorySettings, UnixTime, Users as _};
+    /// # use trueup_access::{DirectorySettings, Hourly, MemoryDirectory, Requests as _, UnixTime, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// let login = directory.login("anna")?.unwrap();

@@ -6,20 +6,20 @@ use crate::model::{Grant, User};
 /// Manages users and their grants.
 ///
 /// ```
-/// use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+/// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
 ///
 /// let directory = MemoryDirectory::new(DirectorySettings::default());
 /// directory.add_user("anna@example.com")?;
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 pub trait Users {
-    /// Adds a user, active and without grants.
+    /// Adds a user, who is active and has no grants.
     ///
     /// # Errors
     /// [`Error::EmptyId`], [`Error::Duplicate`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// directory.add_user("anna")?;
     /// assert!(directory.add_user("anna").is_err());
@@ -27,13 +27,13 @@ pub trait Users {
     /// ```
     fn add_user(&self, login: &str) -> Result<(), Error>;
 
-    /// Makes a user active or inactive. The keys and sessions of an inactive user are kept, but refused.
+    /// Sets whether a user is active. The keys and sessions of an inactive user are kept, but refused.
     ///
     /// # Errors
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// directory.set_active("anna", false)?;
@@ -42,13 +42,13 @@ pub trait Users {
     /// ```
     fn set_active(&self, login: &str, active: bool) -> Result<(), Error>;
 
-    /// Removes a user with their grants, keys, sessions and counts. Their keys are unknown from then on.
+    /// Removes a user with their grants, keys, sessions and counts. Afterwards their keys are unknown.
     ///
     /// # Errors
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// directory.remove_user("anna")?;
@@ -63,7 +63,7 @@ pub trait Users {
     /// Only those of [`Error::is_storage`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// assert!(directory.users()?.is_empty());
     /// # Ok::<(), trueup_access::Error>(())
@@ -73,10 +73,10 @@ pub trait Users {
     /// Lets a user see an organization with everything below it, or an account.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for the user or what is granted; [`Error::AlreadyGranted`].
+    /// [`Error::Unknown`] for the user, the organization or the account; [`Error::AlreadyGranted`].
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # directory.add_account("a-1")?;
@@ -91,7 +91,7 @@ pub trait Users {
     /// [`Error::Unknown`] for the user; [`Error::NotGranted`].
     ///
     /// ```
-    /// # use trueup_access::{Grant, MemoryDirectory, Organizations as _, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// # directory.add_account("a-1")?;
@@ -108,7 +108,7 @@ pub trait Users {
     /// [`Error::Unknown`].
     ///
     /// ```
-    /// # use trueup_access::{MemoryDirectory, DirectorySettings, Users as _};
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
     /// # let directory = MemoryDirectory::new(DirectorySettings::default());
     /// # directory.add_user("anna")?;
     /// assert!(directory.grants("anna")?.is_empty());

@@ -13,14 +13,14 @@ impl Keys for MemoryDirectory {
         let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
         let mut state = self.write();
         state.user(user)?;
-        Ok(put(&mut state, user, secret, now))
+        Ok(insert_key(&mut state, user, secret, now))
     }
 
     fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error> {
         let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
         let mut state = self.write();
         revoke(&mut state, user, key)?;
-        Ok(put(&mut state, user, secret, now))
+        Ok(insert_key(&mut state, user, secret, now))
     }
 
     fn delete_key(&self, user: &str, key: KeyId, _now: UnixTime) -> Result<(), Error> {
@@ -42,7 +42,7 @@ impl Keys for MemoryDirectory {
         if key.is_empty() || known {
             return Err(Error::KeyTaken { organization: organization.to_owned() });
         }
-        state.organization_keys.put(hash, organization.to_owned());
+        state.organization_keys.insert(hash, organization.to_owned());
         Ok(())
     }
 
@@ -51,21 +51,21 @@ impl Keys for MemoryDirectory {
         let mut state = self.write();
         state.user(user)?;
         state.sessions.retain(|session| now < session.expires);
-        state.sessions.put(token.hash(), Session { user: user.to_owned(), expires });
+        state.sessions.insert(token.hash(), Session { user: user.to_owned(), expires });
         Ok(token)
     }
 
     fn close_session(&self, token: &SecretKey) -> Result<(), Error> {
-        self.write().sessions.take(&token.hash());
+        self.write().sessions.remove(&token.hash());
         Ok(())
     }
 }
 
-fn put(state: &mut DirectoryState, user: &str, secret: SecretKey, now: UnixTime) -> IssuedKey {
+fn insert_key(state: &mut DirectoryState, user: &str, secret: SecretKey, now: UnixTime) -> IssuedKey {
     state.last_key += 1;
     let id = KeyId(state.last_key);
     state.keys.insert(id, UserKey { user: user.to_owned(), created: now, revoked: false });
-    state.user_keys.put(secret.hash(), id);
+    state.user_keys.insert(secret.hash(), id);
     IssuedKey { id, secret }
 }
 

@@ -29,7 +29,7 @@ impl Organizations for MemoryDirectory {
         state.organization(id)?;
         if let Some(parent) = parent {
             state.organization(parent)?;
-            if stands_at_or_below(&state, parent, id) {
+            if is_at_or_below(&state, parent, id) {
                 return Err(Error::Cycle { organization: id.to_owned(), parent: parent.to_owned() });
             }
         }
@@ -50,7 +50,7 @@ impl Organizations for MemoryDirectory {
         }
         state.organizations.remove(id);
         state.organization_keys.retain(|organization| organization != id);
-        state.forget_grant(&Grant::Organization(id.to_owned()));
+        state.withdraw_from_all(&Grant::Organization(id.to_owned()));
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Organizations for MemoryDirectory {
         for node in state.organizations.values_mut() {
             node.accounts.remove(key);
         }
-        state.forget_grant(&Grant::Account(key.to_owned()));
+        state.withdraw_from_all(&Grant::Account(key.to_owned()));
         Ok(())
     }
 
@@ -108,8 +108,8 @@ impl Organizations for MemoryDirectory {
     }
 }
 
-/// Returns whether `id` is `top` or below it. It ends because this check keeps parents from forming a cycle.
-fn stands_at_or_below(state: &DirectoryState, id: &str, top: &str) -> bool {
+/// Returns whether `id` is `top` or below it. The walk ends, because this check prevents cycles.
+fn is_at_or_below(state: &DirectoryState, id: &str, top: &str) -> bool {
     let parent = |id: &&str| state.organizations.get(*id).and_then(|node| node.parent.as_deref());
     std::iter::successors(Some(id), parent).any(|ancestor| ancestor == top)
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Requests for MemoryDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match rules::presented(key) {
+        let hash = match rules::credential_hash(key) {
             Ok(hash) => hash,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -30,7 +30,7 @@ impl Requests for MemoryDirectory {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match rules::presented(token) {
+        let hash = match rules::credential_hash(token) {
             Ok(hash) => hash,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -67,8 +67,8 @@ impl Requests for MemoryDirectory {
 
 /// Collects what is at and below the grants of a user.
 fn granted_rows(state: &DirectoryState, user: &str) -> GrantedRows {
-    let mut found = GrantedRows::default();
-    let Some(person) = state.users.get(user) else { return found };
+    let mut rows = GrantedRows::default();
+    let Some(user) = state.users.get(user) else { return rows };
     let mut children: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (id, node) in &state.organizations {
         if let Some(parent) = &node.parent {
@@ -77,10 +77,10 @@ fn granted_rows(state: &DirectoryState, user: &str) -> GrantedRows {
     }
     let mut seen = BTreeSet::new();
     let mut open = Vec::new();
-    for grant in &person.grants {
+    for grant in &user.grants {
         match grant {
             Grant::Organization(id) => open.push(id.as_str()),
-            Grant::Account(key) => found.accounts.push(key.clone()),
+            Grant::Account(key) => rows.accounts.push(key.clone()),
         }
     }
     while let Some(id) = open.pop() {
@@ -88,14 +88,14 @@ fn granted_rows(state: &DirectoryState, user: &str) -> GrantedRows {
             continue;
         }
         if let Some(node) = state.organizations.get(id) {
-            found.organizations.push(Organization {
+            rows.organizations.push(Organization {
                 id: id.to_owned(),
                 parent: node.parent.clone(),
                 umbrella: node.umbrella,
             });
-            found.placements.extend(node.accounts.iter().map(|account| (id.to_owned(), account.clone())));
+            rows.placements.extend(node.accounts.iter().map(|account| (id.to_owned(), account.clone())));
         }
         open.extend(children.get(id).into_iter().flatten());
     }
-    found
+    rows
 }

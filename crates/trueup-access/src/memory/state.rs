@@ -11,8 +11,11 @@ pub(super) struct DirectoryState {
     pub(super) organizations: BTreeMap<String, OrganizationNode>,
     pub(super) accounts: BTreeSet<String>,
     pub(super) users: BTreeMap<String, UserEntry>,
+    /// The keys of users, also the revoked ones.
     pub(super) keys: BTreeMap<KeyId, UserKey>,
+    /// The number of each of `keys`.
     pub(super) user_keys: KeyIndex<KeyId>,
+    /// The organization of each retired key.
     pub(super) organization_keys: KeyIndex<String>,
     pub(super) sessions: KeyIndex<Session>,
     /// The number of the newest key.
@@ -23,6 +26,7 @@ pub(super) struct DirectoryState {
 pub(super) struct OrganizationNode {
     pub(super) parent: Option<String>,
     pub(super) umbrella: bool,
+    /// The accounts directly under the organization.
     pub(super) accounts: BTreeSet<String>,
 }
 
@@ -63,15 +67,16 @@ impl DirectoryState {
         self.users.get_mut(login).ok_or_else(|| Error::unknown(Entity::User, login))
     }
 
-    /// Removes a grant from all users.
-    pub(super) fn forget_grant(&mut self, grant: &Grant) {
-        for person in self.users.values_mut() {
-            person.grants.remove(grant);
+    /// Withdraws a grant from all users.
+    pub(super) fn withdraw_from_all(&mut self, grant: &Grant) {
+        for user in self.users.values_mut() {
+            user.grants.remove(grant);
         }
     }
 }
 
-/// Entries by the hash of a key. The locator selects candidates; the full hash is then compared in constant time.
+/// Entries by the hash of a key or a token. The locator selects candidates; the full hash is then compared in constant
+/// time.
 pub(super) struct KeyIndex<T>(HashMap<Locator, Vec<(KeyHash, T)>>);
 
 impl<T> Default for KeyIndex<T> {
@@ -86,11 +91,11 @@ impl<T> KeyIndex<T> {
         candidates.iter().find(|(stored, _)| stored.matches(hash)).map(|(_, entry)| entry)
     }
 
-    pub(super) fn put(&mut self, hash: KeyHash, entry: T) {
+    pub(super) fn insert(&mut self, hash: KeyHash, entry: T) {
         self.0.entry(hash.locator()).or_default().push((hash, entry));
     }
 
-    pub(super) fn take(&mut self, hash: &KeyHash) {
+    pub(super) fn remove(&mut self, hash: &KeyHash) {
         if let Some(candidates) = self.0.get_mut(&hash.locator()) {
             candidates.retain(|(stored, _)| !stored.matches(hash));
         }

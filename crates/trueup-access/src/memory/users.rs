@@ -37,7 +37,7 @@ impl Users for MemoryDirectory {
     }
 
     fn users(&self) -> Result<Vec<User>, Error> {
-        let user = |(login, person): (&String, &UserEntry)| User { login: login.clone(), active: person.active };
+        let user = |(login, entry): (&String, &UserEntry)| User { login: login.clone(), active: entry.active };
         Ok(self.read().users.iter().map(user).collect())
     }
 

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::{KeyHash, SecretKey, base62};
 use proptest::prelude::*;
 use std::collections::HashSet;

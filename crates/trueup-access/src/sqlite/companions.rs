@@ -1,9 +1,10 @@
-//! The files next to a directory: SQLite's write-ahead log, its index, and a record of the file to which they belong.
+//! The files next to the file of a directory: the write-ahead log of SQLite, the index of the log, and a record of the
+//! file to which the log belongs.
 //!
-//! SQLite finds the log by its name alone. If the directory is replaced while its log exists, because a service runs or
-//! was killed, SQLite would apply the changes of the old file to the new one. So opening a file records which log
-//! belongs to it, and the next opening sets aside a log that was recorded for another file. A log that was never
-//! recorded came with the file.
+//! SQLite finds the log by its name alone. If the file is replaced while its log exists, because a service runs or was
+//! killed, SQLite would apply the changes of the old file to the new one. So opening a file records which log belongs
+//! to it, and the next opening sets aside a log that was recorded for another file. A log that was never recorded was
+//! copied together with the file.
 
 use crate::error::{Error, StorageError};
 use std::ffi::OsString;
@@ -17,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// More bytes than any record has.
 const LONGEST_RECORD: u64 = 1024;
 
-/// The companion files of one directory, locked: no other thread or process opens it meanwhile.
+/// The companion files of one directory, locked: meanwhile, no other thread or process opens the directory.
 pub(super) struct CompanionFiles<'a> {
     path: &'a Path,
     /// The file that holds the lock and the record.
@@ -25,10 +26,11 @@ pub(super) struct CompanionFiles<'a> {
 }
 
 impl<'a> CompanionFiles<'a> {
-    /// Waits until no other thread or process opens the directory at `path`.
+    /// Waits until no other thread or process is opening the directory at `path`.
     pub(super) fn lock(path: &'a Path, deadline: Instant) -> Result<Self, Error> {
-        let name = named(path, "-lock");
-        let record = private().read(true).create(true).open(&name).map_err(|error| StorageError::new(path, error))?;
+        let name = with_suffix(path, "-lock");
+        let record =
+            private_options().read(true).create(true).open(&name).map_err(|error| StorageError::new(path, error))?;
         loop {
             match record.try_lock() {
                 Ok(()) => return Ok(Self { path, record }),
@@ -39,64 +41,65 @@ impl<'a> CompanionFiles<'a> {
         }
     }
 
-    /// Sets aside a log that belongs to another file. It is kept, because it may hold that file's last changes.
-    pub(super) fn separate(&mut self, file: &FileIdentity) -> Result<(), Error> {
-        let recorded = self.read().map_err(|error| StorageError::new(self.path, error))?;
+    /// Sets aside a log that was recorded for another file. The log is kept, because it may contain the last changes of
+    /// that file.
+    pub(super) fn set_aside_foreign_log(&mut self, file: &FileIdentity) -> Result<(), Error> {
+        let recorded = self.read_record().map_err(|error| StorageError::new(self.path, error))?;
         let mut lines = recorded.lines();
         let (Some(of_file), Some(of_log)) = (lines.next(), lines.next()) else { return Ok(()) };
-        if of_file == file.record() || Some(of_log) != self.log()?.as_deref() {
+        if of_file == file.to_record() || Some(of_log) != self.current_log()?.as_deref() {
             return Ok(());
         }
         let set_aside = || {
-            // The index first, because it describes the log.
-            absent_is_fine(fs::remove_file(named(self.path, "-shm")))?;
-            fs::rename(named(self.path, "-wal"), named(self.path, "-wal-replaced"))
+            // The index is removed first, because it describes the log.
+            ignore_missing(fs::remove_file(with_suffix(self.path, "-shm")))?;
+            fs::rename(with_suffix(self.path, "-wal"), with_suffix(self.path, "-wal-replaced"))
         };
         set_aside().map_err(|error| StorageError::new(self.path, error).into())
     }
 
     /// Records that the current log belongs to `file`.
-    pub(super) fn record(&mut self, file: &FileIdentity) -> Result<(), Error> {
-        let text = format!("{}\n{}\n", file.record(), self.log()?.unwrap_or_default());
+    pub(super) fn record_log(&mut self, file: &FileIdentity) -> Result<(), Error> {
+        let text = format!("{}\n{}\n", file.to_record(), self.current_log()?.unwrap_or_default());
         let mut write = || {
-            if self.read()? == text {
+            if self.read_record()? == text {
                 return Ok(());
             }
             self.record.rewind()?;
-            // Until the file is cut, the rest of a longer record follows. It is not read.
+            // If the process is killed before the file is cut, the rest of a longer record follows. It is not read.
             self.record.write_all(text.as_bytes())?;
             self.record.set_len(text.len() as u64)
         };
         write().map_err(|error: io::Error| StorageError::new(self.path, error).into())
     }
 
-    fn read(&mut self) -> io::Result<String> {
+    fn read_record(&mut self) -> io::Result<String> {
         self.record.rewind()?;
         let mut bytes = Vec::new();
         (&self.record).take(LONGEST_RECORD).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the identity of the current log.
-    fn log(&self) -> Result<Option<String>, Error> {
-        let name = named(self.path, "-wal");
+    /// Returns the identity of the current log as in a record; `None` if there is no log.
+    fn current_log(&self) -> Result<Option<String>, Error> {
+        let name = with_suffix(self.path, "-wal");
         match name.symlink_metadata() {
-            Ok(metadata) => Ok(Some(FileIdentity::from(&metadata).record())),
+            Ok(metadata) => Ok(Some(FileIdentity::from(&metadata).to_record())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(StorageError::new(self.path, error).into()),
         }
     }
 }
 
-/// Appends an ending to a path.
-pub(super) fn named(path: &Path, ending: &str) -> PathBuf {
+/// Appends a suffix to the name of a file.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
-/// Returns the options to create a file that only its owner may read.
-pub(super) fn private() -> OpenOptions {
+/// Returns options that create a file for writing, which only its owner may read.
+pub(super) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
     #[cfg(unix)]
@@ -107,25 +110,26 @@ pub(super) fn private() -> OpenOptions {
     options
 }
 
-/// Accepts that a file to be removed is already gone.
-pub(super) fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
+/// Treats the removal of a file that does not exist as a success.
+pub(super) fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
 }
 
-/// The identity of a regular file, whatever its name and contents. The inode alone would not do, because it is reused
-/// once a file is removed and closed.
+/// The identity of a regular file, whatever its name and contents. The inode alone is not enough, because it is reused
+/// after a file is removed and closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     device: u64,
+    /// The inode.
     number: u64,
     created: Option<SystemTime>,
 }
 
 impl FileIdentity {
-    /// Returns the identity of the file at `path`. It is not opened, because opening a pipe would block.
+    /// Returns the identity of the file at `path` without opening the file, because opening a pipe would block.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let metadata = path.metadata().map_err(|source| StorageError::new(path, source))?;
         if !metadata.is_file() {
@@ -134,8 +138,9 @@ impl FileIdentity {
         Ok(Self::from(&metadata))
     }
 
-    /// Returns the text of a record. The device is left out, because its number may change when the machine restarts.
-    pub(super) fn record(&self) -> String {
+    /// Returns the text of the identity in a record. It omits the device, whose number may change when the machine
+    /// restarts.
+    pub(super) fn to_record(&self) -> String {
         let created = self.created.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         format!("{} {}", self.number, created.unwrap_or_default().as_nanos())
     }

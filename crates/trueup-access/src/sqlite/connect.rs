@@ -1,4 +1,4 @@
-//! Connections to the file.
+//! Connections to the file, and retries while another process holds a lock.
 
 use super::companions::FileIdentity;
 use super::statements::SqliteFault;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The pause between two attempts to get a lock. SQLite's own pauses grow to a tenth of a second, so a process that
 /// writes all the time would keep others out.
 const PAUSE: Duration = Duration::from_millis(1);
-/// More than there are statements, so each is prepared once per connection.
+/// More than the number of different statements, so each is prepared once per connection.
 const PREPARED_STATEMENTS: usize = 64;
 
 /// What a connection is for.
@@ -20,7 +20,7 @@ pub(super) enum Purpose {
     Read,
     /// Changes that survive a loss of power, because a revoked key must not come back.
     Change,
-    /// Hourly counts, of which a loss of power may lose the last.
+    /// Changes to hourly counts. A loss of power may undo the last ones.
     Count,
 }
 
@@ -33,12 +33,12 @@ pub(super) fn connect(path: &Path, file: FileIdentity, purpose: Purpose) -> Resu
     // Without the `URI` flag, a path that begins with `file:` is a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    // The file is open now and the log is not, so a file that was replaced has not been mixed with another log.
+    // The file is open now and the log is not yet, so a file that was replaced has not been mixed with another log.
     if FileIdentity::of(path)? != file {
         return Err(SqliteFault::Replaced);
     }
     connection.busy_timeout(Duration::ZERO)?;
-    // The last connection to close writes the log into the file. It may only do so once the two are known to belong
+    // The last connection to close writes the log into the file. That is allowed only once the two are known to belong
     // together.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
@@ -59,14 +59,14 @@ pub(super) fn allow_checkpoint_on_close(connection: &Connection) -> Result<(), S
     Ok(())
 }
 
-/// Turns on the write-ahead log, so that readers see the last commit while a change is written.
-pub(super) fn write_ahead(connection: &Connection) -> Result<(), SqliteFault> {
+/// Turns on the write-ahead log, with which readers see the last commit while a change is written.
+pub(super) fn enable_write_ahead_log(connection: &Connection) -> Result<(), SqliteFault> {
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     if mode == "wal" { Ok(()) } else { Err(rusqlite::Error::InvalidQuery.into()) }
 }
 
 /// Retries while another process holds a lock, until the deadline.
-pub(super) fn patiently<T>(
+pub(super) fn retry_while_busy<T>(
     deadline: Instant,
     mut act: impl FnMut() -> Result<T, SqliteFault>,
 ) -> Result<T, SqliteFault> {

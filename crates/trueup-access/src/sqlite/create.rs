@@ -1,7 +1,7 @@
-//! Creates a directory: under a temporary name, so that it is complete when it gets its own.
+//! Creates the file of a directory: first under a temporary name, so that the file is complete when it gets its final
+//! name.
 
-use super::companions::FileIdentity;
-use super::companions::{CompanionFiles, absent_is_fine, named, private};
+use super::companions::{CompanionFiles, FileIdentity, ignore_missing, private_options, with_suffix};
 use super::connect::{self, Purpose};
 use super::migrate;
 use super::statements::SqliteFault;
@@ -21,23 +21,23 @@ pub(super) fn create(path: &Path, deadline: Instant) -> Result<(), Error> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
-    let draft = named(path, "-new");
+    let draft = with_suffix(path, "-new");
     let failed = |error: io::Error| Error::from(StorageError::new(path, error));
-    // The rest of an attempt that was killed.
+    // An attempt that was killed may have left these files.
     for ending in ["", "-journal", "-wal", "-shm"] {
-        absent_is_fine(fs::remove_file(named(&draft, ending))).map_err(failed)?;
+        ignore_missing(fs::remove_file(with_suffix(&draft, ending))).map_err(failed)?;
     }
-    private().create_new(true).open(&draft).map_err(failed)?;
-    let made = make(&draft).map_err(|fault| fault.at(path)).and_then(|()| publish(&draft, path).map_err(failed));
-    let removed = absent_is_fine(fs::remove_file(&draft)).map_err(failed);
+    private_options().create_new(true).open(&draft).map_err(failed)?;
+    let made = write_draft(&draft).map_err(|fault| fault.at(path)).and_then(|()| publish(&draft, path).map_err(failed));
+    let removed = ignore_missing(fs::remove_file(&draft)).map_err(failed);
     made.and(removed)
 }
 
-fn make(draft: &Path) -> Result<(), SqliteFault> {
+fn write_draft(draft: &Path) -> Result<(), SqliteFault> {
     let mut connection = connect::connect(draft, FileIdentity::of(draft)?, Purpose::Change)?;
     // The tables are made without a log, because an error in writing the log into the file on close would be silent.
     migrate::create(&mut connection, draft)?;
-    connect::write_ahead(&connection)?;
+    connect::enable_write_ahead_log(&connection)?;
     connect::allow_checkpoint_on_close(&connection)?;
     connection.close().map_err(|(_, error)| error.into())
 }

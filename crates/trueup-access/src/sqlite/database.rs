@@ -1,10 +1,9 @@
 //! An open file: its checks and its connections.
 
-use super::companions::CompanionFiles;
-use super::companions::FileIdentity;
-use super::connect::{Purpose, allow_checkpoint_on_close, connect, patiently, write_ahead};
+use super::companions::{CompanionFiles, FileIdentity};
+use super::connect::{Purpose, allow_checkpoint_on_close, connect, enable_write_ahead_log, retry_while_busy};
 use super::migrate;
-use super::statements::SqliteFault;
+use super::statements::{SqliteFault, all};
 use crate::error::{Error, StorageError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::time::Instant;
 
 /// How many idle connections are kept for reading. Further ones are opened and closed as threads need them.
 const IDLE_READERS: usize = 64;
-/// How often opening starts again because the file was replaced.
+/// How often opening a file is attempted, because each attempt fails if the file is replaced meanwhile.
 const ATTEMPTS: usize = 5;
 
 /// An open file, and its connections.
@@ -22,7 +21,8 @@ pub(super) struct OpenDatabase {
     path: PathBuf,
     /// Unique while connections are open, because the inode is not reused until then.
     identity: FileIdentity,
-    // Dropped before the writers, so that a writer closes last.
+    // Declared before the writers, and so dropped before them: a writer must close last, to write the log into the
+    // file.
     readers: Mutex<Vec<Connection>>,
     /// Locked while a connection is opened, so that threads of this process do not poll for the file lock.
     connecting: Mutex<()>,
@@ -47,11 +47,11 @@ impl OpenDatabase {
         if bytes == 0 {
             return Err(Error::EmptyFile { path });
         }
-        let (identity, writers) = Self::connect(&path, deadline)?;
-        let checked = patiently(deadline, || {
+        let (identity, writers) = Self::open_writers(&path, deadline)?;
+        let checked = retry_while_busy(deadline, || {
             check_length(&writers.change, bytes)?;
-            match findings(&writers.change, CheckDepth::to_open(bytes))? {
-                none if none.is_empty() => Ok(()),
+            match findings(&writers.change, CheckDepth::when_opening(bytes))? {
+                findings if findings.is_empty() => Ok(()),
                 findings => Err(SqliteFault::Findings(findings)),
             }
         });
@@ -65,17 +65,17 @@ impl OpenDatabase {
         })
     }
 
-    /// Opens the connections that write, and returns the identity of their file.
-    fn connect(path: &Path, deadline: Instant) -> Result<(FileIdentity, Writers), Error> {
+    /// Opens the connections that write, and returns them with the identity of their file.
+    fn open_writers(path: &Path, deadline: Instant) -> Result<(FileIdentity, Writers), Error> {
         let mut companions = CompanionFiles::lock(path, deadline)?;
         for _ in 0..ATTEMPTS {
             let identity = FileIdentity::of(path)?;
-            companions.separate(&identity)?;
-            let opened = patiently(deadline, || Writers::open(path, identity));
+            companions.set_aside_foreign_log(&identity)?;
+            let opened = retry_while_busy(deadline, || Writers::open(path, identity));
             if FileIdentity::of(path)? != identity {
                 continue;
             }
-            companions.record(&identity)?;
+            companions.record_log(&identity)?;
             let writers = opened.and_then(Writers::allow_checkpoint_on_close).map_err(|fault| fault.at(path))?;
             return Ok((identity, writers));
         }
@@ -92,7 +92,7 @@ impl OpenDatabase {
         deadline: Instant,
         read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>,
     ) -> Result<T, SqliteFault> {
-        patiently(deadline, || {
+        retry_while_busy(deadline, || {
             // In a statement of its own, so that the lock is released before a connection is opened.
             let idle = self.idle_readers().pop();
             let connection = match idle {
@@ -121,7 +121,7 @@ impl OpenDatabase {
         // attempt.
         let writers = self.writers();
         let connection = if purpose == Purpose::Count { &writers.count } else { &writers.change };
-        patiently(deadline, || {
+        retry_while_busy(deadline, || {
             let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let result = change(&transaction)?;
             transaction.commit()?;
@@ -129,7 +129,7 @@ impl OpenDatabase {
         })
     }
 
-    /// Checks the whole file, and returns what is wrong.
+    /// Checks the whole file and returns its first faults; none if the file is sound.
     pub(super) fn findings(&self, deadline: Instant) -> Result<Vec<String>, SqliteFault> {
         findings(&self.connect_to_read(deadline)?, CheckDepth::Full)
     }
@@ -143,7 +143,7 @@ impl OpenDatabase {
         Ok(connection)
     }
 
-    // A poisoned lock is ignored: a panic rolls back the transaction, and the connection can be used further.
+    // A poisoned lock is ignored: a panic rolls back the transaction, and the connection stays usable.
 
     fn idle_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
@@ -159,7 +159,7 @@ impl Writers {
         let mut change = connect(path, file, Purpose::Change)?;
         // Before anything is written, because the file may belong to another program.
         migrate::check(&mut change, path)?;
-        write_ahead(&change)?;
+        enable_write_ahead_log(&change)?;
         migrate::update(&mut change, path)?;
         let mut count = connect(path, file, Purpose::Count)?;
         // These transactions open the log for both.
@@ -188,7 +188,7 @@ fn check_length(connection: &Connection, bytes: u64) -> Result<(), SqliteFault> 
     if bytes.is_multiple_of(page.into()) {
         return Ok(());
     }
-    Err(SqliteFault::Findings(vec![format!("it has {bytes} bytes, and ends within a page of {page}")]))
+    Err(SqliteFault::Findings(vec![format!("it has {bytes} bytes, and ends within a page of {page} bytes")]))
 }
 
 /// How closely a file is checked.
@@ -196,37 +196,29 @@ fn check_length(connection: &Connection, bytes: u64) -> Result<(), SqliteFault> 
 enum CheckDepth {
     /// Every page of every table.
     Quick,
-    /// Every page, every index against its table, and every reference. It takes four times as long.
+    /// Every page, every index against its table, and every reference.
     Full,
 }
 
 impl CheckDepth {
     /// Returns the check for opening a file of this size. With 100,000 users, the quick check takes 0.1 s and the full
     /// one 0.6 s.
-    const fn to_open(bytes: u64) -> Self {
+    const fn when_opening(bytes: u64) -> Self {
         if bytes <= MAX_FULL_CHECK_BYTES { Self::Full } else { Self::Quick }
     }
 }
 
-/// Checks the file and returns the first findings; none if it is sound.
+/// Checks the file and returns at most [`MAX_FINDINGS`] findings; none if the file is sound.
 fn findings(connection: &Connection, depth: CheckDepth) -> Result<Vec<String>, SqliteFault> {
     let pragma = if depth == CheckDepth::Full { "integrity_check" } else { "quick_check" };
-    let mut findings = all(connection, &format!("PRAGMA {pragma}({MAX_FINDINGS})"), |row| row.get::<_, String>(0))?;
+    let mut findings = all(connection, &format!("PRAGMA {pragma}({MAX_FINDINGS})"), [], |row| row.get::<_, String>(0))?;
     findings.retain(|finding| finding != "ok");
     if findings.is_empty() && depth == CheckDepth::Full {
-        findings = all(connection, "PRAGMA foreign_key_check", |row| {
+        findings = all(connection, "PRAGMA foreign_key_check", [], |row| {
             let (table, of): (String, String) = (row.get(0)?, row.get(2)?);
-            Ok(format!("a row of `{table}` refers to a row of `{of}` that is not there"))
+            Ok(format!("a row of `{table}` refers to a row of `{of}` that does not exist"))
         })?;
     }
     findings.truncate(MAX_FINDINGS);
     Ok(findings.iter().map(|finding| finding.trim().replace('\n', ": ")).collect())
-}
-
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, SqliteFault> {
-    Ok(connection.prepare(sql)?.query_map([], row)?.collect::<Result<_, _>>()?)
 }

@@ -1,8 +1,7 @@
 //! Keys and sessions in the file.
 
 use super::SqliteDirectory;
-use super::statements::SqliteFault;
-use super::statements::{all, by_hash, changed, execute, known};
+use super::statements::{SqliteFault, all, by_hash, check_changed, check_known, execute};
 use crate::directory::Keys;
 use crate::error::{Entity, Error};
 use crate::model::{IssuedKey, KeyEntry, KeyId};
@@ -14,8 +13,8 @@ impl Keys for SqliteDirectory {
     fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error> {
         let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
         self.change(|transaction| {
-            known(transaction, Entity::User, user)?;
-            put(transaction, user, &secret, now)
+            check_known(transaction, Entity::User, user)?;
+            insert_key(transaction, user, &secret, now)
         })
     }
 
@@ -23,7 +22,7 @@ impl Keys for SqliteDirectory {
         let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
         self.change(|transaction| {
             revoke(transaction, user, key, now)?;
-            put(transaction, user, &secret, now)
+            insert_key(transaction, user, &secret, now)
         })
     }
 
@@ -33,7 +32,7 @@ impl Keys for SqliteDirectory {
 
     fn keys(&self, user: &str) -> Result<Vec<KeyEntry>, Error> {
         self.read(|transaction| {
-            known(transaction, Entity::User, user)?;
+            check_known(transaction, Entity::User, user)?;
             let sql = "SELECT id, created FROM user_keys WHERE user = ?1 AND revoked IS NULL ORDER BY id";
             all(transaction, sql, [user], |row| {
                 Ok(KeyEntry { id: KeyId(row.get(0)?), created: UnixTime::from_seconds(row.get(1)?) })
@@ -44,7 +43,7 @@ impl Keys for SqliteDirectory {
     fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error> {
         let hash = key.hash();
         self.change(|transaction| {
-            known(transaction, Entity::Organization, organization)?;
+            check_known(transaction, Entity::Organization, organization)?;
             let sql = "SELECT hash FROM user_keys WHERE locator = ?1
                 UNION ALL SELECT hash FROM organization_keys WHERE locator = ?1";
             if key.is_empty() || by_hash(transaction, sql, &hash, |_| Ok(()))?.is_some() {
@@ -59,7 +58,7 @@ impl Keys for SqliteDirectory {
         let token = SecretKey::issue_token()?;
         let hash = token.hash();
         self.change(|transaction| {
-            known(transaction, Entity::User, user)?;
+            check_known(transaction, Entity::User, user)?;
             execute(transaction, "DELETE FROM sessions WHERE expires <= ?1", [now.seconds()])?;
             let sql = "INSERT INTO sessions (user, locator, hash, expires) VALUES (?1, ?2, ?3, ?4)";
             execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), expires.seconds()))
@@ -77,7 +76,12 @@ impl Keys for SqliteDirectory {
     }
 }
 
-fn put(transaction: &Transaction<'_>, user: &str, secret: &SecretKey, now: UnixTime) -> Result<IssuedKey, SqliteFault> {
+fn insert_key(
+    transaction: &Transaction<'_>,
+    user: &str,
+    secret: &SecretKey,
+    now: UnixTime,
+) -> Result<IssuedKey, SqliteFault> {
     let hash = secret.hash();
     let sql = "INSERT INTO user_keys (user, locator, hash, created) VALUES (?1, ?2, ?3, ?4)";
     execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), now.seconds()))?;
@@ -85,8 +89,8 @@ fn put(transaction: &Transaction<'_>, user: &str, secret: &SecretKey, now: UnixT
 }
 
 fn revoke(transaction: &Transaction<'_>, user: &str, key: KeyId, now: UnixTime) -> Result<(), SqliteFault> {
-    known(transaction, Entity::User, user)?;
+    check_known(transaction, Entity::User, user)?;
     let sql = "UPDATE user_keys SET revoked = ?3 WHERE id = ?2 AND user = ?1 AND revoked IS NULL";
     let rows = execute(transaction, sql, (user, key.0, now.seconds()))?;
-    changed(rows, || Error::UnknownKey { user: user.to_owned(), key })
+    check_changed(rows, || Error::UnknownKey { user: user.to_owned(), key })
 }

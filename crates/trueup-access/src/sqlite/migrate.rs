@@ -1,4 +1,4 @@
-//! The version of the tables, and the steps to the current one.
+//! The version of the tables, and the steps that migrate them to the current version.
 
 use super::statements::SqliteFault;
 use crate::error::Error;
@@ -8,8 +8,8 @@ use std::path::Path;
 /// Marks a SQLite file as a directory ("trup").
 const APPLICATION_ID: i64 = 0x7472_7570;
 
-/// The step at index `n` leads from version `n` to `n + 1`. Steps are never changed, because files of every version
-/// exist.
+/// The step at index `n` migrates from version `n` to `n + 1`. The statements of a step are never changed, because
+/// files of every version exist.
 const STEPS: &[&str] = &[include_str!("schema/1.sql")];
 
 /// Migrates the file to the current version.
@@ -27,34 +27,34 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Sql
 
 /// Refuses a file that is not a directory, or of a later version. Changes nothing.
 pub(super) fn check(connection: &mut Connection, path: &Path) -> Result<(), SqliteFault> {
-    outdated(&connection.transaction()?, path, STEPS).map(drop)
+    missing_steps(&connection.transaction()?, path, STEPS).map(drop)
 }
 
 /// Migrates the file by the steps that it lacks, in one transaction.
 fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), SqliteFault> {
-    if outdated(&connection.transaction()?, path, steps)?.is_empty() {
+    if missing_steps(&connection.transaction()?, path, steps)?.is_empty() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Checked again inside the transaction, because another process may have migrated the file.
-    advance(&transaction, outdated(&transaction, path, steps)?, steps)?;
+    advance(&transaction, missing_steps(&transaction, path, steps)?, steps)?;
     transaction.commit()?;
     Ok(())
 }
 
-/// Runs the missing steps.
+/// Runs the missing steps, and records the latest version.
 fn advance(transaction: &Transaction<'_>, missing: &[&str], steps: &[&str]) -> Result<(), SqliteFault> {
     for step in missing {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", known(steps))?;
+    transaction.pragma_update(None, "user_version", latest_version(steps))?;
     Ok(())
 }
 
 /// Returns the steps that the file lacks. Both numbers are read in one transaction, because another process may migrate
 /// in between.
-fn outdated<'s>(
+fn missing_steps<'s>(
     transaction: &Transaction<'_>,
     path: &Path,
     steps: &'s [&'s str],
@@ -66,10 +66,10 @@ fn outdated<'s>(
         return Err(Error::NotADirectory { path: path.to_owned() }.into());
     }
     let missing = usize::try_from(version).ok().and_then(|version| steps.get(version..));
-    missing.ok_or_else(|| Error::TooNew { path: path.to_owned(), found: version, known: known(steps) }.into())
+    missing.ok_or_else(|| Error::TooNew { path: path.to_owned(), found: version, known: latest_version(steps) }.into())
 }
 
-fn known(steps: &[&str]) -> i64 {
+fn latest_version(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 

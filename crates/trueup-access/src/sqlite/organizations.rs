@@ -1,7 +1,7 @@
 //! Organizations and accounts in the file.
 
 use super::SqliteDirectory;
-use super::statements::{all, changed, execute, exists, known};
+use super::statements::{all, check_changed, check_known, execute, exists};
 use crate::directory::Organizations;
 use crate::error::{Entity, Error};
 use crate::model::Organization;
@@ -17,7 +17,7 @@ impl Organizations for SqliteDirectory {
             }
             if let Some(parent) = parent {
                 check_parent(id, parent)?;
-                known(transaction, Entity::Organization, parent)?;
+                check_known(transaction, Entity::Organization, parent)?;
             }
             let sql = "INSERT INTO organizations (id, parent, umbrella) VALUES (?1, ?2, ?3)";
             execute(transaction, sql, (id, parent, umbrella)).map(drop)
@@ -26,9 +26,9 @@ impl Organizations for SqliteDirectory {
 
     fn move_organization(&self, id: &str, parent: Option<&str>) -> Result<(), Error> {
         self.change(|transaction| {
-            known(transaction, Entity::Organization, id)?;
+            check_known(transaction, Entity::Organization, id)?;
             if let Some(parent) = parent {
-                known(transaction, Entity::Organization, parent)?;
+                check_known(transaction, Entity::Organization, parent)?;
                 let ancestors = "WITH RECURSIVE ancestors (id) AS (
                         SELECT ?2
                         UNION
@@ -47,7 +47,7 @@ impl Organizations for SqliteDirectory {
         self.change(|transaction| {
             let sql = "UPDATE organizations SET umbrella = ?2 WHERE id = ?1";
             let rows = execute(transaction, sql, (id, umbrella))?;
-            changed(rows, || Error::unknown(Entity::Organization, id))
+            check_changed(rows, || Error::unknown(Entity::Organization, id))
         })
     }
 
@@ -57,7 +57,7 @@ impl Organizations for SqliteDirectory {
                 return Err(Error::HasChildren { id: id.to_owned() }.into());
             }
             let rows = execute(transaction, "DELETE FROM organizations WHERE id = ?1", [id])?;
-            changed(rows, || Error::unknown(Entity::Organization, id))
+            check_changed(rows, || Error::unknown(Entity::Organization, id))
         })
     }
 
@@ -74,14 +74,14 @@ impl Organizations for SqliteDirectory {
         check_id(Entity::Account, key)?;
         self.change(|transaction| {
             let rows = execute(transaction, "INSERT INTO accounts (key) VALUES (?1) ON CONFLICT DO NOTHING", [key])?;
-            changed(rows, || Error::duplicate(Entity::Account, key))
+            check_changed(rows, || Error::duplicate(Entity::Account, key))
         })
     }
 
     fn remove_account(&self, key: &str) -> Result<(), Error> {
         self.change(|transaction| {
             let rows = execute(transaction, "DELETE FROM accounts WHERE key = ?1", [key])?;
-            changed(rows, || Error::unknown(Entity::Account, key))
+            check_changed(rows, || Error::unknown(Entity::Account, key))
         })
     }
 
@@ -91,11 +91,11 @@ impl Organizations for SqliteDirectory {
 
     fn place_account(&self, account: &str, organization: &str) -> Result<(), Error> {
         self.change(|transaction| {
-            known(transaction, Entity::Account, account)?;
-            known(transaction, Entity::Organization, organization)?;
+            check_known(transaction, Entity::Account, account)?;
+            check_known(transaction, Entity::Organization, organization)?;
             let sql = "INSERT INTO placements (organization, account) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
             let rows = execute(transaction, sql, (organization, account))?;
-            changed(rows, || Error::AlreadyPlaced {
+            check_changed(rows, || Error::AlreadyPlaced {
                 account: account.to_owned(),
                 organization: organization.to_owned(),
             })
@@ -104,17 +104,20 @@ impl Organizations for SqliteDirectory {
 
     fn displace_account(&self, account: &str, organization: &str) -> Result<(), Error> {
         self.change(|transaction| {
-            known(transaction, Entity::Account, account)?;
-            known(transaction, Entity::Organization, organization)?;
+            check_known(transaction, Entity::Account, account)?;
+            check_known(transaction, Entity::Organization, organization)?;
             let sql = "DELETE FROM placements WHERE organization = ?1 AND account = ?2";
             let rows = execute(transaction, sql, (organization, account))?;
-            changed(rows, || Error::NotPlaced { account: account.to_owned(), organization: organization.to_owned() })
+            check_changed(rows, || Error::NotPlaced {
+                account: account.to_owned(),
+                organization: organization.to_owned(),
+            })
         })
     }
 
     fn accounts_under(&self, organization: &str) -> Result<Vec<String>, Error> {
         self.read(|transaction| {
-            known(transaction, Entity::Organization, organization)?;
+            check_known(transaction, Entity::Organization, organization)?;
             let sql = "SELECT account FROM placements WHERE organization = ?1 ORDER BY account";
             all(transaction, sql, [organization], |row| row.get(0))
         })

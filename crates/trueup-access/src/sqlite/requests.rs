@@ -1,8 +1,7 @@
 //! Authentication, reach and counts in the file.
 
 use super::SqliteDirectory;
-use super::statements::SqliteFault;
-use super::statements::{all, by_hash, execute, known};
+use super::statements::{SqliteFault, all, by_hash, check_known, execute};
 use crate::directory::Requests;
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
@@ -32,7 +31,7 @@ macro_rules! below {
 
 impl Requests for SqliteDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match rules::presented(key) {
+        let hash = match rules::credential_hash(key) {
             Ok(hash) => hash,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -50,7 +49,7 @@ impl Requests for SqliteDirectory {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match rules::presented(token) {
+        let hash = match rules::credential_hash(token) {
             Ok(hash) => hash,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -83,8 +82,8 @@ impl Requests for SqliteDirectory {
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
         let (user, hour, limit) = (login.user(), now.hour(), self.settings.hourly_limit);
         let oldest = rules::oldest_counted_hour(now);
-        self.tally(|transaction| {
-            known(transaction, Entity::User, user)?;
+        self.change_counts(|transaction| {
+            check_known(transaction, Entity::User, user)?;
             execute(transaction, "DELETE FROM hourly_counts WHERE user = ?1 AND hour < ?2", (user, oldest))?;
             let sql = "INSERT INTO hourly_counts (user, hour, requests) SELECT ?1, ?2, 1 WHERE ?3 > 0
                 ON CONFLICT (user, hour) DO UPDATE SET requests = requests + 1 WHERE requests < ?3";

@@ -1,22 +1,22 @@
-//! Statements that several parts share, and how they fail.
+//! SQL statements that several files of this folder share, and the errors of a statement.
 
 use crate::error::{Entity, Error, StorageError};
 use crate::secret::KeyHash;
-use rusqlite::{ErrorCode, Params, Row, Transaction};
+use rusqlite::{Connection, ErrorCode, Params, Row, Transaction};
 use std::path::Path;
 
-/// An error of SQLite, or of the caller, before the file is named in it.
+/// An error of SQLite or of the caller that does not name the file yet; [`SqliteFault::at`] adds the path.
 pub(super) enum SqliteFault {
     Sqlite(rusqlite::Error),
-    /// The file was replaced.
+    /// The file was replaced while it was being opened.
     Replaced,
-    /// What SQLite finds wrong in the file.
+    /// The faults that SQLite finds in the file.
     Findings(Vec<String>),
     Error(Error),
 }
 
 impl SqliteFault {
-    /// Adds the path of the file.
+    /// Converts the fault to an error that names the file.
     pub(super) fn at(self, path: &Path) -> Error {
         let path = path.to_owned();
         match self {
@@ -66,12 +66,12 @@ pub(super) fn execute(transaction: &Transaction<'_>, sql: &str, params: impl Par
 
 /// Returns all rows of a statement.
 pub(super) fn all<T>(
-    transaction: &Transaction<'_>,
+    connection: &Connection,
     sql: &str,
     params: impl Params,
     row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Vec<T>, SqliteFault> {
-    Ok(transaction.prepare_cached(sql)?.query_map(params, row)?.collect::<Result<_, _>>()?)
+    Ok(connection.prepare_cached(sql)?.query_map(params, row)?.collect::<Result<_, _>>()?)
 }
 
 /// Returns the row of the key with this hash.
@@ -89,8 +89,8 @@ pub(super) fn by_hash<T>(
     Ok(candidates.into_iter().find(|(stored, _)| stored.matches(hash)).map(|(_, found)| found))
 }
 
-/// [`Error::Unknown`] unless the id is in the directory.
-pub(super) fn known(transaction: &Transaction<'_>, entity: Entity, id: &str) -> Result<(), SqliteFault> {
+/// Returns [`Error::Unknown`] unless the id is in the directory.
+pub(super) fn check_known(transaction: &Transaction<'_>, entity: Entity, id: &str) -> Result<(), SqliteFault> {
     let sql = match entity {
         Entity::Organization => "SELECT 1 FROM organizations WHERE id = ?1",
         Entity::Account => "SELECT 1 FROM accounts WHERE key = ?1",
@@ -99,7 +99,7 @@ pub(super) fn known(transaction: &Transaction<'_>, entity: Entity, id: &str) -> 
     if exists(transaction, sql, [id])? { Ok(()) } else { Err(Error::unknown(entity, id).into()) }
 }
 
-/// Returns `error` if no row was changed.
-pub(super) fn changed(rows: usize, error: impl FnOnce() -> Error) -> Result<(), SqliteFault> {
+/// Returns `error` if a statement changed no row.
+pub(super) fn check_changed(rows: usize, error: impl FnOnce() -> Error) -> Result<(), SqliteFault> {
     if rows == 0 { Err(error().into()) } else { Ok(()) }
 }

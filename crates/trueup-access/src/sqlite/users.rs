@@ -1,7 +1,7 @@
 //! Users in the file.
 
 use super::SqliteDirectory;
-use super::statements::{all, changed, execute, known};
+use super::statements::{all, check_changed, check_known, execute};
 use crate::directory::Users;
 use crate::error::{Entity, Error};
 use crate::model::{Grant, User};
@@ -13,21 +13,21 @@ impl Users for SqliteDirectory {
         self.change(|transaction| {
             let sql = "INSERT INTO users (login, active) VALUES (?1, TRUE) ON CONFLICT DO NOTHING";
             let rows = execute(transaction, sql, [login])?;
-            changed(rows, || Error::duplicate(Entity::User, login))
+            check_changed(rows, || Error::duplicate(Entity::User, login))
         })
     }
 
     fn set_active(&self, login: &str, active: bool) -> Result<(), Error> {
         self.change(|transaction| {
             let rows = execute(transaction, "UPDATE users SET active = ?2 WHERE login = ?1", (login, active))?;
-            changed(rows, || Error::unknown(Entity::User, login))
+            check_changed(rows, || Error::unknown(Entity::User, login))
         })
     }
 
     fn remove_user(&self, login: &str) -> Result<(), Error> {
         self.change(|transaction| {
             let rows = execute(transaction, "DELETE FROM users WHERE login = ?1", [login])?;
-            changed(rows, || Error::unknown(Entity::User, login))
+            check_changed(rows, || Error::unknown(Entity::User, login))
         })
     }
 
@@ -40,7 +40,7 @@ impl Users for SqliteDirectory {
 
     fn grant(&self, user: &str, grant: &Grant) -> Result<(), Error> {
         self.change(|transaction| {
-            known(transaction, Entity::User, user)?;
+            check_known(transaction, Entity::User, user)?;
             let (entity, sql, id) = match grant {
                 Grant::Organization(id) => (
                     Entity::Organization,
@@ -53,15 +53,15 @@ impl Users for SqliteDirectory {
                     key,
                 ),
             };
-            known(transaction, entity, id)?;
+            check_known(transaction, entity, id)?;
             let rows = execute(transaction, sql, (user, id))?;
-            changed(rows, || Error::AlreadyGranted { user: user.to_owned(), grant: grant.clone() })
+            check_changed(rows, || Error::AlreadyGranted { user: user.to_owned(), grant: grant.clone() })
         })
     }
 
     fn withdraw(&self, user: &str, grant: &Grant) -> Result<(), Error> {
         self.change(|transaction| {
-            known(transaction, Entity::User, user)?;
+            check_known(transaction, Entity::User, user)?;
             let (sql, id) = match grant {
                 Grant::Organization(id) => {
                     ("DELETE FROM organization_grants WHERE user = ?1 AND organization = ?2", id)
@@ -69,13 +69,13 @@ impl Users for SqliteDirectory {
                 Grant::Account(key) => ("DELETE FROM account_grants WHERE user = ?1 AND account = ?2", key),
             };
             let rows = execute(transaction, sql, (user, id))?;
-            changed(rows, || Error::NotGranted { user: user.to_owned(), grant: grant.clone() })
+            check_changed(rows, || Error::NotGranted { user: user.to_owned(), grant: grant.clone() })
         })
     }
 
     fn grants(&self, user: &str) -> Result<Vec<Grant>, Error> {
         self.read(|transaction| {
-            known(transaction, Entity::User, user)?;
+            check_known(transaction, Entity::User, user)?;
             let sql = "SELECT organization FROM organization_grants WHERE user = ?1 ORDER BY organization";
             let mut grants = all(transaction, sql, [user], |row| row.get(0).map(Grant::Organization))?;
             let sql = "SELECT account FROM account_grants WHERE user = ?1 ORDER BY account";

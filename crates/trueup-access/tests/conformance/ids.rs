@@ -1,4 +1,4 @@
-//! Which ids are refused, and what unknown ones and duplicates are answered.
+//! The errors for invalid, duplicate and unknown ids.
 
 use super::{account, both, organization};
 use trueup_access::{Entity, Error, Organization};
@@ -25,7 +25,7 @@ fn characters_that_a_request_cannot_carry_are_refused() {
             assert_eq!((character, id.as_str()), (expected, key));
         }
         let error = directory.add_organization(&Organization::new("a/b")).unwrap_err();
-        assert_eq!(error.to_string(), "an id of organization cannot contain `/`, but found `a/b`");
+        assert_eq!(error.to_string(), "organization ids cannot contain `/`, but found `a/b`");
         directory.add_organization(&Organization::new("Smith, Jones & Co")).unwrap();
         directory.add_account("ünï çode 🦀 'quoted\"; --").unwrap();
         assert_eq!(directory.accounts().unwrap(), ["ünï çode 🦀 'quoted\"; --"]);
@@ -39,9 +39,9 @@ fn duplicates_are_refused() {
         directory.add_account("x").unwrap();
         directory.add_user("x").unwrap();
         let duplicate = |result: Result<(), Error>, words: &str| assert_eq!(result.unwrap_err().to_string(), words);
-        duplicate(directory.add_organization(&Organization::new("x")), "organization `x` is already there");
-        duplicate(directory.add_account("x"), "account `x` is already there");
-        duplicate(directory.add_user("x"), "user `x` is already there");
+        duplicate(directory.add_organization(&Organization::new("x")), "organization `x` already exists");
+        duplicate(directory.add_account("x"), "account `x` already exists");
+        duplicate(directory.add_user("x"), "user `x` already exists");
 
         directory.place_account("x", "x").unwrap();
         duplicate(directory.place_account("x", "x"), "account `x` is already under organization `x`");

@@ -8,7 +8,7 @@ fn user_of(directory: &dyn Directory, key: &SecretKey) -> Result<String, Refusal
 }
 
 #[test]
-fn a_user_has_several_keys_and_each_is_theirs() {
+fn a_user_may_have_several_keys() {
     both(|directory| {
         for user in ["anna", "bert"] {
             directory.add_user(user).unwrap();
@@ -25,7 +25,7 @@ fn a_user_has_several_keys_and_each_is_theirs() {
 }
 
 #[test]
-fn what_is_not_exactly_a_key_is_refused() {
+fn only_the_exact_key_is_accepted() {
     both(|directory| {
         directory.add_user("u").unwrap();
         let key = directory.create_key("u", NOW).unwrap().secret;
@@ -51,7 +51,7 @@ fn what_is_not_exactly_a_key_is_refused() {
 }
 
 #[test]
-fn a_rotated_key_is_dead_and_its_successor_lives() {
+fn a_rotated_key_is_refused_and_the_new_one_is_accepted() {
     both(|directory| {
         directory.add_user("u").unwrap();
         let other = directory.create_key("u", NOW).unwrap();
@@ -71,7 +71,7 @@ fn a_rotated_key_is_dead_and_its_successor_lives() {
 }
 
 #[test]
-fn a_deleted_key_is_dead() {
+fn a_deleted_key_is_refused() {
     both(|directory| {
         directory.add_user("u").unwrap();
         directory.add_user("v").unwrap();
@@ -92,7 +92,7 @@ fn a_deleted_key_is_dead() {
 }
 
 #[test]
-fn organization_keys_are_recognised_and_refused() {
+fn retired_organization_keys_are_recognized_and_refused() {
     both(|directory| {
         directory.add_organization(&Organization::new("o")).unwrap();
         directory.add_user("u").unwrap();

@@ -30,7 +30,7 @@ fn allowed(directory: &dyn Directory, login: &Login, now: UnixTime) -> u32 {
 }
 
 #[test]
-fn eight_threads_get_exactly_the_limit_and_again_the_next_hour() {
+fn eight_threads_get_exactly_the_limit_in_each_hour() {
     both(|directory| {
         let (anna, bert) = (login(directory, "anna"), login(directory, "bert"));
         assert_eq!(allowed(directory, &anna, HOUR), 1_000);
@@ -47,7 +47,7 @@ fn eight_threads_get_exactly_the_limit_and_again_the_next_hour() {
 }
 
 #[test]
-fn the_limit_is_configured() {
+fn the_hourly_limit_is_configurable() {
     let folder = tempfile::tempdir().unwrap();
     for limit in [0, 1, 3] {
         let settings = DirectorySettings::default().hourly_limit(limit);

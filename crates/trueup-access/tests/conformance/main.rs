@@ -1,6 +1,6 @@
 //! What every directory does, shown for each of the two.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ids;
 mod keys;
@@ -26,7 +26,8 @@ fn both(test: impl Fn(&dyn Directory)) {
     test(&SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap());
 }
 
-/// Adds organizations as (id, parent) and places accounts as (account, organization), each of them added when first named.
+/// Adds organizations as (id, parent) and places accounts as (account, organization), each of them added when first
+/// named.
 fn plant(directory: &dyn Directory, organizations: &[(&str, Option<&str>)], placements: &[(&str, &str)]) {
     for (id, parent) in organizations {
         let node = Organization { id: (*id).into(), parent: parent.map(Into::into), umbrella: false };

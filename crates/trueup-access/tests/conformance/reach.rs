@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trueup_access::{Directory, DirectorySettings, MemoryDirectory, Organization, OutOfReach, SqliteDirectory};
 
 #[test]
-fn a_grant_covers_what_is_below_it_and_nothing_beside_it() {
+fn a_grant_covers_everything_below_it_and_nothing_else() {
     both(|directory| {
         let tree = [("group", None), ("west", Some("group")), ("east", Some("group")), ("rival", None)];
         plant(directory, &tree, &[("w2", "west"), ("w1", "west"), ("e", "east"), ("w1", "east"), ("r", "rival")]);
@@ -38,7 +38,7 @@ fn an_umbrella_reaches_what_is_below_it_but_is_never_listed() {
 }
 
 #[test]
-fn an_account_that_no_listed_organization_holds_is_one_of_its_own() {
+fn an_account_outside_all_listed_organizations_is_listed_by_itself() {
     both(|directory| {
         plant(directory, &[("acme", None), ("other", None)], &[("a", "acme"), ("b", "acme"), ("c", "other")]);
         directory.add_user("u").unwrap();
@@ -52,7 +52,7 @@ fn an_account_that_no_listed_organization_holds_is_one_of_its_own() {
 }
 
 #[test]
-fn a_login_that_reaches_one_account_is_shown_just_that() {
+fn a_login_that_reaches_one_account_lists_only_that_account() {
     both(|directory| {
         plant(directory, &[("group", None), ("acme", Some("group")), ("void", Some("group"))], &[("a", "acme")]);
         directory.add_user("u").unwrap();
@@ -66,7 +66,7 @@ fn a_login_that_reaches_one_account_is_shown_just_that() {
 }
 
 #[test]
-fn a_name_of_both_means_the_organization_in_reach() {
+fn a_name_of_both_means_the_organization_if_it_is_in_reach() {
     both(|directory| {
         plant(directory, &[("x", None), ("y", None)], &[("1", "x"), ("2", "x"), ("x", "y"), ("y", "x")]);
         for user in ["both", "account-only"] {
@@ -84,7 +84,7 @@ fn a_name_of_both_means_the_organization_in_reach() {
 }
 
 #[test]
-fn without_grants_there_is_nothing_and_empty_organizations_are_listed() {
+fn a_login_without_grants_lists_nothing_but_granted_empty_organizations_are_listed() {
     both(|directory| {
         plant(directory, &[("void", None), ("acme", None)], &[("a", "acme"), ("b", "acme")]);
         directory.add_user("u").unwrap();
@@ -97,7 +97,7 @@ fn without_grants_there_is_nothing_and_empty_organizations_are_listed() {
 }
 
 #[test]
-fn a_scope_narrows_to_what_it_holds_and_to_nothing_else() {
+fn a_scope_narrows_only_to_its_own_accounts() {
     both(|directory| {
         plant(directory, &[("acme", None), ("other", None)], &[("a", "acme"), ("b", "acme"), ("c", "other")]);
         directory.add_user("u").unwrap();
@@ -151,7 +151,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn in_memory_reach_is_what_the_definition_says(world: World) {
+    fn reach_in_memory_equals_the_definition(world: World) {
         let directory = MemoryDirectory::new(DirectorySettings::default());
         is_as_defined(&directory, &world);
         ignores_what_is_out_of_reach(&directory, &world);
@@ -163,7 +163,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn in_a_file_reach_is_what_the_definition_says(world: World) {
+    fn reach_in_a_file_equals_the_definition(world: World) {
         let folder = tempfile::tempdir().unwrap();
         let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap();
         is_as_defined(&directory, &world);

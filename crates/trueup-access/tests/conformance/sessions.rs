@@ -20,7 +20,7 @@ fn a_session_lasts_until_it_expires() {
 }
 
 #[test]
-fn a_session_is_closed_and_others_go_on() {
+fn closing_a_session_leaves_the_others_open() {
     both(|directory| {
         directory.add_user("u").unwrap();
         let open = || directory.open_session("u", NOW, NOW.plus_seconds(10)).unwrap();
@@ -34,7 +34,7 @@ fn a_session_is_closed_and_others_go_on() {
 }
 
 #[test]
-fn sessions_that_are_over_are_forgotten_when_one_is_opened() {
+fn opening_a_session_removes_expired_ones() {
     both(|directory| {
         directory.add_user("u").unwrap();
         let old = directory.open_session("u", NOW, NOW.plus_seconds(10)).unwrap();
@@ -46,7 +46,7 @@ fn sessions_that_are_over_are_forgotten_when_one_is_opened() {
 }
 
 #[test]
-fn a_token_is_no_key_and_a_key_is_no_token() {
+fn a_token_is_not_accepted_as_a_key_nor_a_key_as_a_token() {
     both(|directory| {
         directory.add_user("u").unwrap();
         let key = directory.create_key("u", NOW).unwrap().secret;

@@ -4,7 +4,7 @@ use super::{both, listing, organization, plant, reach_of};
 use trueup_access::{Error, Organization};
 
 #[test]
-fn no_organization_stands_below_itself() {
+fn an_organization_cannot_be_below_itself() {
     both(|directory| {
         plant(directory, &[("a", None), ("b", Some("a")), ("c", Some("b"))], &[]);
         for parent in ["a", "b", "c"] {
@@ -22,7 +22,7 @@ fn no_organization_stands_below_itself() {
 }
 
 #[test]
-fn a_moved_organization_takes_along_what_is_below_it() {
+fn moving_an_organization_moves_everything_below_it() {
     both(|directory| {
         plant(directory, &[("a", None), ("b", None), ("c", Some("a")), ("d", Some("c"))], &[("1", "d"), ("2", "b")]);
         directory.add_user("u").unwrap();
@@ -34,7 +34,7 @@ fn a_moved_organization_takes_along_what_is_below_it() {
 }
 
 #[test]
-fn an_organization_is_removed_with_its_grants_but_not_with_its_accounts() {
+fn removing_an_organization_removes_its_grants_but_not_its_accounts() {
     both(|directory| {
         plant(directory, &[("a", None), ("b", Some("a"))], &[("1", "b"), ("1", "a")]);
         directory.add_user("u").unwrap();
@@ -52,7 +52,7 @@ fn an_organization_is_removed_with_its_grants_but_not_with_its_accounts() {
 }
 
 #[test]
-fn an_account_is_displaced_and_removed() {
+fn an_account_can_be_displaced_and_removed() {
     both(|directory| {
         plant(directory, &[("a", None), ("b", None)], &[("1", "a"), ("1", "b"), ("2", "a")]);
         directory.displace_account("1", "a").unwrap();
@@ -68,7 +68,7 @@ fn an_account_is_displaced_and_removed() {
 }
 
 #[test]
-fn umbrellas_are_switched() {
+fn an_umbrella_can_be_made_an_ordinary_organization() {
     both(|directory| {
         directory.add_organization(&Organization::new("p").as_umbrella()).unwrap();
         assert!(directory.organizations().unwrap()[0].umbrella);

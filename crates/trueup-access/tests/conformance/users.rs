@@ -40,7 +40,7 @@ fn an_inactive_user_is_refused_until_active_again() {
 }
 
 #[test]
-fn a_removed_user_leaves_nothing_to_their_successor() {
+fn a_user_added_again_inherits_nothing_from_the_removed_one() {
     both(|directory| {
         plant(directory, &[("o", None)], &[("a", "o"), ("b", "o")]);
         directory.add_user("u").unwrap();

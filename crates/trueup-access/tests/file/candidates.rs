@@ -1,5 +1,6 @@
-//! A key is found by the first bytes of its hash and told by all of them, in constant time: rows that are found and are of another
-//! key let nobody in. That the comparison is the one of `subtle` and the only one is looked up in the source.
+//! A key is found by the first bytes of its hash and told by all of them, in constant time: rows that are found and are
+//! of another key let nobody in. That the comparison is the one of `subtle` and the only one is looked up in the
+//! source.
 
 use super::{NOW, open};
 use rusqlite::Connection;
@@ -23,7 +24,7 @@ fn flip(path: &Path, byte: usize, bit: u8) {
 }
 
 #[test]
-fn a_candidate_that_differs_in_any_bit_of_its_hash_lets_nobody_in() {
+fn a_stored_hash_with_one_wrong_bit_is_not_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);
@@ -54,7 +55,7 @@ fn a_candidate_that_differs_in_any_bit_of_its_hash_lets_nobody_in() {
 }
 
 #[test]
-fn the_right_one_is_found_among_candidates() {
+fn the_right_key_is_found_among_candidates_with_its_locator() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);

@@ -17,7 +17,7 @@ fn filled(path: &Path) {
 }
 
 #[test]
-fn a_page_that_is_overwritten_is_found_when_the_file_is_opened() {
+fn opening_finds_an_overwritten_page_and_a_truncated_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     filled(&path);
@@ -48,7 +48,7 @@ fn a_page_that_is_overwritten_is_found_when_the_file_is_opened() {
 }
 
 #[test]
-fn verify_finds_what_is_damaged_while_the_file_is_open() {
+fn verify_finds_damage_that_occurs_while_the_file_is_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     filled(&path);
@@ -62,7 +62,7 @@ fn verify_finds_what_is_damaged_while_the_file_is_open() {
 }
 
 #[test]
-fn an_empty_file_is_no_directory() {
+fn an_empty_file_is_refused_and_stays_empty() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     fs::write(&path, "").unwrap();
@@ -77,7 +77,7 @@ fn an_empty_file_is_no_directory() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_regular_file_is_refused_without_waiting() {
+fn only_regular_files_are_opened_and_others_are_refused_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let [pipe, link, device] = ["pipe", "link", "device"].map(|name| folder.path().join(name));
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -94,7 +94,7 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
 
 #[cfg(unix)]
 #[test]
-fn all_files_are_their_owners_alone() {
+fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let directory = open(&folder.path().join("d.sqlite"));

@@ -10,7 +10,7 @@ use trueup_access::{DirectorySettings, Error, Hourly, Keys as _, Requests as _, 
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
-fn requests_do_not_wait_one_after_the_other() {
+fn requests_wait_for_a_locked_file_in_parallel() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     let directory = open(&path);
@@ -39,7 +39,7 @@ fn requests_do_not_wait_one_after_the_other() {
 }
 
 #[test]
-fn a_file_that_is_held_as_a_whole_is_not_opened() {
+fn an_exclusively_locked_file_is_not_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     drop(open(&path));
@@ -55,7 +55,7 @@ fn a_file_that_is_held_as_a_whole_is_not_opened() {
 }
 
 #[test]
-fn a_change_waits_for_one_that_ends_soon() {
+fn a_change_waits_until_another_change_ends() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     let settings = DirectorySettings::default().change_wait(Duration::from_secs(60));

@@ -1,6 +1,6 @@
 //! What only a directory in a file can show: other processes, reopening, foreign files.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod candidates;
 mod damaged;

@@ -64,7 +64,7 @@ fn no_key_or_token_is_in_the_file() {
 }
 
 #[test]
-fn a_key_of_another_prefix_goes_on_working() {
+fn a_key_with_an_earlier_prefix_stays_valid() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);
@@ -83,7 +83,7 @@ fn a_key_of_another_prefix_goes_on_working() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_refused_and_left_as_it_was() {
+fn a_file_that_is_not_a_directory_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     fs::write(&text, "not a database, but long enough to be looked at as one: ".repeat(20)).unwrap();
@@ -107,7 +107,7 @@ fn a_file_that_is_something_else_is_refused_and_left_as_it_was() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_made_only_when_asked() {
+fn open_creates_a_missing_file_and_open_existing_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     assert!(matches!(SqliteDirectory::open_existing(&path, DirectorySettings::default()), Err(Error::Storage(_))));
@@ -122,7 +122,7 @@ fn a_file_that_is_not_there_is_made_only_when_asked() {
 }
 
 #[test]
-fn many_open_a_new_file_at_once() {
+fn eight_threads_can_create_the_same_file() {
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("directory.sqlite");

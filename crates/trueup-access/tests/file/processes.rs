@@ -93,7 +93,7 @@ impl Second {
 }
 
 #[test]
-fn a_key_revoked_by_one_process_is_dead_in_the_other_at_once() {
+fn a_key_revoked_by_one_process_is_refused_by_the_other_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);
@@ -118,7 +118,7 @@ fn a_key_revoked_by_one_process_is_dead_in_the_other_at_once() {
 }
 
 #[test]
-fn two_processes_share_one_hour_exactly() {
+fn two_processes_share_one_hourly_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);
@@ -133,7 +133,7 @@ fn two_processes_share_one_hour_exactly() {
 }
 
 #[test]
-fn a_change_by_one_open_directory_is_seen_by_another() {
+fn two_directories_on_one_file_see_the_changes_of_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let (one, two) = (open(&path), open(&path));

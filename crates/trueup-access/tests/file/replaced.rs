@@ -26,7 +26,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 #[test]
-fn the_next_call_answers_from_the_new_file() {
+fn the_next_call_reads_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup, aside] = ["d.sqlite", "backup.sqlite", "aside.sqlite"].map(|name| folder.path().join(name));
     let new = made(&backup, &["kept", "new"]);
@@ -95,7 +95,7 @@ fn the_log_of_the_old_file_is_not_applied_to_the_new_one() {
 
 /// A log that was left by a process that was killed: as that of one that runs, it is the recorded one.
 #[test]
-fn a_killed_process_leaves_a_log_that_is_not_applied_to_another_file() {
+fn the_log_of_a_killed_process_is_not_applied_to_another_file() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup] = ["d.sqlite", "backup.sqlite"].map(|name| folder.path().join(name));
     made(&path, &["u"]);
@@ -112,7 +112,7 @@ fn a_killed_process_leaves_a_log_that_is_not_applied_to_another_file() {
 }
 
 #[test]
-fn a_killed_process_leaves_a_log_that_is_applied_to_its_own_file() {
+fn the_log_of_a_killed_process_is_applied_to_its_own_file() {
     for is_copied in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("d.sqlite"), folder.path().join("copy.sqlite"));
@@ -133,7 +133,7 @@ fn a_killed_process_leaves_a_log_that_is_applied_to_its_own_file() {
 }
 
 #[test]
-fn another_process_notices_too_and_nobody_takes_the_new_log_away() {
+fn another_process_switches_to_the_new_file_and_keeps_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup] = ["d.sqlite", "backup.sqlite"].map(|name| folder.path().join(name));
     let old = made(&path, &["u"]);
@@ -157,7 +157,7 @@ fn another_process_notices_too_and_nobody_takes_the_new_log_away() {
 }
 
 #[test]
-fn a_file_that_vanished_is_an_error_until_it_is_back() {
+fn a_missing_file_is_an_error_until_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let [path, aside] = ["d.sqlite", "aside.sqlite"].map(|name| folder.path().join(name));
     let keys = made(&path, &["u"]);
@@ -171,7 +171,7 @@ fn a_file_that_vanished_is_an_error_until_it_is_back() {
 }
 
 #[test]
-fn a_new_file_passes_the_checks_of_opening_or_is_refused_until_it_does() {
+fn a_replaced_file_must_pass_the_checks_of_opening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     let keys = made(&path, &["u"]);
@@ -203,7 +203,7 @@ fn a_new_file_passes_the_checks_of_opening_or_is_refused_until_it_does() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_another_file_is_noticed() {
+fn a_replaced_symbolic_link_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let [path, one, two, next] = ["d.sqlite", "one.sqlite", "two.sqlite", "next"].map(|name| folder.path().join(name));
     let (of_one, of_two) = (made(&one, &["u"]), made(&two, &["u"]));

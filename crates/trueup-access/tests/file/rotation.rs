@@ -14,7 +14,7 @@ const ROUNDS: usize = 60;
 const LONGEST_WAIT: usize = 10_000;
 
 #[test]
-fn no_thread_is_let_in_by_a_key_that_another_process_has_rotated() {
+fn no_thread_accepts_a_key_that_another_process_has_rotated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);
@@ -50,8 +50,8 @@ fn no_thread_is_let_in_by_a_key_that_another_process_has_rotated() {
             new.clone_into(&mut id);
             keys.write().unwrap().push(SecretKey::new(secret));
             dead.store(round, Ordering::SeqCst);
-            // However the threads are scheduled, each round is seen by some that hold the new key and some that hold a dead one. They do
-            // not wait for ever: a thread that has found a fault asks no more.
+            // However the threads are scheduled, each round is seen by some that hold the new key and some that hold a
+            // dead one. They do not wait for ever: a thread that has found a fault asks no more.
             for _ in 0..LONGEST_WAIT {
                 if admitted.load(Ordering::Relaxed) > round && refused.load(Ordering::Relaxed) > round {
                     break;

@@ -122,7 +122,7 @@ fn retired_keys_are_read_from_a_file() {
 fn faulty_changes_are_reported_and_change_nothing() {
     let (workspace, _) = Workspace::with_directory();
     let cases: [(&[&str], &str); 17] = [
-        (&["users", "add", "ds", "anna"], "user `anna` is already there"),
+        (&["users", "add", "ds", "anna"], "user `anna` already exists"),
         (&["users", "remove", "ds", "cara"], "no user `cara`"),
         (&["users", "disable", "ds", "cara"], "no user `cara`"),
         (&["users", "grant", "ds", "cara", "--account", "new"], "no user `cara`"),
@@ -133,7 +133,7 @@ fn faulty_changes_are_reported_and_change_nothing() {
         (&["orgs", "hold", "ds", "east", "new"], "no organization `east`"),
         (&["orgs", "hold", "ds", "west", "new", "acme"], "already under organization `west`"),
         (&["orgs", "release", "ds", "west", "acme", "beta"], "`beta` is not directly under"),
-        (&["orgs", "move", "ds", "group", "--under", "west"], "cannot stand under"),
+        (&["orgs", "move", "ds", "group", "--under", "west"], "cannot be under"),
         (&["orgs", "forget", "ds", "acme", "new"], "no account `new`"),
         (&["keys", "delete", "ds", "anna", "1", "7"], "no key 7"),
         (&["orgs", "hold", "ds", "west", "new", "x,y"], "cannot contain `,`"),

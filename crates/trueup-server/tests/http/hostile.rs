@@ -82,7 +82,7 @@ fn unusual_targets_are_answered_or_refused() {
 }
 
 #[test]
-fn a_request_that_exceeds_a_limit_is_told_the_limit() {
+fn an_oversized_request_is_refused_with_the_limit_in_the_message() {
     let town = Town::new();
     let server = RunningServer::new(&town.service, short());
     let ask = |path: &str, headers: &str| Client::connect(server.address).get(path, headers);

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::{STEPS, SqliteFault, create, migrate};
 use crate::error::Error;
 use rusqlite::Connection;
@@ -10,7 +8,7 @@ fn run(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
 }
 
 /// A directory in memory.
-fn made() -> Connection {
+fn new_directory() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
     create(&mut connection, Path::new("d")).map_err(|fault| fault.at(Path::new("d"))).unwrap();
     connection
@@ -22,8 +20,8 @@ fn version(connection: &Connection) -> usize {
 }
 
 #[test]
-fn an_empty_file_gets_all_steps_and_a_current_one_none() {
-    let mut connection = made();
+fn a_new_file_gets_all_steps_and_a_current_one_gets_none() {
+    let mut connection = new_directory();
     assert_eq!(version(&connection), STEPS.len());
     connection.execute("INSERT INTO accounts (key) VALUES ('a-1')", []).unwrap();
     run(&mut connection, STEPS).unwrap();
@@ -33,7 +31,7 @@ fn an_empty_file_gets_all_steps_and_a_current_one_none() {
 
 #[test]
 fn an_earlier_file_gets_the_steps_it_lacks_and_keeps_its_rows() {
-    let mut connection = made();
+    let mut connection = new_directory();
     connection.execute("INSERT INTO accounts (key) VALUES ('a-1')", []).unwrap();
     let later = [STEPS, &["ALTER TABLE accounts ADD COLUMN note TEXT", "UPDATE accounts SET note = 'kept'"]].concat();
     run(&mut connection, &later).unwrap();
@@ -43,7 +41,7 @@ fn an_earlier_file_gets_the_steps_it_lacks_and_keeps_its_rows() {
 
 #[test]
 fn a_step_that_fails_leaves_the_file_as_it_was() {
-    let mut connection = made();
+    let mut connection = new_directory();
     let later = [STEPS, &["ALTER TABLE accounts ADD COLUMN note TEXT", "no such statement"]].concat();
     assert!(run(&mut connection, &later).is_err());
     assert_eq!(version(&connection), STEPS.len());
@@ -52,14 +50,14 @@ fn a_step_that_fails_leaves_the_file_as_it_was() {
 
 #[test]
 fn a_later_file_is_refused() {
-    let mut connection = made();
+    let mut connection = new_directory();
     connection.pragma_update(None, "user_version", 99).unwrap();
     let error = run(&mut connection, STEPS).unwrap_err();
     assert!(matches!(error, Error::TooNew { found: 99, .. }), "{error}");
 }
 
 #[test]
-fn a_database_of_somebody_else_is_refused() {
+fn a_database_of_another_program_is_refused() {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE theirs (id INTEGER)").unwrap();
     assert!(matches!(run(&mut connection, STEPS), Err(Error::NotADirectory { .. })));

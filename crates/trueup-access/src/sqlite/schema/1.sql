@@ -35,8 +35,9 @@ CREATE TABLE account_grants (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX account_grants_by_account ON account_grants (account);
 
--- Of a key only its SHA-256 is here. `locator` is the first eight bytes of it, as a signed big-endian number: it finds candidates,
--- which are then compared in constant time. `created` and `revoked` are seconds since 1970; a key without `revoked` is live.
+-- Of a key, only its SHA-256 is stored, in `hash`. `locator` is the first eight bytes of the hash as a signed big-endian number.
+-- It selects candidates, whose whole hashes are then compared in constant time. `created` and `revoked` are seconds since 1970;
+-- `revoked` is null while the key is accepted.
 CREATE TABLE user_keys (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     user TEXT NOT NULL REFERENCES users (login) ON DELETE CASCADE,
@@ -57,7 +58,7 @@ CREATE TABLE organization_keys (
 CREATE INDEX organization_keys_by_locator ON organization_keys (locator);
 CREATE INDEX organization_keys_by_organization ON organization_keys (organization);
 
--- `expires` is seconds since 1970.
+-- `expires` is in seconds since 1970.
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
     user TEXT NOT NULL REFERENCES users (login) ON DELETE CASCADE,
@@ -69,7 +70,7 @@ CREATE INDEX sessions_by_locator ON sessions (locator);
 CREATE INDEX sessions_by_user ON sessions (user);
 CREATE INDEX sessions_by_expires ON sessions (expires);
 
--- `hour` is hours since 1970, UTC.
+-- `hour` is in hours since 1970, UTC.
 CREATE TABLE hourly_counts (
     user TEXT NOT NULL REFERENCES users (login) ON DELETE CASCADE,
     hour INTEGER NOT NULL,
