@@ -60,10 +60,10 @@ use std::sync::Arc;
 /// [`Dataset::query`] answers a query.
 #[derive(Debug)]
 pub struct Dataset {
-    /// What the dataset was opened from; `None` in memory.
+    /// The manifest of the open version; `None` in memory.
     manifest: Option<Manifest>,
     accounts: Accounts,
-    /// The names of the event columns that not every dataset has.
+    /// The names of the text columns of events, except for `account` and `type`.
     columns: BTreeSet<String>,
     events: Vec<RowGroup<EventColumns>>,
     spend: Vec<RowGroup<SpendColumns>>,
@@ -72,7 +72,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Returns what the dataset was opened from; `None` in memory.
+    /// Returns the manifest of the version that was opened; `None` in memory.
     #[must_use]
     pub const fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
@@ -103,7 +103,8 @@ impl Dataset {
         Ok(keys)
     }
 
-    /// Returns the names of the event columns that not every dataset has; each is a dimension.
+    /// Returns the names of the text columns of events, except for `account` and `type`; each is a dimension. The
+    /// columns that only some of the event files have are included.
     #[must_use]
     pub const fn columns(&self) -> &BTreeSet<String> {
         &self.columns
@@ -127,7 +128,8 @@ impl Dataset {
         self.events.len()
     }
 
-    /// Returns the first and the last day of any event or spend row; `None` if there are no rows.
+    /// Returns the first and the last day of any event or spend row; `None` if there are no rows. The day of an event
+    /// is the one in the time zone of its account.
     #[must_use]
     pub fn date_range(&self) -> Option<DateRange> {
         let bounds =

@@ -34,8 +34,8 @@ pub struct Day(u16);
 #[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{}`", Shown(.0))]
 pub struct NotADay(pub String);
 
-/// The quarter of each day. A table, because ingest needs two quarters per customer and computing the dates showed in
-/// its profile.
+/// The quarter of each day. It is a table because ingest needs two quarters per customer, and computing them from dates
+/// took a visible part of its time.
 static QUARTERS: LazyLock<Vec<u16>> = LazyLock::new(|| {
     let quarter = |day: NaiveDate| day.year_ce().1.saturating_sub(1970) * 4 + day.month0() / 3;
     let days = (0..=u16::MAX).map(|number| Day(number).date());

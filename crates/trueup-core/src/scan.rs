@@ -7,9 +7,9 @@
 //! - `encoding`: the encodings of Parquet's pages
 //! - `stored_column`: what the pages hold: values, and which row has which value
 //! - `text`, `amounts`, `customers`, `history`: the typed columns, each as narrow as its values allow
-//! - `prefetch`: brings the columns to the processor before a query reads them
+//! - `prefetch`: brings the next blocks of customers into the processor's cache while a query reads the current ones
 //!
-//! `dataset` opens files and hands over their pages; nothing here knows files.
+//! `dataset` opens files and passes their pages on; nothing in this folder knows files.
 
 mod amounts;
 mod column_chunk;

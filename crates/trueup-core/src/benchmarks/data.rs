@@ -49,7 +49,7 @@ pub struct BenchmarkData {
 pub(super) struct EventAmounts {
     /// The code of the account.
     pub(super) account: usize,
-    /// The code of each dimension.
+    /// The code of the value of each dimension, in the order of [`BenchmarkDimension::ALL`].
     pub(super) segment: [usize; 4],
     /// The amounts of the events. Spend is 0, because events do not have it.
     pub(super) amounts: AccountAmounts,
@@ -60,7 +60,7 @@ pub(super) struct EventAmounts {
 pub(super) struct SpendAmounts {
     /// The code of the account.
     pub(super) account: usize,
-    /// The code of each dimension of [`BenchmarkDimension::IN_SPEND`].
+    /// The code of the value of each dimension of [`BenchmarkDimension::IN_SPEND`].
     pub(super) segment: [usize; 2],
     /// Money in millionths.
     pub(super) spend: i128,
@@ -81,7 +81,7 @@ impl BenchmarkData {
             dataset.run(&query, Execution { max_rows: None, ..execution.clone() })
         };
         let (events, spend) = (run(&BenchmarkDimension::ALL, false)?, run(&BenchmarkDimension::IN_SPEND, true)?);
-        let (events, spend) = (AnswerColumns::of(&events), AnswerColumns::of(&spend));
+        let (events, spend) = (ResultColumns::of(&events), ResultColumns::of(&spend));
         let accounts = SortedTexts::of(&[events.keys[0], spend.keys[0]]);
         // The dimensions in spend are the first ones of all, so that their key columns have the same index in both
         // tables.
@@ -89,7 +89,7 @@ impl BenchmarkData {
             let key = dimension.index() + 1;
             SortedTexts::of(&events.keys.get(key).into_iter().chain(spend.keys.get(key)).copied().collect::<Vec<_>>())
         });
-        let codes = |columns: &AnswerColumns<'_>| -> Vec<Vec<usize>> {
+        let codes = |columns: &ResultColumns<'_>| -> Vec<Vec<usize>> {
             let dictionaries = [&accounts].into_iter().chain(&texts);
             dictionaries.zip(&columns.keys).map(|(texts, column)| texts.codes(column)).collect()
         };
@@ -131,12 +131,12 @@ fn amounts(is_spend: bool) -> impl Iterator<Item = AmountMetric> {
 }
 
 /// The columns of a result table, in the order of the query: keys (the account, then dimensions) and amounts.
-struct AnswerColumns<'a> {
+struct ResultColumns<'a> {
     keys: Vec<&'a Texts>,
     amounts: Vec<&'a Values>,
 }
 
-impl<'a> AnswerColumns<'a> {
+impl<'a> ResultColumns<'a> {
     fn of(table: &'a ResultTable) -> Self {
         let (mut keys, mut amounts) = (Vec::new(), Vec::new());
         for column in table.columns() {

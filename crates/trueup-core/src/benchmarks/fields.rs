@@ -36,7 +36,8 @@ pub enum BenchmarkMetric {
     RoasClosed,
 }
 
-/// A metric that is an integer: a count, or money in millionths. Ratios are made of these.
+/// A metric that is an integer: a count, or money in millionths. The numerator and the denominator of each
+/// [`BenchmarkMetric`] are sums of such metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AmountMetric {
     Customers,
@@ -51,7 +52,7 @@ pub(super) enum AmountMetric {
     Spend,
 }
 
-/// The amounts of one account in one segment. The index is the one in [`AmountMetric::ALL`].
+/// The amounts of one account in one segment, in the order of [`AmountMetric::ALL`].
 pub(super) type AccountAmounts = [i128; AmountMetric::ALL.len()];
 
 /// The amounts whose sums are the numerator and the denominator of a metric.

@@ -132,14 +132,15 @@ pub(super) struct SegmentMember {
     pub(super) amounts: AccountAmounts,
 }
 
-/// Returns the members in the industries that have enough accounts of others for which `counts` holds.
+/// Returns the members of every industry with enough accounts of others. An account of others counts if `is_counted`
+/// returns true for it.
 pub(super) fn participants(
     members: &[SegmentMember],
     privacy: Privacy,
-    counts: impl Fn(&SegmentMember) -> bool,
+    is_counted: impl Fn(&SegmentMember) -> bool,
 ) -> Vec<&SegmentMember> {
     let mut others: BTreeMap<usize, usize> = BTreeMap::new();
-    for member in members.iter().filter(|member| member.account.is_other && counts(member)) {
+    for member in members.iter().filter(|member| member.account.is_other && is_counted(member)) {
         *others.entry(member.account.industry).or_default() += 1;
     }
     let is_enough = |member: &&SegmentMember| {
@@ -150,8 +151,8 @@ pub(super) fn participants(
 
 /// Returns whether one account of others has too large a part of a numerator or of a denominator.
 ///
-/// The condition is checked twice, among the accounts of others with a value and among all of them, because an account
-/// without a value is part of the pooled numerator too.
+/// Numerators are checked twice, among all accounts of others and among those with a value, because an account without
+/// a value is part of the pooled numerator too. Its denominator is 0, so that one check of denominators is enough.
 fn is_dominated(members: &[&SegmentMember], metric: BenchmarkMetric, privacy: Privacy) -> bool {
     let ratio = metric.ratio();
     let others = || members.iter().filter(|member| member.account.is_other).map(|member| &member.amounts);

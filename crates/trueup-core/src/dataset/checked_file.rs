@@ -98,7 +98,7 @@ impl CheckedFile {
     /// Reads bytes of the file, up to its end.
     ///
     /// # Errors
-    /// They cannot be read, or differ from what was written.
+    /// The bytes cannot be read, or differ from what was written.
     pub fn bytes(&self, bytes: &Range<u64>) -> Result<Bytes, DatasetError> {
         Ok(self.read(bytes)?.within(bytes))
     }
@@ -111,7 +111,7 @@ impl CheckedFile {
         self.bytes(&(0..self.promised.size()))
     }
 
-    /// Returns a reader of the file from its begin to its end.
+    /// Returns a reader of the file from beginning to end.
     #[must_use]
     pub fn reader(&self) -> CheckedReader {
         CheckedReader { file: self.clone(), next: 0, bytes: Bytes::new() }
@@ -127,7 +127,7 @@ impl CheckedFile {
         if last.contains(start) { Ok(last) } else { self.read(&(start..size)) }
     }
 
-    /// Returns the SHA-256 of the file as it is, in lower-case hex, to compare with the manifest's.
+    /// Returns the SHA-256 of the bytes as they are, in lower-case hex, to compare with the manifest's.
     pub(super) fn sha256(&self) -> Result<String, DatasetError> {
         let mut digest = Sha256::new();
         for start in (0..self.promised.size()).step_by(READ_BYTES) {
@@ -235,12 +235,12 @@ impl FileSlice {
         Self { file_length, start, bytes }
     }
 
-    /// Returns whether the byte at a position of the file is here.
+    /// Returns whether the slice has the byte at a position of the file.
     fn contains(&self, at: u64) -> bool {
         self.start <= at && at - self.start < self.bytes.len() as u64
     }
 
-    /// Returns those of the bytes of the file that are here.
+    /// Returns the part of the file's `bytes` that the slice has.
     fn within(&self, bytes: &Range<u64>) -> Bytes {
         let index = |at: u64| {
             usize::try_from(at.saturating_sub(self.start)).map_or(self.bytes.len(), |at| at.min(self.bytes.len()))
@@ -249,7 +249,7 @@ impl FileSlice {
         self.bytes.slice(start..end.max(start))
     }
 
-    /// Returns the bytes from a position on.
+    /// Returns the bytes of the slice from a position of the file on.
     fn from(&self, start: u64) -> ParquetResult<Bytes> {
         let from = start.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
         let from = from.filter(|from| *from <= self.bytes.len());
@@ -283,7 +283,7 @@ fn outside(start: u64) -> ParquetError {
 /// A reader with its own position: readers of one file do not disturb each other.
 #[derive(Debug)]
 pub struct PositionedReader {
-    /// The file. Its own position does not change.
+    /// The file. Its own position is not used.
     pub file: Arc<File>,
     /// The position of the next byte.
     pub at: u64,

@@ -25,7 +25,7 @@ struct Held {
     /// The bytes that count against the shared budget.
     counted: usize,
     /// The number of reads and writes so far, which orders the entries by age.
-    reads: u64,
+    accesses: u64,
 }
 
 /// The columns of a row group.
@@ -33,31 +33,31 @@ struct Held {
 struct Entry {
     columns: Arc<dyn Any + Send + Sync>,
     bytes: usize,
-    /// The number of reads before the last read.
-    last_read: u64,
+    /// The value of [`Held::accesses`] at the last access.
+    last_access: u64,
 }
 
 impl ColumnCache {
     pub(super) fn new(budget: usize) -> Self {
-        Self(Mutex::new(Held { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, reads: 0 }))
+        Self(Mutex::new(Held { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, accesses: 0 }))
     }
 
     /// Returns the held columns of a row group.
     pub(super) fn get<T: Any + Send + Sync>(&self, row_group: usize) -> Option<Arc<T>> {
         let mut held = self.held();
-        held.reads += 1;
-        let reads = held.reads;
+        held.accesses += 1;
+        let accesses = held.accesses;
         let entry = held.row_groups.get_mut(&row_group)?;
-        entry.last_read = reads;
+        entry.last_access = accesses;
         // A row group belongs to one table, so its columns always have the same type.
         entry.columns.clone().downcast().ok()
     }
 
-    /// Replaces the held columns of a row group.
+    /// Holds the columns of a row group, in place of earlier ones. Drops columns if they exceed the budget.
     pub(super) fn put<T: Any + Send + Sync>(&self, row_group: usize, columns: Arc<T>, bytes: usize) {
         let mut held = self.held();
-        held.reads += 1;
-        let entry = Entry { columns, bytes, last_read: held.reads };
+        held.accesses += 1;
+        let entry = Entry { columns, bytes, last_access: held.accesses };
         let before = held.row_groups.insert(row_group, entry).map_or(0, |entry| entry.bytes);
         held.bytes = held.bytes - before + bytes;
         held.shrink();
@@ -109,7 +109,7 @@ impl Held {
 
     /// Drops the columns that have not been read for the longest time. Returns whether there were any.
     fn drop_oldest(&mut self) -> bool {
-        let oldest = self.row_groups.iter().min_by_key(|(_, entry)| entry.last_read).map(|(row_group, _)| *row_group);
+        let oldest = self.row_groups.iter().min_by_key(|(_, entry)| entry.last_access).map(|(row_group, _)| *row_group);
         let Some(entry) = oldest.and_then(|row_group| self.row_groups.remove(&row_group)) else { return false };
         self.bytes -= entry.bytes;
         true

@@ -47,7 +47,7 @@ pub enum DatasetError {
     Length {
         /// The file.
         path: PathBuf,
-        /// What is counted: `bytes`, `rows` or `lines`.
+        /// What is counted: `bytes`, `rows`, `lines` or `checksums of blocks`.
         unit: &'static str,
         /// The number found.
         found: u64,
@@ -62,12 +62,12 @@ pub enum DatasetError {
         /// The rule and what breaks it.
         source: TableFault,
     },
-    /// The bytes of a file are not those that were written.
-    #[error("`{}`: the bytes from {from} on are not those that were written; `verify` checks the whole dataset", path.display())]
+    /// The bytes of a file differ from what was written.
+    #[error("`{}`: the bytes from {from} on differ from what was written; `verify` checks the whole dataset", path.display())]
     Checksum {
         /// The file.
         path: PathBuf,
-        /// The position of the changed checksum block.
+        /// The position in bytes of the first block that has changed.
         from: u64,
     },
     /// A line of an insights file is not a document, or is out of order.
@@ -108,14 +108,14 @@ pub enum DatasetError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// What was tried: `list`, `read`, `write` or `create`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The file is not a manifest.
@@ -175,7 +175,7 @@ pub enum StoreError {
         /// The number inside.
         found: u64,
     },
-    /// A manifest of the number exists: another writer has published it.
+    /// A manifest with the number exists: another writer has published it.
     #[error("`{}` has a version {version} already: somebody else has written to the dataset meanwhile", dir.display())]
     Taken {
         /// The dataset's folder.
@@ -194,7 +194,7 @@ pub enum StoreError {
         dir: PathBuf,
         /// The number.
         version: u64,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The file system reported an error, and whether the version was published cannot be found out.
@@ -208,7 +208,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The number.
         version: u64,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
 }

@@ -12,7 +12,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The columns whose statistics are read.
+/// The columns whose statistics are decoded.
 const WITH_STATISTICS: [&str; 2] = ["account", "date"];
 
 /// The most row groups that Parquet can number.
@@ -22,7 +22,7 @@ const MAX_ROW_GROUPS: usize = 1 << 15;
 const MAX_DEPTH: usize = 32;
 
 /// Decodes a footer and the types of the columns, all of which must be flat. Of the statistics, which are most of a
-/// footer, only those that [`RowGroupBounds`](super::prune::RowGroupBounds) needs are decoded.
+/// footer, only the ones that [`RowGroupBounds`](super::prune::RowGroupBounds) needs are decoded.
 pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema)> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();
@@ -56,10 +56,11 @@ pub(super) fn row_counts(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
 /// # Errors
 /// A count is too large, or the nesting too deep.
 pub fn check_footer(footer: &[u8]) -> Result<()> {
+    // In the format's `FileMetaData`, field 2 is the schema and field 4 the row groups.
     let read = Thrift::new(footer).fields(|thrift, id, value| match (id, &value) {
         (2, FieldValue::List) => check_nesting(thrift),
         (4, FieldValue::List) => {
-            let count = thrift.structures().filter(|count| *count <= MAX_ROW_GROUPS)?;
+            let count = thrift.structure_count().filter(|count| *count <= MAX_ROW_GROUPS)?;
             (0..count).try_for_each(|_| thrift.pass(&FieldValue::Struct))
         }
         _ => thrift.pass(&value),
@@ -72,13 +73,15 @@ pub fn check_footer(footer: &[u8]) -> Result<()> {
     })
 }
 
+/// Reads the schema, a list of columns in which each comes before its children. Returns `None` if it is damaged or
+/// nested too deeply.
 fn check_nesting(thrift: &mut Thrift<'_>) -> Option<()> {
     /// The field of a column that holds the number of its children.
     const CHILDREN: i64 = 5;
 
     // For each ancestor of the next column, how many children are still to come.
     let mut open: Vec<i64> = Vec::new();
-    for _ in 0..thrift.structures()? {
+    for _ in 0..thrift.structure_count()? {
         let mut children = 0;
         thrift.fields(|thrift, id, value| {
             if let (CHILDREN, FieldValue::Number(number)) = (id, &value) {
@@ -119,16 +122,17 @@ pub fn check_chunk_ranges(metadata: &ParquetMetaData, length: u64) -> Result<()>
     Ok(())
 }
 
-/// Runs `read`, and turns a panic into an error: Parquet's reader panics on some damaged pages. What it was reading is
-/// dropped.
+/// Runs `read`, and turns a panic into an error, because Parquet's reader panics on some damaged pages. What `read`
+/// holds is dropped.
 ///
 /// # Errors
 /// The reader fails or panics.
 pub fn catch_panics<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| Err(damaged(panic.as_ref())))
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
 }
 
-fn damaged(panic: &(dyn Any + Send)) -> ParquetError {
+/// Returns the error that a panic becomes, with the panic's message.
+fn panic_error(panic: &(dyn Any + Send)) -> ParquetError {
     let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     general(format!("damaged data: {}", message.unwrap_or("the reader could not go on")))
 }

@@ -37,7 +37,7 @@ pub struct Insight {
 /// The documents that match a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Insights {
-    /// The number of documents that match.
+    /// The number of documents that match, even if it exceeds the limit.
     pub matched: usize,
     /// The documents that match, by account and date; none if more match than the limit.
     pub documents: Vec<Insight>,
@@ -69,7 +69,7 @@ pub struct InsightLine<'a> {
 /// Why a line is not an insight.
 #[derive(Debug, thiserror::Error)]
 pub enum InsightLineFault {
-    /// It is not a JSON object with just these members.
+    /// The line is not a JSON object with exactly the members `account`, `date` and `insight`.
     #[error("no document: {0}")]
     Json(#[from] serde_json::Error),
     /// The date is not one.
@@ -148,7 +148,7 @@ impl InsightFile {
         Ok(Self { file, lines: promised.rows, index: OnceLock::new(), making: Mutex::new(()) })
     }
 
-    /// Returns the index, made if needed. `check` says whether to go on.
+    /// Returns the index, and makes it if needed. `check` returns an error if the request has been interrupted.
     fn index(&self, check: &impl Fn() -> Result<(), Error>) -> Result<Arc<InsightIndex>, Error> {
         loop {
             if let Some(index) = self.index.get() {
@@ -175,7 +175,7 @@ impl InsightFile {
     }
 }
 
-/// Passes each document of a file to `take`, in order. Every byte must be as it was written.
+/// Passes each document of a file to `take`, in order. A byte that differs from what was written is an error.
 pub(super) fn for_each(
     folder: &Path,
     promised: &DataFile,

@@ -26,7 +26,7 @@ pub struct Manifest {
     pub schema_version: u32,
     /// The number of the version, from 1.
     pub version: u64,
-    /// The program that wrote it.
+    /// The program that wrote the manifest, with its version.
     pub created_by: String,
     /// Event files. A row group holds whole customers, all of one [`QuarterSpan`](crate::model::QuarterSpan), sorted by
     /// account, start date of the customer, customer, and the customer's own order; a customer lies in one row group of
@@ -62,7 +62,7 @@ pub struct DataFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Batch {
-    /// The version that it made.
+    /// The version that the ingest made.
     pub version: u64,
     /// For each table with new rows (`events`, `spend`, `accounts`, `insights`), where the rows came from.
     pub tables: BTreeMap<String, BatchTable>,
@@ -82,7 +82,7 @@ pub struct BatchTable {
     pub rejected: u64,
 }
 
-/// Why a manifest is rejected although its checksum is right.
+/// Why a manifest is rejected although it has the right checksum.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestFault {

@@ -21,7 +21,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes of decoded columns that are held by default.
+/// The most bytes of decoded columns that are held, unless [`Dataset::with_column_budget`] says otherwise.
 const COLUMN_BUDGET: usize = 1 << 30;
 
 impl Dataset {
@@ -115,7 +115,7 @@ pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, Dataset
     Accounts::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
-/// Reads all rows of a Parquet file with its own schema.
+/// Reads all rows of a Parquet file, whatever its schema.
 pub(super) fn read_plain(path: &Path, file: impl ChunkReader + 'static) -> Result<Vec<RecordBatch>, DatasetError> {
     let failed = |source| DatasetError::Parquet { path: path.to_owned(), row_group: None, source };
     let length = file.len();

@@ -4,7 +4,7 @@
 //! - `header`: the header of a page
 //! - `decompress`: the compressed part of a page
 //! - `counts`: the counts that the values of a page begin with
-//! - `memory`: the memory of a decoded column chunk, from the headers of its pages
+//! - `memory`: the memory of a decoded column chunk, from the headers of its pages, for ingest
 
 mod counts;
 mod decompress;
@@ -52,7 +52,7 @@ pub struct Pages<R> {
 }
 
 impl<R: ChunkReader> Pages<R> {
-    /// Reads the pages of a column chunk, which must be inside the file (see
+    /// Returns the pages of a column chunk, which must be inside the file (see
     /// [`check_chunk_ranges`](super::check_chunk_ranges)). A page of more than `limit` bytes is an error.
     pub fn new(file: R, chunk: &ColumnChunkMetaData, limit: usize) -> Self {
         let (start, length) = chunk.byte_range();
@@ -144,12 +144,12 @@ impl<R: ChunkReader> Pages<R> {
         self.header()?;
         let Some(header) = self.header.take() else { return Ok(None) };
         let compressed = self.compressed(header.compressed)?;
-        // The levels of a page of version 2 are not compressed.
-        let (plain, is_compressed) = match &header.kind {
+        // The levels of a page of version 2 come first and are not compressed.
+        let (level_bytes, is_compressed) = match &header.kind {
             PageKind::DataV2(page) => {
-                let plain =
+                let levels =
                     usize::try_from(u64::from(page.definition) + u64::from(page.repetition)).unwrap_or(usize::MAX);
-                (plain, page.is_compressed)
+                (levels, page.is_compressed)
             }
             _ => (0, true),
         };
@@ -157,7 +157,7 @@ impl<R: ChunkReader> Pages<R> {
             compressed
         } else {
             let (Some((levels, values)), Some(length)) =
-                (compressed.split_at_checked(plain), header.decompressed.checked_sub(plain))
+                (compressed.split_at_checked(level_bytes), header.decompressed.checked_sub(level_bytes))
             else {
                 return Err(self.fault("a page has more levels than bytes"));
             };
@@ -174,7 +174,7 @@ impl<R: ChunkReader> Pages<R> {
             }
             decompressed.into()
         };
-        if plain > buf.len() {
+        if level_bytes > buf.len() {
             return Err(self.fault("a page has more levels than bytes"));
         }
         let page = match header.kind {

@@ -9,13 +9,14 @@ use std::path::{Component, Path};
 #[derive(Debug)]
 pub(super) enum NotOpened {
     Io(io::Error),
-    /// It is not a plain file; the text says what it is.
+    /// The path does not lead to a plain file; the text says what it leads to.
     NotPlain(&'static str),
     /// The path does not lead to a file below the folder.
     Outside,
 }
 
 impl NotOpened {
+    /// Returns the error that names the file, of which `path` is the whole path.
     pub(super) fn into_error(self, path: &Path) -> DatasetError {
         let path = path.to_owned();
         match self {
@@ -37,8 +38,8 @@ fn names(path: &str) -> Result<Vec<&str>, NotOpened> {
     names.filter(|names| !names.is_empty()).ok_or(NotOpened::Outside)
 }
 
-/// Opens the plain file at a path below a folder. No name of the path may be a symbolic link; the folder itself may be
-/// behind one.
+/// Opens the plain file at a path below a folder. No name of the path may be a symbolic link, but the path of
+/// the folder may contain links.
 #[cfg(unix)]
 pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -76,8 +77,8 @@ pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     }
 }
 
-/// Opens the plain file at a path below a folder. No name of the path may be a symbolic link; the folder itself may be
-/// behind one.
+/// Opens the plain file at a path below a folder. No name of the path may be a symbolic link, but the path of
+/// the folder may contain links.
 #[cfg(not(unix))]
 pub(super) fn open_plain(folder: &Path, path: &str) -> Result<File, NotOpened> {
     let mut opened = folder.to_owned();

@@ -5,9 +5,10 @@ use crate::query::{AccountFilter, DateRange};
 /// What statistics say of the rows of a row group; `None` if they say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowGroupBounds {
-    /// The first and the last account in the order of bytes. The texts need not be accounts themselves.
+    /// A lower and an upper bound of the account keys, in the order of bytes. Long keys may be cut in statistics, so
+    /// that a bound need not be the key of an account.
     pub(crate) accounts: Option<(Vec<u8>, Vec<u8>)>,
-    /// The first and the last day since 1970.
+    /// A lower and an upper bound of the days, counted from 1970-01-01.
     pub(crate) days: Option<(i32, i32)>,
 }
 

@@ -57,7 +57,7 @@ impl<T: TableColumns> RowGroup<T> {
         (0..file.row_groups()).map(row_group).collect()
     }
 
-    /// Returns at least the columns of `projection`. They are decoded if they are not held.
+    /// Returns the columns of `projection`, and any others that are held. Decodes the columns that are not held.
     pub(crate) fn read(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
         match &self.columns {
             Columns::Memory(columns) => Ok(columns.clone()),

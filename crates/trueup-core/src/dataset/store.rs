@@ -108,7 +108,7 @@ fn read_bytes(dir: &Path, version: u64, path: &Path) -> Result<Vec<u8>, StoreErr
     Ok(text)
 }
 
-/// Returns the bytes of a manifest file.
+/// Returns the bytes of the file of a manifest: its JSON and the checksum.
 fn seal(manifest: &Manifest) -> Result<Vec<u8>, serde_json::Error> {
     let mut text = serde_json::to_vec_pretty(manifest)?;
     let checksum = checksum(&text);
@@ -140,8 +140,8 @@ fn checksum(text: &[u8]) -> String {
 /// which must be on the same file system. The caller removes what is left there.
 ///
 /// # Errors
-/// A manifest of the number exists, or the file system reports an error. The dataset is unchanged, unless
-/// [`may_be_published`](StoreError::may_be_published).
+/// A manifest with this number exists, or the file system reports an error. The dataset is unchanged, unless
+/// [`may_be_published`](StoreError::may_be_published) returns `true`.
 pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     let (version, path) = (manifest.version, dir.join(file_name(manifest.version)));
     if let Err(fault) = manifest.check() {

@@ -24,7 +24,7 @@ pub struct Tables {
     pub events: Vec<RecordBatch>,
     /// Rows of spend. Equal rows add up.
     pub spend: Vec<RecordBatch>,
-    /// Rows of accounts.
+    /// Rows of accounts; each account occurs once.
     pub accounts: Vec<RecordBatch>,
     /// The approximate number of rows of a row group, which holds whole customers.
     pub row_group_rows: usize,
@@ -81,7 +81,7 @@ impl Dataset {
 fn sorted_events(batches: &[RecordBatch], accounts: &Accounts) -> Result<model::SortedEvents, TableFault> {
     let mut normalized = Vec::new();
     for batch in batches {
-        normalized.push(whole(EventNormalizer::new(&batch.schema(), accounts)?.normalize(batch)?)?);
+        normalized.push(without_faults(EventNormalizer::new(&batch.schema(), accounts)?.normalize(batch)?)?);
     }
     Ok(model::sort_events(&model::keep_latest(&model::concat_events(&normalized)?)?)?)
 }
@@ -89,13 +89,13 @@ fn sorted_events(batches: &[RecordBatch], accounts: &Accounts) -> Result<model::
 fn sorted_spend(batches: &[RecordBatch]) -> Result<RecordBatch, TableFault> {
     let mut normalized = Vec::new();
     for batch in batches {
-        normalized.push(whole(SpendNormalizer::new(&batch.schema())?.normalize(batch)?)?);
+        normalized.push(without_faults(SpendNormalizer::new(&batch.schema())?.normalize(batch)?)?);
     }
     Ok(model::sort_spend(&model::concat_spend(&normalized)?)?)
 }
 
-/// Returns the batch, if no row is at fault.
-fn whole(normalized: Normalized) -> Result<RecordBatch, TableFault> {
+/// Returns the batch, or the first fault of a row.
+fn without_faults(normalized: Normalized) -> Result<RecordBatch, TableFault> {
     match normalized.faults.into_iter().next() {
         Some(fault) => Err(TableFault::Row(fault)),
         None => Ok(normalized.batch),
@@ -108,13 +108,13 @@ fn event_row_groups(
     row_group_rows: usize,
 ) -> Result<Vec<RowGroup<EventColumns>>, Error> {
     let projection = EventProjection { texts: columns.clone(), totals: true, date_times: true };
-    let batch = with_ordinals(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
+    let batch = with_customer_numbers(&sorted.batch, &sorted.customers).map_err(TableFault::from)?;
     let mut row_groups = Vec::new();
     let mut from = 0;
     for to in sorted.customers.iter().skip(1).map(|offset| *offset as usize) {
         if to - from >= row_group_rows || to == batch.num_rows() {
-            // A row group has dictionaries of only its texts, because a dictionary of all texts would be held once
-            // per row group.
+            // Each row group is decoded alone, because a dictionary of the texts of all rows would be held once per row
+            // group.
             let rows = batch.slice(from, to - from);
             let columns = EventColumns::decode(&ColumnSource::Batch(&rows), &projection).map_err(unexpected)?;
             let bounds = bounds(&columns.days);
@@ -140,15 +140,15 @@ fn unexpected(ColumnFault { column, fault }: ColumnFault) -> Error {
     Error::Unexpected { column, fault }
 }
 
-/// Adds the column that numbers the customer of each row.
-fn with_ordinals(batch: &RecordBatch, customers: &[u32]) -> Result<RecordBatch, ArrowError> {
-    let mut ordinals = Vec::with_capacity(batch.num_rows());
-    for (ordinal, ends) in (0_i32..).zip(customers.windows(2)) {
-        ordinals.resize(ends[1] as usize, ordinal);
+/// Adds the column that numbers the customer of each row. Customer `i` has the rows `customers[i]..customers[i + 1]`.
+fn with_customer_numbers(batch: &RecordBatch, customers: &[u32]) -> Result<RecordBatch, ArrowError> {
+    let mut numbers = Vec::with_capacity(batch.num_rows());
+    for (number, ends) in (0_i32..).zip(customers.windows(2)) {
+        numbers.resize(ends[1] as usize, number);
     }
     let mut fields = vec![Field::new(CUSTOMER_COLUMN, DataType::Int32, false)];
     fields.extend(batch.schema().fields().iter().map(|field| field.as_ref().clone()));
-    let mut arrays: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(ordinals))];
+    let mut arrays: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(numbers))];
     arrays.extend(batch.columns().iter().cloned());
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }

@@ -74,7 +74,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Skips the structure or the list that is the value of a field.
+    /// Skips the structure or the list that is the value of a field. Any other value has been read with its field.
     pub(super) fn pass(&mut self, value: &FieldValue) -> Option<()> {
         match value {
             FieldValue::Struct => self.skip(kind::STRUCT, MAX_DEPTH),
@@ -85,11 +85,12 @@ impl<'a> Thrift<'a> {
 
     /// Reads the length of a list of structures. Returns `None` if the list has other values, or more than the bytes
     /// can hold.
-    pub(super) fn structures(&mut self) -> Option<usize> {
+    pub(super) fn structure_count(&mut self) -> Option<usize> {
         let (count, kind) = self.list()?;
         (count == 0 || kind == kind::STRUCT).then_some(count)
     }
 
+    /// Reads the length of a list or a set, and the type of its values.
     fn list(&mut self) -> Option<(usize, u8)> {
         let header = self.byte()?;
         let count = match header >> 4 {
@@ -112,7 +113,7 @@ impl<'a> Thrift<'a> {
             kind::LIST | kind::SET => {
                 let (count, kind) = self.list()?;
                 (0..count).try_for_each(|_| match kind {
-                    // A list stores a byte for each.
+                    // In a list each boolean is a byte; in a field it is part of the field's type.
                     kind::TRUE | kind::FALSE => self.take(1),
                     kind => self.skip(kind, depth),
                 })

@@ -32,17 +32,17 @@ impl Verification {
     /// Checks the newest version in a folder, or the one numbered `version`.
     ///
     /// - Every file: its length, checksum and number of rows.
-    /// - Events: every column decodes. In each row group, accounts, the start dates of an account's customers, and the
-    ///   customers of a start date are in order, and all belong to one [`Period`](crate::model::Period). The customers
-    ///   of a file are numbered from 0, their days are in order, and no customer occurs twice in the dataset. The
-    ///   statistics of row groups hold, because queries skip row groups by them. The order of a customer's events of
-    ///   one day is not checked.
+    /// - Events: every column decodes. In each row group the customers are sorted by account, start date and
+    ///   `opportunityId`, and all are of one [`QuarterSpan`](crate::model::QuarterSpan). The customers of a file are
+    ///   numbered from 0, the events of each are in the order of their days, and no customer occurs twice in the
+    ///   dataset. The statistics of row groups hold, because queries skip row groups by them. The order of a customer's
+    ///   events of one day is not checked.
     /// - Spend: every column decodes. The rows are in the order of calendar quarters, accounts and dates.
     /// - Accounts: each row is valid, and no account occurs twice.
     /// - Insights: each line is a document, and the lines are in order.
     ///
-    /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers with equal
-    /// bytes would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
+    /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers whose bytes
+    /// are equal would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
     /// customers.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Verification {
         Ok(found)
     }
 
-    /// Checks the bytes of a file, and then its rows if the bytes are those that were written.
+    /// Checks the bytes of a file, and then its rows, unless the bytes have changed.
     fn check(&mut self, folder: &Path, file: &DataFile, check_rows: impl FnOnce(&DataFile) -> Result<(), FileFault>) {
         self.files += 1;
         let checked = check_bytes(folder, file).and_then(|()| {

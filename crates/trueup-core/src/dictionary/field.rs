@@ -171,7 +171,7 @@ pub struct Dimension {
 pub enum DimensionSource {
     /// A column of the event table with the field's name.
     Stored,
-    /// Computed from the customer's events.
+    /// Computed from the event, from the customer's other events, or from the account.
     Computed(Computed),
 }
 

@@ -27,11 +27,12 @@ pub struct Account {
     pub key: String,
     /// The name for people. It is the key if the account has no name.
     pub name: String,
-    /// The industry whose accounts it is compared with in benchmarks. It is never the empty text.
+    /// The industry whose accounts the account is compared with in benchmarks; `None` if it is unknown, never the empty
+    /// text.
     pub industry: Option<String>,
-    /// The time zone that its events have their dates in.
+    /// The time zone in which the account's events have their dates.
     pub time_zone: Tz,
-    /// Whether it subscribes to lead grading. If not, its lead-grading fields are empty.
+    /// Whether the account subscribes to lead grading. If not, its lead-grading fields are empty.
     pub lead_grading: bool,
 }
 
@@ -73,19 +74,19 @@ impl Accounts {
         self.0.get(key)
     }
 
-    /// Returns the account's time zone.
+    /// Returns the account's time zone; UTC if the account is not described.
     #[must_use]
     pub fn time_zone(&self, key: &str) -> Tz {
         self.get(key).map_or(Tz::UTC, |account| account.time_zone)
     }
 
-    /// Returns the account's name.
+    /// Returns the account's name; its key if the account is not described.
     #[must_use]
     pub fn name<'a>(&'a self, key: &'a str) -> &'a str {
         self.get(key).map_or(key, |account| &account.name)
     }
 
-    /// Returns whether the account subscribes to lead grading.
+    /// Returns whether the account subscribes to lead grading; `false` if the account is not described.
     #[must_use]
     pub fn lead_grading(&self, key: &str) -> bool {
         self.get(key).is_some_and(|account| account.lead_grading)

@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 /// date 20000, no point in time, and the event id `e-1`.
 #[derive(Clone, Debug, Default)]
 pub struct EventKeys<'a> {
-    /// The numbers of the accounts, which have the order of their keys.
+    /// The numbers of the accounts. Their order is the order of the account keys.
     pub accounts: Vec<u32>,
     /// The ids of the customers in their accounts; never empty.
     pub opportunity_ids: Vec<&'a str>,

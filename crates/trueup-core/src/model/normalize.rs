@@ -20,12 +20,12 @@ use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use std::sync::Arc;
 
-/// A batch in stored form, and the faults of rejected rows. Each given row is in one of the two.
+/// A batch in stored form, and the faults of rejected rows. Each given row is either in the batch or has a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Normalized {
     /// The accepted rows, in the order given.
     pub batch: RecordBatch,
-    /// The row of each of them in the given batch.
+    /// For each accepted row, its number in the given batch, from 0.
     pub rows: Vec<u32>,
     /// One fault per rejected row, by row: the first one found.
     pub faults: Vec<CellFault>,
@@ -177,7 +177,7 @@ impl EventNormalizer {
         let opportunities = read_ids(&column(self.opportunity_id)?, &mut faults)?;
         let stages = self.texts(batch, self.stage, &mut faults)?;
         match coded(&stages) {
-            // Special case: all texts are stages and no row is null, so that no row needs a check.
+            // If all texts of the dictionary are stages and no row is null, no row needs a check.
             Some(names) if stages.null_count() == 0 && are_stages(names.values()) => {}
             Some(names) => check_stages(names, &mut faults),
             None => check_stages(stages.as_string::<i32>(), &mut faults),

@@ -86,7 +86,7 @@ impl SpendNormalizer {
         measures.iter().all(Option::is_none).then(|| SchemaFault::NoSpend { found: names(&self.given) })
     }
 
-    /// Returns the ignored columns, in the order given. Spend does not have such columns.
+    /// Returns the names of the ignored columns, in the order given: all that are not among [`SPEND_COLUMNS`].
     #[must_use]
     pub fn ignored_columns(&self) -> &[String] {
         &self.ignored

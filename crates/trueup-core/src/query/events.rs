@@ -43,8 +43,8 @@ impl AccountFilter {
 /// reads all accounts; with an empty list it reads none.
 ///
 /// # Errors
-/// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault, in the order of
-/// [`check`](Self::check), then those of filters.
+/// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault in this order: the
+/// faults of [`check`](Self::check), those of filters, a range longer than the attribution window.
 ///
 /// # Example: new leads and their book rate by month and channel
 /// ```
@@ -117,7 +117,8 @@ impl EventsQuery {
         self
     }
 
-    /// Lifts the attribution window: [`Interval::Total`] may then span more than 90 days.
+    /// Lifts the attribution window: [`Interval::Total`] may then span more than
+    /// [`ATTRIBUTION_WINDOW_DAYS`](crate::ATTRIBUTION_WINDOW_DAYS) days.
     #[must_use]
     pub fn allow_long_total(mut self) -> Self {
         self.long_total = true;

@@ -52,7 +52,7 @@ impl DateRange {
 
 /// The calendar unit by which a query splits its range into sub-ranges.
 ///
-/// Each sub-range is computed as if it were a whole range. Its text form is the one of the HTTP
+/// Each sub-range is computed as if it were a whole range. The text form of an interval is its name in the HTTP
 /// service.
 ///
 /// ```

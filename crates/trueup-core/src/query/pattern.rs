@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The largest number of characters in a regular expression.
 pub const MAX_PATTERN_CHARS: usize = 1_000;
-/// The largest number of bytes that a compiled regular expression may take.
+/// The largest number of bytes that an automaton (NFA) of a compiled regular expression may take.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The largest number of bytes that the compiled regular expressions of one request may take together.
 pub const MAX_PATTERNS_BYTES: usize = 1 << 24;
@@ -27,8 +27,8 @@ impl CompiledPattern {
 /// The compiled regular expressions of one request.
 ///
 /// Each distinct expression is compiled once, although both the reader of a request and the query need it. An
-/// expression has at most [`MAX_PATTERN_CHARS`] characters and takes at most [`MAX_PATTERN_BYTES`]; all of them take
-/// at most [`MAX_PATTERNS_BYTES`].
+/// expression has at most [`MAX_PATTERN_CHARS`] characters, and each of its automata takes at most
+/// [`MAX_PATTERN_BYTES`]; all expressions together take at most [`MAX_PATTERNS_BYTES`].
 ///
 /// ```
 /// use trueup_core::Interrupt;

@@ -13,7 +13,7 @@ pub(crate) enum Amounts {
     Wide(Vec<i64>),
 }
 
-/// Represents no amount among multiples.
+/// Represents the absence of an amount among multiples.
 const NO_MULTIPLE: i32 = i32::MIN;
 
 /// The units that are tried, in millionths: whole units, then hundredths.
@@ -61,8 +61,8 @@ impl Amounts {
         }
     }
 
-    /// Appends for each of `rows` whether it has an amount within `range`, which is given in millionths, through
-    /// `convert`.
+    /// Appends for each of `rows` the result of `convert` on whether the row has an amount within `range`, which is
+    /// given in millionths.
     pub(crate) fn within<T>(&self, range: &Range<i128>, rows: &[u32], convert: impl Fn(bool) -> T, into: &mut Vec<T>) {
         let rows = rows.iter().map(|row| *row as usize);
         match self {
@@ -80,7 +80,7 @@ impl Amounts {
         }
     }
 
-    /// Returns the sum of the amounts of consecutive rows in millionths.
+    /// Returns the sum of the amounts of consecutive rows in millionths; rows without an amount add nothing.
     #[inline]
     pub(crate) fn sum(&self, rows: Range<usize>) -> i128 {
         match self {

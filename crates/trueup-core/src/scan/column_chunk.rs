@@ -63,8 +63,8 @@ impl ColumnChunk<'_> {
         })
     }
 
-    /// Decodes the values of all pages; those of the dictionary come first. `decode` appends the values of a page
-    /// without codes.
+    /// Decodes the values of all pages; the values of the dictionary come first. `decode` appends the values of a page
+    /// that holds no dictionary codes: of the dictionary itself, or of a data page.
     fn decode<'p, V>(
         &'p self,
         decode: impl Fn(Encoding, &'p [u8], usize, &mut Vec<V>) -> Result<(), &'static str>,

@@ -46,9 +46,9 @@ impl CustomerIndex {
     ) -> Result<Self, ColumnFault> {
         // The days may decrease only where a customer begins, so the decreases there must be all decreases.
         let goes_back = |at: usize| days[at] < days[at - 1];
-        let all = days.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        let firsts = offsets[..offsets.len() - 1].iter().skip(1).filter(|first| goes_back(**first as usize)).count();
-        if all != firsts {
+        let decreases = days.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        let at_firsts = offsets[..offsets.len() - 1].iter().skip(1).filter(|first| goes_back(**first as usize)).count();
+        if decreases != at_firsts {
             return Err(ColumnFault::new("date", "a customer's events are not in order"));
         }
         let blocks = blocks(&offsets, &accounts, days);
@@ -82,7 +82,7 @@ impl CustomerIndex {
         self.offsets[customers.start] as usize..self.offsets[customers.end] as usize
     }
 
-    /// Returns blocks of all customers, in order.
+    /// Returns the blocks, which hold every customer once, in order.
     pub(crate) fn blocks(&self) -> &[CustomerBlock] {
         &self.blocks
     }
@@ -92,7 +92,7 @@ impl CustomerIndex {
         &self.accounts
     }
 
-    /// Returns the accounts that have a customer here; an account may occur more than once.
+    /// Returns the keys of the accounts that have a customer in the row group; a key may occur more than once.
     pub(crate) fn present_accounts(&self) -> impl Iterator<Item = &str> {
         let firsts = self.blocks.chunk_by(|a, b| a.account == b.account).filter_map(|blocks| blocks.first());
         firsts.map(|block| &self.account_keys[block.account as usize])

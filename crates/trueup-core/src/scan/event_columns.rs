@@ -106,8 +106,8 @@ fn customer_offsets(source: &ColumnSource<'_>) -> Result<Vec<u32>, ColumnFault> 
     let fault = |fault| ColumnFault::new(CUSTOMER_COLUMN, fault);
     let numbers = customer_numbers(source)?;
     let rows = u32::try_from(numbers.len()).map_err(|_| fault("too many rows"))?;
-    // Each row writes where the next customer would begin, and moves on if one does, because a branch would often be
-    // mispredicted.
+    // Each row writes its number as the offset of the next customer, and keeps it only if a customer begins there,
+    // because a branch would often be mispredicted.
     let mut offsets = vec![0; numbers.len() + 1];
     let mut begun = usize::from(rows > 0);
     let mut steps = 0;
@@ -145,7 +145,7 @@ pub(super) fn accounts(source: &ColumnSource<'_>) -> Result<(Codes, TextDictiona
     if accounts.0.contain(0) { Err(ColumnFault::new("account", "an account is missing")) } else { Ok(accounts) }
 }
 
-/// Decodes a text column.
+/// Decodes a text column to a code for each row, and the texts by code.
 pub(super) fn codes(name: &str, source: &ColumnSource<'_>) -> Result<(Codes, TextDictionary), ColumnFault> {
     encode(source.texts(name)?).map_err(|fault| ColumnFault::new(name, fault))
 }
@@ -184,8 +184,9 @@ fn date_times(source: &ColumnSource<'_>) -> Result<Vec<i64>, ColumnFault> {
     times.rows.expand(times.values, NO_VALUE).map_err(|fault| ColumnFault::new("dateTime", fault))
 }
 
-/// The points in time that an event may have, in microseconds: two days more at either end than the days that an event
-/// may have. One is for a date that differs from the date of the point in time, the other for the time zone.
+/// The points in time that an event may have, in microseconds since 1970 in UTC: from two days before the first
+/// [`Day`](crate::Day) to two days after the last. One of these days is for a date that differs from the local date of
+/// the point in time, the other for the time zone.
 const TIMES: std::ops::RangeInclusive<i64> = {
     const DAY: i64 = 86_400_000_000;
     -2 * DAY..=(u16::MAX as i64 + 3) * DAY

@@ -65,8 +65,8 @@ impl EventFlags {
         self.0 & Self::FIRST != 0
     }
 
-    /// Returns whether the customer has an event of `stage`, earlier or later. Only the stages that a metric needs of
-    /// such an event are known; for all others the result is `false`.
+    /// Returns whether the customer has an event of `stage`, earlier or later. Which stages are known depends on the
+    /// event, because metrics need only some; for a stage that is not known the result is `false`.
     pub(crate) const fn reaches(self, stage: u8) -> bool {
         let (stages, mut at) = (self.tracked_stages(), 0);
         while at < stages.len() {
@@ -191,7 +191,7 @@ impl StagePattern {
         stages
     }
 
-    /// Returns the flags of the events of such a history; the entries after the last event are 0.
+    /// Returns the flags of the events of a history with this pattern; the entries after the last event are 0.
     fn flags(self) -> [EventFlags; PACKED] {
         /// For each pattern, the bits of its flags, or 0 before they are computed: a first event's flags are never 0.
         static KNOWN: [AtomicU64; StagePattern::COUNT] = [const { AtomicU64::new(0) }; StagePattern::COUNT];
@@ -221,7 +221,8 @@ impl StageHistories {
     /// from `offsets[i]` to `offsets[i + 1]`, at least one.
     pub(super) fn new(mut stages: Vec<u8>, offsets: &[u32]) -> Self {
         let len = stages.len();
-        // Each customer reads and writes `PACKED` events. The next customer overwrites what is too much.
+        // A short history reads and writes `PACKED` events at a time. The next customer overwrites the events beyond
+        // its end.
         stages.resize(len + PACKED, 0);
         let mut events = vec![EventFlags::default(); len + PACKED];
         let mut pattern_ids = Vec::with_capacity(offsets.len());
@@ -271,7 +272,7 @@ impl StageHistories {
         self.patterns[id.index()]
     }
 
-    /// Returns the first event of a stage among a customer's events.
+    /// Returns the index of the first event of a stage among a customer's events; `None` if there is none.
     pub(crate) fn first(&self, customer: Range<usize>, stage: u8) -> Option<usize> {
         let start = customer.start;
         self.events[customer].iter().position(|event| event.stage() == stage).map(|at| start + at)
@@ -362,7 +363,7 @@ mod tests {
 
     #[test]
     fn events_know_which_stages_their_customer_reaches() {
-        // The stage before the one in question may come later.
+        // Event 4 is estimated after the customer was sold.
         let events = histories(&[vec![0, 1, 0, 3, 2], vec![3, 4], vec![0, 4]]).events;
         let reaches = |event: usize, stage| events[event].reaches(stage);
         let lead = [stage::BOOKED, stage::ESTIMATED, stage::SOLD, stage::CLOSED].map(|stage| reaches(0, stage));

@@ -15,7 +15,7 @@ pub(crate) struct EventProjection {
 }
 
 impl EventProjection {
-    /// Returns the names of the columns, with those that every query reads if `with_basic` is set.
+    /// Returns the names of the columns. If `with_basic` is set, the columns that every query reads come first.
     pub(crate) fn columns(&self, with_basic: bool) -> Vec<&str> {
         const BASIC: [&str; 4] = ["account", CUSTOMER_COLUMN, "type", "date"];
         let mut columns = if with_basic { BASIC.to_vec() } else { Vec::new() };
@@ -55,7 +55,7 @@ impl SpendProjection {
         Self(self.0.difference(&columns).copied().collect())
     }
 
-    /// Returns the names of the columns, with account and date if `with_basic` is set.
+    /// Returns the names of the columns. If `with_basic` is set, account and date come first.
     pub(crate) fn columns(&self, with_basic: bool) -> Vec<&'static str> {
         let basic: &[&str] = if with_basic { &["account", "date"] } else { &[] };
         basic.iter().copied().chain(self.0.iter().copied()).collect()

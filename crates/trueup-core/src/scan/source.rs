@@ -14,20 +14,20 @@ pub(crate) trait TableColumns: Clone + Send + Sync + 'static {
     /// The columns that may be decoded; the default names none.
     type Projection: Default + PartialEq;
 
-    /// Returns what of `projection` is not decoded.
+    /// Returns the columns of `projection` that are not decoded.
     fn missing(&self, projection: &Self::Projection) -> Self::Projection;
 
-    /// Returns the names of the stored columns of `projection`, with those that are always decoded if none is decoded
-    /// yet.
+    /// Returns the names of the stored columns that `projection` is decoded from. If `is_first` is set, no column is
+    /// decoded yet, and the columns that every query reads are included.
     fn names(projection: &Self::Projection, is_first: bool) -> Vec<&str>;
 
     /// Decodes the columns that every query reads, and those of `projection`.
     fn decode(source: &ColumnSource<'_>, projection: &Self::Projection) -> Result<Self, ColumnFault>;
 
-    /// Adds the columns of `projection`, which belong to the same rows.
+    /// Adds the columns of `projection`, decoded from stored columns of the same rows.
     fn with(self, source: &ColumnSource<'_>, projection: &Self::Projection) -> Result<Self, ColumnFault>;
 
-    /// Returns the bytes held.
+    /// Returns the bytes of memory that the columns take.
     fn bytes(&self) -> usize;
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct ColumnFault {
 /// What the numbers of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberKind {
-    /// The number of a customer in its file.
+    /// The number of a customer in its file, from 0.
     Customer,
     /// Days since 1970.
     Day,
@@ -59,11 +59,12 @@ pub(crate) enum NumberKind {
     Time,
     /// Amounts of money in millionths.
     Amount,
+    /// Clicks or impressions.
     Count,
 }
 
 const MISSING: &str = "the column is missing";
-const NO_TEXTS: &str = "expected a dictionary of texts";
+const NO_TEXTS: &str = "expected texts";
 const OUT_OF_RANGE: &str = "an amount is out of range";
 
 impl ColumnFault {

@@ -16,9 +16,9 @@ pub(crate) struct SpendColumns {
     pub(crate) texts: [Option<Arc<SpendTextColumn>>; 3],
     pub(crate) ad_spend: Option<Arc<Amounts>>,
     pub(crate) management_fee: Option<Arc<Amounts>>,
-    /// For each row; null is 0.
+    /// The clicks of each row; null is 0.
     pub(crate) clicks: Option<Arc<[u64]>>,
-    /// For each row; null is 0.
+    /// The impressions of each row; null is 0.
     pub(crate) impressions: Option<Arc<[u64]>>,
 }
 

@@ -4,7 +4,7 @@ use super::encoding::{NOT_IN_DICTIONARY, decode_hybrid};
 
 /// The values of a column, and which of them each row has.
 pub(super) struct StoredColumn<'a, V> {
-    /// Two of them may be equal.
+    /// The values in the order of the pages; a value may occur more than once.
     pub(super) values: Vec<V>,
     pub(super) rows: RowValues<'a>,
 }
@@ -21,15 +21,15 @@ pub(super) struct RowSpan<'a> {
 
 /// Which rows have a value.
 pub(super) enum Validity {
-    /// All rows, of which this is the number.
+    /// All rows; the number is how many there are.
     All(usize),
     /// For each row, whether it has a value.
     Some(Vec<bool>),
 }
 
-/// The indexes of the values of those rows that have one.
+/// The index of the value of each row that has one.
 pub(super) enum ValueIndexes<'a> {
-    /// Consecutive indexes, beginning with this one.
+    /// Consecutive indexes, of which this is the first.
     From(usize),
     /// Indexes into the dictionary of `width` bits each, in Parquet's hybrid encoding.
     Encoded { bytes: &'a [u8], width: u8 },

@@ -94,7 +94,8 @@ fn distinct(values: &[&str]) -> Result<(Vec<u32>, TextDictionary), &'static str>
         }
         codes.push(code);
     }
-    // Values that are not stored as a dictionary repeat, and the columns are held for later queries.
+    // Values that are not stored as a dictionary repeat, so that far too much may have been reserved for texts that are
+    // held for later queries.
     texts.shrink_to_fit();
     Ok((codes, texts.into()))
 }
@@ -114,8 +115,8 @@ impl Codes {
         }
     }
 
-    /// Returns one code for each customer, or `None` if a customer has two. Customer `i` has the rows from `offsets[i]`
-    /// to `offsets[i + 1]`.
+    /// Returns one code for each customer, or `None` if a customer has several. Customer `i` has the rows from
+    /// `offsets[i]` to `offsets[i + 1]`.
     pub(super) fn per_customer(&self, offsets: &[u32]) -> Option<Self> {
         match self {
             Self::Byte(codes) => per_customer(codes, offsets).map(Self::Byte),
@@ -133,7 +134,7 @@ impl Codes {
         }
     }
 
-    /// Returns whether a code occurs.
+    /// Returns whether a row or a customer has the code.
     pub(super) fn contain(&self, code: u8) -> bool {
         match self {
             Self::Byte(codes) => codes.contains(&code),
@@ -142,6 +143,7 @@ impl Codes {
         }
     }
 
+    /// Returns the code of a row or a customer.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> u32 {
         match self {

@@ -1,5 +1,5 @@
-//! An independent oracle: queries each account alone, then follows section 11 of the semantics line by line. Random
-//! requests must agree with it.
+//! An independent oracle: queries each account alone, then follows line by line the specification of benchmarks, which
+//! the docs of functions quote. The engine must agree with the oracle on random requests.
 
 use crate::platform::{Platform, RandomRequest, month, platform, request};
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ impl Member {
     }
 }
 
-/// "as a filter on events does": queries one account alone.
+/// Queries one account alone, with the filters of the request. Filters work "as a filter on events does".
 fn segments(dataset: &Dataset, account: &str, request: &RandomRequest) -> Segments {
     let dimensions = request.selection.dimensions().iter().map(|dimension| dimension.name());
     let fields: Vec<&str> = dimensions.chain(AMOUNTS).collect();
@@ -108,7 +108,7 @@ pub(crate) fn members(dataset: &Dataset, request: &RandomRequest) -> BTreeMap<Ve
     members
 }
 
-/// "an industry with fewer than `k` such accounts takes no part": accounts out of reach, with a value.
+/// "an industry with fewer than `k` such accounts takes no part": such accounts are out of reach and have a value.
 fn participants(members: &[Member], k: usize, has_value: impl Fn(&Member) -> bool) -> Vec<Member> {
     let of_industry = |industry: &Option<String>| {
         members.iter().filter(|other| other.industry == *industry && other.is_other && has_value(other)).count()

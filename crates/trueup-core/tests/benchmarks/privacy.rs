@@ -6,7 +6,8 @@ use crate::platform::{Account, Platform, account, platform, request};
 use proptest::prelude::*;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkSelection};
 
-fn of(industry: Option<&'static str>, account: Account) -> Account {
+/// Returns the account, moved to an industry.
+fn in_industry(industry: Option<&'static str>, account: Account) -> Account {
     Account { industry, ..account }
 }
 
@@ -111,8 +112,8 @@ fn a_segment_without_any_metric_is_withheld() {
 /// Eleven accounts of one industry, three of another, and three without one.
 fn mixed() -> Vec<Account> {
     let mut platform = booked(3);
-    platform.extend((0..3).map(|_| of(Some("heating"), plumber(12, 6))));
-    platform.extend((0..3).map(|_| of(None, plumber(12, 9))));
+    platform.extend((0..3).map(|_| in_industry(Some("heating"), plumber(12, 6))));
+    platform.extend((0..3).map(|_| in_industry(None, plumber(12, 9))));
     platform
 }
 
@@ -128,7 +129,7 @@ fn an_industry_that_is_too_small_does_not_participate() {
     assert_eq!(ask(&mixed(), &selection, &[14], &[5, 14], 10), plumbing);
     assert_eq!(ask(&mixed(), &selection, &[99], &[5, 99], 10), plumbing);
     let mut platform = mixed();
-    platform.extend((0..9).map(|_| of(None, plumber(12, 9))));
+    platform.extend((0..9).map(|_| in_industry(None, plumber(12, 9))));
     assert_eq!(ask(&platform, &selection, &[14], &[5, 14], 10)[0], "benchmark 23 [] [Some(0.511)]");
 }
 
@@ -136,7 +137,7 @@ fn an_industry_that_is_too_small_does_not_participate() {
 fn an_industry_that_is_too_small_in_a_segment_does_not_participate_there() {
     let mut platform = booked(3);
     platform.extend((0..12).map(|number| {
-        let mut account = of(Some("heating"), plumber(12, 6));
+        let mut account = in_industry(Some("heating"), plumber(12, 6));
         if number >= 4 {
             account.customers.iter_mut().for_each(|customer| customer.last_values[3] = "Install");
         }
@@ -153,7 +154,9 @@ fn an_industry_with_too_few_values_does_not_participate_in_the_metric() {
     let spend = |account, amount| spending(account, "Search", amount);
     let mut platform: Vec<Account> = booked(3).into_iter().map(|account| spend(account, 12)).collect();
     // Twelve accounts of another industry, all with customers, but only two of them have a booked customer.
-    platform.extend((0..12).map(|number| of(Some("heating"), spend(plumber(12, if number < 2 { 3 } else { 0 }), 12))));
+    platform.extend(
+        (0..12).map(|number| in_industry(Some("heating"), spend(plumber(12, if number < 2 { 3 } else { 0 }), 12))),
+    );
     let selection =
         BenchmarkSelection::new([BenchmarkMetric::AvgCostPerBookedCustomer, BenchmarkMetric::AvgCostPerLead], []);
     let answer = ask(&platform, &selection, &[5, 22], &[5, 22], 10);
@@ -174,7 +177,7 @@ proptest! {
         let industry_of = |number: usize| platform.0[number].industry;
         let with_own = |own: &dyn Fn(usize) -> Account| {
             let account = |(number, account): (usize, &Account)| {
-                if is_own(number) { of(industry_of(number), own(number)) } else { account.clone() }
+                if is_own(number) { in_industry(industry_of(number), own(number)) } else { account.clone() }
             };
             Platform(platform.0.iter().enumerate().map(account).collect())
         };
@@ -206,7 +209,7 @@ proptest! {
         let request = crate::platform::RandomRequest { selection, ..request };
         let changed = platform.0.iter().enumerate().map(|(number, account)| {
             let is_own = request.reach.contains(&crate::platform::key(number));
-            if is_own { of(account.industry, own[number % own.len()].clone()) } else { account.clone() }
+            if is_own { in_industry(account.industry, own[number % own.len()].clone()) } else { account.clone() }
         });
         let changed = Platform(changed.collect());
         let shown = |platform: &Platform| -> Vec<(Vec<std::sync::Arc<str>>, Vec<bool>)> {
@@ -231,7 +234,7 @@ proptest! {
             if industries.contains(&account.industry) {
                 account.clone()
             } else {
-                of(account.industry, other[number % other.len()].clone())
+                in_industry(account.industry, other[number % other.len()].clone())
             }
         });
         let changed = Platform(changed.collect());

@@ -12,7 +12,7 @@ fn rejects_batch(rows: RecordBatch, ends: &str) {
     let mut stored = TestDataset::with_events(&[&SOUND]);
     stored.manifest.events.clear();
     stored.add_events(&[rows]);
-    stored.commit();
+    stored.publish();
     let expected = format!("`{}`, row group 0, {ends}", stored.path("events/events-0.parquet").display());
     assert_eq!(stored.refused(), expected);
     assert_eq!(stored.fault(), expected);
@@ -53,7 +53,7 @@ fn every_row_has_an_account() {
     for account in [None, Some("")] {
         let mut stored = TestDataset::sound();
         stored.spend(&[(Some("a"), 20_000), (account, 20_001)]);
-        stored.recommit();
+        stored.republish();
         let expected = "spend.parquet`, row group 0, column `account`: an account is missing";
         assert!(stored.refused().ends_with(expected), "{}", stored.refused());
         assert!(stored.fault().ends_with(expected), "{}", stored.fault());
@@ -89,7 +89,7 @@ fn every_column_exists_and_has_its_type() {
     }
     for name in ["account", "type", "campaign"] {
         let wrong = replaced(&sound, name, "trueup.customer");
-        rejects_batch(wrong, &format!("column `{name}`: expected a dictionary of texts"));
+        rejects_batch(wrong, &format!("column `{name}`: expected texts"));
     }
 }
 
@@ -104,7 +104,7 @@ fn replaced(batch: &RecordBatch, name: &str, by: &str) -> RecordBatch {
 #[test]
 fn a_fault_names_its_row_group() {
     let stored = TestDataset::with_events(&[&SOUND, &[row(3, "c", "1", 20_000), row(3, "d", "1", 20_000)]]);
-    stored.commit();
+    stored.publish();
     let expected = "events-0.parquet`, row group 1, column `account`: a customer has two accounts";
     assert!(stored.refused().ends_with(expected), "{}", stored.refused());
 }

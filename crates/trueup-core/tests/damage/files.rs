@@ -40,13 +40,13 @@ fn a_file_that_is_cut_or_longer_is_named_with_both_lengths() {
 }
 
 #[test]
-fn a_file_in_the_place_of_another_is_named_with_both_counts() {
+fn a_file_with_another_number_of_rows_is_named_with_both_numbers() {
     let mut stored = TestDataset::sound();
     stored.manifest.events.clear();
     stored.add_events(&[events(&SOUND[..2])]);
     let file = stored.manifest.events[0].clone();
     stored.manifest.events[0].rows = 4;
-    stored.recommit();
+    stored.republish();
     let expected = format!("`{}` has 2 rows, but the manifest says 4", stored.path(&file.path).display());
     assert_eq!(stored.refused(), expected);
     assert_eq!(stored.fault(), expected);
@@ -55,7 +55,7 @@ fn a_file_in_the_place_of_another_is_named_with_both_counts() {
     stored.manifest.spend[0].rows = 2;
     stored.manifest.accounts[0].rows = 1;
     stored.manifest.insights[0].rows = 3;
-    stored.recommit();
+    stored.republish();
     assert!(stored.refused().ends_with("spend.parquet` has 3 rows, but the manifest says 2"));
     let faults = stored.faults();
     assert_eq!(faults.len(), 3, "{faults:?}");
@@ -74,7 +74,7 @@ fn a_file_that_is_not_parquet_is_named() {
         for held in files.into_iter().flatten().filter(|held| held.path == *name) {
             *held = file.clone();
         }
-        stored.recommit();
+        stored.republish();
         assert!(stored.refused().starts_with(&format!("`{}`: ", stored.path(name).display())), "{}", stored.refused());
     }
 }

@@ -24,7 +24,7 @@ fn with_insights() -> TestDataset {
     let mut stored = TestDataset::sound();
     let lines = ACCOUNTS.iter().flat_map(|account| DAYS.iter().map(|day| line(account, day)));
     stored.insights(&lines.collect::<String>());
-    stored.recommit();
+    stored.republish();
     stored
 }
 
@@ -90,7 +90,7 @@ fn a_damaged_block_fails_only_requests_for_documents_in_it() {
     }
     for accounts in [only(&["c"]), only(&["a", "c"]), only(&["c", "f"]), AccountFilter::All] {
         let refused = ask(&dataset, &accounts, None).unwrap_err();
-        assert!(refused.to_string().contains("are not those that were written"), "{refused}");
+        assert!(refused.to_string().contains("differ from what was written"), "{refused}");
     }
     // The block may have held a document of `cc`, or an earlier one of d, but none of c on or before the first day.
     assert!(ask(&dataset, &only(&["cc"]), None).is_err());
@@ -134,11 +134,11 @@ fn a_document_is_checked_each_time_that_it_is_read() {
 }
 
 #[test]
-fn a_line_that_is_not_a_document_fails_only_its_neighbours() {
+fn a_line_that_is_not_a_document_fails_only_its_neighbors() {
     let mut stored = TestDataset::sound();
     let lines: Vec<String> = ACCOUNTS.iter().map(|account| line(account, DAYS[0])).collect();
     stored.insights(&format!("{}{}nonsense\n{}", lines[0], lines[1], lines[3..].concat()));
-    stored.recommit();
+    stored.republish();
     let dataset = Dataset::open(stored.folder()).unwrap();
     for (account, reads) in [("a", true), ("b", false), ("c", false), ("d", true), ("e", true), ("f", true)] {
         assert_eq!(ask(&dataset, &only(&[account]), None).is_ok(), reads, "{account}");

@@ -33,7 +33,7 @@ fn a_manifest_that_is_not_json_names_the_file_and_the_line() {
 fn a_manifest_of_an_unknown_layout_names_both_layouts() {
     let mut stored = TestDataset::sound();
     stored.manifest.schema_version = 9;
-    stored.recommit();
+    stored.republish();
     let message = stored.refused();
     let expected = format!("manifest-00000001.json` has layout 9, and this program reads layout {SCHEMA_VERSION}; ");
     assert!(message.contains(&expected), "{message}");

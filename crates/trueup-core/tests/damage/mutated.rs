@@ -25,7 +25,7 @@ fn rewrite(stored: &mut TestDataset, rows: &RecordBatch, properties: WriterPrope
     writer.write(rows).unwrap();
     writer.close().unwrap();
     stored.manifest.events = vec![stored.described("events/events-0.parquet", rows.num_rows() as u64)];
-    stored.recommit();
+    stored.republish();
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn no_change_makes_a_query_or_verification_panic() {
                 let rows = file(&mut stored.manifest, name).rows;
                 let described = stored.described(name, rows);
                 *file(&mut stored.manifest, name) = described;
-                stored.recommit();
+                stored.republish();
                 let asked = AssertUnwindSafe(&stored);
                 let survived = catch_unwind(|| (asked.ask().is_ok(), asked.faults().len()));
                 assert!(survived.is_ok(), "layout {seed}, {name}, case {case}");

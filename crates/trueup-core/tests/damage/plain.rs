@@ -7,8 +7,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-/// Checks that each file of a dataset is rejected after `replace` has put something in its place. `replace` takes the path
-/// of the file, and the path to which the file was moved.
+/// Checks that each file of a dataset is rejected after `replace` has put something in its place. `replace` takes the
+/// path of the file, and the path to which the file was moved.
 fn rejects(found: &str, replace: impl Fn(&Path, &Path)) {
     for name in FILES {
         let stored = TestDataset::sound();
@@ -54,7 +54,7 @@ fn a_socket_is_rejected() {
 }
 
 #[test]
-fn a_table_folder_behind_a_symbolic_link_is_rejected() {
+fn a_symbolic_link_to_the_folder_of_a_table_is_rejected() {
     let stored = TestDataset::sound();
     assert!(stored.ask().is_ok());
     fs::rename(stored.path("spend"), stored.path("other")).unwrap();
@@ -67,7 +67,7 @@ fn a_table_folder_behind_a_symbolic_link_is_rejected() {
 }
 
 #[test]
-fn the_folder_itself_may_be_behind_a_symbolic_link() {
+fn a_dataset_opens_through_a_symbolic_link_to_its_folder() {
     let stored = TestDataset::sound();
     let outside = tempfile::tempdir().unwrap();
     let link = outside.path().join("dataset");

@@ -60,7 +60,7 @@ impl TestDataset {
         stored.spend(&[(Some("a"), 20_000), (Some("a"), 20_001), (Some("b"), 20_000)]);
         stored.accounts(&["a", "b"]);
         stored.insights(INSIGHTS);
-        stored.commit();
+        stored.publish();
         stored
     }
 
@@ -125,15 +125,16 @@ impl TestDataset {
         self.manifest.insights = vec![self.described("insights/insights.ndjson", rows)];
     }
 
-    pub(crate) fn commit(&self) {
+    /// Publishes the manifest, so that the dataset can be opened.
+    pub(crate) fn publish(&self) {
         let staging = tempfile::tempdir_in(self.dir.path()).unwrap();
         store::publish(&Files::default(), self.dir.path(), staging.path(), &self.manifest).unwrap();
     }
 
     /// Replaces the published manifest by the current one.
-    pub(crate) fn recommit(&self) {
+    pub(crate) fn republish(&self) {
         fs::remove_file(self.path(&store::file_name(1))).unwrap();
-        self.commit();
+        self.publish();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -164,7 +165,7 @@ impl TestDataset {
         self.described(name, row_groups.iter().map(|rows| rows.num_rows() as u64).sum())
     }
 
-    /// Opens the dataset and queries every column of every row. Returns the number of rows of the answer.
+    /// Opens the dataset and queries every row of events and spend. Returns the number of rows of the answer.
     pub(crate) fn ask(&self) -> Result<u64, Error> {
         let (start, end) = (Day::from_number(19_000), Day::from_number(21_000));
         let fields = ["account", "opportunityId", "campaign", "dateTime", "customers", "eventCount", "total", "spend"];
@@ -180,6 +181,7 @@ impl TestDataset {
         error.to_string()
     }
 
+    /// Returns the messages of all faults that verification finds.
     pub(crate) fn faults(&self) -> Vec<String> {
         Verification::of(self.dir.path(), None).unwrap().faults
     }
@@ -192,7 +194,7 @@ impl TestDataset {
     }
 }
 
-/// Makes the columns of an event file.
+/// Returns the rows of an event file, with the columns that each file has and `campaign`.
 pub(crate) fn events(rows: &[Row]) -> RecordBatch {
     let texts = |text: fn(&Row) -> Option<&'static str>| Arc::new(rows.iter().map(text).collect::<StringArray>());
     let totals = Decimal128Array::from_iter_values(rows.iter().map(|_| 1_000_000));

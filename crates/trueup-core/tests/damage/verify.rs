@@ -5,7 +5,7 @@ use crate::test_dataset::{INSIGHTS, Row, SOUND, TestDataset, events, row};
 /// Checks that verification finds exactly one fault in the first event file, at this row group and row.
 fn finds(row_groups: &[&[Row]], row_group: usize, row: usize, fault: &str) {
     let stored = TestDataset::with_events(row_groups);
-    stored.commit();
+    stored.publish();
     let path = stored.path("events/events-0.parquet");
     assert_eq!(stored.fault(), format!("`{}`, row group {row_group}, row {row}: {fault}", path.display()));
 }
@@ -18,7 +18,7 @@ fn a_customer_occurs_once_in_all_files() {
 
     let mut stored = TestDataset::with_events(&[&SOUND]);
     stored.add_events(&[events(&[row(0, "a", "3", 20_000), row(1, "b", "0", 20_000), row(2, "b", "1", 20_005)])]);
-    stored.commit();
+    stored.publish();
     let path = stored.path("events/events-1.parquet");
     let twice = "the customer `1` of `b` occurs twice in the dataset";
     assert_eq!(stored.fault(), format!("`{}`, row group 0, row 2: {twice}", path.display()));
@@ -28,7 +28,7 @@ fn a_customer_occurs_once_in_all_files() {
 fn the_same_account_and_other_customers_may_be_in_several_files() {
     let mut stored = TestDataset::with_events(&[&SOUND[..2], &[row(2, "b", "1", 20_000)]]);
     stored.add_events(&[events(&[row(0, "a", "3", 19_990), row(1, "ab", "1", 19_995), row(2, "b", "2", 19_990)])]);
-    stored.commit();
+    stored.publish();
     assert_eq!(stored.faults(), Vec::<String>::new());
 }
 
@@ -42,12 +42,12 @@ fn customers_are_in_the_order_of_the_layout() {
 #[test]
 fn row_groups_may_be_in_any_order() {
     let stored = TestDataset::with_events(&[&SOUND, &[row(3, "a", "3", 20_009)], &[row(4, "a", "0", 19_000)]]);
-    stored.commit();
+    stored.publish();
     assert_eq!(stored.faults(), Vec::<String>::new());
 }
 
 #[test]
-fn the_customers_of_a_row_group_are_of_one_period() {
+fn the_customers_of_a_row_group_span_the_same_quarters() {
     let other =
         "the customer `2` of `a` is of other quarters than the one before it, and so belongs in another row group";
     let (second, third) = (20_090, 20_180);
@@ -60,7 +60,7 @@ fn the_customers_of_a_row_group_are_of_one_period() {
     // A customer whose events span more than two quarters may begin in any quarter.
     let far = [first, row(0, "a", "1", third), row(1, "a", "2", second), row(1, "a", "2", 20_400)];
     let stored = TestDataset::with_events(&[&far]);
-    stored.commit();
+    stored.publish();
     assert_eq!(stored.faults(), Vec::<String>::new());
 }
 
@@ -93,7 +93,7 @@ fn spend_is_in_order() {
     for rows in unordered {
         let mut stored = TestDataset::sound();
         stored.spend(&rows);
-        stored.recommit();
+        stored.republish();
         let fault = "spend.parquet`, row group 0, row 1: the rows are not in the order of quarters, accounts and dates";
         assert!(stored.fault().ends_with(fault), "{}", stored.fault());
     }
@@ -103,7 +103,7 @@ fn spend_is_in_order() {
 fn accounts_occur_once() {
     let mut stored = TestDataset::sound();
     stored.accounts(&["a", "a"]);
-    stored.recommit();
+    stored.republish();
     assert!(stored.fault().contains("accounts.parquet`: row 1, column `account`"), "{}", stored.fault());
     assert_eq!(stored.refused(), stored.fault());
 }
@@ -122,7 +122,7 @@ fn insights_are_documents_in_order() {
     for (text, fault) in cases {
         let mut stored = TestDataset::sound();
         stored.insights(text);
-        stored.recommit();
+        stored.republish();
         assert!(stored.fault().contains(&format!("insights.ndjson`, {fault}")), "{}", stored.fault());
     }
 }
@@ -133,7 +133,7 @@ fn every_damaged_file_is_reported() {
     stored.add_events(&[events(&[row(0, "a", "1", 20_000)])]);
     stored.spend(&[(Some("b"), 20_000), (Some("a"), 20_000)]);
     stored.insights("{}\n");
-    stored.recommit();
+    stored.republish();
     let faults = stored.faults();
     assert_eq!(faults.len(), 3, "{faults:?}");
 }

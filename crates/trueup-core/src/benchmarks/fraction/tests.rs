@@ -21,7 +21,7 @@ fn three_digits_are_kept_half_away_from_zero() {
 }
 
 #[test]
-fn rounding_may_carry_and_leaves_large_and_small_numbers_whole() {
+fn rounding_may_carry_and_works_for_large_and_small_numbers() {
     assert_eq!(rounded(9_995, 10_000), 1.0);
     assert_eq!(rounded(9_994, 10_000), 0.999);
     assert_eq!(rounded(999_500, 1), 1_000_000.0);
@@ -33,12 +33,12 @@ fn rounding_may_carry_and_leaves_large_and_small_numbers_whole() {
 }
 
 #[test]
-fn a_quotient_of_nothing_is_none() {
+fn a_ratio_with_the_denominator_0_is_none() {
     assert_eq!(Fraction::new(1, 0, 1), None);
 }
 
 #[test]
-fn millionths_are_taken_out() {
+fn money_per_count_is_in_currency_units() {
     assert_eq!(Fraction::new(1_234_560_000, 10, 1_000_000).unwrap().rounded(), 123.0);
 }
 
@@ -63,7 +63,7 @@ fn percentile(values: &[i128], percent: usize) -> f64 {
 
 /// What R's `quantile`, whose default is type 7, gives for the same values.
 #[test]
-fn percentiles_lie_between_the_closest_ranks() {
+fn percentiles_interpolate_between_the_closest_ranks() {
     let four = [40, 10, 30, 20];
     assert_eq!([10, 25, 50, 75, 90].map(|percent| percentile(&four, percent)), [13.0, 17.5, 25.0, 32.5, 37.0]);
     let six = [1, 2, 4, 8, 16, 32];

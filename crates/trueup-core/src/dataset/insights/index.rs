@@ -25,16 +25,16 @@ pub(super) struct InsightIndex {
 #[derive(Debug)]
 pub(super) struct InsightLocation {
     pub(super) date: Day,
-    /// Its bytes in the file.
+    /// The range of the document's bytes in the file.
     pub(super) bytes: Range<u64>,
 }
 
 /// A part of a file that cannot be read.
 #[derive(Debug)]
 struct DamagedRange {
-    /// The account and day of the last line before it; `None` if there is none.
+    /// The account and day of the last line before the part; `None` if there is none.
     after: Option<(String, Day)>,
-    /// The account and day of the first line after it; `None` if there is none.
+    /// The account and day of the first line after the part; `None` if there is none.
     before: Option<(String, Day)>,
     cause: DamageCause,
 }
@@ -51,7 +51,8 @@ enum DamageCause {
 }
 
 impl InsightIndex {
-    /// Finds the documents of a file, which must have `lines` lines. `check` says whether to go on.
+    /// Finds the documents of a file, which must have `lines` lines. `check` returns an error if the request has been
+    /// interrupted.
     pub(super) fn build(file: &CheckedFile, lines: u64, check: &impl Fn() -> Result<(), Error>) -> Result<Self, Error> {
         let mut builder = IndexBuilder::default();
         let mut start = 0;
@@ -106,9 +107,9 @@ impl InsightIndex {
 }
 
 impl DamagedRange {
-    /// Returns whether it may contain a document of a request. Lines are sorted by account and day, so that it may
-    /// contain later documents of the account before it, earlier ones of the account after it, and any of the accounts
-    /// between them.
+    /// Returns whether the damaged part may contain a document of a request. Because lines are sorted by account and
+    /// day, the part may contain later documents of the account before it, earlier documents of the account after it,
+    /// and any documents of the accounts between them.
     fn concerns(&self, accounts: &AccountFilter, range: Option<DateRange>) -> bool {
         let AccountFilter::Only(keys) = accounts else { return true };
         if self.after.is_some() && self.before.is_some() && self.after > self.before {
@@ -124,7 +125,7 @@ impl DamagedRange {
             let (after, before) = (day(&self.after, key), day(&self.before, key));
             match range {
                 Some(range) => after.is_none_or(|day| range.end > day) && before.is_none_or(|day| range.start < day),
-                // If a later document can be read, no document in here is the most recent.
+                // If a later document can be read, no document in the part is the most recent.
                 None => before.is_none(),
             }
         })
@@ -156,7 +157,7 @@ struct IndexBuilder {
     lines: u64,
     /// The account and day of the last line that could be read.
     last: Option<(String, Day)>,
-    /// Why no line since then could be read.
+    /// The cause of the damage since that line; `None` if there is no damage since.
     damage: Option<DamageCause>,
     /// Whether the beginning of the current line is damaged.
     torn: bool,

@@ -18,7 +18,7 @@ pub(super) fn check(page: &Page, column: &ColumnDescriptor, limit: usize) -> Res
     }
     match page.encoding() {
         Encoding::DELTA_BINARY_PACKED => delta_header(encoded(page, column)?, values).map(drop),
-        // The length of each value is held.
+        // Parquet's reader holds the length of each value.
         Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if values.saturating_mul(8) > limit => {
             Err(MEMORY)
         }
@@ -77,7 +77,7 @@ fn encoded<'a>(page: &'a Page, column: &ColumnDescriptor) -> Result<&'a [u8], &'
     }
 }
 
-/// Returns the number of differences, at most `values`.
+/// Returns the length of the sequence in `DELTA_BINARY_PACKED` at the front of `bytes`, at most `values`.
 fn delta_header(bytes: &[u8], values: usize) -> Result<usize, &'static str> {
     // A page in which every value is null may have no bytes.
     if bytes.is_empty() {

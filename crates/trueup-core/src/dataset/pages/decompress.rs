@@ -22,7 +22,7 @@ impl Decompressor {
         self.codec == Compression::UNCOMPRESSED
     }
 
-    /// Appends the decompressed bytes of a page, which must be `length` bytes.
+    /// Appends the decompressed bytes of a page. It is an error if they are not `length` bytes.
     pub(super) fn decompress(&mut self, compressed: &[u8], length: usize, into: &mut Vec<u8>) -> Result<()> {
         let wrong = || ParquetError::General(format!("a page does not unpack to {length} bytes, as its header says"));
         let begin = into.len();
@@ -61,7 +61,7 @@ fn external(error: snap::Error) -> ParquetError {
     ParquetError::External(Box::new(error))
 }
 
-/// Appends what can be read, at most `length + 1` bytes.
+/// Appends what can be read, at most one byte more than `length`, so that the caller detects a page that is longer.
 fn at_most(from: impl Read, length: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
     into.reserve(length);
     from.take((length as u64).saturating_add(1)).read_to_end(into)?;

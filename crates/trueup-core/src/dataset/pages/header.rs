@@ -1,4 +1,5 @@
-//! The header of a page.
+//! The header of a page. The numbers of fields, and the numbers that name page types and encodings, are those of the
+//! format's `PageHeader`.
 
 use crate::dataset::thrift::{FieldValue, Thrift};
 use parquet::basic::Encoding;
@@ -84,6 +85,7 @@ impl PageHeader {
 }
 
 impl NumberFields {
+    /// Reads a structure; its other fields are skipped.
     fn read(thrift: &mut Thrift<'_>) -> Option<Self> {
         let mut numbers = Self::default();
         thrift.fields(|thrift, id, value| {

@@ -58,7 +58,8 @@ pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit
         values += u64::from(count);
         match encoding {
             Encoding::DELTA_BYTE_ARRAY => row = row.max(longest(&mut pages)?),
-            // The values of a page may have any lengths. `held` accounts for the page as a whole.
+            // The average length, because the headers do not say more. A longer value is covered by `held`, which
+            // counts the whole page twice.
             Encoding::PLAIN | Encoding::DELTA_LENGTH_BYTE_ARRAY if is_text => {
                 row = row.max(usize::try_from(count).ok().and_then(|count| size.checked_div(count)).unwrap_or(0));
                 pages.pass();

@@ -48,7 +48,7 @@ fn shown(page: &Page) -> String {
 }
 
 #[test]
-fn pages_equal_those_of_the_reader_of_parquet() {
+fn pages_equal_those_of_parquets_own_reader() {
     for (version, codec) in VERSIONS.into_iter().flat_map(|version| CODECS.map(|codec| (version, codec()))) {
         for is_coded in [true, false] {
             let properties =

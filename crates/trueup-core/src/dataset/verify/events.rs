@@ -65,7 +65,7 @@ impl Customers {
         }
         let id = |customer: usize, row: usize| &ids.dictionary()[ids.code(customer, row) as usize];
         let mut previous = None;
-        let mut period = None;
+        let mut span = None;
         for number in 0..columns.customers.len() {
             let rows = columns.customers.events(number);
             let first = rows.start;
@@ -81,7 +81,7 @@ impl Customers {
                 ));
             }
             let customer = CustomerKey { account, start: columns.days[first], opportunity_id };
-            // A customer that occurs twice may also be out of order, but that it occurs twice says more.
+            // A customer that occurs twice may also be out of order. The repetition is reported, because it says more.
             if !self.seen.insert(customer.digest()) {
                 return Err((
                     first,
@@ -94,7 +94,7 @@ impl Customers {
             previous = Some(customer);
             let of_customer =
                 QuarterSpan::of(Day::from_number(columns.days[first]), Day::from_number(columns.days[rows.end - 1]));
-            if *period.get_or_insert(of_customer) != of_customer {
+            if *span.get_or_insert(of_customer) != of_customer {
                 return Err((
                     first,
                     format!(
@@ -109,6 +109,7 @@ impl Customers {
 }
 
 impl CustomerKey<'_> {
+    /// Returns the first bytes of a digest of the customer: of its account and its id, but not of its start.
     fn digest(&self) -> [u8; 16] {
         let mut digest = Sha256::new();
         digest.update((self.account.len() as u64).to_le_bytes());

@@ -111,7 +111,7 @@ fn row() -> impl Strategy<Value = TestEvent> {
         })
 }
 
-/// Sorts rows in the obvious way, by everything that section 2 of the semantics lists.
+/// Sorts rows in the obvious way, by everything that [`sort_events`] lists.
 fn naive(rows: &[TestEvent]) -> Vec<TestEvent> {
     let stage = |row: &TestEvent| Stage::from_name(row[2]).map(Stage::code);
     let time = |row: &TestEvent| match (row[4], row[2]) {

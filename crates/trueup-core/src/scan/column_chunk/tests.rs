@@ -77,7 +77,7 @@ fn texts(rows: &ColumnSource<'_>) -> Result<Vec<Option<String>>, &'static str> {
     Ok(places.into_iter().map(|place| place.map(|place| values.values[place].to_owned())).collect())
 }
 
-/// Generates numbers of up to N bits, with runs of equal numbers.
+/// Generates numbers of at most some random number of bits, with runs of equal numbers.
 fn runs_of_numbers() -> impl Strategy<Value = Vec<Option<i64>>> {
     (0_u32..64, any::<bool>()).prop_flat_map(|(bits, has_gaps)| {
         let number = any::<i64>().prop_map(move |number| number >> bits);

@@ -34,7 +34,7 @@ pub(super) fn unpack(bytes: &[u8], width: u8) -> [u64; LANE] {
     }
 }
 
-/// Does the same as [`wide`] for a width that the compiler knows.
+/// Unpacks as [`wide`] does, but for a width that the compiler knows, which is faster.
 fn narrow<const WIDTH: usize>(bytes: &[u8]) -> [u64; LANE] {
     let mut padded = [0; LANE * 2 + 8];
     let bytes = bytes.get(..padded_length(WIDTH)).unwrap_or_else(|| pad(bytes, WIDTH, &mut padded));
@@ -59,13 +59,14 @@ const fn padded_length(width: usize) -> usize {
     LANE / 8 * width + 8
 }
 
-/// Copies the bytes of a lane and returns them with zeros after them.
+/// Copies the bytes of a lane to `padded`, whose remaining bytes are 0, and returns them with eight more.
 fn pad<'a>(bytes: &[u8], width: usize, padded: &'a mut [u8]) -> &'a [u8] {
     let given = bytes.len().min(LANE / 8 * width);
     padded[..given].copy_from_slice(&bytes[..given]);
     &padded[..padded_length(width)]
 }
 
+/// Returns the eight bytes from `from` on as a number, the lowest byte first.
 fn window(bytes: &[u8], from: usize) -> u64 {
     let mut window = [0; 8];
     window.copy_from_slice(&bytes[from..from + 8]);

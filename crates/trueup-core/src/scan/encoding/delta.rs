@@ -8,7 +8,7 @@ const UNSOUND: &str = "the differences are not encoded as the format says";
 /// The largest block of differences that is read, in numbers.
 const MAX_BLOCK: usize = 1 << 20;
 
-/// Returns how many numbers follow, or `None` if the header is not valid.
+/// Returns the length of the sequence, as its header says, or `None` if the header is not valid.
 pub(crate) fn delta_count(mut bytes: &[u8]) -> Option<usize> {
     let mut header = || take_varint(&mut bytes).and_then(|number| usize::try_from(number).ok());
     let (block, miniblocks, total) = (header()?, header()?, header()?);
@@ -55,7 +55,7 @@ pub(crate) fn delta_decode<T>(
             if width > WIDEST {
                 return Err(UNSOUND);
             }
-            // The last miniblock may end with its last number.
+            // The last miniblock may end with its last number instead of its full length.
             let (mut packed, rest) =
                 bytes.split_at((miniblock / 8).saturating_mul(usize::from(width)).min(bytes.len()));
             *bytes = rest;

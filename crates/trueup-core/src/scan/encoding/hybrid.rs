@@ -8,7 +8,7 @@ const MAX_WIDTH: u8 = 32;
 pub(in crate::scan) const NOT_IN_DICTIONARY: &str = "a code is not in the dictionary";
 const TOO_WIDE: &str = "the codes are wider than the layout allows";
 
-/// Decodes `count` numbers of `width` bits, and appends for each the entry of `table` at this index.
+/// Decodes `count` numbers of `width` bits, and appends for each number the entry of `table` at that index.
 ///
 /// # Errors
 /// The bytes end early, or a number is not an index of the table.
@@ -40,7 +40,7 @@ pub(in crate::scan) fn decode_hybrid<T: Copy>(
             decode_packed(packed, width, numbers, table, into)?;
             left -= numbers;
         }
-        // Empty runs could go on forever.
+        // An empty run decodes nothing, and damaged bytes may have millions of them.
         if length == 0 {
             return Err(ENDS_EARLY);
         }
@@ -83,7 +83,7 @@ fn decode_packed<T: Copy>(
     if largest > last { Err(NOT_IN_DICTIONARY) } else { Ok(()) }
 }
 
-/// Takes the number that a run repeats, which has as few bytes as its width needs.
+/// Takes the number that a run repeats. It is stored in as few bytes as its width needs.
 fn take_number(bytes: &mut &[u8], width: u8) -> Option<usize> {
     let mut number = [0; 8];
     let given = take(bytes, usize::from(width.div_ceil(8)))?;
