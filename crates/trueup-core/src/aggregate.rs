@@ -1,22 +1,36 @@
-//! Columns to a partial result per thread, customer by customer.
+//! Turns the columns of row groups into one partial result per thread, customer by customer.
 //!
-//! A batch of about 2,000 segments goes through four steps, each of which takes what the previous one gave:
+//! A batch of segments goes through four steps, each of which takes the results of the previous one. A filter on
+//! dimensions that are the same on all events of a customer drops customers before step 1.
 //!
 //! ```text
 //! columns of a row group
-//!    | segment   splits each customer's events at sub-range borders, and classifies the segments
+//!    | 1 segment splits each customer's events at sub-range borders, and classifies the segments
 //!    v
 //! segments
-//!    | filter    drops segments, or expands them to rows and drops rows
+//!    | 2 filter  drops segments, or expands them to rows and drops rows
 //!    v
 //! segments or rows
-//!    | group     finds the slot of the group of each
+//!    | 3 group   finds the slot of the group of each
 //!    v
 //! slots
-//!    | count     adds counts, money and agents to the state of the groups
+//!    | 4 count   adds counts, money and agents to the state of the groups
 //!    v
 //! partial result, which is merged with those of other threads
 //! ```
+//!
+//! Terms of this folder:
+//!
+//! | term | meaning |
+//! |---|---|
+//! | unit | what is filtered or grouped: a row, a segment or a customer |
+//! | class | segments with the same outcome: the same stages at the same place of the same history |
+//! | fact | what one row counts for, as one bit per measure |
+//! | increment | what one row or segment adds to the counters of its group |
+//! | kind | the number by which an increment is looked up: event flags, facts, a class, or the code of a text |
+//! | quad | four counters that are added together |
+//! | shared code | the number of a text in a partial result; a dictionary code is its number in one row group |
+//! | dense key | a small number for a combination of sub-range and codes, which is an index into an array |
 //!
 //! | file, in the order of the calls | what it does |
 //! |---|---|
@@ -30,7 +44,7 @@
 //! | `spend` | the same for the spend table, in one file |
 //! | `partial_result` | collects and merges |
 //!
-//! Fast paths, each of which gives the same result as the path that remains if it is deleted:
+//! Fast paths. Without any of them, a slower path gives the same result:
 //!
 //! | fast path | where |
 //! |---|---|

@@ -75,7 +75,7 @@ pub enum QueryError {
         /// The last day of the range.
         end: Day,
     },
-    /// A single interval spans more than the attribution window.
+    /// One sub-range, that of the interval `total`, would be longer than the attribution window.
     #[error(
         "requested range spans {days} days, exceeding the {limit}-day attribution window; \
          use the interval month, week or day, or shorten the range"
@@ -86,10 +86,10 @@ pub enum QueryError {
         /// The most days allowed.
         limit: u32,
     },
-    /// A sum does not fit into the largest whole number.
+    /// A count does not fit into 64 bits.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {
-        /// The name of the sum.
+        /// The name of the metric.
         name: &'static str,
     },
     /// The answer would have more rows than allowed, before conditions on metrics.

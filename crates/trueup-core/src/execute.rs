@@ -25,7 +25,7 @@ use row_groups::UnprunedRowGroups;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Minimum cached rows per thread: waking a thread takes longer than aggregating fewer.
+/// The smallest number of cached rows for which a thread is woken: waking it takes longer than aggregating fewer rows.
 const MIN_CACHED_ROWS_PER_THREAD: u64 = 1 << 16;
 
 impl Dataset {
@@ -50,7 +50,8 @@ impl Dataset {
     /// Answers a query, executed as `execution` says.
     ///
     /// # Errors
-    /// The query has a fault, a file cannot be read, or a limit of `execution` ends the query.
+    /// The query has a fault, a file cannot be read, threads cannot be started, or a limit or the interrupt of
+    /// `execution` ends the query.
     pub fn run(&self, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Error> {
         execute(self, &Plan::new(query, self.columns())?, &execution).map(|(table, _)| table)
     }
@@ -67,7 +68,7 @@ impl Dataset {
     /// Executes a query, and explains its plan and what its execution took.
     ///
     /// # Errors
-    /// The query has a fault, a file cannot be read, or a limit of `execution` ends the query.
+    /// As [`run`](Self::run).
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
         let plan = Plan::new(query, self.columns())?;
         let (_, statistics) = execute(self, &plan, &execution)?;
@@ -75,7 +76,7 @@ impl Dataset {
     }
 }
 
-/// Executes a plan on the threads of the process or on its own.
+/// Executes a plan on the threads of the process or, if `execution` gives a number of threads, on that many new ones.
 fn execute(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<(ResultTable, RunStatistics), Error> {
     let run = || execute_in_pool(dataset, plan, execution);
     match execution.threads {
@@ -129,22 +130,22 @@ fn execute_in_pool(
     Ok((table, statistics))
 }
 
-/// Returns the number of threads that work, one at least.
+/// Returns the number of threads that take row groups, at least one.
 fn worker_count(plan: &Plan, execution: &Execution, row_groups: &UnprunedRowGroups<'_>) -> usize {
     let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
-    let worth_it = usize::try_from(row_groups.rows() / MIN_CACHED_ROWS_PER_THREAD).unwrap_or(usize::MAX);
-    if execution.threads.is_none() && worth_it < threads && row_groups.are_cached(plan) {
-        return worth_it.max(1);
+    let worth_waking = usize::try_from(row_groups.rows() / MIN_CACHED_ROWS_PER_THREAD).unwrap_or(usize::MAX);
+    if execution.threads.is_none() && worth_waking < threads && row_groups.are_cached(plan) {
+        return worth_waking.max(1);
     }
     threads
 }
 
-/// What one thread has aggregated, or several that were merged.
+/// The partial result of one thread, or of several whose results were merged.
 struct WorkerResult {
     partial: PartialResult,
     /// The memory of the partial result, counted towards the query's reservation.
     share: Share,
-    /// The time that merging took.
+    /// The time that merging took: the sum over all merges.
     merging: Duration,
 }
 
@@ -154,8 +155,9 @@ impl WorkerResult {
     }
 }
 
-/// Aggregates row group after row group, until `next` is beyond the last. Threads take row groups one at a time,
-/// because they take different times.
+/// Aggregates row group after row group, until `next` is beyond the last. All threads share `next`, the number of row
+/// groups taken so far: first those of events, then those of spend. Each thread takes one at a time, because row groups
+/// take different times.
 fn aggregate(
     context: &QueryContext<'_>,
     execution: &Execution,
@@ -186,6 +188,7 @@ fn aggregate(
 /// Merges what two threads have aggregated.
 fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> Result<WorkerResult, Error> {
     let start = Instant::now();
+    // The result with fewer groups is added to the other one.
     let more = other.partial.len().min(one.partial.len());
     one.share.set(|| one.partial.bytes_with(more).max(other.partial.bytes_with(more)))?;
     one.partial.merge(other.partial, &execution.interrupt)?;
@@ -196,6 +199,7 @@ fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> R
     Ok(one)
 }
 
+/// Refuses a partial result that has more groups than the answer may have rows.
 fn check_rows(partial: &PartialResult, execution: &Execution) -> Result<(), Error> {
     match execution.max_rows {
         Some(limit) if partial.len() > limit => Err(QueryError::TooManyRows { limit }.into()),

@@ -44,9 +44,10 @@ pub enum Operation {
 pub enum InjectedFault {
     /// The operation fails and has no effect.
     Fail(io::Error),
-    /// The operation takes effect and still reports an error, as a sync or a link over a network can.
+    /// The operation takes effect and still reports an error, as a sync or a link over a network can. A read, a write
+    /// or a lock has no effect.
     FailAfter(io::Error),
-    /// A write or a read moves only one byte.
+    /// A write or a read moves only one byte. Other operations happen as usual.
     Short,
 }
 

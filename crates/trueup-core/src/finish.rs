@@ -1,10 +1,10 @@
-//! The merged partial result to the result table: ratios, conditions on metrics, order.
+//! Turns the merged partial result into the result table: computes metrics, applies conditions on them, and sorts.
 //!
 //! | file, in the order of the calls | what it does |
 //! |---|---|
 //! | `sorted_dictionary` with `prefix_keys` | sorts the texts of each dimension |
-//! | `measures` | computes metrics and evaluates conditions on them |
-//! | `order` | sorts groups, and maps them to columns, in steps that an interrupt can end |
+//! | `measures` | evaluates conditions on metrics, and computes the metrics |
+//! | `order` | sorts texts and groups, and maps groups to columns, in steps that an interrupt can end |
 //! | `table` | holds the result |
 //! | `arrow`, `polars` | convert it |
 
@@ -35,7 +35,7 @@ use sorted_dictionary::SortedDictionary;
 /// The number of rows below which one thread makes all columns, because waking another thread takes longer.
 const MIN_PARALLEL_ROWS: usize = 1 << 15;
 
-/// Returns about the largest number of bytes that [`finish`] takes in addition to the partial result: sorted
+/// Returns about the largest number of bytes that [`finish`] takes in addition to the partial result: for sorted
 /// dictionaries, the order of the groups, and the columns.
 pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     // The order of the groups, twice, and whether each passes.
@@ -101,8 +101,8 @@ pub(crate) fn finish(
         columns.push(Column { name: "start".to_owned(), values: Values::Days(starts) });
         columns.push(Column { name: "end".to_owned(), values: Values::Days(ends) });
     }
-    // A blank column has the texts of a column that is empty on all rows in scope, so that nobody can tell whether some
-    // table out of scope has the field.
+    // A blank column has the same texts as a column that is empty on all rows of the selected accounts, so that nobody
+    // can find out whether another account has the field.
     let has_text = plan.needs_spend() || partial.len() > 0;
     let blank = Texts::blank(groups.len(), has_text);
     let column = |output: &Output| -> Result<Column, Error> {

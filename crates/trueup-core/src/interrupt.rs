@@ -38,13 +38,13 @@ pub enum Interruption {
 }
 
 impl Interrupt {
-    /// Returns an interrupt that ends queries after `time` from now.
+    /// Returns an interrupt that ends queries `time` from now.
     #[must_use]
     pub fn after(time: Duration) -> Self {
         Self::default().within(time)
     }
 
-    /// Returns an interrupt that ends queries when this one does, and at the latest after `time` from now.
+    /// Returns an interrupt that ends queries when this one does, and at the latest `time` from now.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         let deadline = Instant::now().checked_add(time).into_iter().chain(self.deadline).min();

@@ -1,8 +1,20 @@
 //! The metric dictionary, the event model, and queries over a dataset of lead-funnel events.
 //!
-//! Folders are the stages of a query, in the order in which data flows: [`dictionary`], [`query`], `plan`, [`dataset`],
-//! `scan`, `aggregate`, `finish`; `execute` leads from one to the next. [`model`] holds what the four tables may contain
-//! and how a customer's events are ordered.
+//! | module, in the order in which a query passes | what it does |
+//! |---|---|
+//! | [`dictionary`] | defines the metrics, their measures, and the dimensions |
+//! | [`query`] | says what is wanted: fields, range, interval, accounts, filter |
+//! | `execute` | answers a query: leads it through the next five modules |
+//! | `plan` | resolves the query against the dictionary and the columns of the dataset |
+//! | [`dataset`] | opens and checks files, skips row groups, caches columns |
+//! | `scan` | decodes columns |
+//! | `aggregate` | counts and sums per group |
+//! | `finish` | computes metrics, sorts, and builds the result table |
+//! | [`benchmarks`] | computes anonymous figures of many accounts, with queries |
+//!
+//! [`model`] holds what the four tables may contain, and how a customer's events are ordered. `memory` and `interrupt`
+//! limit the memory and the time of a query. [`files`] has the file operations that write a dataset. [`day`], [`money`],
+//! `text` and `error` hold small types that all modules share.
 
 mod aggregate;
 pub mod benchmarks;

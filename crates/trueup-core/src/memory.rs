@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-/// How often a waiting request checks whether it has been cancelled.
+/// How often a waiting request checks whether it has been canceled.
 const WAIT_STEP: Duration = Duration::from_millis(20);
 
 /// The bytes that decoded columns, running queries and their answers may take together. Clones share one budget.
@@ -47,7 +47,7 @@ struct State {
     reserved: usize,
     /// Bytes of decoded columns.
     columns: usize,
-    /// The most bytes that all took together.
+    /// The most bytes that columns, queries and answers ever took together.
     peak: usize,
 }
 
@@ -115,10 +115,10 @@ impl MemoryBudget {
         Ok(Reservation { budget: self.clone(), bytes: Mutex::new(ReservedBytes { used: 0, held: bytes }) })
     }
 
-    /// Reserves bytes as soon as there is room for them, and waits until `patience` ends.
+    /// Reserves bytes as soon as there is room for them. Waits for room until `patience` ends.
     ///
     /// # Errors
-    /// There was no room in time, or there can never be enough.
+    /// There was no room before `patience` ended, or there could be none even if nothing else was held.
     pub fn reserve_within(&self, bytes: usize, patience: &Interrupt) -> Result<Reservation, NoRoom> {
         loop {
             match self.reserve(bytes) {
@@ -218,8 +218,9 @@ pub struct Reservation {
 /// The bytes of a reservation.
 #[derive(Debug)]
 struct ReservedBytes {
+    /// The bytes that the shares of the reservation use.
     used: usize,
-    /// At least `used`.
+    /// The bytes that the reservation takes from the budget: at least `used`.
     held: usize,
 }
 

@@ -6,9 +6,9 @@
 //! | `filter` | which part of the filter is decided on events, which on finished rows |
 //! | `condition` | how tests are joined, in three-valued logic |
 //! | `amount_range` | which amounts pass a test of `total` |
-//! | `day_tables` | the sub-range, date, week and month of each day |
 //! | `measure_layout` | which measures are aggregated, and where each is held |
 //! | `projection` | which columns are read |
+//! | `day_tables` | the sub-range, date, week and month of each day |
 
 mod amount_range;
 mod condition;

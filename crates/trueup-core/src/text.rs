@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Index;
 
-/// An append-only list of texts in one contiguous buffer, indexed by number. Adding a text allocates no memory of its
-/// own, and texts that are read in order are adjacent in memory.
+/// An append-only list of texts in one buffer, numbered from 0. No text has an allocation of its own, and texts that
+/// follow each other are adjacent in memory.
 ///
 /// ```
 /// use trueup_core::TextList;
@@ -58,7 +58,7 @@ impl TextList {
         self.len() == 0
     }
 
-    /// Returns the text of a number, counted from 0; `None` after the last text.
+    /// Returns the text with a number, counted from 0; `None` after the last text.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&str> {
         let ends = self.offsets.get(number..)?.first_chunk::<2>()?;
@@ -70,12 +70,12 @@ impl TextList {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
-    /// Returns the bytes of all texts.
+    /// Returns the sum of the lengths of all texts in bytes.
     pub(crate) const fn text_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns the bytes held.
+    /// Returns the number of bytes held, with what is reserved for more texts.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.capacity() + self.offsets.capacity() * size_of::<usize>()
     }
@@ -91,10 +91,10 @@ impl Default for TextList {
 impl Index<usize> for TextList {
     type Output = str;
 
-    /// Returns the text of a number.
+    /// Returns the text with a number, counted from 0.
     ///
     /// # Panics
-    /// There is no such text.
+    /// The number is beyond the last text.
     fn index(&self, number: usize) -> &str {
         &self.bytes[self.offsets[number]..self.offsets[number + 1]]
     }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub(crate) struct QueryContext<'a> {
     pub(crate) plan: &'a Plan,
     accounts: &'a Accounts,
-    /// What a row adds to the counters, by the flags of its event.
+    /// What a row adds to the counters, by the flags of its event; without what depends on its grade.
     pub(super) row_increments: IncrementTable,
-    /// What a state row adds to the counters, by its facts.
+    /// What a state row adds to the counters in addition, by its facts; without what depends on its status.
     pub(super) state_increments: IncrementTable,
     /// Hashes the texts of dimensions. All threads use the same, so that a merge need not hash again.
     pub(super) hasher: DefaultHashBuilder,
@@ -45,7 +45,7 @@ impl<'a> QueryContext<'a> {
         Arc::new(keys.iter().map(|key| self.accounts.name(key)).collect())
     }
 
-    /// Returns for each account of a row group whether it subscribes to lead grading.
+    /// Returns for each account of a row group whether it has lead grading.
     pub(super) fn graded(&self, keys: &TextList) -> Vec<bool> {
         keys.iter().map(|key| self.accounts.lead_grading(key)).collect()
     }

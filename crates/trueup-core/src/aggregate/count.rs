@@ -42,7 +42,7 @@ pub(crate) struct GroupedState {
 pub(crate) struct Counting<'a> {
     context: &'a QueryContext<'a>,
     columns: &'a EventColumns,
-    /// Whether rows or segments are grouped.
+    /// The units that are grouped: rows or segments.
     granularity: Granularity,
     /// Whether rows are filtered one by one, so that a segment may have lost its state row.
     are_rows_filtered: bool,
@@ -71,9 +71,8 @@ struct ContiguousRows {
     events: Range<usize>,
 }
 
-/// For each slot, the segment that was counted last. It tells whether a customer is new in a group, if rows are grouped
-/// one by one: a customer's rows of a sub-range are consecutive, so it is new unless it is the one that was counted
-/// last.
+/// For each slot, the segment whose row was counted last. If rows are grouped, it shows whether a row's customer is new
+/// in the group: the rows of a segment are consecutive, so the customer is new unless its segment was counted last.
 #[derive(Debug, Default)]
 pub(crate) struct LastSegments {
     /// By slot, the number of the segment. Segments are numbered from 1 over all row groups.
@@ -142,12 +141,13 @@ impl<'a> Counting<'a> {
             self.state_slots.extend(self.state_rows.iter().map(|row| self.slots[*row as usize]));
             count_segments(batch, cache, &self.state_slots, state);
         } else {
+            // The state row of a segment is in the group of the segment.
             std::mem::swap(&mut self.slots, &mut self.state_slots);
         }
         self.add_state_rows(batch, cache, state);
     }
 
-    /// Adds segments, each of which is in one group as a whole.
+    /// Adds segments. All rows of a segment are in one group.
     fn add_segments(&mut self, batch: &SegmentBatch, cache: &SegmentCache<'_>, state: &mut GroupState) {
         count_segments(batch, cache, &self.slots, state);
         let totals = self.amounts.as_ref().filter(|amounts| amounts.needs_totals());
@@ -224,8 +224,8 @@ fn count_segments(batch: &SegmentBatch, cache: &SegmentCache<'_>, slots: &[Group
 }
 
 impl ContiguousRows {
-    /// Writes the runs of consecutive rows to `runs`, because sums and grades of many events at once take less time
-    /// than of as many histories. If `is_per_customer` is set, each run is one segment.
+    /// Writes the runs of consecutive rows to `runs`. They are found because one long run takes less time to sum up
+    /// than many short ones. If `is_per_customer` is set, each run is one segment.
     fn find(
         columns: &EventColumns,
         batch: &SegmentBatch,

@@ -10,13 +10,14 @@ use super::types::Granularity;
 use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, Prefetch};
 use crate::{Interrupt, Interruption};
 
-/// The number of segments that make a batch. A batch may have those of one more block.
+/// The number of segments from which on a batch is aggregated. It holds whole blocks, so it may have more segments; the
+/// last batch of a row group may have fewer.
 const BATCH_SEGMENTS: usize = 2_048;
 
 /// The number of blocks by which the prefetch is ahead.
 const PREFETCH_BLOCKS: usize = 4;
 
-/// Aggregates the events of row groups, one after the other, to a partial result.
+/// Aggregates the events of row groups, one after the other, into a partial result.
 #[derive(Debug)]
 pub(crate) struct EventAggregator<'a> {
     context: &'a QueryContext<'a>,
@@ -33,12 +34,12 @@ struct BoundQuery<'a> {
     filter: EventFilter<'a>,
     grouping: Grouping<'a>,
     counting: Counting<'a>,
-    /// Whether rows or segments are grouped.
+    /// The units that are grouped: rows or segments.
     granularity: Granularity,
 }
 
 impl<'a> BoundQuery<'a> {
-    /// Binds the query to a row group, of which it reads `customers` customers.
+    /// Binds the query to the columns of a row group; `customers` is the number of customers that the query reads.
     fn new(context: &'a QueryContext<'a>, columns: &'a EventColumns, customers: usize) -> Self {
         let filter = EventFilter::bind(context, columns);
         let grouping = Grouping::bind(context, columns, customers);

@@ -5,17 +5,20 @@ use crate::dictionary::Measure;
 use crate::plan::MeasureLayout;
 use crate::scan::{EventFlags, stage};
 
-/// The facts of a row, one bit per measure. A count of rows is the number of rows with its bit.
+/// The facts of a row, one bit per measure that counts rows or state rows. The count is the number of rows with its
+/// bit.
 pub(crate) type Facts = u32;
 
-/// The facts that only state rows have. The lowest bit says that the row is a state row.
+/// The facts that only state rows have, of which the lowest bit says that the row is a state row, and
+/// [`Measure::Opportunities`], which counts a customer once per group.
 pub(crate) type StateFacts = u8;
 
 // The facts of state rows are the highest ones, and one bit remains that is no fact.
 const _: () = assert!((Measure::Opportunities as u32) < Facts::BITS - 1);
 const _: () = assert!(Measure::Opportunities as u32 - Measure::Customers as u32 == StateFacts::BITS - 1);
 
-/// What each kind of row adds to the counters of its group: for each quad of counters, the increments by kind.
+/// What each kind of row or segment adds to the counters of its group: for each quad of counters, the increments by
+/// kind. A kind is a number, such as the bits of event flags or the code of a grade.
 #[derive(Clone, Debug)]
 pub(crate) struct IncrementTable {
     pub(crate) quads: Vec<Vec<CounterQuad>>,
@@ -54,11 +57,11 @@ const fn fact(measure: Measure) -> Facts {
     1 << measure as u32
 }
 
-/// Returns the facts of a row that follow from its flags: all but its grade.
+/// Returns the facts of a row that follow from its flags: all but those of grades and of state rows.
 pub(crate) const fn row_facts(event: EventFlags) -> Facts {
-    let of = event.stage();
+    let event_stage = event.stage();
     let mut facts = fact(Measure::Rows);
-    if of == stage::LEAD_ORIGINATED {
+    if event_stage == stage::LEAD_ORIGINATED {
         facts |= fact(Measure::Conversions);
         if event.is_first() {
             facts |= fact(Measure::Leads)
@@ -68,7 +71,7 @@ pub(crate) const fn row_facts(event: EventFlags) -> Facts {
         }
     }
     if event.is_first_of_stage() {
-        facts |= match of {
+        facts |= match event_stage {
             stage::BOOKED => {
                 fact(Measure::FirstBooked) | fact_if_reached(event, stage::ESTIMATED, Measure::FirstBookedEstimated)
             }
@@ -115,7 +118,7 @@ pub(crate) const fn state_facts(state: u8, stages: u8, canceled_after_booking: b
         | state_fact(Measure::CanceledAfterBooking, canceled_after_booking)
 }
 
-/// Returns the bit of a measure that counts state rows, or 0 if it does not count this one.
+/// Returns the bit of a measure among [`StateFacts`], or 0 if it does not count the row.
 pub(crate) const fn state_fact(measure: Measure, counts: bool) -> StateFacts {
     (counts as StateFacts) << (measure as u32 - Measure::Customers as u32)
 }

@@ -76,8 +76,8 @@ impl<'a> EventFilter<'a> {
         Some(passing)
     }
 
-    /// Drops the segments of a batch that do not pass, or if segments do not pass or fail as a whole, the rows. The
-    /// rows of the batch are expanded if `needs_rows` is set.
+    /// Drops the segments of a batch that do not pass or, if rows are filtered one by one, the rows. `needs_rows` says
+    /// whether the rows of the batch are needed; it must be set if rows are filtered.
     pub(crate) fn apply(&mut self, batch: &mut SegmentBatch, cache: &SegmentCache<'_>, needs_rows: bool) {
         if self.granularity == Granularity::Segment && self.select(batch, cache) {
             batch.segments.retain(&self.passing);
@@ -97,6 +97,7 @@ impl<'a> EventFilter<'a> {
         true
     }
 
+    /// Returns whether each unit passes; `None` if there is no filter.
     fn evaluate(&mut self, units: &GroupingUnits<'_>) -> Option<Vec<Ternary>> {
         let Self { columns, condition, codes, .. } = self;
         let mut test = |predicate: &mut BoundPredicate<'_>, results: &mut Vec<Ternary>| match predicate {

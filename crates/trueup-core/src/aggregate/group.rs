@@ -49,7 +49,7 @@ pub(crate) struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    /// Binds the dimensions to the columns of a row group, of which the query reads `customers` customers.
+    /// Binds the dimensions to the columns of a row group; `customers` is the number of customers that the query reads.
     pub(crate) fn bind(context: &'a QueryContext<'a>, columns: &'a EventColumns, customers: usize) -> Self {
         let dimensions = context.plan.dimensions.iter();
         let encoders: Vec<_> = dimensions.map(|dimension| KeyEncoder::bind(context, columns, dimension)).collect();
@@ -179,6 +179,7 @@ impl SharedGroups {
         Ok((slots, shared))
     }
 
+    /// Lets the table know how many texts each dimension has.
     fn expect_texts(&mut self) {
         for (dimension, texts) in self.texts.iter().enumerate() {
             self.table.expect(dimension + 1, texts.texts().len());

@@ -7,8 +7,8 @@ use super::spend::{SpendPartial, SpendSums};
 use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::{Interrupt, Interruption};
 
-/// The groups that one thread has seen, with their state and their spend. Merging is associative and commutative,
-/// except that the numbers of groups and codes depend on the order.
+/// The groups that one thread has seen, with their state and their spend. The order of merges changes nothing but the
+/// numbers of groups and codes.
 #[derive(Debug)]
 pub(crate) struct PartialResult {
     pub(crate) grouped: GroupedState,
@@ -121,8 +121,8 @@ impl PartialResult {
         }
     }
 
-    /// Adds a group for spend that has no group of events, where dimensions that spend does not have are empty. Returns
-    /// for each group the slot of its spend, or `NONE`.
+    /// Adds a group for spend that is not 0 and has no group of events. Dimensions that spend does not have are empty
+    /// in it. Returns for each group the slot of its spend, or `NONE`.
     pub(crate) fn add_spend_groups(&mut self, interrupt: &Interrupt) -> Result<Vec<GroupSlot>, Interruption> {
         let mut needs_group: Vec<bool> = self.spend.sums.iter().map(SpendSums::makes_row).collect();
         let mut spend = self.spend_of_groups(interrupt)?;

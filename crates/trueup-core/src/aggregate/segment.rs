@@ -43,7 +43,7 @@ impl SegmentClass {
     /// The class of a segment whose class is unknown, or not needed.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Returns the number, for tables that take kinds by number.
+    /// Returns the number of the class, which is its kind in an [`IncrementTable`](super::facts::IncrementTable).
     #[inline]
     pub(crate) const fn number(self) -> u32 {
         self.0
@@ -105,6 +105,7 @@ impl Segments {
         self.events.len()
     }
 
+    /// Returns all columns but the classes.
     fn numbers(&mut self) -> [&mut Vec<u32>; 4] {
         [&mut self.events, &mut self.lengths, &mut self.customers, &mut self.sub_ranges]
     }
@@ -134,7 +135,7 @@ impl Segments {
 }
 
 impl SegmentRows {
-    /// Takes the rows of segments.
+    /// Replaces the rows by those of segments.
     ///
     /// The number of rows of a segment is unpredictable. Therefore only the first row of each segment is written in a
     /// loop over segments, as the step from the row before, and a loop without branches then sums up the steps.
@@ -166,7 +167,7 @@ impl SegmentRows {
 }
 
 impl SegmentBatch {
-    /// Takes the rows of the segments.
+    /// Replaces the rows by those of the segments.
     pub(crate) fn expand_rows(&mut self) {
         self.rows.expand(&self.segments);
     }
@@ -184,8 +185,8 @@ impl SegmentBatch {
         }
     }
 
-    /// Writes the index among the rows of each segment's state row to `state_rows`. If rows were filtered one by one,
-    /// it drops the segments whose state row did not pass.
+    /// Writes to `state_rows`, for each segment, the index of its state row among the rows of the batch. If rows were
+    /// filtered one by one, first drops the segments whose state row did not pass.
     pub(crate) fn select_state_rows(
         &mut self,
         cache: &SegmentCache<'_>,

@@ -87,7 +87,7 @@ pub(crate) fn aggregate_spend(context: &QueryContext<'_>, columns: &SpendColumns
     SpendPartial { groups, sums, texts }
 }
 
-/// Writes to `rows` which of the next rows from `first` on are in the range and of a selected account.
+/// Writes to `rows` which of the next [`BATCH_ROWS`] rows from `first` on are in the range and of a selected account.
 fn select_rows(
     context: &QueryContext<'_>,
     columns: &SpendColumns,
@@ -166,8 +166,8 @@ impl<'a> SpendFilter<'a> {
         Self { condition, codes: Vec::new() }
     }
 
-    /// Drops the rows that certainly fail. A row passes if its result is unknown, because spend does not have a field
-    /// that decides.
+    /// Drops the rows that certainly fail. A row also passes if its result is unknown because spend does not have a
+    /// field that would decide.
     fn retain(&mut self, rows: &mut Vec<u32>) {
         let Self { condition, codes } = self;
         let results = condition.evaluate(rows.len(), &mut |predicate, results: &mut Vec<Ternary>| match predicate {

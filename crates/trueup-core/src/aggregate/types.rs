@@ -1,4 +1,4 @@
-//! The few types that most steps of the aggregation share. This file imports nothing.
+//! The few types that most steps of the aggregation share. This file depends on no other.
 
 use std::ops::Add;
 
@@ -41,15 +41,15 @@ pub(crate) enum Granularity {
     Customer,
 }
 
-/// Number of counters in a [`CounterQuad`].
+/// The number of counters in a [`CounterQuad`].
 pub(crate) const QUAD: usize = 4;
 
 /// Four counters of one group, or what is added to them. Counters are held in fours because one vector instruction adds
 /// to all four.
 pub(crate) type CounterQuad = [u32; QUAD];
 
-/// Adds to counters through a local copy, so that the compiler can use one vector addition. Counters that are stored
-/// one by one are added one by one.
+/// Adds to counters through a local copy that is stored as a whole, so that the compiler uses one vector addition. If
+/// each counter were stored for itself, each would be added for itself.
 #[inline]
 pub(crate) fn add_quad<T: Copy + Add<Output = T>>(sums: &mut [T; QUAD], more: &[T; QUAD]) {
     let mut all = *sums;
@@ -59,7 +59,7 @@ pub(crate) fn add_quad<T: Copy + Add<Output = T>>(sums: &mut [T; QUAD], more: &[
     *sums = all;
 }
 
-/// Number of groups that are processed between two checks of the interrupt.
+/// The number of groups or texts that are processed between two checks of the interrupt.
 pub(crate) const INTERRUPT_CHECK_GROUPS: usize = 1 << 13;
 
 /// Writes the indexes of the items that pass to `indexes`, without branches that depend on whether an item passes.

@@ -28,7 +28,8 @@ pub struct Explanation {
     pub spend_row_groups_kept: usize,
     /// The number of row groups of spend that are ruled out or not needed.
     pub spend_row_groups_skipped: usize,
-    /// The bytes of the columns in the files, of the row groups that are read; 0 for a dataset in memory.
+    /// The bytes that the columns of these row groups take in files, even if they are cached; 0 for a dataset in
+    /// memory.
     pub stored_bytes: u64,
     /// The dimensions, each with the source of its values.
     pub groups: Vec<String>,
@@ -44,22 +45,23 @@ pub struct Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatistics {
-    /// The number of row groups read.
+    /// The number of row groups read, of events and of spend.
     pub row_groups: usize,
-    /// The number of rows in them.
+    /// The number of rows in these row groups.
     pub rows: u64,
     /// The number of events that were in the range and passed the filter.
     pub kept_rows: u64,
-    /// The number of groups before conditions on metrics.
+    /// The number of groups that events make, before conditions on metrics. Spend without events makes rows of the
+    /// answer too, so there may be more rows than groups.
     pub groups: usize,
     /// The number of rows of the answer.
     pub result_rows: usize,
     /// The time of reading, aggregating and merging.
     pub aggregation: Duration,
-    /// The part of it that merging took: the sum over all merges, some of which may run at the same time; zero if one
-    /// thread read everything.
+    /// The time of merging, which is part of `aggregation`: the sum over all merges, some of which may run at the same
+    /// time; zero if one thread read everything.
     pub merging: Duration,
-    /// The time of ratios, conditions on metrics and order.
+    /// The time of computing metrics, applying conditions on them, sorting, and building the result table.
     pub finishing: Duration,
 }
 

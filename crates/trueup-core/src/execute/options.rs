@@ -4,7 +4,7 @@ use crate::{Interrupt, Reservation};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// How a query is executed. No option changes a byte of an answer that is given.
+/// How a query is executed. Options decide whether and how fast a query is answered; none changes a byte of the answer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,9 +21,10 @@ pub struct Execution {
     /// Whether row groups that statistics rule out are left unread.
     pub pruning: bool,
     /// The largest number of rows that the answer may have before conditions on metrics; `None` sets no limit. A query
-    /// with more rows is refused while it aggregates.
+    /// with more rows ends with [`QueryError::TooManyRows`](crate::QueryError::TooManyRows) as soon as it has found
+    /// them.
     pub max_rows: Option<usize>,
-    /// Ends the query before it is answered.
+    /// Ends the query early, at a deadline or when it is canceled; the default never does.
     pub interrupt: Interrupt,
     /// Counts the memory of the query, and that of its answer until it is dropped; `None` counts nothing. A query that
     /// does not fit ends with [`Error::NoRoom`](crate::Error::NoRoom).

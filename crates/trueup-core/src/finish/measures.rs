@@ -61,7 +61,7 @@ impl MeasureSum {
     }
 }
 
-/// Adds `amount` of each group to its total. The totals are 0 as long as `totals` is empty.
+/// Adds the `amount` of each group to its total. An empty list means totals of 0.
 fn add(totals: &mut Vec<i128>, groups: &[u32], amount: impl Fn(usize) -> i128) {
     let amounts = groups.iter().map(|group| amount(*group as usize));
     if totals.is_empty() {
@@ -72,7 +72,8 @@ fn add(totals: &mut Vec<i128>, groups: &[u32], amount: impl Fn(usize) -> i128) {
 }
 
 impl<'a> GroupMeasures<'a> {
-    /// `spend` has for each group the slot of its spend.
+    /// Counts the distinct agents of each group, if the query needs them. `spend` has for each group the slot of its
+    /// spend.
     pub(super) fn new(
         plan: &'a Plan,
         partial: &'a PartialResult,
@@ -131,7 +132,8 @@ impl<'a> GroupMeasures<'a> {
         let mut bound =
             having.map(&mut |predicate: &MetricPredicate| (self.bind(predicate.formula), predicate.test.clone()));
         let groups: Vec<u32> = (0_u32..).take(self.partial.len()).collect();
-        // The more predicates there are, the fewer groups a step has, because its time is proportional to both.
+        // The more predicates there are, the fewer groups a step has, because the time of a step is proportional to
+        // both.
         let step = (INTERRUPT_CHECK_ITEMS / bound.leaves().len().max(1)).max(1);
         let mut all = Vec::with_capacity(groups.len());
         for step in self.steps(&groups, step) {

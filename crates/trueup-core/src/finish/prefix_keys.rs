@@ -1,5 +1,5 @@
-//! Prefixes of texts as numbers that compare as the texts do. A fast path of sorting: two numbers are compared faster
-//! than two texts.
+//! A fast path of sorting: the first bytes of texts as numbers, because two numbers are compared faster than two texts.
+//! Numbers that differ compare as their texts do.
 
 use crate::TextList;
 
@@ -98,7 +98,7 @@ fn number(bytes: &[u8]) -> u128 {
     }
 }
 
-/// Returns the code in a number.
+/// Returns the code in the lowest bits of a key.
 #[expect(clippy::cast_possible_truncation, reason = "the bytes of the text are cut off")]
 pub(super) const fn code(key: u128) -> u32 {
     key as u32
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn bits_that_all_keys_share_are_removed() {
-        // Ids that a service counts: six digits of four bits each after a shared prefix.
+        // Consecutive ids: six digits of four bits each after a shared prefix.
         let (keys, packed) = packed(1_000, |number| format!("opp_2604-{:06}", number * 999)).unwrap();
         assert_eq!((packed.bits, packed.code_bits), (24, 10));
         let mut by_key: Vec<u32> = (0..1_000).collect();

@@ -13,7 +13,7 @@ pub(super) struct SortedDictionary {
     pub(super) ranks: Vec<u32>,
 }
 
-/// The largest number of texts for which comparing takes less time than counting digits.
+/// The largest number of texts for which comparing keys takes less time than [`sort_by_bits`].
 const MAX_COMPARED_TEXTS: usize = 1 << 9;
 
 impl SortedDictionary {
@@ -33,7 +33,7 @@ impl SortedDictionary {
     }
 
     /// Sorts texts, given their sorted keys. `code` returns the code of a key. `is_same` returns whether two keys are
-    /// the same without their codes; their texts are then compared.
+    /// equal apart from their codes; the texts of such keys are compared.
     fn from_keys<N: Copy + Default + Send + Sync>(
         texts: &TextList,
         mut keys: Vec<N>,

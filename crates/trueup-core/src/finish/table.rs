@@ -55,11 +55,11 @@ pub enum Values {
     Days(Vec<Day>),
     /// A dimension's texts; null is the empty text.
     Texts(Texts),
-    /// A count.
+    /// Counts.
     Counts(Vec<u64>),
     /// Money in millionths of a currency unit.
     Money(Vec<i128>),
-    /// A ratio, or money per thing in currency units; 0 where the denominator is 0.
+    /// Quotients; 0 where the denominator is 0. Money divided by a count is in currency units.
     Ratios(Vec<f64>),
 }
 
@@ -83,7 +83,7 @@ pub enum Value<'a> {
     Count(u64),
     /// Money in millionths of a currency unit.
     Money(i128),
-    /// A ratio, or money per thing in currency units.
+    /// A quotient; 0 where the denominator is 0. Money divided by a count is in currency units.
     Ratio(f64),
 }
 
@@ -218,7 +218,7 @@ impl ResultTable {
         &self.columns
     }
 
-    /// Returns the column with a name.
+    /// Returns the column with a name, or `None` if there is no such column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
@@ -247,8 +247,8 @@ impl ResultTable {
         self.column(name)?.value(row)
     }
 
-    /// Returns the names in the query's fields and filter that neither the dictionary nor the dataset knows. They are
-    /// the empty text on every row.
+    /// Returns the names in the query's fields and filter that neither the dictionary nor the dataset knows. Their
+    /// values are the empty text on every row.
     #[must_use]
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields

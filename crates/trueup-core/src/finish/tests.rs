@@ -36,17 +36,17 @@ fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t Texts {
 
 #[test]
 fn unknown_fields_share_one_column() {
-    let fields = ["nobody", "leads", "account", "knows", "zip"];
+    let fields = ["unknown", "leads", "account", "alsoUnknown", "zip"];
     let table = dataset().query(&query(&fields)).unwrap();
-    assert_eq!(table.unknown_fields(), ["nobody", "knows"]);
-    let first = texts(&table, "nobody");
+    assert_eq!(table.unknown_fields(), ["unknown", "alsoUnknown"]);
+    let first = texts(&table, "unknown");
     assert_eq!((first.codes(), first.dictionary()), (&[0; 3][..], &[""].iter().collect()));
-    for name in ["knows", "zip"] {
+    for name in ["alsoUnknown", "zip"] {
         let other = texts(&table, name);
         assert!(Arc::ptr_eq(&first.codes, &other.codes) && Arc::ptr_eq(&first.dictionary, &other.dictionary), "{name}");
     }
     let names: Vec<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
-    assert_eq!(names, ["start", "end", "nobody", "leads", "account", "knows", "zip"]);
+    assert_eq!(names, ["start", "end", "unknown", "leads", "account", "alsoUnknown", "zip"]);
     assert_eq!(table.value(1, "zip"), Some(Value::Text("")));
     assert_eq!(table.value(1, "leads"), Some(Value::Count(1)));
 }
@@ -55,22 +55,22 @@ fn unknown_fields_share_one_column() {
 fn an_unknown_field_is_a_dimension() {
     let day = "2024-01-01".parse().unwrap();
     let rows = |field| dataset().query(&EventsQuery::new([field, "eventCount"], day, day)).unwrap().len();
-    // It is like a field that some table has, so that nobody can tell which fields other tables have.
+    // An unknown field looks like one that some table has, so that nobody can find out which fields other tables have.
     let dictionary = |fields: [&str; 2]| {
         let table = dataset().query(&EventsQuery::new(fields, day, day)).unwrap();
         texts(&table, fields[0]).dictionary().clone()
     };
     for metric in ["eventCount", "spend"] {
-        assert_eq!(dictionary(["nobody", metric]), dictionary(["opportunityId", metric]), "{metric}");
+        assert_eq!(dictionary(["unknown", metric]), dictionary(["opportunityId", metric]), "{metric}");
     }
     // Without events, metrics alone have one row, and dimensions have none.
-    assert_eq!((rows("leads"), rows("nobody"), rows("account")), (1, 0, 0));
+    assert_eq!((rows("leads"), rows("unknown"), rows("account")), (1, 0, 0));
 }
 
 #[test]
 fn a_query_may_be_canceled_after_aggregation() {
     let dataset = dataset();
-    for fields in [&["leads"][..], &["account", "nobody", "leads", "spend", "opportunityAgents"]] {
+    for fields in [&["leads"][..], &["account", "unknown", "leads", "spend", "opportunityAgents"]] {
         let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
         let context = QueryContext::new(&plan, dataset.accounts());
         let finish = |interrupt| finish(&plan, PartialResult::new(&context), None, &interrupt);

@@ -67,7 +67,7 @@ fn a_request_waits_for_memory() {
         thread::sleep(Duration::from_millis(50));
         drop(held);
         assert_eq!(waits.join().unwrap(), Ok(400));
-        // A request does not wait for bytes that can never be free, nor after it was cancelled.
+        // A request does not wait for bytes that can never be free, nor after it was canceled.
         assert!(budget.reserve_within(501, &interrupt).is_err());
         let _held = budget.reserve(400).unwrap();
         let waits = scope.spawn(|| budget.reserve_within(400, &interrupt).is_err());
@@ -96,7 +96,7 @@ fn a_query_gives_back_the_memory_that_it_took() {
     let dataset = dataset(5_000);
     let day = |text: &str| text.parse().unwrap();
     for fields in
-        [&["leads"][..], &["campaign", "leads", "total"], &["opportunityId", "campaign", "nobodyKnows", "bookRate"]]
+        [&["leads"][..], &["campaign", "leads", "total"], &["opportunityId", "campaign", "noSuchField", "bookRate"]]
     {
         let query = EventsQuery::new(fields.to_vec(), day("2025-01-01"), day("2025-03-31")).interval(Interval::Month);
         let table = dataset.query(&query).unwrap();

@@ -13,7 +13,7 @@ pub(crate) enum Condition<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ternary {
     False,
-    /// The tested value does not exist, as a ratio whose denominator is 0.
+    /// There is no value to test: the denominator of a ratio is 0, or spend does not have the dimension.
     Unknown,
     True,
 }
@@ -55,7 +55,7 @@ impl<T> Condition<T> {
         }
     }
 
-    /// Returns whether the condition holds for one value of which `test` decides every test.
+    /// Returns whether the condition holds for one value, given whether each test does; no test may be unknown.
     pub(super) fn holds(&self, test: &impl Fn(&T) -> bool) -> bool {
         match self {
             Self::Test(leaf) => test(leaf),
@@ -83,6 +83,7 @@ impl<T> Condition<T> {
         }
     }
 
+    /// Joins the results of parts, beginning with `neutral`.
     fn fold(
         parts: &mut [Self],
         rows: usize,

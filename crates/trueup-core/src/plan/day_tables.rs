@@ -17,9 +17,11 @@ pub(crate) struct DayTables {
     /// For each day, its sub-range and that sub-range's last day. The final entry is the one for days outside the
     /// range.
     sub_ranges: Vec<(u32, u16)>,
-    /// `None` if the query does not read dates; so for weeks and months.
+    /// `None` if the query does not read dates.
     dates: Option<DayTable>,
+    /// `None` if the query does not read weeks.
     weeks: Option<DayTable>,
+    /// `None` if the query does not read months.
     months: Option<DayTable>,
 }
 
@@ -33,6 +35,7 @@ pub(crate) struct DayTable {
 }
 
 impl DayTable {
+    /// Days with the same text must be consecutive.
     fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
         let mut texts = TextList::default();
         let mut codes = Vec::new();
@@ -78,7 +81,8 @@ impl DayTables {
     }
 
     /// Returns the sub-range of a day and that sub-range's last day. A day outside the range is in
-    /// [`OUTSIDE`](Self::OUTSIDE), whose last day is the day before the range.
+    /// [`OUTSIDE`](Self::OUTSIDE), whose last day is the day before the range, so that a history that ends before the
+    /// range does not seem to span two sub-ranges.
     #[inline]
     pub(crate) fn sub_range(&self, day: u16) -> (u32, u16) {
         // The offset of a day before the range wraps around to a number far beyond the range.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub(crate) struct DimensionRef {
     pub(crate) name: String,
     pub(crate) origin: Origin,
-    /// The column of the spend table with the same meaning.
+    /// The column of the spend table with the same meaning; `None` if spend does not have the dimension.
     pub(crate) spend: Option<SpendColumn>,
     /// Whether the dimension is empty for accounts without lead grading.
     pub(crate) lead_grading: bool,

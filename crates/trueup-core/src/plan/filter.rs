@@ -11,13 +11,14 @@ use std::collections::BTreeSet;
 /// A test of one event.
 #[derive(Clone, Debug)]
 pub(super) enum RowPredicate {
-    /// A dimension's text.
+    /// A test of a dimension's text.
     Dimension(DimensionRef, TextPredicate),
-    /// The event's own amount, in currency units.
+    /// A test of the event's own amount, in currency units.
     Total(NumberPredicate),
 }
 
-/// All that one part of a filter requires of one field of an event, so that it is evaluated once per distinct text.
+/// The tests of one field of an event in one part of a filter, joined so that they are evaluated together: those of a
+/// dimension once per distinct text.
 #[derive(Clone, Debug)]
 pub(crate) enum FieldPredicate {
     /// Tests of a dimension's text.
@@ -70,7 +71,7 @@ impl FieldPredicate {
         }
     }
 
-    /// Joins parts. The parts that concern a single dimension are first joined per dimension.
+    /// Joins the parts of an `and` or an `or`. Parts that test only one dimension are first joined per dimension.
     fn join(
         parts: &[Condition<RowPredicate>],
         join_fields: fn(Vec<Condition<Self>>) -> Condition<Self>,
@@ -104,9 +105,13 @@ impl FieldPredicate {
     }
 }
 
+/// The condition on events and the condition on finished rows, each if there is one.
 type SplitFilter = (Option<Condition<RowPredicate>>, Option<Condition<MetricPredicate>>);
 
 /// Splits a filter at its outermost `and`s. Regular expressions in `patterns` are already compiled.
+///
+/// # Errors
+/// The filter is too large, a predicate does not suit its field, or a part tests both events and finished rows.
 pub(super) fn split(
     filter: &Filter,
     mut patterns: CompiledPatterns,
@@ -116,7 +121,7 @@ pub(super) fn split(
     let mut rows = Vec::new();
     let mut finished = Vec::new();
     for part in conjuncts(filter) {
-        match (decided(part, true), decided(part, false)) {
+        match (first_field(part, true), first_field(part, false)) {
             (Some(metric), Some(_)) => return Err(refuse(metric, FilterFault::MixedKinds)),
             (Some(_), None) => finished.push(build(part, &mut metric_predicate)?),
             (None, _) => rows.push(build(part, &mut |name, test| row_predicate(name, test, &mut patterns, columns))?),
@@ -127,6 +132,7 @@ pub(super) fn split(
     Ok((rows, having))
 }
 
+/// Returns the parts of a filter that all have to hold.
 fn conjuncts(filter: &Filter) -> Vec<&Filter> {
     match filter {
         Filter::All(parts) if !parts.is_empty() => parts.iter().flat_map(conjuncts).collect(),
@@ -135,14 +141,15 @@ fn conjuncts(filter: &Filter) -> Vec<&Filter> {
 }
 
 /// Returns the first field of a filter that is decided on finished rows or, if `finished` is false, on events.
-fn decided(filter: &Filter, finished: bool) -> Option<&str> {
+fn first_field(filter: &Filter, finished: bool) -> Option<&str> {
     match filter {
         Filter::Field { name, .. } => (is_result_metric(name) == finished).then_some(name),
-        Filter::Not(part) => decided(part, finished),
-        Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(|part| decided(part, finished)),
+        Filter::Not(part) => first_field(part, finished),
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(|part| first_field(part, finished)),
     }
 }
 
+/// Converts a filter to a condition. `leaf` converts each of its predicates.
 fn build<T>(
     filter: &Filter,
     leaf: &mut impl FnMut(&str, &Predicate) -> Result<T, FilterFault>,

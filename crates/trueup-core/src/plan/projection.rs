@@ -13,8 +13,8 @@ pub(crate) const STATUS_COLUMN: &str = "customerStatus";
 /// The stored column of the agent.
 pub(crate) const AGENT_COLUMN: &str = "opportunityAgent";
 
-/// Returns the event columns for dimensions, measures and row tests of a dataset whose event files have the text
-/// columns `columns`.
+/// Returns the event columns that dimensions, measures and tests of events read, in a dataset whose events have
+/// `columns` in addition to the required ones.
 pub(super) fn event_projection<'a>(
     dimensions: &[DimensionRef],
     measures: &[Measure],
@@ -63,8 +63,8 @@ fn add_measure(projection: &mut EventProjection, measure: Measure, columns: &BTr
 }
 
 /// Returns the spend columns for `measures`, grouped by `dimensions` (blank ones included) and filtered by the
-/// dimensions `tested`. A query that groups needs every amount, because a spend row without an event gets a row of the
-/// answer only if it has one.
+/// dimensions `tested`. A query that groups needs every amount, because spend without events gets a row of the answer
+/// only if one of its amounts is not 0.
 pub(super) fn spend_projection<'a>(
     measures: &[Measure],
     dimensions: impl Iterator<Item = &'a DimensionRef>,

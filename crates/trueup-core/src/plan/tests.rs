@@ -5,7 +5,7 @@ use crate::query::{CompiledPatterns, EventsQuery, Filter, FilterFault, FilterLim
 use crate::{Interrupt, Interruption};
 use std::collections::BTreeSet;
 
-/// Returns the fault of a query for some fields whose range is reversed, or else longer than the attribution window.
+/// Returns the fault of a query for `fields`, whose range is `reversed` or, if not, longer than the attribution window.
 fn refusal(fields: &[&str], reversed: bool, filter: Option<Filter>) -> Option<QueryError> {
     let (early, late) = (Day::from_number(20_000), Day::from_number(20_365));
     let (start, end) = if reversed { (late, early) } else { (early, late) };
@@ -77,12 +77,12 @@ fn a_blank_dimension_makes_spend_read_every_amount() {
 fn a_plan_does_not_compile_a_pattern_again() {
     let day = Day::from_number(20_000);
     let interrupt = Interrupt::default();
-    let mut bounds = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
+    let mut limits = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
     let matches = |pattern: &str| Predicate::Matches { pattern: pattern.to_owned(), flags: String::new() };
-    assert_eq!(bounds.check_predicate("zip", &matches("^1")), Ok(()));
+    assert_eq!(limits.check_predicate("zip", &matches("^1")), Ok(()));
     // From here on no pattern compiles.
     interrupt.cancel();
-    let query = EventsQuery::new(["leads"], day, day).patterns(bounds.into_patterns());
+    let query = EventsQuery::new(["leads"], day, day).patterns(limits.into_patterns());
     let plan = |pattern| Plan::new(&query.clone().filter(Filter::field("zip", matches(pattern))), &BTreeSet::new());
     assert!(plan("^1").is_ok());
     let fault = FilterFault::Interrupted(Interruption::Canceled);

@@ -22,7 +22,7 @@ pub(crate) struct DistinctAgents {
 pub(super) struct AgentColumn<'a> {
     column: &'a TextColumn,
     code_map: CodeMap,
-    /// By the code of an agent, the slot that it was last added to.
+    /// By the code of an agent, the slot that it was last added to, so that repetitions are not looked up.
     last_slots: Vec<GroupSlot>,
     /// The codes of the state rows.
     codes: Vec<u32>,

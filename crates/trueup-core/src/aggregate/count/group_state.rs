@@ -9,7 +9,7 @@ use crate::{Interrupt, Interruption};
 /// Slots come in runs if on average at least `MIN_RUN` consecutive ones are equal.
 const MIN_RUN: usize = 4;
 
-/// The largest number of kinds of rows that are counted before they are added, if all rows go to one slot.
+/// The largest number of kinds of rows that are counted before their increments are added, if all rows go to one slot.
 const MAX_COUNTED_KINDS: usize = 1 << 12;
 
 /// The state of groups. Every column has an entry for [`GroupSlot::NONE`], which stays 0.
@@ -21,7 +21,7 @@ pub(crate) struct GroupState {
     counters: Vec<Vec<CounterQuad>>,
     /// What has been moved out of the counters before they could overflow, by quad and slot. Empty until then.
     wide_counters: Vec<Vec<[u64; QUAD]>>,
-    /// The number of rows counted since the counters were last moved.
+    /// The number of rows counted since the counters were last moved to `wide_counters`.
     rows_since_widening: u32,
     /// Whether all units of the batch are in one group.
     is_one_slot: bool,
@@ -103,6 +103,7 @@ impl GroupState {
         self.in_runs = changes * MIN_RUN < slots.len();
     }
 
+    /// Moves the counters to `wide_counters`.
     fn widen_counters(&mut self) {
         for (quad, wide) in self.counters.iter_mut().zip(&mut self.wide_counters) {
             wide.resize(quad.len(), [0; QUAD]);
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
     use hashbrown::DefaultHashBuilder;
 
-    /// Returns the state of one group with two counters.
+    /// Returns the state of one group with one quad of counters.
     fn state() -> GroupState {
         let mut state = GroupState::with_columns(1, 0, DistinctAgents::with_hasher(&DefaultHashBuilder::default()));
         state.grow(1);

@@ -37,13 +37,15 @@ pub(crate) struct Histogram {
 /// The smallest number of customers of a row group for which the histogram is worth its size.
 const MIN_CUSTOMERS: usize = 512;
 
-/// Largest histogram, in bits of a dense key: beyond it there are more bins than segments to count.
+/// The largest number of bits of a dense key: with more, the histogram has more entries than there are segments to
+/// count.
 const MAX_KEY_BITS: u32 = 9;
 
 /// The largest number of distinct increments.
 const MAX_INCREMENTS: usize = 32;
 
-/// Set next to the number of a distinct increment if the segments of the class may have a revenue that the query needs.
+/// The bit next to the number of a distinct increment that is set if the segments of the class may have a revenue that
+/// the query needs.
 const HAS_REVENUE: u8 = 1 << 7;
 
 /// The distinct increments of rows and segments, numbered in the order in which they appear.
@@ -64,8 +66,8 @@ struct DistinctIncrements {
 }
 
 impl Histogram {
-    /// Begins a row group of which `customers` customers are read. `is_cache_cleared` says that all classes of segments
-    /// are new; `key_bits` is `None` if units have no dense keys.
+    /// Begins a row group; `customers` is the number of customers that the query reads. `is_cache_cleared` says that
+    /// the cache has dropped the classes of previous row groups; `key_bits` is `None` if units have no dense keys.
     pub(crate) fn begin_row_group(
         &mut self,
         context: &QueryContext<'_>,
@@ -165,7 +167,8 @@ impl Histogram {
 }
 
 impl DistinctIncrements {
-    /// Returns `None` if the query aggregates more than counts and revenues of the units that are grouped.
+    /// Returns `None` if the query has no counts, or if it aggregates more than counts and revenues that follow from
+    /// event flags and classes.
     fn new(context: &QueryContext<'_>, granularity: Granularity) -> Option<Self> {
         let layout = &context.plan.layout;
         let needs_more = layout.agents

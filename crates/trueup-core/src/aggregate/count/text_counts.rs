@@ -82,8 +82,8 @@ impl<'a> GradeColumn<'a> {
         let mut found = conversions.len();
         conversions.resize(found + events.len(), (GroupSlot::NONE, 0));
         for (event, flags) in events.clone().zip(&columns.histories.events()[events]) {
-            // The next event overwrites one that is no conversion: which ones are is unpredictable, so there is no
-            // branch.
+            // The next event overwrites one that is no conversion. There is no branch, because it is unpredictable
+            // which events are conversions.
             conversions[found] = (slot, column.code(customer, event));
             found += usize::from(flags.stage() == stage::LEAD_ORIGINATED);
         }

@@ -1,4 +1,4 @@
-//! Numbers for combinations of codes.
+//! Finds the slot of a group by its key, which is a combination of codes.
 
 use crate::aggregate::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::{Interrupt, Interruption};
@@ -14,7 +14,8 @@ pub(crate) struct GroupTable {
     keys: Vec<u32>,
     /// The number of groups.
     len: u32,
-    /// The number of values that each code can have. All but the first are powers of two.
+    /// For each code of a key, a number above all of its values. All but the first are powers of two, so that they
+    /// change rarely.
     radices: Vec<u32>,
     index: Index,
     /// The dense keys of rows whose slots are looked up together.
@@ -27,8 +28,8 @@ enum Index {
     /// The slot by dense key, if few combinations are possible: the codes of the key as digits of a number, to the base
     /// of `radices`.
     Dense(Vec<GroupSlot>),
-    /// Hash table of `(half of the key's hash, slot)`. Storing the half hash avoids most key comparisons, and rehashing
-    /// of keys when the table grows.
+    /// A hash table of `(half of the key's hash, slot)`. The half avoids most comparisons of keys, and the hashing of
+    /// all keys when the table grows.
     Hashed(DefaultHashBuilder, HashTable<(u32, GroupSlot)>),
 }
 
@@ -94,6 +95,7 @@ impl GroupTable {
         }
     }
 
+    /// Builds the index of all keys for the current radices.
     fn build_index(&mut self) {
         let possible = self.radices.iter().try_fold(1_u64, |product, radix| product.checked_mul(u64::from(*radix)));
         let size = possible.filter(|possible| *possible <= MAX_DENSE_KEYS).and_then(|size| usize::try_from(size).ok());
@@ -313,7 +315,7 @@ mod tests {
             for (code, slot) in (0..).zip(&slots) {
                 assert_eq!(groups.key(slot.group()), [code % 2, 39 - code]);
             }
-            // An odd code is in the other sub-range here, so it is a group of its own.
+            // The other table's odd codes become even ones here and stay in sub-range 1, so all of its groups are new.
             assert_eq!((slots.len(), known.len(), groups.len()), (40, 20, 60));
             (0..20).for_each(|code| assert_eq!(groups.slot(&[code % 2, code]), known[code as usize]));
             let again = groups.merge(&other, &[(0..40).rev().collect()], &Interrupt::default());

@@ -1,4 +1,4 @@
-//! Texts under codes that all row groups of a query share.
+//! Texts under codes that all row groups of a partial result share.
 
 use crate::aggregate::types::INTERRUPT_CHECK_GROUPS;
 use crate::{Interrupt, Interruption, TextList};
@@ -24,7 +24,7 @@ impl Interner {
     /// Reserves capacity for `texts` more texts, whose average length is that of the texts of `list`.
     pub(crate) fn reserve(&mut self, texts: usize, list: &TextList) {
         if self.codes.capacity() - self.codes.len() < texts {
-            // Reserve three times the current size: growing rehashes every entry, and large dictionaries keep growing.
+            // Growing moves every entry, and large dictionaries keep growing, so room for many more texts is reserved.
             self.codes.reserve(texts.max(3 * self.codes.len()), |code| self.hashes[*code as usize]);
             let more = self.codes.capacity() - self.codes.len();
             self.hashes.reserve(more);

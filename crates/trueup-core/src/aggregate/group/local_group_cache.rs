@@ -24,9 +24,9 @@ pub(crate) struct LocalGroupCache {
 const MAX_DENSE_KEY_BITS: u32 = 18;
 
 impl LocalGroupCache {
-    /// Returns a cache for combinations of a sub-range and a code per dimension, which `customers` customers have.
-    /// Returns `None` if there are too many combinations, or if a dimension has too many values for combinations to
-    /// repeat.
+    /// Returns a cache for combinations of a sub-range and a code per dimension, in a row group of which the query
+    /// reads `customers` customers. Returns `None` if there are too many combinations, if a dimension has too many
+    /// values for combinations to repeat, or if the number of its values is not known before rows are read.
     pub(crate) fn new(sub_ranges: usize, encoders: &[KeyEncoder<'_>], customers: usize) -> Option<Self> {
         let bits_of = |values: usize| usize::BITS - values.saturating_sub(1).leading_zeros();
         let cardinality = |encoder: &KeyEncoder<'_>| encoder.cardinality().filter(|values| *values <= customers / 2);

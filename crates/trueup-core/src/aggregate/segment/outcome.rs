@@ -7,18 +7,18 @@ use std::ops::Range;
 /// What a segment counts for in addition to its rows. It depends only on the stages of the customer's history and on
 /// the segment's position in it.
 ///
-/// The segment lead, booked, canceled, booked has the state booked since its row 3, which is also its state row.
+/// The segment lead, booked, canceled, booked has the state booked. Its row 3, counted from 0, is the first live row of
+/// that state and the state row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SegmentOutcome {
-    /// The last row in the state, counted from the first row of the segment.
+    /// The last live row of the state, counted from the first row of the segment.
     pub(crate) state_row: u32,
-    /// The first row that neither a cancellation nor a further stage has undone, counted from the first row of the
-    /// segment.
+    /// The first live row of the state, counted from the first row of the segment.
     pub(crate) first_live_row: u32,
     /// The code of the state: the furthest stage that no cancellation undid, or canceled.
     pub(crate) state: u8,
-    /// The facts of the state row that follow from stages: neither its status nor whether its customer is new in its
-    /// group.
+    /// The facts of the state row that follow from stages: neither those of its status nor whether its customer is new
+    /// in its group.
     pub(crate) facts: StateFacts,
 }
 
@@ -38,7 +38,7 @@ impl SegmentOutcome {
     /// Derives the outcome of the segment that has the `rows` of a customer's history.
     ///
     /// The state is the furthest stage so far. A further stage replaces it, and so does a cancellation, except after
-    /// closed work, which is never undone. Rows before the replacement are no longer live.
+    /// closed work, which is never undone. Rows before the replacement do not count for the new state.
     pub(super) fn new(history: &[EventFlags], rows: Range<usize>) -> Self {
         const CLOSED: u8 = PROGRESS[stage::CLOSED as usize];
         let mut outcome = Self::default();

@@ -9,15 +9,17 @@ use crate::scan::{EventColumns, EventFlags, PatternId, StagePattern, stage};
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// The classes of segments that a query has seen.
+/// The classes of segments that one thread of a query has seen.
 ///
-/// A history that has a pattern leads to its class through an array; a segment of such a history through a second
-/// array, by its position. Other histories are longer or rare. The classes of their segments are found by the segment's
-/// own events, because those decide the outcome together with whether a cancellation follows a booking.
+/// The class of a history that has a stage pattern is found in an array; that of a part of such a history in a second
+/// array, by its position. Other histories are longer or rare. The classes of their segments are found by the events of
+/// the segment and by whether a cancellation after the segment follows a booking in it, because these decide the
+/// outcome.
 #[derive(Debug)]
 pub(crate) struct SegmentCache<'a> {
     context: &'a QueryContext<'a>,
-    /// Whether segments count with all of their rows, or for their state rows alone; `None` before the first row group.
+    /// The units that are grouped; `None` before the first row group. If segments are grouped, they count with all of
+    /// their rows; if rows are grouped, segments count for their state rows alone.
     granularity: Option<Granularity>,
     /// What a segment adds to the counters, by class.
     increments: IncrementTable,
@@ -31,7 +33,7 @@ pub(crate) struct SegmentCache<'a> {
     /// By [range](PatternEntry::range_index), the class of a part of a history that has a pattern. `NONE` means not
     /// seen yet.
     by_range: Vec<SegmentClass>,
-    /// Class of a one-event segment whose history has no pattern, indexed by `[has a canceled booking][event]`. `NONE`
+    /// The class of a segment of one event whose history has no pattern, by `[has a canceled booking][event]`. `NONE`
     /// means not seen yet.
     single_event: Box<[[SegmentClass; EventFlags::COUNT]; 2]>,
     /// Classes of longer segments whose history has no pattern, by `[has a canceled booking]` and their events.
@@ -55,7 +57,7 @@ impl PatternEntry {
     /// The entry of a history without a pattern, or of one that has not been seen yet.
     const NONE: Self = Self { whole: SegmentClass::NONE, first_range: u32::MAX };
 
-    /// The number of parts of a history, by the number of events before the part and by its length.
+    /// The number of entries for the parts of one history: one for each number of events before a part and each length.
     const RANGES: usize = StagePattern::MAX_EVENTS * StagePattern::MAX_EVENTS;
 
     /// Returns the index in [`SegmentCache::by_range`] of the part with `rows` events after the first `before` ones.
@@ -81,8 +83,8 @@ impl<'a> SegmentCache<'a> {
         }
     }
 
-    /// Begins a row group whose segments, or their rows one by one, are grouped. Returns whether all classes are new
-    /// since the last one.
+    /// Begins a row group, of which units of `granularity` are grouped. Returns whether the classes of previous row
+    /// groups are dropped.
     pub(crate) fn begin_row_group(&mut self, granularity: Granularity) -> bool {
         let is_cleared = self.granularity != Some(granularity) || self.outcomes.len() > MAX_SEGMENT_CLASSES;
         if is_cleared {
@@ -97,8 +99,8 @@ impl<'a> SegmentCache<'a> {
         is_cleared
     }
 
-    /// Appends the classes of the segments that have none yet. The first of them are whole histories, which have
-    /// `whole_patterns`.
+    /// Appends the classes of the segments that have none yet. The first of these segments are whole histories, with
+    /// the patterns `whole_patterns`.
     pub(crate) fn classify(&mut self, columns: &EventColumns, segments: &mut Segments, whole_patterns: &[PatternId]) {
         let is_needed = self.granularity == Some(Granularity::Segment) || self.context.plan.needs_states;
         if is_needed {
@@ -170,7 +172,7 @@ impl<'a> SegmentCache<'a> {
         self.by_range[at]
     }
 
-    /// Returns the entry of a pattern, which the history of a customer has.
+    /// Returns the entry of a pattern, given a customer whose history has it.
     fn entry(&mut self, columns: &EventColumns, id: PatternId, customer: usize) -> PatternEntry {
         let pattern = columns.histories.pattern(id);
         let entry = match self.patterns.get(&pattern) {

@@ -22,10 +22,10 @@ fn an_explanation_names_what_the_query_reads() {
     let day = "2025-01-01".parse().unwrap();
     let query = EventsQuery::new(["leads", "zip"], day, day);
     let dataset = dataset();
-    let plan = dataset.explain(&query).unwrap();
-    assert_eq!((plan.event_row_groups_kept, plan.event_row_groups_skipped), (1, 1));
-    assert_eq!(plan.columns, ["account", "trueup.customer", "type", "date"]);
-    assert!(plan.spend_columns.is_empty());
+    let explanation = dataset.explain(&query).unwrap();
+    assert_eq!((explanation.event_row_groups_kept, explanation.event_row_groups_skipped), (1, 1));
+    assert_eq!(explanation.columns, ["account", "trueup.customer", "type", "date"]);
+    assert!(explanation.spend_columns.is_empty());
     let spend = dataset.explain(&EventsQuery::new(["clicks"], day, day)).unwrap();
     assert_eq!(spend.spend_columns, ["account", "date", "clicks"]);
     for (pruning, kept) in [(true, 1), (false, 2)] {
