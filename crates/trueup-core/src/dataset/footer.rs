@@ -18,7 +18,7 @@ const WITH_STATISTICS: [&str; 2] = ["account", "date"];
 /// The most row groups that Parquet can number.
 const MAX_ROW_GROUPS: usize = 1 << 15;
 
-/// The deepest nesting of columns that is read, because Parquet's reader recurses on the stack.
+/// The deepest nesting of columns that is accepted, because Parquet's reader recurses on the stack.
 const MAX_DEPTH: usize = 32;
 
 /// Decodes a footer and the types of the columns, all of which must be flat. Of the statistics, which are most of a

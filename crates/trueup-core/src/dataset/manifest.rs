@@ -28,7 +28,7 @@ pub struct Manifest {
     pub version: u64,
     /// The program that wrote the manifest, with its version.
     pub created_by: String,
-    /// Event files. A row group holds whole customers, all of one [`QuarterSpan`](crate::model::QuarterSpan), sorted by
+    /// Event files. A row group holds whole customers, all of one [period](crate::model::QuarterSpan), sorted by
     /// account, start date of the customer, customer, and the customer's own order; a customer lies in one row group of
     /// one file.
     pub events: Vec<DataFile>,

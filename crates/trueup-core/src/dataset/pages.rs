@@ -153,7 +153,7 @@ impl<R: ChunkReader> Pages<R> {
             }
             _ => (0, true),
         };
-        let buf = if self.decompressor.is_idle() || !is_compressed {
+        let buf = if self.decompressor.leaves_pages_unchanged() || !is_compressed {
             compressed
         } else {
             let (Some((levels, values)), Some(length)) =

@@ -1,7 +1,7 @@
 //! Thrift's compact protocol, as much as is needed to check the footer and the page headers before Parquet's reader
 //! uses them.
 
-/// The deepest nesting that is read.
+/// The deepest nesting of values that is accepted, because skipping recurses on the stack.
 const MAX_DEPTH: usize = 32;
 
 /// A reader that takes values from the front of its bytes.

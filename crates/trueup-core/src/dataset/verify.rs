@@ -33,7 +33,7 @@ impl Verification {
     ///
     /// - Every file: its length, checksum and number of rows.
     /// - Events: every column decodes. In each row group the customers are sorted by account, start date and
-    ///   `opportunityId`, and all are of one [`QuarterSpan`](crate::model::QuarterSpan). The customers of a file are
+    ///   `opportunityId`, and all are of one [period](crate::model::QuarterSpan). The customers of a file are
     ///   numbered from 0, the events of each are in the order of their days, and no customer occurs twice in the
     ///   dataset. The statistics of row groups hold, because queries skip row groups by them. The order of a customer's
     ///   events of one day is not checked.

@@ -68,6 +68,8 @@ fn day_of_number(days: i64) -> Result<Day, Reason> {
     u16::try_from(days).map(Day::from_number).map_err(|_| Reason::Date)
 }
 
+/// Returns the day of a timestamp, which must be at midnight. `per_day` is the length of a day in the unit of the
+/// timestamp.
 fn day_at_midnight(value: i64, per_day: i64) -> Result<Day, Reason> {
     if value % per_day == 0 { day_of_number(value / per_day) } else { Err(Reason::TimeOfDay) }
 }
@@ -137,7 +139,7 @@ impl GivenDates {
             if !std::ptr::eq(account, last.0) && account != last.0 {
                 last = (account, zones.of_account(account));
             }
-            match decide(day, instant, last.1) {
+            match event_day(day, instant, last.1) {
                 Ok(day) => Some(i32::from(day.number())),
                 Err(reason) => {
                     let (column, value) = match reason {
@@ -159,12 +161,13 @@ impl GivenDates {
     }
 }
 
+/// Returns a point in time as text for a fault; beyond the calendar, its number.
 fn instant_text(instant: i64) -> String {
     format_date_time(instant).unwrap_or_else(|| instant.to_string())
 }
 
-/// Returns the date of an event from its day and its point in time.
-fn decide(day: Option<Day>, instant: Option<i64>, zone: Tz) -> Result<Day, Reason> {
+/// Returns the day of an event from its given day and its point in time, one of which may be absent.
+fn event_day(day: Option<Day>, instant: Option<i64>, zone: Tz) -> Result<Day, Reason> {
     let Some(instant) = instant else { return day.ok_or(Reason::NoDate) };
     if let Some(day) = day.filter(|day| i64::from(day.number()) == instant.div_euclid(MICROS_PER_DAY)) {
         // The local date is at most a day from the date in UTC, because no time zone is a whole day from UTC.

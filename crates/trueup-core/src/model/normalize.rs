@@ -67,6 +67,7 @@ impl Normalized {
 pub struct EventNormalizer {
     given: Schema,
     stored: SchemaRef,
+    // For each leading column, its index in `given`; `None` if the table does not have it.
     account: usize,
     opportunity_id: usize,
     stage: usize,
@@ -74,10 +75,11 @@ pub struct EventNormalizer {
     date_time: Option<usize>,
     event_id: Option<usize>,
     total: Option<usize>,
-    /// The source index of each extra column of `stored`, in its order.
+    /// The index in `given` of each extra column of `stored`, in the order of `stored`.
     extra: Vec<usize>,
     ignored: Vec<String>,
     zones: AccountTimeZones,
+    /// Whether dictionary-encoded columns stay so.
     keeps_codes: bool,
 }
 

@@ -175,6 +175,7 @@ impl HistorySorter<'_> {
         }
     }
 
+    /// Returns the place of a row in the history of its customer.
     fn moment(&self, row: usize) -> EventMoment {
         let stage = self.keys.stages[row];
         let time = match self.keys.date_times[row] {
@@ -207,9 +208,9 @@ enum TimeOfDay {
     AfterAll,
 }
 
-/// The calendar quarters that a customer's events span.
+/// The period of a customer: the calendar quarters that its events span.
 ///
-/// A row group holds customers of one span, so that it covers few days and a query about other days skips it. Spans
+/// A row group holds customers of one period, so that it covers few days and a query about other days skips it. Periods
 /// are ordered by first quarter, then by last quarter. [`Far`](Self::Far) comes last.
 ///
 /// ```
@@ -228,12 +229,13 @@ pub enum QuarterSpan {
         /// The quarter of the last event.
         last: u16,
     },
-    /// More quarters than that. Such customers are few, and each would widen the days of its row group.
+    /// More quarters than two consecutive ones. Such customers are few, and each would widen the range of days of
+    /// another row group.
     Far,
 }
 
 impl QuarterSpan {
-    /// Returns the span of a customer whose events are from `first` to `last`.
+    /// Returns the period of a customer whose events are from `first` to `last`.
     #[must_use]
     pub fn of(first: Day, last: Day) -> Self {
         let (first, last) = (first.quarter(), last.quarter());

@@ -43,7 +43,7 @@ pub struct SpendNormalizer {
     given: Schema,
     account: usize,
     date: usize,
-    /// The source index of each stored column after the first two; `None` if the table does not have it.
+    /// The index in `given` of each stored column after the first two; `None` if the table does not have it.
     rest: [Option<usize>; 7],
     ignored: Vec<String>,
 }

@@ -47,7 +47,7 @@ fn row_groups_may_be_in_any_order() {
 }
 
 #[test]
-fn the_customers_of_a_row_group_span_the_same_quarters() {
+fn the_customers_of_a_row_group_share_one_period() {
     let other =
         "the customer `2` of `a` is of other quarters than the one before it, and so belongs in another row group";
     let (second, third) = (20_090, 20_180);

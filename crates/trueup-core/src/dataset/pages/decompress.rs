@@ -18,7 +18,7 @@ impl Decompressor {
     }
 
     /// Returns whether pages are not compressed.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(super) fn leaves_pages_unchanged(&self) -> bool {
         self.codec == Compression::UNCOMPRESSED
     }
 

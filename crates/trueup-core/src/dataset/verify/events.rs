@@ -65,7 +65,7 @@ impl Customers {
         }
         let id = |customer: usize, row: usize| &ids.dictionary()[ids.code(customer, row) as usize];
         let mut previous = None;
-        let mut span = None;
+        let mut period = None;
         for number in 0..columns.customers.len() {
             let rows = columns.customers.events(number);
             let first = rows.start;
@@ -94,7 +94,7 @@ impl Customers {
             previous = Some(customer);
             let of_customer =
                 QuarterSpan::of(Day::from_number(columns.days[first]), Day::from_number(columns.days[rows.end - 1]));
-            if *span.get_or_insert(of_customer) != of_customer {
+            if *period.get_or_insert(of_customer) != of_customer {
                 return Err((
                     first,
                     format!(

@@ -5,6 +5,7 @@ fn table<const N: usize>(columns: [(&str, Vec<Option<&str>>); N]) -> RecordBatch
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
+/// Returns the column, value and reason of the fault of a row with this value.
 fn refused(column: &str, value: Option<&str>) -> (String, String, Reason) {
     let batch = match column {
         ACCOUNT => table([(ACCOUNT, vec![value])]),
@@ -38,7 +39,7 @@ fn missing_values_have_their_defaults() {
 }
 
 #[test]
-fn the_table_of_the_accounts_reads_back_as_them() {
+fn accounts_written_as_a_table_read_back_equal() {
     let mut accounts = Accounts::default();
     accounts.insert(Account { time_zone: Tz::Europe__Berlin, lead_grading: true, ..Account::new("b") });
     accounts.insert(Account { name: "A".to_owned(), industry: Some("HVAC".to_owned()), ..Account::new("a") });

@@ -16,6 +16,7 @@ fn read(values: ArrayRef) -> (Vec<Option<i128>>, Vec<Reason>) {
     (stored.iter().collect(), faults.into_faults().into_iter().map(|fault| fault.reason).collect())
 }
 
+/// Returns the amounts of a column without faults.
 fn taken(values: ArrayRef) -> Vec<Option<i128>> {
     let (taken, faults) = read(values);
     assert_eq!(faults, []);
@@ -147,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn cents_survive(cents in -1_000_000_000_000_000_i64..1_000_000_000_000_000) {
+    fn doubles_of_whole_cents_are_read_exactly(cents in -1_000_000_000_000_000_i64..1_000_000_000_000_000) {
         #[expect(clippy::cast_precision_loss, reason = "15 digits")]
         let value = cents as f64 / 100.0;
         prop_assert_eq!(of_f64(value), within(i128::from(cents) * 10_000));

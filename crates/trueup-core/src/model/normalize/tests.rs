@@ -16,7 +16,7 @@ fn texts(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 
-/// Returns a valid row, with `values` replacing its values.
+/// Returns a valid row, in which the columns of `values` have these values instead.
 fn row(values: &[(&str, &str)]) -> RecordBatch {
     let mut columns = vec![(ACCOUNT, "a"), (OPPORTUNITY_ID, "1"), (TYPE, "booked"), (DATE, "2025-01-31")];
     for (name, value) in values {
@@ -38,6 +38,7 @@ fn normalize(batch: &RecordBatch) -> Normalized {
     EventNormalizer::new(&batch.schema(), &accounts()).unwrap().normalize(batch).unwrap()
 }
 
+/// Returns the column, value and reason of the fault of a row with these values.
 fn fault(values: &[(&str, &str)]) -> (String, String, Reason) {
     let normalized = normalize(&row(values));
     assert_eq!(normalized.batch.num_rows(), 0);

@@ -47,7 +47,7 @@ fn dictionaries_of_every_type_are_decoded() {
 }
 
 #[test]
-fn booleans_and_integers() {
+fn booleans_and_integers_become_text() {
     assert_eq!(
         texts(BooleanArray::from(vec![Some(true), Some(false), None])),
         [some(["true", "false"]), vec![None]].concat()
@@ -77,7 +77,7 @@ fn decimals_have_no_trailing_zeros() {
 }
 
 #[test]
-fn dates_and_points_in_time() {
+fn dates_become_text_as_days_and_timestamps_as_rfc_3339() {
     assert_eq!(texts(Date32Array::from(vec![0, -1])), some(["1970-01-01", "1969-12-31"]));
     assert_eq!(texts(Date64Array::from(vec![86_400_000])), some(["1970-01-02"]));
     assert_eq!(texts(TimestampSecondArray::from(vec![1])), some(["1970-01-01T00:00:01Z"]));
