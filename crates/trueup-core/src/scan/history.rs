@@ -18,7 +18,7 @@ pub(crate) mod stage {
 }
 
 /// The stage of an event and its role in the history of its customer, whatever range a query asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct EventFlags(u8);
 
