@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document of the service, generated from the code.
 //!
-//! Endpoints and parameters are the ones that the service routes by, errors the ones of its table of errors, fields the
-//! ones of the [dictionary](crate::dictionary), and limits the default [`Limits`](crate::service::Limits).
+//! It lists the endpoints and parameters by which the service routes, the errors of its table of errors, the fields of
+//! the [dictionary](crate::dictionary), and the default [`Limits`](crate::service::Limits).
 //!
 //! ```
 //! let document: serde_json::Value = serde_json::from_str(trueup::openapi::document())?;
@@ -57,10 +57,10 @@ fn info() -> JsonValue {
         (
             "description",
             "A read-only service: metrics over funnel events and spend, benchmarks of an industry, and published insights. \
-             Every request is a GET, every answer is JSON in UTF-8, compressed with gzip unless `Accept-Encoding` rules that \
-             out. Any other method is answered as the component `method-not-allowed` says, any other path as `not-found`; one \
-             slash at the end of a path is ignored. Names of fields and of parameters, and the values of filters, are told \
-             apart by letter case. The service is in beta: endpoints, fields and responses may change."
+             Every request is a GET. Every answer is JSON in UTF-8, compressed with gzip unless `Accept-Encoding` rules gzip \
+             out. Any other method gets the response `method-not-allowed` of the components, any other path the response \
+             `not-found`. One slash at the end of a path is ignored. Names of fields and parameters, and the values of \
+             filters, are case-sensitive. The service is in beta: endpoints, fields and responses may change."
                 .into(),
         ),
         ("version", env!("CARGO_PKG_VERSION").into()),

@@ -73,7 +73,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// A dataset and a directory, ready to answer requests.
 ///
 /// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts
-/// one thread of its own while it computes benchmarks, and no other.
+/// one background thread while it computes benchmarks, and no other.
 pub struct Service {
     snapshot: RwLock<Arc<Snapshot>>,
     directory: Arc<dyn Directory>,

@@ -1,4 +1,4 @@
-//! The example of `docs/metrics.md`, whose every number was computed on paper.
+//! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine and the oracle.
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it.
 
@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata", "worked-example"].iter().collect()
 }
 
-/// A table as canonical text: every column Utf8, an empty cell null.
+/// Reads a table: every column is Utf8, and an empty cell is null.
 fn read(table: &str) -> RecordBatch {
     let path = folder().join(table);
     let text = fs::read_to_string(&path).unwrap();
@@ -32,11 +32,11 @@ fn read(table: &str) -> RecordBatch {
     builder.build(fs::File::open(&path).unwrap()).unwrap().next().unwrap().unwrap()
 }
 
-/// One file of expected rows.
+/// A query and its expected rows, from one file.
 struct Expected {
     name: String,
     query: Json,
-    /// The rows, byte for byte.
+    /// The rows as JSON, byte for byte.
     rows: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Expected {
         self.query[key].as_str().unwrap()
     }
 
-    /// The conditions `<field>=<value>`.
+    /// The filters `<field>=<value>`.
     fn parameters(&self) -> Vec<(String, String)> {
         let pairs = self.query.get("filters").map(|list| list.as_array().unwrap().as_slice()).unwrap_or_default();
         pairs.iter().map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].as_str().unwrap().to_owned())).collect()
@@ -69,7 +69,7 @@ fn expected() -> Vec<Expected> {
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         let parsed: Json = serde_json::from_str(&text).unwrap();
-        // The rows stand one to a line, as they are to be written: numbers are compared by their spelling.
+        // The file has one row per line, spelled as it must be written, because numbers are compared as text.
         let lines = text.lines().map(str::trim).skip_while(|line| *line != r#""rows": ["#).skip(1);
         let rows: Vec<String> =
             lines.take_while(|line| *line != "]").map(|line| line.trim_end_matches(',').to_owned()).collect();
@@ -80,7 +80,7 @@ fn expected() -> Vec<Expected> {
     paths.into_iter().map(read).collect()
 }
 
-/// Compares two arrays of rows; says which fields of which row differ.
+/// Compares two arrays of rows. The message of a failure names the fields that differ.
 fn assert_rows(who: &str, expected: &Expected, answer: &str) {
     let wanted = format!("[{}]", expected.rows.join(","));
     if answer == wanted {
@@ -95,13 +95,13 @@ fn assert_rows(who: &str, expected: &Expected, answer: &str) {
             .filter(|key| row.get(*key) != found.get(*key))
             .map(|key| (key, &row[key], found.get(key)))
             .collect();
-        assert!(differing.is_empty(), "{who}, {name}: (field, paper, found) {differing:?}\n of {row:?}");
+        assert!(differing.is_empty(), "{who}, {name}: (field, expected, found) {differing:?}\n of {row:?}");
     }
-    panic!("{who}, {name}:\n paper: {wanted}\n found: {answer}");
+    panic!("{who}, {name}:\n expected: {wanted}\n found: {answer}");
 }
 
 #[test]
-fn the_oracle_agrees_with_the_paper() {
+fn the_oracle_agrees_with_the_worked_example() {
     let tables = oracle_tables();
     for expected in expected() {
         let request = oracle::Request {
@@ -120,7 +120,7 @@ fn the_oracle_agrees_with_the_paper() {
 
 #[test]
 fn the_engine_agrees_with_the_worked_example() {
-    // Parts of one customer each, and everything in one part.
+    // One customer per row group, and everything in one row group.
     for row_group_rows in [1, 65_536] {
         let dataset = Dataset::from_tables(&Tables {
             events: vec![read("events.csv")],
@@ -156,7 +156,7 @@ fn engine_query(expected: &Expected) -> EventsQuery {
 }
 
 #[test]
-fn every_metric_is_in_the_example() {
+fn every_metric_is_in_the_worked_example() {
     let asked: BTreeSet<String> = expected().iter().flat_map(|expected| expected.texts("fields").unwrap()).collect();
     let missing: Vec<&str> = oracle::METRICS.into_iter().filter(|metric| !asked.contains(*metric)).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -179,7 +179,7 @@ fn micros_of_money(text: &str) -> i64 {
     format!("{whole}{fraction:0<6}").parse().unwrap()
 }
 
-/// The tables as the oracle wants them, read cell by cell.
+/// Reads the tables as rows of the oracle.
 fn oracle_tables() -> oracle::Tables {
     let event = |mut row: BTreeMap<String, String>| oracle::EventRow {
         account: row.remove("account").unwrap(),
@@ -216,7 +216,7 @@ fn oracle_tables() -> oracle::Tables {
     }
 }
 
-/// The rows of a table of texts, by column name, without the nulls.
+/// Returns the rows of a table of texts, each by column name and without its nulls.
 fn rows(batch: &RecordBatch) -> Vec<BTreeMap<String, String>> {
     let schema = batch.schema();
     let row = |row: usize| {

@@ -6,7 +6,8 @@ use std::fmt;
 use trueup_core::Shown;
 use trueup_core::query::MAX_FILTER_DEPTH;
 
-/// Levels that are read. The deepest filter has one level of lists for each of its own, and an object.
+/// Levels of lists and objects that are read. The deepest filter has a list for each level of depth, and an object in
+/// the innermost.
 const MAX_LEVELS: usize = MAX_FILTER_DEPTH + 2;
 
 /// A JSON value.

@@ -20,7 +20,7 @@ fn compare(comparison: Comparison, operand: Operand) -> Filter {
     Filter::field("campaign", Predicate::Compare(comparison, operand))
 }
 
-/// Where a condition on `field` is refused, and the words that must be in the message.
+/// Checks that a condition on `field` is refused at the place `at`, with a message that contains `words`.
 #[track_caller]
 fn refused(field: &str, value: &str, at: &str, words: &str) {
     let error = from_parameter(field, value).unwrap_err();
@@ -36,7 +36,7 @@ fn refused_json(value: &str, at: &str, words: &str) {
 }
 
 #[test]
-fn what_is_no_json_array_is_taken_whole() {
+fn a_value_that_is_not_a_json_array_is_a_literal() {
     for value in [
         r#"["eq","\ud800"]"#,
         r#"["\ude00\ud83d"]"#,
@@ -61,16 +61,16 @@ fn what_is_no_json_array_is_taken_whole() {
 }
 
 #[test]
-fn pairs_of_surrogates_are_text() {
+fn a_pair_of_surrogates_is_one_character() {
     assert_eq!(campaign(r#"["eq","\uD83D\ude00 \u00e9 \\ud800"]"#), is("campaign", text("😀 é \\ud800")));
-    // Below all levels that are read, too: this is no JSON, and so a literal.
+    // The same below the deepest level that is kept: the value is not JSON, so it is a literal.
     let deep = format!("{}\"\\ud800\"{}", "[".repeat(1_000), "]".repeat(1_000));
     assert_eq!(campaign(&deep), is("campaign", text(&deep)));
     refused_json(r#"{"zip": "\ud800"}"#, "filter", "expected JSON");
 }
 
 #[test]
-fn scalars_in_an_expression() {
+fn a_scalar_in_an_expression_is_an_equality() {
     assert_eq!(
         campaign(r#" ["or", "x", null, true, false, 1.50, -3] "#),
         Filter::Any(vec![
@@ -85,7 +85,7 @@ fn scalars_in_an_expression() {
 }
 
 #[test]
-fn joins() {
+fn or_and_and_not_join_expressions() {
     let (a, b) = (Filter::equals("campaign", "a"), Filter::equals("campaign", "b"));
     assert_eq!(campaign(r#"["or","a","b"]"#), Filter::Any(vec![a.clone(), b.clone()]));
     assert_eq!(campaign(r#"["and","a","b"]"#), Filter::All(vec![a.clone(), b.clone()]));
@@ -100,7 +100,7 @@ fn joins() {
 }
 
 #[test]
-fn equality() {
+fn eq_and_ne_take_any_scalar() {
     assert_eq!(campaign(r#"["eq","x"]"#), is("campaign", text("x")));
     assert_eq!(campaign(r#"["eq",null]"#), is("campaign", text("")));
     assert_eq!(campaign(r#"["eq",true]"#), is("campaign", text("true")));
@@ -112,7 +112,7 @@ fn equality() {
 }
 
 #[test]
-fn comparisons() {
+fn comparisons_take_numbers_and_texts() {
     assert_eq!(campaign(r#"["gt",1]"#), compare(Greater, Operand::Number(1.0)));
     assert_eq!(campaign(r#"["gte","1"]"#), compare(GreaterOrEqual, text("1")));
     assert_eq!(campaign(r#"["lt",-0.5]"#), compare(Less, Operand::Number(-0.5)));
@@ -120,7 +120,7 @@ fn comparisons() {
 }
 
 #[test]
-fn patterns() {
+fn regex_empty_and_not_empty_are_parsed() {
     let matches = |pattern: &str, flags: &str| {
         Filter::field("campaign", Predicate::Matches { pattern: pattern.to_owned(), flags: flags.to_owned() })
     };
@@ -131,7 +131,7 @@ fn patterns() {
 }
 
 #[test]
-fn conditions_across_fields() {
+fn conditions_across_fields_are_joined() {
     assert_eq!(
         from_json(r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#).unwrap(),
         Filter::Any(vec![
@@ -146,12 +146,12 @@ fn conditions_across_fields() {
             Filter::Any(vec![is("agent", text("")), is("agent", Operand::Number(7.0))]),
         ])))
     );
-    // A text in an object is no JSON of its own.
+    // A string in an object is never parsed as JSON again.
     assert_eq!(from_json(r#"{"campaign": "[\"or\"]"}"#).unwrap(), Filter::equals("campaign", r#"["or"]"#));
 }
 
 #[test]
-fn repeated_parameters_mean_either_and_different_ones_both() {
+fn repeated_parameters_are_joined_by_or_and_different_ones_by_and() {
     let parameters = |list: &[(&str, &str)]| {
         let owned: Vec<_> = list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         from_parameters(&owned)
@@ -174,7 +174,7 @@ fn repeated_parameters_mean_either_and_different_ones_both() {
 }
 
 #[test]
-fn numbers_are_compared_with_numbers() {
+fn metrics_and_total_are_compared_with_numbers_only() {
     for field in ["total", "leads", "bookRate"] {
         assert_eq!(from_parameter(field, "12.50").unwrap(), Filter::equals(field, "12.50"));
         from_parameter(field, r#"["or", 1, "2", ["ne", 3], ["gte", "4"]]"#).unwrap();
@@ -190,9 +190,9 @@ fn numbers_are_compared_with_numbers() {
 }
 
 #[test]
-fn metrics_and_dimensions_join_by_and_only() {
+fn metrics_and_dimensions_are_joined_only_by_and() {
     from_json(r#"["and", {"leads": ["gt", 5], "campaign": "x"}, ["and", {"total": 3}, {"spend": 1}]]"#).unwrap();
-    // `total` is the event's own amount, and so decided with dimensions.
+    // `total` is the amount of one event, so it filters events, as dimensions do.
     from_json(r#"["or", {"total": 1}, {"campaign": "x"}]"#).unwrap();
     from_json(r#"["not", ["or", {"leads": 1}, {"spend": 1}]]"#).unwrap();
     refused_json(r#"["and", {"zip": "1"}, ["or", {"leads": 1}, {"campaign": "x"}]]"#, "filter[2]", "`leads`");
@@ -201,7 +201,7 @@ fn metrics_and_dimensions_join_by_and_only() {
 }
 
 #[test]
-fn malformed_expressions() {
+fn malformed_expressions_are_refused() {
     refused("campaign", "[]", "campaign", "expected an operator");
     refused("campaign", r#"["or", []]"#, "campaign[1]", "expected an operator");
     refused("campaign", r#"["like", "x"]"#, "campaign[0]", "`like`");
@@ -227,7 +227,7 @@ fn malformed_expressions() {
 }
 
 #[test]
-fn malformed_patterns() {
+fn malformed_patterns_are_refused() {
     refused("campaign", r#"["regex"]"#, "campaign", "found 0");
     refused("campaign", r#"["regex", "a", "i", "m"]"#, "campaign", "found 3");
     refused("campaign", r#"["regex", 1]"#, "campaign[1]", "`1`");
@@ -242,7 +242,7 @@ fn malformed_patterns() {
 }
 
 #[test]
-fn malformed_conditions_across_fields() {
+fn malformed_conditions_across_fields_are_refused() {
     refused_json("", "filter", "expected JSON");
     refused_json("{\"a\": 1", "filter", "expected JSON");
     refused_json("{\"a\": 1} x", "filter", "expected JSON");
@@ -262,13 +262,13 @@ fn malformed_conditions_across_fields() {
     refused_json(r#"["or", {"zip": "1"}, {"total": ["gte", "x"]}]"#, "filter[2].total[1]", "`x`");
 }
 
-/// `levels` of `not` around a condition.
+/// Returns the condition in `levels` levels of `not`.
 fn nested(levels: usize, condition: &str) -> String {
     format!("{}{condition}{}", "[\"not\",".repeat(levels), "]".repeat(levels))
 }
 
 #[test]
-fn depth_is_bounded() {
+fn depth_has_a_limit() {
     for condition in ["\"x\"", "[\"eq\",\"x\"]"] {
         from_parameter("campaign", &nested(31, condition)).unwrap();
         let error = from_parameter("campaign", &nested(32, condition)).unwrap_err();
@@ -279,16 +279,16 @@ fn depth_is_bounded() {
     // An object of several fields is an `and`.
     assert!(from_json(&nested(31, r#"{"zip": "1", "agent": "2"}"#)).is_err());
     assert!(from_json(&nested(32, r#"{"zip": "1"}"#)).is_err());
-    // Deeper than any parser's recursion: still an array, not a literal.
+    // Too deep for recursion, but still an array and not a literal.
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(from_parameter("campaign", &deep).is_err());
     assert!(from_parameter("campaign", &nested(100_000, "1")).is_err());
     assert!(from_json(&nested(100_000, "1")).is_err());
 }
 
-/// The joins that nobody wrote, of parameters and of their values, make nothing deeper.
+/// The implicit joins of parameters and of their values add no depth.
 #[test]
-fn depth_is_that_of_each_value() {
+fn depth_is_counted_for_each_value_alone() {
     let parameter = |name: &str, value: String| (name.to_owned(), value);
     let deepest = || nested(31, "\"x\"");
     let filter = from_parameters(&[
@@ -307,15 +307,15 @@ fn depth_is_that_of_each_value() {
 }
 
 #[test]
-fn operands_are_bounded() {
+fn operands_have_a_limit() {
     let or = |operands: usize| format!("[\"or\"{}]", ",\"x\"".repeat(operands));
     from_parameter("campaign", &or(1_000)).unwrap();
     refused("campaign", &or(1_001), "campaign[1001]", "1000");
-    // Joins below the outermost are operands too: each of these holds two, and is one.
+    // A join below the outermost one counts as an operand, so each pair counts as three.
     let pairs = |count: usize| format!("[\"or\"{}]", ",[\"and\",1,2]".repeat(count));
     from_parameter("campaign", &pairs(333)).unwrap();
     assert!(from_parameter("campaign", &pairs(334)).is_err());
-    // They are counted over all parameters.
+    // Operands are counted over all parameters.
     let parameters = |zips| [("campaign".to_owned(), pairs(333)), ("zip".to_owned(), or(zips))];
     assert!(from_parameters(&parameters(1)).is_ok());
     assert_eq!(from_parameters(&parameters(2)).unwrap_err().at(), "zip[2]");
@@ -323,14 +323,14 @@ fn operands_are_bounded() {
 
 proptest! {
     #[test]
-    fn a_literal_is_taken_whole(value in ".*") {
+    fn a_literal_is_the_whole_value(value in ".*") {
         let is_array = matches!(serde_json::from_str(&value), Ok(serde_json::Value::Array(_)));
         prop_assume!(!is_array);
         prop_assert_eq!(campaign(&value), Filter::equals("campaign", value));
     }
 
     #[test]
-    fn what_looks_like_an_array_is_one_or_a_literal(value in r#"\[["a-z\[\], \\{}:0-9]{0,12}\]?"#) {
+    fn a_value_in_brackets_is_an_array_or_a_literal(value in r#"\[["a-z\[\], \\{}:0-9]{0,12}\]?"#) {
         let is_array = matches!(serde_json::from_str(&value), Ok(serde_json::Value::Array(_)));
         let parsed = from_parameter("campaign", &value);
         prop_assert!(is_array || parsed == Ok(Filter::equals("campaign", value)));

@@ -17,7 +17,7 @@ fn rows(columns: Vec<Column>) -> String {
 }
 
 #[test]
-fn numbers_are_those_of_ecmascript() {
+fn numbers_are_written_as_ecmascript_does() {
     let counts = vec![0, 7, 1 << 53, (1 << 53) + 1, u64::MAX];
     let money = vec![0, 12_000_000, 1_234_500_000, 100_000, -1_000_000];
     let ratios = vec![0.1, 0.0, -0.0, 1.0 / 3.0, 1e-7];
@@ -39,7 +39,7 @@ fn numbers_are_those_of_ecmascript() {
 }
 
 #[test]
-fn days_and_texts_and_awkward_keys() {
+fn days_texts_and_keys_are_escaped() {
     let day = |text: &str| text.parse::<Day>().unwrap();
     let days = Values::Days(vec![day("2025-01-01"), day("2025-01-01"), day("2149-06-06")]);
     assert_eq!(
@@ -51,7 +51,7 @@ fn days_and_texts_and_awkward_keys() {
 }
 
 #[test]
-fn no_rows() {
+fn an_empty_table_has_an_empty_array_and_no_lines() {
     let none = ResultTable::from_columns(vec![column("leads", Values::Counts(Vec::new()))]);
     let mut out = Vec::new();
     write_rows(&none, &mut out).unwrap();
@@ -62,7 +62,7 @@ fn no_rows() {
 }
 
 #[test]
-fn lines() {
+fn ndjson_has_one_row_per_line() {
     let table = ResultTable::from_columns(vec![column("leads", Values::Counts(vec![1, 2]))]);
     let mut out = Vec::new();
     write_ndjson(&table, &mut out).unwrap();
@@ -71,7 +71,7 @@ fn lines() {
 
 proptest! {
     #[test]
-    fn any_table_reads_back(
+    fn any_table_can_be_read_back(
         dictionary in proptest::collection::vec(any::<String>(), 1..4),
         rows in proptest::collection::vec((0_u32..3, 0_u64..1 << 53, -(1_i64 << 52)..1 << 52, 0.0_f64..1e300), 0..30),
     ) {
@@ -107,7 +107,7 @@ fn table_text(value: trueup_core::Value<'_>) -> &str {
 }
 
 #[test]
-fn chunks_are_the_whole() {
+fn chunks_join_to_the_whole_text() {
     let counts: Vec<u64> = (0..40_000).collect();
     let table = ResultTable::from_columns(vec![column("count", Values::Counts(counts))]);
     let (mut rows, mut chunk, mut chunks) = (super::JsonRows::array(&table), Vec::new(), Vec::new());

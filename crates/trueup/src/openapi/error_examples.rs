@@ -63,13 +63,13 @@ fn path_and_credentials() -> Vec<ErrorExample> {
             "not-found",
             ServiceError::NotFound { path: text("/api/acme/reports") },
             NOWHERE,
-            "There is nothing at the path.",
+            "No endpoint has this path.",
         ),
         example(
             "unauthorized",
             ServiceError::Unauthorized(Refusal::Missing),
             ORGANIZATION,
-            "The key is missing, wrong, inactive, revoked, or that of an organization, which are retired.",
+            "The key is missing, wrong, inactive or revoked, or it is an organization key, which are retired.",
         ),
         example(
             "signed-out",
@@ -78,20 +78,20 @@ fn path_and_credentials() -> Vec<ErrorExample> {
             "Neither a key nor a session is valid.",
         ),
         ErrorExample {
-            header: Some(("Retry-After", "integer", "Whole seconds until the hour has passed.")),
+            header: Some(("Retry-After", "integer", "Whole seconds until the next clock hour.")),
             ..example("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
         },
         example(
             "inaccessible-organization",
             ServiceError::InaccessibleOrganization { segment: text("elsewhere") },
             ORGANIZATION,
-            "The path names no organization and no account that the key reaches, whether it exists or not.",
+            "The path names no organization and no account that the key may access, whether it exists or not.",
         ),
         example(
             "inaccessible-accounts",
             ServiceError::InaccessibleAccounts(out_of_reach),
             ORGANIZATION,
-            "`account` or `accounts` names one that is not of the organization, or not within reach.",
+            "`account` or `accounts` names an account outside the organization or outside the access of the key.",
         ),
     ]
 }
@@ -102,7 +102,7 @@ fn parameters() -> Vec<ErrorExample> {
     let not_utf8 = InvalidQuery::NotUtf8 { parameter: text("campaign=%FF") };
     let day = Day::from_number;
     vec![
-        example("missing-fields", ServiceError::MissingFields, EVENTS, "`fields` names nothing."),
+        example("missing-fields", ServiceError::MissingFields, EVENTS, "`fields` is missing or has no name."),
         example(
             "missing-range",
             ServiceError::MissingRange(MissingRange::Needed("start")),
@@ -120,13 +120,13 @@ fn parameters() -> Vec<ErrorExample> {
             "invalid-query",
             ServiceError::InvalidQuery(repeated),
             ORGANIZATION,
-            "A parameter that has one value is given twice with different ones.",
+            "A parameter that takes one value is given twice with different values.",
         ),
         example(
             "invalid-query-encoding",
             ServiceError::InvalidQuery(not_utf8),
             ORGANIZATION,
-            "The query is not UTF-8 once it is decoded.",
+            "The decoded query is not UTF-8.",
         ),
         example(
             "invalid-fields",
@@ -138,13 +138,13 @@ fn parameters() -> Vec<ErrorExample> {
             "unknown-interval",
             ServiceError::UnknownInterval(UnknownInterval(text("year"))),
             EVENTS,
-            "The interval is none of those that there are.",
+            "There is no interval of that name.",
         ),
         example(
             "invalid-date",
             ServiceError::InvalidDate { parameter: "start", text: text("01/31/2025") },
             RANGED,
-            "`start` or `end` is no calendar date, or none that data can have.",
+            "`start` or `end` is not a calendar date, or is outside the dates that data can have.",
         ),
         example(
             "invalid-range",
@@ -162,7 +162,7 @@ fn filters() -> Vec<ErrorExample> {
             "invalid-filter",
             ServiceError::InvalidFilter(fault),
             EVENTS,
-            "A parameter is no filter; the parameter and the place in its expression are named.",
+            "A parameter is not a filter. The error names the parameter and the place in its expression.",
         )
     });
     refused.into_iter().collect()
@@ -171,7 +171,7 @@ fn filters() -> Vec<ErrorExample> {
 fn benchmarks() -> Vec<ErrorExample> {
     let fault = ServiceError::Benchmarks;
     let months = [
-        ("invalid-month", "January", "The month is none, or none that data can have."),
+        ("invalid-month", "January", "`month` is not a month, or is outside the months that data can have."),
         ("future-month", "2025-02", "The month has not begun."),
     ];
     let today = Day::from_number(20_119);
@@ -188,13 +188,13 @@ fn benchmarks() -> Vec<ErrorExample> {
             "not-benchmarkable",
             fault(BenchmarkFault::Field { name: "leads".to_owned() }),
             BENCHMARKS,
-            "A field has no benchmarks, or a filter is on something else than their dimensions.",
+            "A field has no benchmarks, or a filter is not on a dimension of benchmarks.",
         ),
         example(
             "not-benchmarkable-filter",
             expression,
             BENCHMARKS,
-            "A filter is an expression, where it has to be one value.",
+            "A filter is an expression; only one value is allowed.",
         ),
     ];
     refused.chain(others).collect()
@@ -208,13 +208,13 @@ fn sizes() -> Vec<ErrorExample> {
             "attribution-window",
             ServiceError::SpanTooLong { days: ATTRIBUTION_WINDOW_DAYS + 1, limit: ATTRIBUTION_WINDOW_DAYS },
             EVENTS,
-            "With the whole range as the interval, the range is longer than the attribution window.",
+            "With `interval=total`, the range is longer than the attribution window.",
         ),
         example(
             "too-many-intervals",
             ServiceError::TooManyIntervals { accounts: 100, sub_ranges: year, limit: account_intervals },
             EVENTS,
-            "Accounts times sub-ranges are over the limit.",
+            "Accounts times sub-ranges exceed the limit.",
         ),
         example(
             "too-many-rows",
@@ -226,7 +226,7 @@ fn sizes() -> Vec<ErrorExample> {
             "too-much-memory",
             ServiceError::TooMuchMemory { limit: 1 << 30 },
             EVENTS,
-            "The query would take more memory than the service gives to one.",
+            "The query would take more memory than one query may take.",
         ),
         example(
             "too-many-documents",
@@ -245,19 +245,19 @@ fn execution() -> Vec<ErrorExample> {
             "upstream-failed",
             ServiceError::Upstream(failed),
             ALL,
-            "The data are unreadable or damaged; the cause is told to the operator.",
+            "The data are unreadable or damaged. The cause is in the log of the operator.",
         ),
         ErrorExample {
-            header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
+            header: Some(("Retry-After", "integer", "Whole seconds after which to retry.")),
             ..example(
                 "overloaded",
                 ServiceError::Overloaded { retry_after_seconds: 5 },
                 ALL,
-                "Other queries and answers hold the memory that this one needs; retry shortly.",
+                "Other queries and answers hold the memory that the request needs; retry shortly.",
             )
         },
         ErrorExample {
-            header: Some(("Retry-After", "integer", "Whole seconds after which it is worth asking again.")),
+            header: Some(("Retry-After", "integer", "Whole seconds after which to retry.")),
             ..example(
                 "benchmarks-gathering",
                 gathering,

@@ -14,10 +14,10 @@ pub(super) const ACCESS: &str = "access";
 pub(super) fn access() -> JsonValue {
     object([
         ("operationId", ACCESS.into()),
-        ("summary", "What the credentials reach".into()),
+        ("summary", "What the credentials can access".into()),
         (
             "description",
-            "The organizations and accounts that the credentials reach, the endpoints, and the dictionary of fields. \
+            "The organizations and accounts that the credentials can access, the endpoints, and the dictionary of fields. \
              Parameters are ignored."
                 .into(),
         ),
@@ -43,15 +43,15 @@ fn limits(endpoint: &str) -> String {
     let seconds = deadline.as_secs();
     match endpoint {
         "events" => format!(
-            " One sub-range has at most {ATTRIBUTION_WINDOW_DAYS} days. Unless the service is set up otherwise, accounts times \
+            " One sub-range has at most {ATTRIBUTION_WINDOW_DAYS} days. Unless the operator sets other limits, accounts times \
              sub-ranges are at most {account_intervals}, rows before filters on metrics at most {rows}, rows times columns at most \
              {cells}, and a request takes at most {seconds} seconds."
         ),
         "benchmarks" => format!(
-            " Unless the service is set up otherwise, a request waits at most {} seconds for figures that are being gathered.",
+            " Unless the operator sets other limits, a request waits at most {} seconds for figures that are being gathered.",
             benchmarks_wait.as_secs()
         ),
-        "insights" => format!(" Unless the service is set up otherwise, at most {documents} documents may match."),
+        "insights" => format!(" Unless the operator sets other limits, at most {documents} documents may match."),
         _ => String::new(),
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn organization() -> JsonValue {
         ("in", "path".into()),
         (
             "description",
-            "An organization, or an account key in place of one; GET /api lists both. An id that is both means the \
+            "An organization, or an account key in place of one; `GET /api` lists both. An id that is both names the \
              organization."
                 .into(),
         ),
@@ -169,12 +169,12 @@ pub(super) fn security_schemes() -> JsonValue {
         (
             KEY,
             scheme("header", "Authorization")
-                .with("description", "A user API key, alone: no word such as Bearer before it."),
+                .with("description", "The user API key alone, without a prefix such as `Bearer`."),
         ),
         (
             SESSION,
             scheme("cookie", "session")
-                .with("description", "The token of a signed-in session, which counts on /api alone."),
+                .with("description", "The token of a signed-in session, which only `/api` accepts."),
         ),
     ])
 }

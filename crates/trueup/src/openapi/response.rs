@@ -25,7 +25,7 @@ pub(super) fn components() -> JsonValue {
 
 fn success(operation: &'static str) -> JsonValue {
     let (schema, means) = match operation {
-        "access" => ("AccessAnswer", "What the credentials reach."),
+        "access" => ("AccessAnswer", "What the credentials can access."),
         "events" => ("EventsAnswer", "One row for each combination of values of the dimensions, in each sub-range."),
         "benchmarks" => {
             ("BenchmarksAnswer", "One row for each series of each combination of values of the dimensions.")
@@ -38,8 +38,8 @@ fn success(operation: &'static str) -> JsonValue {
         ("Cache-Control", header("string", "`no-store`.")),
     ];
     if operation == "events" {
-        let means = "Names among the fields and filters that neither the dictionary nor the data of the accounts know, \
-                     separated by commas, percent-encoded where a header could not carry them. Absent if there is none.";
+        let means = "The names of fields and filters that are neither in the dictionary nor in the data of the requested accounts, \
+                     separated by commas, percent-encoded where a header could not carry them. Absent if there are none.";
         headers.push(("Trueup-Unknown-Fields", header("string", means)));
     }
     object([

@@ -28,19 +28,24 @@ fn access_schemas() -> Vec<(&'static str, JsonValue)> {
     let organization = members(
         &["organization", "accounts"],
         [
-            ("organization", described("string", "What the path of the endpoints takes.")),
-            ("accounts", names("Its account keys within reach, sorted; each works in the path too.")),
+            ("organization", described("string", "The value for `{organization}` in paths.")),
+            (
+                "accounts",
+                names(
+                    "The account keys of the organization that the login may access, sorted. Each works in the path, too.",
+                ),
+            ),
         ],
     );
     let endpoint = members(
         &["endpoint", "path", "parameters"],
         [
-            ("endpoint", described("string", "Its name.")),
-            ("path", described("string", "Its path, with `{organization}` for the organization.")),
-            ("parameters", names("The names of its parameters.")),
-            ("metrics", names("The metrics that it knows.")),
-            ("dimensions", names("The dimensions that it knows.")),
-            ("notes", described("string", "What to know besides.")),
+            ("endpoint", described("string", "The name of the endpoint.")),
+            ("path", described("string", "The path, with `{organization}` as the placeholder for the organization.")),
+            ("parameters", names("The names of the parameters.")),
+            ("metrics", names("The metrics that the endpoint supports.")),
+            ("dimensions", names("The dimensions that the endpoint supports.")),
+            ("notes", described("string", "What else a caller should know.")),
         ],
     );
     vec![
@@ -60,10 +65,10 @@ fn dictionary_entry() -> JsonValue {
     members(
         &["displayName", "definition", "type", "format"],
         [
-            ("displayName", described("string", "The name for people.")),
+            ("displayName", described("string", "The name to display.")),
             ("definition", described("string", "What the field counts, and how.")),
             ("type", one_of(["dimension", "metric"])),
-            ("format", one_of(formats).with("description", "How a value is written for people.")),
+            ("format", one_of(formats).with("description", "How to display a value.")),
             ("benchmarkable", described("boolean", "True on metrics that have benchmarks; absent on others.")),
             ("benchmarkDimension", described("boolean", "True on dimensions of benchmarks; absent on others.")),
             ("possibleValues", names("The values, where they can be listed.")),
@@ -82,8 +87,8 @@ fn event_schemas() -> Vec<(&'static str, JsonValue)> {
     });
     let row = members(&[], interval.into_iter().chain(fields)).with("additionalProperties", typed("string")).with(
         "description",
-        "One member for each field that was asked for, in that order: a number for a metric, a text for a dimension. A \
-             dimension without a value is the empty text. Any column of the data is a dimension, listed here or not.",
+        "One member for each requested field, in the requested order: a number for a metric, a string for a dimension. A \
+             dimension without a value is the empty string. Any column of the data is a dimension, listed here or not.",
     );
     vec![("EventsAnswer", list_of("EventsRow")), ("EventsRow", row), ("Dictionary", dictionary_schema())]
 }
@@ -92,7 +97,7 @@ fn dictionary_schema() -> JsonValue {
     typed("object")
         .with(
             "description",
-            "What every field means, by its name; those of lead grading only for accounts that have it.",
+            "The meaning of each field, by name. Fields of lead grading are listed only if an account in reach has lead grading.",
         )
         .with("additionalProperties", object([("$ref", "#/components/schemas/DictionaryEntry".into())]))
 }
@@ -100,14 +105,14 @@ fn dictionary_schema() -> JsonValue {
 fn benchmark_schemas() -> Vec<(&'static str, JsonValue)> {
     let series = one_of(Series::ALL.map(Series::name)).with(
         "description",
-        "Which figure: the pooled ratio of all accounts compared, or a percentile of their own ratios.",
+        "The figure: the pooled ratio of all compared accounts, or a percentile of the ratios of each.",
     );
-    let accounts = described("integer", "How many accounts the combination compares.");
+    let accounts = described("integer", "The number of accounts that are compared in the segment.");
     let fields = dictionary::fields().filter(|field| field.benchmark).map(|field| {
         let value = if is_metric(field) {
             object([("type", texts(["number", "null"]))]).with(
                 "description",
-                format!("{} To three significant digits; null where it is withheld.", definition(field)),
+                format!("{} Rounded to three significant digits; null if withheld.", definition(field)),
             )
         } else {
             described("string", definition(field))
@@ -117,10 +122,7 @@ fn benchmark_schemas() -> Vec<(&'static str, JsonValue)> {
     let head = [("series", series), ("cohortAccounts", accounts)];
     let row = members(&["series", "cohortAccounts"], head.into_iter().chain(fields))
         .with("additionalProperties", false)
-        .with(
-            "description",
-            "One series of one combination of values of the dimensions, with the fields that were asked for.",
-        );
+        .with("description", "One series of one combination of dimension values, with the requested fields.");
     vec![("BenchmarksAnswer", list_of("BenchmarksRow")), ("BenchmarksRow", row)]
 }
 
@@ -148,22 +150,22 @@ fn insight_document() -> JsonValue {
     members(
         &[],
         [
-            ("account", described("string", "The name of the account for people.")),
-            ("period", described("string", "The period analyzed, as the label of a month.")),
-            ("generated_at", described("string", "When it was produced, with an offset.").with("format", "date-time")),
+            ("account", described("string", "The display name of the account.")),
+            ("period", described("string", "The analyzed month, as a label.")),
+            ("generated_at", described("string", "When the document was produced, with a UTC offset.").with("format", "date-time")),
             ("confidence", described("string", "Confidence in the analysis.")),
-            ("graded_calls", described("number", "How many graded calls informed it.")),
+            ("graded_calls", described("number", "The number of graded calls that the document is based on.")),
             ("action_items", described("array", "What to do.").with("items", reference("schemas", "ActionItem"))),
             ("deep_insights", some_objects("Findings: `title`, `summary`, `takeaway`, `priority`.")),
-            ("surprise_insights", some_objects("What was not expected, what to do, for whom, and the calls behind it.")),
-            ("main_themes", some_objects("Themes: an overview, the share of activity, and what is behind it.")),
+            ("surprise_insights", some_objects("Unexpected findings: what to do, for whom, and the calls that show it.")),
+            ("main_themes", some_objects("Themes: an overview, the share of activity, and its causes.")),
         ],
     )
     .with("additionalProperties", true)
     .with(
         "description",
-        "The document, byte for byte as published, or the sections asked for. Sections are still being added: read those that \
-         are needed, and ignore the rest.",
+        "The document, byte for byte as published, or its requested sections. Sections are still being added: a client should \
+         ignore sections that it does not know.",
     )
 }
 
@@ -180,12 +182,12 @@ fn filter_schemas() -> Vec<(&'static str, JsonValue)> {
     let joined = described("array", "`or`, `and` or `not`, and what it joins: objects, or such lists again.");
     let filter = object([("oneOf", vec![conditions, joined].into())]).with(
         "description",
-        "An object of fields and expressions, all of which have to hold, or a list that joins such objects.",
+        "An object of fields and expressions, all of which must hold, or a list that joins such objects.",
     );
     let expression = object([("type", texts(["string", "number", "boolean", "null", "array"]))]).with(
         "description",
-        "What holds of a field's value: the value itself (`null` is the empty text), or a list: `or`, `and`, `not` and \
-         expressions; `eq`, `ne` and a value; `gt`, `gte`, `lt`, `lte` and a number or a text; `regex`, a pattern and flags; \
+        "A condition on the value of a field: the value itself (`null` is the empty string), or a list: `or`, `and`, `not` and \
+         expressions; `eq`, `ne` and a value; `gt`, `gte`, `lt`, `lte` and a number or a string; `regex`, a pattern and flags; \
          `empty`; `notEmpty`.",
     );
     vec![("Filter", filter), ("Expression", expression)]
@@ -193,8 +195,8 @@ fn filter_schemas() -> Vec<(&'static str, JsonValue)> {
 
 fn error_schemas() -> Vec<(&'static str, JsonValue)> {
     let codes: BTreeSet<&'static str> = error_examples().iter().filter_map(|example| example.error.code()).collect();
-    let code = one_of(codes).with("description", "The name that programs know the error by; a few errors have none.");
-    let words = described("string", "What is wrong, which value, and what to do.");
+    let code = one_of(codes).with("description", "The machine-readable name of the error. A few errors have none.");
+    let words = described("string", "What is wrong, with which value, and what to do.");
     vec![("Error", members(&["error"], [("error", words), ("code", code)]))]
 }
 

@@ -36,8 +36,8 @@ pub(super) struct BenchmarkCache {
 
 #[derive(Default)]
 struct Jobs {
-    /// Whole months, which are never dropped: there are at most as many as the dataset has months, because no other is
-    /// asked for.
+    /// Whole months, which are never dropped: there are at most as many as the dataset has months, because no job is
+    /// started for a month without rows.
     months: HashMap<Month, Arc<BenchmarkJob>>,
     /// Partial months, the newest last; at most [`MAX_PARTIAL_MONTHS`].
     partial_months: VecDeque<(DateRange, Arc<BenchmarkJob>)>,
@@ -55,7 +55,7 @@ impl BenchmarkCache {
 
     /// Returns the data of a period, or why there is none; `None` if it is not there within the limit.
     ///
-    /// The job runs once for all requests that ask for it, and continues when no request waits any more.
+    /// The job runs once for all requests of the period, and continues when no request waits any more.
     pub(super) fn data(
         self: &Arc<Self>,
         period: BenchmarkPeriod,
@@ -69,7 +69,7 @@ impl BenchmarkCache {
                 let execution = internal_execution(cache.memory.as_ref(), interrupt)?;
                 BenchmarkData::gather(&cache.dataset, period.range, &execution)
             });
-            // Without time to wait, whether the job is done already would be a matter of luck.
+            // Without a wait, the answer must not depend on how fast the new job is.
             if limit.wait.is_zero() {
                 return None;
             }

@@ -208,7 +208,7 @@ pub enum Upstream {
     #[error("the answer could not be written: {0}")]
     Write(io::Error),
     /// A published document is no longer valid JSON, as it was when it was ingested.
-    #[error("the insight of account `{account}` of {date} does not read: {source}")]
+    #[error("the insight of account `{account}` of {date} is not valid JSON: {source}")]
     Document {
         /// The account of the document.
         account: String,

@@ -121,7 +121,8 @@ impl Response {
 
 /// The bytes of a response, an iterator of chunks.
 ///
-/// Each chunk is made when it is asked for. So an answer of any size is in memory once, as a table, and never as text.
+/// Each chunk is written when the iterator reaches it. So an answer of any size is in memory once, as a table, and
+/// never as text.
 ///
 /// ```
 /// use trueup::service::Response;

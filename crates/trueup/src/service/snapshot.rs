@@ -41,8 +41,8 @@ impl Snapshot {
     /// Returns the names that are unknown to a caller, in order and each once: the dictionary does not have them, and
     /// no event in scope, of any day, has a value in a column of that name.
     ///
-    /// The columns of other tenants make no difference, because a caller must not learn of them. So this runs a query
-    /// of its own, for each column and account once.
+    /// The columns of other tenants make no difference, because a caller must not learn of them. So this method queries
+    /// the dataset, once for each column and account.
     pub(super) fn unknown_fields(
         &self,
         scope: &Scope,
@@ -104,8 +104,8 @@ impl Snapshot {
 /// For a column, whether an account has an event with a value in it, for example `{"crew": {"north": true, "south":
 /// false}}`.
 ///
-/// An entry stays valid because a dataset never changes. There are at most columns times accounts of them, whatever
-/// callers ask.
+/// An entry stays valid because a dataset never changes. There are at most as many entries as columns times accounts,
+/// whatever callers request.
 #[derive(Default)]
 struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 
@@ -113,8 +113,8 @@ struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 enum Known {
     /// An account has a value.
     NonEmpty,
-    /// No account that was checked has a value. Those that are not checked yet are the keys of `unchecked`, each with
-    /// `false`.
+    /// No account that was checked has a value. The keys of `unchecked` are the accounts that were not checked yet,
+    /// each with `false`.
     Empty { unchecked: BTreeMap<String, bool> },
 }
 

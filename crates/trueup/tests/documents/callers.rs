@@ -58,7 +58,8 @@ fn the_fields_on_the_page_are_in_the_dictionary() {
     let page = page();
     let lists = page.split("fields=").skip(1).map(|after| after.split(['&', ' ', '\n', '"']).next().unwrap());
     let mut looked_at = 0;
-    // The split leaves out the list of the Python program, which is in quotation marks; sections of insights are no fields.
+    // The split leaves out the list of the Python program, which is in quotation marks. Sections of insights are not
+    // fields.
     for name in lists.filter(|list| !list.contains("action_items")).flat_map(|list| list.split(',')) {
         let known = name.is_empty() || trueup::dictionary::field(name).is_some();
         assert!(known, "{name}");

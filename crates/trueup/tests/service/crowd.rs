@@ -7,7 +7,7 @@
 //! | 2024-11 | 20; the first NN of `plNN` booked. See below |
 //! | 2024-12 | 10, of whom 5 booked |
 //! | 2025-03 | one on the 12th, who booked, and one on the 20th, who did not |
-//! | 2025-04 | two on the 10th, of whom 1 booked; one on the 20th, which is after [`NOW`](crate::platform::NOW), who booked |
+//! | 2025-04 | two on the 10th, of whom 1 booked; one on the 20th, after the day of `NOW`, who booked |
 //!
 //! In 2024-11, the last 4 customers are unmatched, `plNN` has spend of 100 + 10 NN, and the last customer of `pl01`,
 //! `pl02` and `pl03` comes through another channel.

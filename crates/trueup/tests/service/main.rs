@@ -18,6 +18,4 @@ mod tenants;
 mod tenants_data;
 mod tenants_reach;
 mod tenants_world;
-mod threads;
-mod unknown;
 mod worked_example;

@@ -1,4 +1,4 @@
-//! A small platform: the organization `acme` holds the data of the worked example, and the organization `rival` other data.
+//! A small platform: `acme` has the data of the worked example, and `rival` is another tenant.
 //!
 //! ```text
 //! platform (umbrella)

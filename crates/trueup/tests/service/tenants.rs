@@ -69,3 +69,38 @@ proptest! {
         prop_assert_eq!(answers(&rival), answers(&Rival::default()));
     }
 }
+
+/// Requests in turn: the user, the path segment, and whether an account of the segment has the column `crew`.
+const KNOWS_CREW: [(&str, &str, bool); 6] = [
+    ("anna", "west", false),
+    ("anna", "acme", true),
+    ("anna", "north", true),
+    ("anna", "acme-west", false),
+    ("root", "solo", false),
+    ("anna", "acme", true),
+];
+
+fn platform_with_rival_column() -> Platform {
+    Platform::with(&Rival { column: true, ..Rival::default() }, DirectorySettings::default(), |builder| builder)
+}
+
+/// Whether the accounts of the organization have values in `column`.
+fn knows(platform: &Platform, user: &str, organization: &str, column: &str) -> bool {
+    let query = format!("fields={column},leads&start=2025-01-01&end=2025-03-31");
+    let response = platform.get(user, &format!("/api/{organization}/events?{query}"));
+    assert_eq!(response.status, 200);
+    response.header("trueup-unknown-fields").is_none()
+}
+
+#[test]
+fn known_columns_depend_only_on_the_requested_accounts() {
+    for turn in 0..KNOWS_CREW.len() {
+        let platform = platform_with_rival_column();
+        for (user, organization, known) in KNOWS_CREW.into_iter().cycle().skip(turn).take(2 * KNOWS_CREW.len()) {
+            assert_eq!(knows(&platform, user, organization, "crew"), known, "{organization}");
+            assert!(!knows(&platform, user, organization, "rivalColumn"), "{organization}");
+        }
+        assert!(knows(&platform, "rita", "rival", "rivalColumn") && !knows(&platform, "rita", "rival", "crew"));
+        assert!(!knows(&platform, "anna", "acme", "rivalColumn"));
+    }
+}

@@ -1,5 +1,5 @@
-//! Random data of random tenants. The data of each account are marked as its own: only `a3` has the text `secret-a3` and
-//! the column `own_a3`.
+//! Random data of random tenants. The data of each account are marked as its own: only `a3` has the text `secret-a3`
+//! and the column `own_a3`.
 
 use crate::tenants_world::ACCOUNTS;
 use proptest::prelude::*;

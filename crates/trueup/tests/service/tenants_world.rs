@@ -1,5 +1,5 @@
-//! Random directories, and a model of CONTRACT section 3: it answers every question from the definition, by walking from
-//! an organization up to its root, and shares no code with the directory.
+//! Random directories, and a model of CONTRACT section 3: it answers every question from the definition, by walking
+//! from an organization up to its root, and shares no code with the directory.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,7 +15,7 @@ fn period(month: &str, today: &str) -> BenchmarkPeriod {
     BenchmarkPeriod::read(Some(month), today.parse().unwrap()).unwrap()
 }
 
-/// Returns a failure hook, and what it receives.
+/// Returns a failure hook and the receiver of the texts that it logs.
 fn log() -> (FailureHook, Receiver<String>) {
     let (sender, logged) = channel();
     let hook = move |error: &ServiceError| sender.send(std::error::Error::source(error).unwrap().to_string()).unwrap();
@@ -76,7 +76,7 @@ fn all_waiting_requests_share_one_computation() {
     });
     assert!(found.iter().all(|data| Arc::ptr_eq(data, &found[0])));
     assert_eq!(cache.started(), 1);
-    // Data that is there is given to a request without time to wait, too.
+    // Computed data is returned even to a request that cannot wait.
     let limit = WaitLimit { wait: Duration::ZERO, interrupt: &Interrupt::after(Duration::ZERO) };
     assert!(cache.data(january, &worker, &log, &limit).unwrap().is_ok());
 }
@@ -102,7 +102,7 @@ fn a_panic_is_reported_to_waiting_requests_and_the_next_request_tries_again() {
     let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
     assert!(cache.data(january, &worker, &log, &limit).unwrap().is_ok());
     assert_eq!(cache.started(), 2);
-    // The service logs the request that waited and was refused.
+    // The job logs nothing, because the service logs the request that waited.
     assert!(logged.try_recv().is_err());
 }
 
@@ -115,14 +115,14 @@ fn a_failure_without_a_waiting_request_is_logged() {
 }
 
 #[test]
-fn whole_months_are_kept_for_good_and_partial_months_for_a_while() {
+fn whole_months_are_kept_and_partial_months_only_the_newest() {
     let cache = cache();
     let is_new = |month: &str, today: &str| cache.find(period(month, today)).1;
     assert!(is_new("2025-02", "2025-03-10") && !is_new("2025-02", "2025-03-11"));
     for today in 10..31 {
         let today = format!("2025-03-{today}");
         assert!(is_new("2025-03", &today) && !is_new("2025-03", &today));
-        // From the 28th on, the month before is whole.
+        // From the 28th of March on, the previous month up to the same day is all of February.
         assert_eq!(is_new("previous-mtd", &today), &*today < "2025-03-28");
         assert!(!is_new("previous-mtd", &today));
         assert!(cache.jobs().partial_months.len() <= MAX_PARTIAL_MONTHS);
@@ -152,7 +152,7 @@ fn a_pending_job_of_a_dropped_dataset_never_runs() {
     start(&first, january, &worker, &log, held);
     let (done, is_done) = channel();
     let second = cache();
-    start(&second, january, &worker, &log, |_, _| panic!("nobody can see this"));
+    start(&second, january, &worker, &log, |_, _| panic!("ran without its dataset"));
     drop(second);
     let third = cache();
     start(&third, january, &worker, &log, move |cache, _| {
@@ -177,7 +177,7 @@ fn one_thread_runs_all_jobs_and_ends_with_its_worker() {
         let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
         BenchmarkData::gather(&cache.dataset, january.range, &execution)
     });
-    start(&cache, period("2025-02", "2025-03-10"), &worker, &log, |_, _| panic!("never begun"));
+    start(&cache, period("2025-02", "2025-03-10"), &worker, &log, |_, _| panic!("ran after the worker was dropped"));
     has_started.recv_timeout(LONG).unwrap();
     drop(worker);
     let words = logged.recv_timeout(LONG).unwrap();

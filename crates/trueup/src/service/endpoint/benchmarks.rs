@@ -21,21 +21,21 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         Parameter::new(
             "fields",
             ValueType::Names,
-            "Metrics with benchmarks, and dimensions to group by. Without it, every such metric.",
+            "Metrics that have benchmarks, and dimensions to group by. By default all of these metrics.",
             "bookRate,roasClosed,attributionChannel",
         ),
         Parameter::new(
             "month",
             ValueType::Month,
-            "The month, as `YYYY-MM`, or `previous-mtd` for the month before up to the same day. Without it, the current month, \
-             which runs to today.",
+            "The month as `YYYY-MM`, or `previous-mtd` for the previous month up to the same day. By default the current month \
+             to date.",
             "2025-01",
         ),
         ACCOUNT,
         ACCOUNTS,
     ],
     other_parameters: OtherParameters::Dimensions(
-        "A filter on the dimension of its name, by equality with the one value given, which is taken as it is; an expression is \
+        "A filter on the dimension of that name: its value must equal the given text. An expression is \
          refused.",
     ),
     fields: Some(|field| field.benchmark),

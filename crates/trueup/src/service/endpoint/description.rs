@@ -104,7 +104,7 @@ impl Parameter {
 pub(super) const ACCOUNT: Parameter = Parameter::new(
     "account",
     ValueType::Name,
-    "One account key, to which the answer is restricted. It has to be an account of the organization. It unites with `accounts`.",
+    "The key of an account of the organization. The answer covers only this account and those in `accounts`.",
     "north",
 );
 
@@ -112,6 +112,6 @@ pub(super) const ACCOUNT: Parameter = Parameter::new(
 pub(super) const ACCOUNTS: Parameter = Parameter::new(
     "accounts",
     ValueType::Names,
-    "Account keys, to which the answer is restricted. Each has to be an account of the organization.",
+    "Keys of accounts of the organization. The answer covers only these accounts and the one in `account`.",
     "north,south",
 );

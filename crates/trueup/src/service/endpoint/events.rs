@@ -15,13 +15,13 @@ use std::borrow::Cow;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "events",
-    summary: "Metrics over a range of days, by the dimensions named",
+    summary: "Metrics over a range of days, grouped by dimensions",
     parameters: &[
         Parameter::new(
             "fields",
             ValueType::Names,
-            "Dimensions and metrics, at least one of them a metric. Rows are grouped by the dimensions; any name that is no \
-             metric is one.",
+            "Dimensions and metrics, at least one of them a metric. Rows are grouped by the dimensions. Any name that is not \
+             a metric is a dimension.",
             "attributionChannel,leads,spend,avgCostPerLead",
         )
         .required(),
@@ -32,22 +32,22 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         Parameter::new(
             "interval",
             ValueType::Interval,
-            "How the range is cut into sub-ranges, each of which is computed as if it alone had been asked: not at all, or \
-             into calendar months, weeks from Monday, or days.",
+            "How the range is cut into sub-ranges: not at all, or into calendar months, weeks from Monday, or days. Each \
+             sub-range is computed independently.",
             "month",
         ),
         Parameter::new(
             "filter",
             ValueType::Filter,
-            "A filter across fields: an object of fields and expressions that all have to hold, or `or`, `and`, `not` over \
+            "A filter across fields: an object of fields and expressions that must all hold, or `or`, `and`, `not` over \
              such objects.",
             r#"["or", {"attributionCategory": "Advertising"}, {"total": ["gte", 50000]}]"#,
         ),
     ],
     other_parameters: OtherParameters::AnyField(
-        "A filter on the field of its name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
+        "A filter on the field of that name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
-         given twice means either value; different ones all have to hold.",
+         given twice matches either value. All parameters must hold.",
     ),
     fields: Some(|_| true),
     notes: "fields, start and end are required; fields needs at least one metric. interval is total (the default), month, week \

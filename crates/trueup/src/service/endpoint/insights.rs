@@ -20,18 +20,18 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     parameters: &[
         ACCOUNT,
         ACCOUNTS,
-        Parameter::new("start", ValueType::Date, "The first day of publication; goes with `end`.", "2025-01-01"),
+        Parameter::new("start", ValueType::Date, "The first day of publication. Requires `end`.", "2025-01-01"),
         Parameter::new(
             "end",
             ValueType::Date,
-            "The last day of publication, which is included; goes with `start`.",
+            "The last day of publication, which is included. Requires `start`.",
             "2025-03-31",
         ),
         Parameter::new(
             "fields",
             ValueType::Names,
-            "Sections of the document. Without it the whole document is returned; a section that a document does not carry is \
-             passed over.",
+            "Sections of the document; by default the whole document. A section that a document does not have is \
+             ignored.",
             "period,action_items",
         ),
     ],
