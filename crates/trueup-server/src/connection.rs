@@ -41,8 +41,8 @@ pub(crate) async fn serve_connection(
         .max_buf_size(head_bytes)
         .header_read_timeout(None);
     let service = service_fn(|request| {
-        // The request begins here and not in the future, because the stream may read the end of the client's half
-        // before the future is polled.
+        // The request begins here and not in the future, because the stream may read the end of the client's sending
+        // half before the future is polled.
         let (pipeline, state, in_flight) = (Arc::clone(&pipeline), state.clone(), state.begin());
         async move { Ok::<_, Infallible>(pipeline.answer(request, &state, in_flight).await) }
     });

@@ -120,7 +120,7 @@ impl ConnectionState {
         progress.begun > progress.ended
     }
 
-    /// Wakes the task when the current request ends.
+    /// Wakes the task of `waker` when the current request ends.
     pub(crate) fn wake_at_end(&self, waker: &Waker) {
         let mut progress = self.shared.progress();
         match &mut progress.waker {
@@ -142,7 +142,7 @@ impl ConnectionState {
         is_waiting.then_some(rank)
     }
 
-    /// Requests that the connection closes.
+    /// Makes [`evicted`](Self::evicted) ready, after which the connection is closed.
     pub(crate) fn evict(&self) {
         self.shared.evicted.notify_one();
     }

@@ -2,22 +2,26 @@
 //! [`Service::handle`](trueup::service::Service::handle) and sends its responses. It changes no status, body or header,
 //! and adds only `X-Request-Id`, `Date` and the framing of the body.
 //!
-//! A service with an asynchronous runtime calls [`serve`]; any other program creates a [`Server`].
+//! A program with an asynchronous runtime calls [`serve`]; any other program creates a [`Server`].
 //!
 //! # Behavior
 //! - `GET /health` and `GET /openapi.json` are answered by the server itself, every other path by the facade.
-//! - A request runs on one of [`Settings::max_requests_at_once`] threads, and is canceled when its client disconnects.
+//! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, and is canceled when its client
+//!   disconnects.
 //!   A large answer is produced in chunks while it is sent, by as many threads as there are cores, so a slow client
 //!   does not block a thread.
 //! - A request that exceeds a limit is answered 414 or 431. Bytes that are not a request are answered 400, and requests
-//!   of more than twice the limits 431; both without a message and without an id.
-//! - A client that does not send or does not receive anything for too long is disconnected. If there are too many
-//!   connections, the one that has waited longest for its client is closed. Each address has its own limit.
+//!   that exceed twice the limits 431; both without a message and without an id.
+//! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
+//!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer.
 //! - A panic while answering becomes a 500 `internal-error`; other requests are not affected.
 //! - Each request is logged as one [`tracing`] event, without keys, paths or queries. Give [`log_failure`] to the
 //!   service to log the causes of failures too, next to the id of the request.
 
+// In call order: `serve` accepts a connection and `slots` admits it; `connection` runs it over `timed_stream`, with
+// `request_line` and `connection_state`; `pipeline` answers each request with `request_id`, `log`, `http_error`,
+// `workers` and `response`.
 mod connection;
 mod connection_state;
 mod http_error;

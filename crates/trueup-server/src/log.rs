@@ -104,6 +104,7 @@ fn method_name(method: &Method) -> &'static str {
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
+/// Returns the name of the endpoint of a path; `none` if there is no such endpoint.
 fn endpoint_name(path: &str) -> &'static str {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     match segments.as_slice() {

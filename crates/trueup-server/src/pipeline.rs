@@ -39,9 +39,9 @@ impl Pipeline {
     pub(crate) fn new(service: Arc<Service>, settings: Settings) -> Self {
         let facade = Facade::new(service, &settings);
         let router = Router::new()
-            .route("/health", get(health).fallback(ask))
-            .route("/openapi.json", get(openapi).fallback(ask))
-            .fallback(ask)
+            .route("/health", get(health).fallback(call_facade))
+            .route("/openapi.json", get(openapi).fallback(call_facade))
+            .fallback(call_facade)
             .with_state(facade.clone());
         Self { settings, ids: RequestIds::default(), router, facade }
     }
@@ -95,9 +95,9 @@ struct Facade {
     service: Arc<Service>,
     /// One permit for each request that may run at the same time.
     permits: Arc<Semaphore>,
-    /// Run requests.
+    /// Run the requests.
     query_threads: Arc<Workers>,
-    /// Produce the chunks of an answer after the first ones. This takes little time and should not wait for queries.
+    /// Produce the chunks of an answer after the first two. This takes little time and should not wait for queries.
     answer_threads: Arc<Workers>,
     max_body_bytes: usize,
     body_timeout: Duration,
@@ -128,7 +128,7 @@ impl Facade {
 }
 
 /// Passes a request to the facade, on a thread that may block. The deadline includes time spent queued.
-async fn ask(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
+async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     // hyper sends `100 Continue` only if the body is read. Without it, a client that sends `Expect` keeps its body.
     if !parts.headers.contains_key(header::EXPECT) {
@@ -185,9 +185,9 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Reads and ignores the body of a request, which has no meaning, so that the connection can be used again and its end
-/// is noticed while the request runs. Stops after `max_bytes` or `time`; then hyper closes the connection after the
-/// answer.
+/// Reads the body of a request and ignores it, because no request has a meaningful body. After the body, the connection
+/// can be used again, and its end is noticed while the request runs. Stops after `max_bytes` or `time`; then hyper
+/// closes the connection after the answer.
 async fn ignore_body(mut body: Body, max_bytes: usize, time: Duration) {
     if body.is_end_stream() {
         return;
@@ -223,7 +223,7 @@ fn facade_request(parts: &Parts, interrupt: Interrupt) -> FacadeRequest {
 fn joined(headers: &HeaderMap, name: &HeaderName, separator: &str) -> Option<String> {
     let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let first = values.next()?.into_owned();
-    Some(values.fold(first, |all, value| all + separator + &value))
+    Some(values.fold(first, |joined, value| joined + separator + &value))
 }
 
 #[cfg(test)]

@@ -24,9 +24,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// noticed immediately.
 const SLOT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Time for canceled queries to stop before [`serve`] returns without waiting for them, and the pause between two
-/// checks.
+/// Time for canceled queries to stop before [`serve`] returns without waiting for them.
 const CANCELED_QUERIES: Duration = Duration::from_secs(1);
+
+/// Pause before the next check whether canceled queries have stopped.
 const IDLE_PAUSE: Duration = Duration::from_millis(5);
 
 /// A listening server with its own threads, for programs without an asynchronous runtime.
@@ -56,7 +57,7 @@ pub struct Server {
 
 impl Server {
     /// Listens on an address. From the call on clients can connect; they are answered once the server runs. Port 0
-    /// takes any free port.
+    /// selects any free port.
     ///
     /// # Errors
     /// If the address is invalid, in use or not permitted, or if threads cannot be started.
@@ -102,7 +103,7 @@ impl Server {
     }
 
     /// Answers requests until `signal` is ready. Then stops like [`serve`]. The signal is polled in the server's
-    /// runtime; any thread can send one through a channel of tokio's.
+    /// runtime; any thread can send one through a tokio channel.
     ///
     /// # Errors
     /// If the listener is unusable.

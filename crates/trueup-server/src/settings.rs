@@ -25,8 +25,8 @@ pub struct Settings {
     /// Largest number of open connections per IPv4 address, or per 64-bit network of IPv6; by default 512.
     ///
     /// To accept another, the server closes the connection of this address that has waited longest for its client. If
-    /// it is answering on all of them, it closes the new one. All clients behind a proxy share the address of the
-    /// proxy.
+    /// the server is answering on all of them, it closes the new connection. All clients behind a proxy share the
+    /// address of the proxy.
     pub max_connections_per_address: usize,
     /// Whether `max_connections_per_address` applies to loopback addresses too; by default it does not, because a proxy
     /// on the same machine has such an address.
@@ -34,8 +34,8 @@ pub struct Settings {
     /// Largest number of requests to work on at the same time, each in its own thread; by default two per core, and at
     /// least 8.
     ///
-    /// Other requests wait, and are answered 504 when their time is over. Sending an answer does not count. The
-    /// allocator keeps some memory for each thread.
+    /// Other requests wait, and are answered 504 when their deadline passes. A request whose answer is being sent does
+    /// not count. The allocator keeps some memory for each thread.
     pub max_requests_at_once: usize,
     /// Largest size of a request's headers in bytes: names, values, and 4 for each header; by default 16 KiB. Larger
     /// ones are answered 431.
@@ -49,7 +49,7 @@ pub struct Settings {
     /// answered.
     pub max_ignored_body_bytes: usize,
     /// Time from the first byte of a request, or from a new connection, to the end of the headers; by default 10 s.
-    /// Then the connection is closed. A body has as much time again.
+    /// Then the connection is closed. A body may take as long again.
     pub header_timeout: Duration,
     /// Time from an answer to the first byte of the next request; by default 75 s. Then the connection is closed.
     pub idle_timeout: Duration,

@@ -18,8 +18,11 @@ pub(crate) struct ConnectionSlots {
 
 #[derive(Debug, Default)]
 struct OpenConnections {
+    /// The number of the next connection.
     next: u64,
+    /// The open connections by number.
     connections: HashMap<u64, (Network, ConnectionState)>,
+    /// How many connections each network has.
     by_network: HashMap<Network, usize>,
 }
 
@@ -28,7 +31,7 @@ struct OpenConnections {
 enum Network {
     V4([u8; 4]),
     V6([u16; 4]),
-    /// A loopback address, unless those are limited too. A proxy on this machine has one.
+    /// A loopback address, which a proxy on this machine has, unless such addresses are limited too.
     Unlimited,
 }
 
@@ -38,7 +41,7 @@ pub(crate) enum Admission {
     Admitted(ConnectionSlot),
     /// The server is answering on all connections; a slot will be free later.
     Full,
-    /// The server is answering on all connections of the address, which has as many as it may.
+    /// The address has reached its limit, and the server is answering on all of its connections.
     TooManyOfAddress,
 }
 
@@ -97,8 +100,8 @@ impl ConnectionSlots {
 }
 
 impl OpenConnections {
-    /// Closes the connection that has waited longest for its client, among those whose network fulfills `is_candidate`.
-    /// Returns whether there is one.
+    /// Closes the connection that has waited longest for its client, among those whose network satisfies
+    /// `is_candidate`. Returns whether there is one.
     fn evict_one(&mut self, is_candidate: impl Fn(Network) -> bool) -> bool {
         let now = Instant::now();
         let candidates = self.connections.iter().filter(|(_, (network, _))| is_candidate(*network));
@@ -139,6 +142,7 @@ mod tests {
         ConnectionSlots::new(&settings)
     }
 
+    /// Returns the slot of a new connection; `None` if it is not admitted.
     fn admitted(slots: &Arc<ConnectionSlots>, address: &str) -> Option<ConnectionSlot> {
         let Ok(address) = address.parse() else { panic!("`{address}` is no address") };
         match slots.admit(address) {
@@ -154,13 +158,13 @@ mod tests {
     #[test]
     fn the_connection_that_waited_longest_is_closed() {
         let slots = slots(4, 4);
-        let [oldest, works, sends, newest] = ["192.0.2.1"; 4].map(|address| admitted(&slots, address));
-        let working = works.as_ref().map(|slot| slot.state.begin());
-        let sending = sends.as_ref().map(|slot| slot.state.begin());
-        if let Some(slot) = &sends {
+        let [oldest, working, sending, newest] = ["192.0.2.1"; 4].map(|address| admitted(&slots, address));
+        let running = working.as_ref().map(|slot| slot.state.begin());
+        let answer = sending.as_ref().map(|slot| slot.state.begin());
+        if let Some(slot) = &sending {
             slot.state.enter(RequestStage::Answer);
         }
-        let open = || [&oldest, &works, &sends, &newest].map(is_open);
+        let open = || [&oldest, &working, &sending, &newest].map(is_open);
         assert_eq!(open(), [true; 4]);
         let first = admitted(&slots, "198.51.100.1");
         assert_eq!(open(), [false, true, true, true]);
@@ -169,10 +173,10 @@ mod tests {
         let third = admitted(&slots, "198.51.100.1");
         assert_eq!([&first, &second, &third].map(is_open), [false, true, true]);
         // A connection is idle from the end of its request on.
-        drop(working);
+        drop(running);
         let fourth = admitted(&slots, "198.51.100.1");
-        assert_eq!(([&second, &third, &fourth].map(is_open), is_open(&works)), ([false, true, true], true));
-        drop(sending);
+        assert_eq!(([&second, &third, &fourth].map(is_open), is_open(&working)), ([false, true, true], true));
+        drop(answer);
     }
 
     #[test]

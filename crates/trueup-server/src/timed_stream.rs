@@ -102,7 +102,7 @@ impl TimedStream {
     }
 
     /// Waits for bytes; ready with an error after the timeout.
-    fn poll_read_time(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+    fn poll_read_timeout(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.state.is_answering() {
             // The end of the answer wakes this task too, because then the timeout of the next request starts.
             self.state.wake_at_end(cx.waker());
@@ -118,9 +118,9 @@ impl TimedStream {
         Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "no request arrived in time"))
     }
 
-    /// Reports the end of the client's half once no answer is outstanding. A client that sends no more may still
-    /// receive, or may be gone. An answer that has begun will show it, because bytes that nobody receives end the
-    /// connection. Before that, only a timeout can.
+    /// Reports the end of the client's sending half once no answer is outstanding. A client that sends no more may
+    /// still receive, or may be gone. An answer that has begun will show it, because bytes that nobody receives end the
+    /// connection. Before an answer has begun, only a timeout can.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.state.stage() {
             // The last bytes of an answer are still being written; the end of that write wakes this task.
@@ -194,7 +194,7 @@ impl AsyncRead for TimedStream {
             }
             return Poll::Ready(Ok(()));
         }
-        self.poll_read_time(cx).map(Err)
+        self.poll_read_timeout(cx).map(Err)
     }
 }
 

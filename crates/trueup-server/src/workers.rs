@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// A pool of a few threads, which keeps its threads because the allocator keeps memory for each thread that has
-/// allocated much. A task goes to the idle thread that worked last. If none is idle, a new thread is started, up to the
-/// limit.
+/// A pool of a few threads. Its threads end only when the pool is dropped, because the allocator keeps memory for each
+/// thread that has allocated much. A task goes to the idle thread that worked last. If none is idle, a new thread
+/// is started, up to the limit.
 pub(crate) struct Workers {
     name: &'static str,
     limit: usize,
@@ -93,6 +93,7 @@ impl TaskQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs tasks on the current thread until the pool is dropped.
     fn work(&self, mut task: Task) {
         loop {
             // The panic hook reports a panic, and the receiver of the result finds its channel closed.
@@ -176,11 +177,11 @@ mod tests {
         let workers = Workers::new("test", 1);
         let (hold, held) = channel::<()>();
         let first = workers.start(move || held.recv().is_err()).unwrap();
-        let (did, done) = channel();
-        drop(workers.start(move || did.send(())).unwrap());
+        let (started, starts) = channel();
+        drop(workers.start(move || started.send(())).unwrap());
         drop(hold);
         assert_eq!(first.blocking_recv(), Ok(true));
         wait_until_idle(&workers);
-        assert!(done.recv().is_err());
+        assert!(starts.recv().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Keys: made, rotated, deleted, refused.
+//! Creating, rotating, deleting and refusing keys.
 
 use super::{NOW, both};
 use trueup_access::{Directory, Error, KeyEntry, Organization, Refusal, SecretKey};
@@ -76,7 +76,7 @@ fn a_deleted_key_is_refused() {
         directory.add_user("u").unwrap();
         directory.add_user("v").unwrap();
         let key = directory.create_key("u", NOW).unwrap();
-        // Another user's number is as unknown as any.
+        // The key of another user is reported like an unknown one.
         assert!(matches!(directory.delete_key("v", key.id, NOW), Err(Error::UnknownKey { .. })));
         assert!(matches!(directory.rotate_key("v", key.id, NOW), Err(Error::UnknownKey { .. })));
         assert_eq!(user_of(directory, &key.secret), Ok("u".into()));
@@ -85,7 +85,7 @@ fn a_deleted_key_is_refused() {
         assert!(directory.keys("u").unwrap().is_empty());
         assert!(matches!(directory.delete_key("u", key.id, NOW), Err(Error::UnknownKey { .. })));
         assert!(matches!(directory.delete_key("w", key.id, NOW), Err(Error::Unknown { .. })));
-        // A revoked key of an inactive user is still a revoked key.
+        // The refusal of a revoked key does not depend on whether its user is active.
         directory.set_active("u", false).unwrap();
         assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked { user: "u".into() }));
     });

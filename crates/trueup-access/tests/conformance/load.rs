@@ -1,10 +1,11 @@
-//! Many threads at once: hourly counts and rotation.
+//! Hourly counts and rotation of keys in several threads.
 
 use super::{NOW, both};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use trueup_access::{Directory, DirectorySettings, Hourly, Login, MemoryDirectory, SqliteDirectory, UnixTime};
 
+/// The beginning of a clock hour.
 const HOUR: UnixTime = UnixTime::from_seconds(1_760_000_400);
 
 fn login(directory: &dyn Directory, user: &str) -> Login {
@@ -12,7 +13,7 @@ fn login(directory: &dyn Directory, user: &str) -> Login {
     directory.login(user).unwrap().unwrap()
 }
 
-/// How many of 8 x 160 requests at `now` are allowed.
+/// Returns how many of 1,280 requests at `now` are allowed; eight threads send 160 each.
 fn allowed(directory: &dyn Directory, login: &Login, now: UnixTime) -> u32 {
     let allowed = AtomicU32::new(0);
     thread::scope(|scope| {
@@ -37,10 +38,10 @@ fn eight_threads_get_exactly_the_limit_in_each_hour() {
         let last = HOUR.plus_seconds(3_599);
         assert_eq!(directory.count(&anna, HOUR).unwrap(), Hourly::Limited { retry_after_seconds: 3_600 });
         assert_eq!(directory.count(&anna, last).unwrap(), Hourly::Limited { retry_after_seconds: 1 });
-        // Another user has an hour of their own.
+        // Another user has their own count.
         assert_eq!(directory.count(&bert, last).unwrap(), Hourly::Allowed);
         assert_eq!(allowed(directory, &anna, HOUR.plus_seconds(3_600)), 1_000);
-        // A clock that was read before the hour passed does not open either hour again.
+        // A request whose clock was read before the hour passed finds the counts of both hours unchanged.
         assert!(matches!(directory.count(&anna, last).unwrap(), Hourly::Limited { .. }));
         assert!(matches!(directory.count(&anna, HOUR.plus_seconds(3_600)).unwrap(), Hourly::Limited { .. }));
     });
@@ -69,17 +70,17 @@ fn no_request_that_begins_after_a_rotation_is_answered_with_the_old_key() {
     both(|directory| {
         directory.add_user("u").unwrap();
         let keys = std::sync::RwLock::new(vec![directory.create_key("u", NOW).unwrap()]);
-        // Keys before this index were rotated out before the index was stored.
-        let dead = AtomicUsize::new(0);
+        // Keys before this index were replaced before the index was stored.
+        let revoked = AtomicUsize::new(0);
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     while !done.load(Ordering::SeqCst) {
-                        let known_dead = dead.load(Ordering::SeqCst);
+                        let known_revoked = revoked.load(Ordering::SeqCst);
                         let last_two = {
                             let keys = keys.read().unwrap();
-                            let first = known_dead.saturating_sub(1);
+                            let first = known_revoked.saturating_sub(1);
                             keys[first..]
                                 .iter()
                                 .enumerate()
@@ -88,7 +89,10 @@ fn no_request_that_begins_after_a_rotation_is_answered_with_the_old_key() {
                         };
                         for (index, secret) in last_two {
                             let admitted = directory.authenticate(Some(&secret)).unwrap().is_ok();
-                            assert!(!admitted || index >= known_dead, "key {index} of {known_dead} dead ones");
+                            assert!(
+                                !admitted || index >= known_revoked,
+                                "key {index} was accepted, and the first {known_revoked} are revoked"
+                            );
                         }
                     }
                 });
@@ -97,14 +101,14 @@ fn no_request_that_begins_after_a_rotation_is_answered_with_the_old_key() {
                 let old = keys.read().unwrap()[round - 1].id;
                 let new = directory.rotate_key("u", old, NOW).unwrap();
                 keys.write().unwrap().push(new);
-                dead.store(round, Ordering::SeqCst);
+                revoked.store(round, Ordering::SeqCst);
             }
             done.store(true, Ordering::SeqCst);
         });
         let keys = keys.into_inner().unwrap();
-        let alive: Vec<bool> =
+        let is_accepted: Vec<bool> =
             keys.iter().map(|key| directory.authenticate(Some(&key.secret)).unwrap().is_ok()).collect();
-        assert_eq!(alive.iter().filter(|alive| **alive).count(), 1);
-        assert!(alive[100]);
+        assert_eq!(is_accepted.iter().filter(|is_accepted| **is_accepted).count(), 1);
+        assert!(is_accepted[100]);
     });
 }

@@ -1,4 +1,4 @@
-//! What every directory does, shown for each of the two.
+//! What every directory does. Each test runs with a directory in memory and with one in a file.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use trueup_access::{
     SqliteDirectory, UnixTime,
 };
 
-/// Some instant in the middle of a clock hour.
+/// An instant in the middle of a clock hour.
 const NOW: UnixTime = UnixTime::from_seconds(1_760_001_800);
 
 /// Runs a test against both directories, each new and empty.
@@ -26,8 +26,8 @@ fn both(test: impl Fn(&dyn Directory)) {
     test(&SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap());
 }
 
-/// Adds organizations as (id, parent) and places accounts as (account, organization), each of them added when first
-/// named.
+/// Adds organizations, given as (id, parent), and places accounts, given as (account, organization). Adds an account
+/// before it is first placed.
 fn plant(directory: &dyn Directory, organizations: &[(&str, Option<&str>)], placements: &[(&str, &str)]) {
     for (id, parent) in organizations {
         let node = Organization { id: (*id).into(), parent: parent.map(Into::into), umbrella: false };
@@ -53,7 +53,7 @@ fn reach_of(directory: &dyn Directory, user: &str) -> LoginScope {
     directory.reach(&directory.login(user).unwrap().unwrap()).unwrap()
 }
 
-/// The listing as `id: account account`.
+/// Returns the listed organizations, each as `id: account account`.
 fn listing(reach: &LoginScope) -> Vec<String> {
     let line = |listed: &ListedOrganization| {
         let accounts: Vec<&str> = listed.accounts().accounts().collect();
@@ -62,7 +62,7 @@ fn listing(reach: &LoginScope) -> Vec<String> {
     reach.organizations().iter().map(line).collect()
 }
 
-/// The accounts that a segment resolves to.
+/// Returns the accounts that a segment of a path resolves to.
 fn resolved(reach: &LoginScope, segment: &str) -> Option<Vec<String>> {
     reach.resolve(segment).map(|scope| scope.accounts().map(Into::into).collect())
 }

@@ -1,17 +1,17 @@
-//! LoginScope by its definition, one question at a time.
+//! A naive model of what a login reaches. It walks up from each node, and answers each question independently.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use trueup_access::{Directory, Grant, Organization};
 
-/// A random directory with one user `u`. Organizations are named from the accounts' names now and then.
+/// A random directory with one user `u`. Some organizations have the name of an account.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
-    /// (id, parent as an index of an earlier one, umbrella).
+    /// (id, index of the parent, whether it is an umbrella). The parent is an earlier organization.
     organizations: Vec<(String, Option<usize>, bool)>,
     accounts: Vec<String>,
-    /// (account, organization), as indexes.
+    /// (index of the account, index of the organization).
     placements: BTreeSet<(usize, usize)>,
     granted_organizations: BTreeSet<usize>,
     granted_accounts: BTreeSet<usize>,
@@ -47,6 +47,7 @@ impl Arbitrary for World {
 }
 
 impl World {
+    /// Adds everything to an empty directory.
     pub(crate) fn plant(&self, directory: &dyn Directory) {
         let id = |index: usize| self.organizations[index].0.clone();
         for (own, parent, umbrella) in &self.organizations {
@@ -72,27 +73,28 @@ impl World {
         node == top || self.organizations[node].1.is_some_and(|parent| self.is_at_or_below(parent, top))
     }
 
-    fn node_in_reach(&self, node: usize) -> bool {
+    fn is_node_in_reach(&self, node: usize) -> bool {
         self.granted_organizations.iter().any(|granted| self.is_at_or_below(node, *granted))
     }
 
+    /// Returns whether the account is under the node, or under a node below it.
     fn holds(&self, node: usize, account: usize) -> bool {
         self.placements
             .iter()
             .any(|(placed, organization)| *placed == account && self.is_at_or_below(*organization, node))
     }
 
-    fn account_in_reach(&self, account: usize) -> bool {
+    fn is_account_in_reach(&self, account: usize) -> bool {
         self.granted_accounts.contains(&account)
             || self.granted_organizations.iter().any(|node| self.holds(*node, account))
     }
 
     fn listed_nodes(&self) -> Vec<usize> {
         let nodes = 0..self.organizations.len();
-        nodes.filter(|node| self.node_in_reach(*node) && !self.organizations[*node].2).collect()
+        nodes.filter(|node| self.is_node_in_reach(*node) && !self.organizations[*node].2).collect()
     }
 
-    fn held_by(&self, node: usize) -> Vec<String> {
+    fn accounts_below(&self, node: usize) -> Vec<String> {
         (0..self.accounts.len())
             .filter(|account| self.holds(node, *account))
             .map(|a| self.accounts[a].clone())
@@ -100,20 +102,20 @@ impl World {
     }
 
     pub(crate) fn accounts_in_reach(&self) -> Vec<&str> {
-        (0..self.accounts.len()).filter(|a| self.account_in_reach(*a)).map(|a| self.accounts[a].as_str()).collect()
+        (0..self.accounts.len()).filter(|a| self.is_account_in_reach(*a)).map(|a| self.accounts[a].as_str()).collect()
     }
 
     pub(crate) fn listing(&self) -> Vec<String> {
         if let [only] = self.accounts_in_reach()[..] {
             return vec![format!("{only}: {only}")];
         }
-        // (id, 0 for an organization, line)
+        // (id, 0 for an organization and 1 for an account, line)
         let mut lines = BTreeSet::new();
         for node in self.listed_nodes() {
             let id = &self.organizations[node].0;
-            lines.insert((id.clone(), 0, format!("{id}: {}", self.held_by(node).join(" "))));
+            lines.insert((id.clone(), 0, format!("{id}: {}", self.accounts_below(node).join(" "))));
         }
-        for account in (0..self.accounts.len()).filter(|account| self.account_in_reach(*account)) {
+        for account in (0..self.accounts.len()).filter(|account| self.is_account_in_reach(*account)) {
             if !self.listed_nodes().iter().any(|node| self.holds(*node, account)) {
                 let key = &self.accounts[account];
                 lines.insert((key.clone(), 1, format!("{key}: {key}")));
@@ -128,12 +130,12 @@ impl World {
             return Some(vec![segment.to_owned()]);
         }
         match self.listed_nodes().into_iter().find(|node| self.organizations[*node].0 == segment) {
-            Some(node) => Some(self.held_by(node)),
+            Some(node) => Some(self.accounts_below(node)),
             None => accounts.contains(&segment).then(|| vec![segment.to_owned()]),
         }
     }
 
-    /// Every name there is, and one that is none.
+    /// Returns the name of every organization and account, and one that names nothing.
     pub(crate) fn segments(&self) -> impl Iterator<Item = String> {
         let organizations = self.organizations.iter().map(|(id, _, _)| id.clone());
         organizations.chain(self.accounts.iter().cloned()).chain(["nowhere".into()])
@@ -141,10 +143,10 @@ impl World {
 
     pub(crate) fn organizations_out_of_reach(&self) -> Vec<String> {
         let nodes = 0..self.organizations.len();
-        nodes.filter(|node| !self.node_in_reach(*node)).map(|node| self.organizations[node].0.clone()).collect()
+        nodes.filter(|node| !self.is_node_in_reach(*node)).map(|node| self.organizations[node].0.clone()).collect()
     }
 
-    /// The accounts that are not directly under an organization.
+    /// Returns the accounts that are not directly under an organization.
     pub(crate) fn accounts_not_under(&self, id: &str) -> impl Iterator<Item = &str> {
         let node = self.organizations.iter().position(|(own, _, _)| own == id).unwrap();
         let accounts = self.accounts.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What a login reaches: the cases of CONTRACT.md section 3, and random directories against the naive definition.
+//! What a login reaches: the cases of CONTRACT.md section 3, and random directories compared with the naive definition.
 
 use super::naive::World;
 use super::{account, both, listing, organization, plant, reach_of, resolved};
@@ -76,9 +76,9 @@ fn a_name_of_both_means_the_organization_if_it_is_in_reach() {
         }
         directory.grant("both", &organization("x")).unwrap();
         assert_eq!(resolved(&reach_of(directory, "both"), "x").unwrap(), ["1", "2", "y"]);
-        // An organization out of reach changes nothing.
+        // The organization `x` is out of reach, so the name means the account.
         assert_eq!(resolved(&reach_of(directory, "account-only"), "x").unwrap(), ["x"]);
-        // An organization `y` is out of reach; the account is within.
+        // The organization `y` is out of reach, and the account `y` is in reach.
         assert_eq!(resolved(&reach_of(directory, "both"), "y").unwrap(), ["y"]);
     });
 }
@@ -107,7 +107,7 @@ fn a_scope_narrows_only_to_its_own_accounts() {
         let scope = reach.resolve("acme").unwrap();
         let narrowed = scope.narrow(["b", "a", "b"]).unwrap();
         assert_eq!(narrowed, scope);
-        // In reach, but not in the organization that was asked for.
+        // The account is in reach, but not in the organization of the scope.
         assert_eq!(scope.narrow(["a", "c"]), Err(OutOfReach { account: "c".into() }));
         assert_eq!(scope.narrow(["acme"]), Err(OutOfReach { account: "acme".into() }));
         assert!(scope.narrow([]).unwrap().is_empty());
@@ -116,8 +116,8 @@ fn a_scope_narrows_only_to_its_own_accounts() {
     });
 }
 
-/// A login's listing, scopes and answers to every name are those of the definition.
-fn is_as_defined(directory: &dyn Directory, world: &World) {
+/// Checks that the listing, the accounts in reach and the scope of every name are those of the definition.
+fn check_definition(directory: &dyn Directory, world: &World) {
     world.plant(directory);
     let reach = reach_of(directory, "u");
     assert_eq!(listing(&reach), world.listing());
@@ -127,8 +127,8 @@ fn is_as_defined(directory: &dyn Directory, world: &World) {
     }
 }
 
-/// What another tenant has, and whether it is there at all, changes nothing for a login.
-fn ignores_what_is_out_of_reach(directory: &dyn Directory, world: &World) {
+/// Checks that changes to organizations and accounts out of reach change nothing for a login.
+fn check_changes_out_of_reach(directory: &dyn Directory, world: &World) {
     let before = reach_of(directory, "u");
     directory.add_account("new").unwrap();
     for organization in world.organizations_out_of_reach() {
@@ -153,20 +153,20 @@ proptest! {
     #[test]
     fn reach_in_memory_equals_the_definition(world: World) {
         let directory = MemoryDirectory::new(DirectorySettings::default());
-        is_as_defined(&directory, &world);
-        ignores_what_is_out_of_reach(&directory, &world);
+        check_definition(&directory, &world);
+        check_changes_out_of_reach(&directory, &world);
     }
 }
 
 proptest! {
-    // Fewer: each of its changes is synced to disk.
+    // Fewer cases than in memory, because each change is synced to disk.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn reach_in_a_file_equals_the_definition(world: World) {
         let folder = tempfile::tempdir().unwrap();
         let directory = SqliteDirectory::open(folder.path().join("directory.sqlite"), DirectorySettings::default()).unwrap();
-        is_as_defined(&directory, &world);
-        ignores_what_is_out_of_reach(&directory, &world);
+        check_definition(&directory, &world);
+        check_changes_out_of_reach(&directory, &world);
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Opening, closing and expiring sessions.
 
 use super::{NOW, both};
 use trueup_access::{Error, Refusal, SecretKey};

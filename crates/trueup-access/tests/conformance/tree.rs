@@ -1,4 +1,4 @@
-//! Changes of the tree.
+//! Changes of the tree of organizations, and of the accounts under them.
 
 use super::{both, listing, organization, plant, reach_of};
 use trueup_access::{Error, Organization};
@@ -44,7 +44,7 @@ fn removing_an_organization_removes_its_grants_but_not_its_accounts() {
         assert!(directory.grants("u").unwrap().is_empty());
         assert!(reach_of(directory, "u").accounts().is_empty());
         assert_eq!(directory.accounts_under("a").unwrap(), ["1"]);
-        // The name is free again, and what it was granted before does not come back.
+        // A new organization with the same id does not inherit the grant.
         plant(directory, &[("b", None)], &[("1", "b")]);
         assert!(reach_of(directory, "u").accounts().is_empty());
         directory.remove_organization("a").unwrap();

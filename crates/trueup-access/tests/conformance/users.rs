@@ -64,7 +64,7 @@ fn a_user_added_again_inherits_nothing_from_the_removed_one() {
         assert_eq!(directory.authenticate(Some(&key.secret)).unwrap(), Err(Refusal::Unknown));
         assert_eq!(directory.session(Some(&token), NOW).unwrap(), Err(Refusal::Unknown));
         assert!(directory.authenticate(Some(&others.secret)).unwrap().is_ok());
-        // Numbers of keys are never used again.
+        // The number of a removed key is not used again.
         assert!(directory.create_key("u", NOW).unwrap().id > others.id);
     });
 }

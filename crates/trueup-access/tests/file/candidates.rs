@@ -1,6 +1,5 @@
-//! A key is found by the first bytes of its hash and told by all of them, in constant time: rows that are found and are
-//! of another key let nobody in. That the comparison is the one of `subtle` and the only one is looked up in the
-//! source.
+//! The first bytes of a hash select candidates, and the whole hash decides, compared in constant time. A candidate with
+//! another hash is not accepted. The last test reads the source to check that `subtle` makes the only comparison.
 
 use super::{NOW, open};
 use rusqlite::Connection;
@@ -8,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trueup_access::{Keys as _, Organization, Organizations as _, Refusal, Requests as _, SecretKey, Users as _};
 
-/// Flips one bit of every hash that is stored; the first eight bytes and what they lead to stay.
+/// Flips one bit of every stored hash. The locators stay as they are.
 fn flip(path: &Path, byte: usize, bit: u8) {
     let connection = Connection::open(path).unwrap();
     for table in ["user_keys", "organization_keys", "sessions"] {
@@ -34,7 +33,7 @@ fn a_stored_hash_with_one_wrong_bit_is_not_accepted() {
     let token = directory.open_session("u", NOW, NOW.plus_seconds(60)).unwrap();
     let retired = SecretKey::new("org_of_old");
     directory.retire_organization_key("o", &retired).unwrap();
-    let known = || {
+    let are_recognized = || {
         let organization = Refusal::OrganizationKey { organization: "o".into() };
         [
             directory.authenticate(Some(&key)).unwrap().is_ok(),
@@ -42,15 +41,15 @@ fn a_stored_hash_with_one_wrong_bit_is_not_accepted() {
             directory.authenticate(Some(&retired)).unwrap() == Err(organization),
         ]
     };
-    assert_eq!(known(), [true; 3]);
-    // The bytes that lead to the row too: they are compared again with the rest.
+    assert_eq!(are_recognized(), [true; 3]);
+    // This includes the bytes of the locator, which are compared again with the rest.
     for byte in 0..32 {
         let bit = u8::try_from(byte % 8).unwrap();
         flip(&path, byte, bit);
-        assert_eq!(known(), [false; 3], "byte {byte}");
+        assert_eq!(are_recognized(), [false; 3], "byte {byte}");
         assert_eq!(directory.authenticate(Some(&key)).unwrap(), Err(Refusal::Unknown));
         flip(&path, byte, bit);
-        assert_eq!(known(), [true; 3], "byte {byte}");
+        assert_eq!(are_recognized(), [true; 3], "byte {byte}");
     }
 }
 
@@ -66,16 +65,14 @@ fn the_right_key_is_found_among_candidates_with_its_locator() {
         })
         .into();
     for (user, secret) in ["u", "v", "w"].iter().zip(&secrets) {
-        // All rows are led to by what leads to this one's.
+        // Gives all keys the locator of this one.
         let all = "UPDATE user_keys SET locator = (SELECT locator FROM user_keys WHERE user = ?1)";
-        let own = "SELECT locator FROM user_keys WHERE user = ?1";
         let connection = Connection::open(&path).unwrap();
         let before: Vec<(i64, i64)> = {
             let mut statement = connection.prepare("SELECT id, locator FROM user_keys").unwrap();
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
             rows.map(Result::unwrap).collect()
         };
-        assert!(connection.query_row(own, [user], |row| row.get::<_, i64>(0)).is_ok());
         assert_eq!(connection.execute(all, [user]).unwrap(), 3);
         assert_eq!(directory.authenticate(Some(secret)).unwrap().unwrap().user(), *user);
         for (id, locator) in before {
@@ -84,6 +81,7 @@ fn the_right_key_is_found_among_candidates_with_its_locator() {
     }
 }
 
+/// Collects the source files below a folder, except for tests.
 fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -106,7 +104,7 @@ fn hashes_are_compared_in_one_place_and_keys_nowhere() {
     };
     let secret = of("secret.rs");
     assert_eq!(secret.matches("ct_eq").count(), 1);
-    // Nothing else can compare them: neither type has an equality or an order.
+    // No operator can compare them, because neither type implements equality or order.
     for name in ["KeyHash", "SecretKey"] {
         let at = secret.find(&format!("pub(crate) struct {name}("));
         let at = at.or_else(|| secret.find(&format!("pub struct {name}(")));
@@ -114,7 +112,7 @@ fn hashes_are_compared_in_one_place_and_keys_nowhere() {
         assert!(before == "#[derive(Clone, Copy)]" || before == "#[derive(Clone)]", "{name}: {before}");
     }
     for (path, text) in &files {
-        // No database compares a hash, and no code the text of a key.
+        // SQL never compares a hash, and no code compares the text of a key.
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
             let line = line.to_lowercase();
             assert!(!line.contains("where hash") && !line.contains("and hash"), "{}: {line}", path.display());

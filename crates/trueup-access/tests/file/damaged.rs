@@ -1,4 +1,4 @@
-//! Files that are damaged, or no files.
+//! Files that are damaged or empty, and paths that are not regular files.
 
 use super::{NOW, open};
 use std::fs;
@@ -7,7 +7,8 @@ use trueup_access::{DirectorySettings, Error, Keys as _, SqliteDirectory, Users 
 
 const PAGE: usize = 4096;
 
-fn filled(path: &Path) {
+/// Creates a directory with many users and keys.
+fn create_filled(path: &Path) {
     let directory = open(path);
     for number in 0..200 {
         let user = format!("user-{number:03}");
@@ -20,13 +21,13 @@ fn filled(path: &Path) {
 fn opening_finds_an_overwritten_page_and_a_truncated_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
-    filled(&path);
+    create_filled(&path);
     let whole = fs::read(&path).unwrap();
     let pages = whole.len() / PAGE;
     assert!(pages > 20, "{pages}");
     for page in 0..pages {
         let mut bytes = whole.clone();
-        // The header of a page lies at its beginning; that of the first one follows the header of the file.
+        // Overwrites the header of the page: at its start, but in the first page after the header of the file.
         let at = if page == 0 { 100 } else { page * PAGE };
         bytes[at..at + 64].fill(0x5a);
         fs::write(&path, bytes).unwrap();
@@ -51,7 +52,7 @@ fn opening_finds_an_overwritten_page_and_a_truncated_file() {
 fn verify_finds_damage_that_occurs_while_the_file_is_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
-    filled(&path);
+    create_filled(&path);
     let directory = open(&path);
     assert!(directory.verify().unwrap().is_empty());
     let connection = rusqlite::Connection::open(&path).unwrap();

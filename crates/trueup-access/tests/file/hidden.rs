@@ -1,4 +1,4 @@
-//! Secrets that are put into every place of a directory show nowhere, whatever fails.
+//! No printed form of a result, an error or a directory contains a secret, whatever fails.
 
 use super::{NOW, open};
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use std::fs;
 use trueup_access::{Directory, DirectorySettings, Error, MemoryDirectory, Organization, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Requests as _};
 
-/// All that can be printed of an error: both forms of it, and of each of its sources.
-fn shown(error: &Error, text: &mut String) {
+/// Appends all printed forms of an error and of its sources.
+fn print_error(error: &Error, text: &mut String) {
     write!(text, "{error} {error:?} {error:#?}").unwrap();
     let mut source = error.source();
     while let Some(error) = source {
@@ -18,15 +18,15 @@ fn shown(error: &Error, text: &mut String) {
     }
 }
 
-/// Whether a part of the secret that nobody would guess is in the text.
-fn tells(text: &str, secret: &SecretKey) -> bool {
+/// Returns whether the text contains eight random characters of the secret in a row.
+fn reveals(text: &str, secret: &SecretKey) -> bool {
     let secret = secret.reveal();
     let random = secret.strip_prefix("tu_").unwrap_or(secret);
     (0..=random.len() - 8).any(|at| text.contains(&random[at..at + 8]))
 }
 
-/// Everything that can be printed of a directory that is used in every way, and all secrets that it was given or gave.
-fn used(directory: &dyn Directory, given: &str) -> (String, Vec<SecretKey>) {
+/// Uses an empty directory in every way. Returns the printed forms of all results, and all secrets.
+fn use_everything(directory: &dyn Directory, given: &str) -> (String, Vec<SecretKey>) {
     let mut text = String::new();
     let given = SecretKey::new(given);
     directory.add_organization(&Organization::new("o")).unwrap();
@@ -42,7 +42,7 @@ fn used(directory: &dyn Directory, given: &str) -> (String, Vec<SecretKey>) {
     write!(text, "{unknown:?} {session:?}").unwrap();
     directory.retire_organization_key("o", &given).unwrap();
     for key in [&given, &first.secret, &second.secret, &third.secret] {
-        shown(&directory.retire_organization_key("o", key).unwrap_err(), &mut text);
+        print_error(&directory.retire_organization_key("o", key).unwrap_err(), &mut text);
         let login = directory.authenticate(Some(key)).unwrap();
         write!(text, "{login:?} {login:#?}").unwrap();
         if let Err(refusal) = login {
@@ -59,13 +59,13 @@ fn used(directory: &dyn Directory, given: &str) -> (String, Vec<SecretKey>) {
         directory.open_session("nobody", NOW, NOW).unwrap_err(),
         directory.retire_organization_key("nowhere", &given).unwrap_err(),
     ] {
-        shown(&error, &mut text);
+        print_error(&error, &mut text);
     }
     (text, vec![given, first.secret, second.secret, third.secret, token])
 }
 
-/// What a file says that can no longer be read, or that lacks a table.
-fn broken(folder: &std::path::Path, secrets: &[SecretKey], text: &mut String) {
+/// Appends the errors of a file that lacks tables, and of one that is overwritten while it is open.
+fn use_damaged(folder: &std::path::Path, secrets: &[SecretKey], text: &mut String) {
     let path = folder.join("directory.sqlite");
     let drop_tables = |path: &std::path::Path| {
         let connection = rusqlite::Connection::open(path).unwrap();
@@ -84,7 +84,7 @@ fn broken(folder: &std::path::Path, secrets: &[SecretKey], text: &mut String) {
                 directory.retire_organization_key("o", key).err(),
             ];
             for error in results.iter().flatten() {
-                shown(error, text);
+                print_error(error, text);
                 failed += usize::from(error.is_storage());
             }
         }
@@ -97,22 +97,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_secret_is_printed(given in "[A-Za-z0-9]{24,60}|[ -~]{24,40}")
- {
+    fn no_secret_is_printed(given in "[A-Za-z0-9]{24,60}|[ -~]{24,40}") {
         let memory = MemoryDirectory::new(DirectorySettings::default());
-        let (mut text, mut secrets) = used(&memory, &given);
+        let (mut text, mut secrets) = use_everything(&memory, &given);
         write!(text, "{memory:?}").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let directory = open(&folder.path().join("directory.sqlite"));
-        let (other, others) = used(&directory, &given);
+        let (other, others) = use_everything(&directory, &given);
         write!(text, "{other} {directory:#?}").unwrap();
         drop(directory);
-        broken(folder.path(), &others, &mut text);
+        use_damaged(folder.path(), &others, &mut text);
         secrets.extend(others);
         for secret in &secrets {
-            prop_assert!(!tells(&text, secret), "{}", secret.reveal());
+            prop_assert!(!reveals(&text, secret), "{}", secret.reveal());
         }
-        // What is looked through is not nothing.
+        // The text contains what it should.
         prop_assert!(text.contains("SecretKey(redacted)") && text.contains("cannot be used") && text.len() > 5_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Another process holds the file.
+//! Another process holds a lock on the file.
 
 use super::{NOW, open};
 use rusqlite::Connection;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use trueup_access::{DirectorySettings, Error, Hourly, Keys as _, Requests as _, SqliteDirectory, Users as _};
 
-/// Far more than one wait, and far less than the waits of all who ask one after the other.
+/// Longer than one wait, and shorter than 100 waits in a row.
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
@@ -24,7 +24,7 @@ fn requests_wait_for_a_locked_file_in_parallel() {
         for _ in 0..100 {
             scope.spawn(|| {
                 assert!(matches!(directory.count(&login, NOW), Err(Error::Locked { .. })));
-                // Nobody has to wait to read.
+                // Reading does not wait.
                 assert!(directory.authenticate(Some(&key.secret)).unwrap().is_ok());
             });
         }

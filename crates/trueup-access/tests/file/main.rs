@@ -1,4 +1,4 @@
-//! What only a directory in a file can show: other processes, reopening, foreign files.
+//! What only a directory in a file does: opening and reopening, several processes, locked, damaged and replaced files.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

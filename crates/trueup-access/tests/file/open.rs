@@ -86,7 +86,7 @@ fn a_key_with_an_earlier_prefix_stays_valid() {
 fn a_file_that_is_not_a_directory_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
-    fs::write(&text, "not a database, but long enough to be looked at as one: ".repeat(20)).unwrap();
+    fs::write(&text, "not a database, but long enough for the header of one: ".repeat(20)).unwrap();
     assert!(matches!(SqliteDirectory::open(&text, DirectorySettings::default()), Err(Error::Storage(_))));
 
     let foreign = folder.path().join("foreign.sqlite");

@@ -1,4 +1,4 @@
-//! Two processes on one file.
+//! Two processes that use one file.
 
 use super::{NOW, open};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -7,14 +7,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use trueup_access::{DirectorySettings, Hourly, Refusal, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Requests as _, Users as _};
 
-/// Tells the second process which file to open; without it, there is nothing to do.
-const FILE: &str = "TRUEUP_ACCESS_TEST_FILE";
+/// The environment variable with the file that the second process opens. Without it, that process has nothing to do.
+const FILE_VARIABLE: &str = "TRUEUP_ACCESS_TEST_FILE";
 
-/// The second process: answers `key ...`, `count USER N` and `rotate USER NUMBER` on its standard output.
+/// The second process: reads `key KEY`, `count USER REQUESTS` and `rotate USER NUMBER` from its standard input, and
+/// answers each in one line of its standard output that begins with `> `.
 #[test]
-#[ignore = "started by the other tests of this file, as a second process"]
+#[ignore = "other tests start it as a second process"]
 fn second_process() {
-    let Some(path) = std::env::var_os(FILE) else { return };
+    let Some(path) = std::env::var_os(FILE_VARIABLE) else { return };
     let directory = SqliteDirectory::open_existing(PathBuf::from(path), DirectorySettings::default()).unwrap();
     println!();
     println!("> ready");
@@ -39,17 +40,18 @@ fn second_process() {
     }
 }
 
-pub(crate) struct Second {
+/// The other end of a second process.
+pub(crate) struct SecondProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Second {
+impl SecondProcess {
     pub(crate) fn start(path: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "processes::second_process", "--ignored", "--nocapture", "--test-threads=1"])
-            .env(FILE, path)
+            .env(FILE_VARIABLE, path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -80,7 +82,7 @@ impl Second {
         self.answer()
     }
 
-    /// Ends it without a chance to tidy up.
+    /// Kills the process, which leaves its write-ahead log behind.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -98,7 +100,7 @@ fn a_key_revoked_by_one_process_is_refused_by_the_other_immediately() {
     let path = folder.path().join("directory.sqlite");
     let directory = open(&path);
     directory.add_user("u").unwrap();
-    let mut second = Second::start(&path);
+    let mut second = SecondProcess::start(&path);
     let mut key = directory.create_key("u", NOW).unwrap();
     for _ in 0..50 {
         let question = format!("key {}", key.secret.reveal());
@@ -124,7 +126,7 @@ fn two_processes_share_one_hourly_limit() {
     let directory = open(&path);
     directory.add_user("u").unwrap();
     let login = directory.login("u").unwrap().unwrap();
-    let mut second = Second::start(&path);
+    let mut second = SecondProcess::start(&path);
     second.send("count u 700");
     let own = (0..700).filter(|_| directory.count(&login, NOW).unwrap() == Hourly::Allowed).count();
     let other: usize = second.answer().parse().unwrap();

@@ -1,6 +1,6 @@
-//! Another file takes the place of the directory: a backup is restored while services run, or after one was killed.
+//! Another file replaces the file of a directory: a backup is restored while a service runs, or after it was killed.
 
-use super::processes::Second;
+use super::processes::SecondProcess;
 use super::{NOW, open};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use trueup_access::{
     DirectorySettings, Error, Hourly, Keys as _, Refusal, Requests as _, SecretKey, SqliteDirectory, Users as _,
 };
 
-/// A file at `path` with the users, and a key of each.
-fn made(path: &Path, users: &[&str]) -> Vec<SecretKey> {
+/// Creates a directory at `path` with these users. Returns one key of each.
+fn create(path: &Path, users: &[&str]) -> Vec<SecretKey> {
     let directory = open(path);
     let key = |user: &&str| {
         directory.add_user(user).unwrap();
@@ -21,18 +21,19 @@ fn made(path: &Path, users: &[&str]) -> Vec<SecretKey> {
     users.iter().map(key).collect()
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    PathBuf::from(format!("{}{ending}", path.display()))
+/// Returns the path of a file next to the directory.
+fn companion(path: &Path, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{}{suffix}", path.display()))
 }
 
 #[test]
 fn the_next_call_reads_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup, aside] = ["d.sqlite", "backup.sqlite", "aside.sqlite"].map(|name| folder.path().join(name));
-    let new = made(&backup, &["kept", "new"]);
-    let old = made(&path, &["kept", "old"]);
+    let new = create(&backup, &["kept", "new"]);
+    let old = create(&path, &["kept", "old"]);
     let directory = open(&path);
-    // Connections of all kinds are open, and their log holds changes.
+    // Connections of all kinds are open, and the log contains changes.
     let login = directory.authenticate(Some(&old[0])).unwrap().unwrap();
     assert_eq!(directory.count(&login, NOW).unwrap(), Hourly::Allowed);
     directory.add_user("later").unwrap();
@@ -58,8 +59,8 @@ fn the_next_call_reads_the_new_file() {
 fn the_first_write_goes_to_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup] = ["d.sqlite", "backup.sqlite"].map(|name| folder.path().join(name));
-    made(&backup, &["u"]);
-    made(&path, &["u"]);
+    create(&backup, &["u"]);
+    create(&path, &["u"]);
     let directory = open(&path);
     let key = directory.create_key("u", NOW).unwrap();
     fs::rename(&backup, &path).unwrap();
@@ -69,43 +70,42 @@ fn the_first_write_goes_to_the_new_file() {
     assert!(open(&path).authenticate(Some(&key.secret)).unwrap().is_ok());
 }
 
-/// What was committed to the old file last is in its log alone. SQLite itself would apply it to the new one.
+/// The last changes of the old file are only in its log. SQLite alone would apply them to the new file.
 #[test]
 fn the_log_of_the_old_file_is_not_applied_to_the_new_one() {
-    for is_noticed_by_another in [false, true] {
+    for is_opened_later in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let [path, backup] = ["d.sqlite", "backup.sqlite"].map(|name| folder.path().join(name));
-        made(&path, &["u", "v"]);
+        create(&path, &["u", "v"]);
         let directory = open(&path);
         let key = directory.create_key("u", NOW).unwrap();
-        // The backup has the key, and is of the same layout: pages of one fit into the other.
+        // The backup contains the key and has the same layout, so pages of the old file would fit into it.
         rusqlite::Connection::open(&path).unwrap().execute("VACUUM INTO ?1", [backup.to_str().unwrap()]).unwrap();
         directory.delete_key("u", key.id, NOW).unwrap();
         directory.remove_user("v").unwrap();
-        assert!(fs::metadata(beside(&path, "-wal")).unwrap().len() > 0);
+        assert!(fs::metadata(companion(&path, "-wal")).unwrap().len() > 0);
         fs::rename(&backup, &path).unwrap();
         let other = open(&path);
-        let directory = if is_noticed_by_another { &other } else { &directory };
+        let directory = if is_opened_later { &other } else { &directory };
         assert!(directory.authenticate(Some(&key.secret)).unwrap().is_ok());
         assert_eq!(directory.users().unwrap().len(), 2);
         assert!(directory.verify().unwrap().is_empty());
-        assert!(fs::metadata(beside(&path, "-wal-replaced")).unwrap().len() > 0);
+        assert!(fs::metadata(companion(&path, "-wal-replaced")).unwrap().len() > 0);
     }
 }
 
-/// A log that was left by a process that was killed: as that of one that runs, it is the recorded one.
 #[test]
 fn the_log_of_a_killed_process_is_not_applied_to_another_file() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup] = ["d.sqlite", "backup.sqlite"].map(|name| folder.path().join(name));
-    made(&path, &["u"]);
+    create(&path, &["u"]);
     fs::copy(&path, &backup).unwrap();
-    let second = Second::start(&path);
+    let second = SecondProcess::start(&path);
     let directory = open(&path);
     let key = directory.create_key("u", NOW).unwrap();
     drop(directory);
     second.kill();
-    assert!(fs::metadata(beside(&path, "-wal")).unwrap().len() > 0);
+    assert!(fs::metadata(companion(&path, "-wal")).unwrap().len() > 0);
     fs::remove_file(&path).unwrap();
     fs::rename(&backup, &path).unwrap();
     assert_eq!(open(&path).authenticate(Some(&key.secret)).unwrap(), Err(Refusal::Unknown));
@@ -116,15 +116,15 @@ fn the_log_of_a_killed_process_is_applied_to_its_own_file() {
     for is_copied in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("d.sqlite"), folder.path().join("copy.sqlite"));
-        made(&path, &["u"]);
-        let second = Second::start(&path);
+        create(&path, &["u"]);
+        let second = SecondProcess::start(&path);
         let directory = open(&path);
         let key = directory.create_key("u", NOW).unwrap();
         drop(directory);
         second.kill();
         if is_copied {
             for ending in ["", "-wal", "-shm", "-lock"] {
-                fs::copy(beside(&path, ending), beside(&copy, ending)).unwrap();
+                fs::copy(companion(&path, ending), companion(&copy, ending)).unwrap();
             }
         }
         let directory = open(if is_copied { &copy } else { &path });
@@ -136,15 +136,15 @@ fn the_log_of_a_killed_process_is_applied_to_its_own_file() {
 fn another_process_switches_to_the_new_file_and_keeps_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let [path, backup] = ["d.sqlite", "backup.sqlite"].map(|name| folder.path().join(name));
-    let old = made(&path, &["u"]);
-    let new = made(&backup, &["u"]);
-    let mut second = Second::start(&path);
+    let old = create(&path, &["u"]);
+    let new = create(&backup, &["u"]);
+    let mut second = SecondProcess::start(&path);
     let directory = open(&path);
     directory.add_user("in-the-log").unwrap();
     assert_eq!(second.ask(&format!("key {}", old[0].reveal())), "u");
     fs::rename(&backup, &path).unwrap();
     directory.add_user("x").unwrap();
-    // It drops its connections to the old file here, while the log of the new one has changes.
+    // The second process closes its connections to the old file here, while the log of the new one contains changes.
     assert_eq!(second.ask(&format!("key {}", old[0].reveal())), "unknown credentials");
     assert_eq!(second.ask(&format!("key {}", new[0].reveal())), "u");
     let key = directory.create_key("x", NOW).unwrap();
@@ -160,7 +160,7 @@ fn another_process_switches_to_the_new_file_and_keeps_its_log() {
 fn a_missing_file_is_an_error_until_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let [path, aside] = ["d.sqlite", "aside.sqlite"].map(|name| folder.path().join(name));
-    let keys = made(&path, &["u"]);
+    let keys = create(&path, &["u"]);
     let directory = open(&path);
     fs::rename(&path, &aside).unwrap();
     assert!(matches!(directory.authenticate(Some(&keys[0])), Err(Error::Storage(_))));
@@ -174,7 +174,7 @@ fn a_missing_file_is_an_error_until_it_is_back() {
 fn a_replaced_file_must_pass_the_checks_of_opening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
-    let keys = made(&path, &["u"]);
+    let keys = create(&path, &["u"]);
     let directory = open(&path);
     let replace = |make: &dyn Fn(&Path)| {
         let other = folder.path().join("other.sqlite");
@@ -189,15 +189,15 @@ fn a_replaced_file_must_pass_the_checks_of_opening() {
     };
     assert!(matches!(replace(&foreign), Err(Error::NotADirectory { .. })));
     let orphaned = |other: &Path| {
-        made(other, &["u"]);
+        create(other, &["u"]);
         let connection = rusqlite::Connection::open(other).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM users").unwrap();
     };
     let Err(Error::Damaged { finding, .. }) = replace(&orphaned) else { panic!() };
     assert!(finding.contains("a row of `user_keys` refers to a row of `users`"), "{finding}");
-    // Refused at once as long as it is the same, and not checked again for each request.
+    // The same file is refused immediately, and not checked again for each request.
     assert!(matches!(directory.authenticate(Some(&keys[0])), Err(Error::Damaged { .. })));
-    let restored = replace(&|other| drop(made(other, &["u"])));
+    let restored = replace(&|other| drop(create(other, &["u"])));
     assert_eq!(restored.unwrap(), Err(Refusal::Unknown));
 }
 
@@ -206,7 +206,7 @@ fn a_replaced_file_must_pass_the_checks_of_opening() {
 fn a_replaced_symbolic_link_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let [path, one, two, next] = ["d.sqlite", "one.sqlite", "two.sqlite", "next"].map(|name| folder.path().join(name));
-    let (of_one, of_two) = (made(&one, &["u"]), made(&two, &["u"]));
+    let (of_one, of_two) = (create(&one, &["u"]), create(&two, &["u"]));
     std::os::unix::fs::symlink("one.sqlite", &path).unwrap();
     let directory = open(&path);
     assert!(directory.authenticate(Some(&of_one[0])).unwrap().is_ok());
@@ -216,13 +216,13 @@ fn a_replaced_symbolic_link_is_noticed() {
     assert!(directory.authenticate(Some(&of_two[0])).unwrap().is_ok());
 }
 
-/// Threads ask and count while files are replaced: none is let in by a key of a file that was replaced before it asked.
+/// No call accepts a key of a file that was replaced before the call began.
 #[test]
-fn threads_never_see_an_old_file() {
+fn no_thread_reads_a_file_that_was_replaced_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.sqlite");
     let files: Vec<PathBuf> = (0..12).map(|number| folder.path().join(format!("{number}.sqlite"))).collect();
-    let keys: Vec<SecretKey> = files.iter().map(|file| made(file, &["u"]).remove(0)).collect();
+    let keys: Vec<SecretKey> = files.iter().map(|file| create(file, &["u"]).remove(0)).collect();
     fs::rename(&files[0], &path).unwrap();
     let directory = SqliteDirectory::open(&path, DirectorySettings::default().wait(Duration::from_secs(10))).unwrap();
     let (placed, done, asked) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
@@ -242,7 +242,7 @@ fn threads_never_see_an_old_file() {
         let threads = [ask(), ask(), ask(), ask()];
         for (number, file) in files.iter().enumerate().skip(1) {
             let seen = asked.load(Ordering::SeqCst);
-            // A thread that has found a fault asks no more.
+            // A thread whose assertion failed has finished.
             while asked.load(Ordering::SeqCst) < seen + 8 && !threads.iter().any(|thread| thread.is_finished()) {
                 thread::sleep(Duration::from_millis(1));
             }

@@ -1,6 +1,6 @@
-//! Keys that another process rotates while the threads of this one ask.
+//! Another process rotates keys while threads of this process authenticate with them.
 
-use super::processes::Second;
+use super::processes::SecondProcess;
 use super::{NOW, open};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,8 +10,8 @@ use trueup_access::{Keys as _, Requests as _, SecretKey, Users as _};
 
 const ROUNDS: usize = 60;
 
-/// Milliseconds that a round waits at most.
-const LONGEST_WAIT: usize = 10_000;
+/// Longest time that a round waits, in milliseconds.
+const MAX_WAIT: usize = 10_000;
 
 #[test]
 fn no_thread_accepts_a_key_that_another_process_has_rotated() {
@@ -20,25 +20,28 @@ fn no_thread_accepts_a_key_that_another_process_has_rotated() {
     let directory = open(&path);
     directory.add_user("u").unwrap();
     let key = directory.create_key("u", NOW).unwrap();
-    let mut second = Second::start(&path);
+    let mut second = SecondProcess::start(&path);
     let mut id = key.id.to_string();
     let keys = RwLock::new(vec![key.secret]);
-    // Keys before this index had been rotated out when it was stored: the other process had said so.
-    let dead = AtomicUsize::new(0);
+    // Keys before this index were replaced before the index was stored, because the other process had answered.
+    let revoked = AtomicUsize::new(0);
     let (done, admitted, refused) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for number in 0..8 {
-            let (keys, dead, done, admitted, refused) = (&keys, &dead, &done, &admitted, &refused);
+            let (keys, revoked, done, admitted, refused) = (&keys, &revoked, &done, &admitted, &refused);
             let directory = &directory;
             scope.spawn(move || {
                 while !done.load(Ordering::SeqCst) {
-                    let known_dead = dead.load(Ordering::SeqCst);
-                    let index = known_dead.saturating_sub(number % 2);
+                    let known_revoked = revoked.load(Ordering::SeqCst);
+                    let index = known_revoked.saturating_sub(number % 2);
                     let key = keys.read().unwrap()[index].clone();
                     if directory.authenticate(Some(&key)).unwrap().is_ok() {
-                        assert!(index >= known_dead, "key {index} of {known_dead} dead ones");
+                        assert!(
+                            index >= known_revoked,
+                            "key {index} was accepted, and the first {known_revoked} are revoked"
+                        );
                         admitted.fetch_add(1, Ordering::Relaxed);
-                    } else if index < known_dead {
+                    } else if index < known_revoked {
                         refused.fetch_add(1, Ordering::Relaxed);
                     }
                 }
@@ -49,10 +52,10 @@ fn no_thread_accepts_a_key_that_another_process_has_rotated() {
             let (new, secret) = answer.split_once(' ').unwrap();
             new.clone_into(&mut id);
             keys.write().unwrap().push(SecretKey::new(secret));
-            dead.store(round, Ordering::SeqCst);
-            // However the threads are scheduled, each round is seen by some that hold the new key and some that hold a
-            // dead one. They do not wait for ever: a thread that has found a fault asks no more.
-            for _ in 0..LONGEST_WAIT {
+            revoked.store(round, Ordering::SeqCst);
+            // Waits until threads have used both the new key and a revoked one, so that each round tests something. The
+            // wait is limited, because a thread whose assertion failed sends no more requests.
+            for _ in 0..MAX_WAIT {
                 if admitted.load(Ordering::Relaxed) > round && refused.load(Ordering::Relaxed) > round {
                     break;
                 }

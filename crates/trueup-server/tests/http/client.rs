@@ -1,4 +1,4 @@
-//! A client that shows all details of HTTP/1.1.
+//! A client of HTTP/1.1 that sends raw bytes and shows all details of the answers.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};

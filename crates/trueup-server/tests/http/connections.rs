@@ -1,4 +1,4 @@
-//! Limits of connections, clients that close their sending half, and the header `Host`.
+//! Limits on connections, clients that close their sending half, and the header `Host`.
 
 use crate::client::Client;
 use crate::hostile::{HEADER, LARGE, short};
@@ -31,7 +31,7 @@ fn request(path: &str, town: &Town) -> String {
 fn idle_connections_do_not_block_others() {
     let town = Town::new();
     let server = RunningServer::new(&town.service, Settings { max_connections: 6, ..patient() });
-    // Nothing, part of a head, a head without its body, and a part of a body.
+    // Nothing, two parts of a head, a head without its body, and a part of a body.
     let begun = [
         "",
         "GET /api HT",
@@ -59,9 +59,9 @@ fn idle_connections_do_not_block_others() {
 fn the_longest_idle_connection_is_closed_and_no_busy_one() {
     let town = Town::new();
     let server = RunningServer::new(&town.service, Settings { max_connections: 3, ..patient() });
-    let mut answered = Client::connect(server.address);
+    let mut busy = Client::connect(server.address);
     town.gate.close();
-    answered.send(request("/api", &town));
+    busy.send(request("/api", &town));
     town.gate.wait_for(1);
     let [mut first, mut second] = [(); 2].map(|()| {
         let mut client = Client::connect(server.address);
@@ -75,7 +75,7 @@ fn the_longest_idle_connection_is_closed_and_no_busy_one() {
     assert!(second.is_closed());
     assert_eq!(first.get("/health", "").status, 200);
     town.gate.open();
-    assert_eq!(answered.answer().unwrap().status, 200);
+    assert_eq!(busy.answer().unwrap().status, 200);
 }
 
 #[test]
@@ -83,15 +83,15 @@ fn a_new_connection_waits_while_all_others_are_busy() {
     let town = Town::new();
     let server = RunningServer::new(&town.service, Settings { max_connections: 2, ..patient() });
     town.gate.close();
-    let mut answered = [(); 2].map(|()| Client::connect(server.address));
-    answered.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
+    let mut busy = [(); 2].map(|()| Client::connect(server.address));
+    busy.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
     town.gate.wait_for(2);
     let mut waits = Client::connect(server.address);
     waits.send("GET /health HTTP/1.1\r\nHost: h\r\n\r\n");
     thread::sleep(Duration::from_millis(300));
     town.gate.open();
     assert_eq!(waits.answer().unwrap().status, 200);
-    assert!(answered.iter_mut().all(|client| client.answer().unwrap().status == 200));
+    assert!(busy.iter_mut().all(|client| client.answer().unwrap().status == 200));
 }
 
 #[test]
@@ -102,14 +102,14 @@ fn an_address_has_a_limit_of_connections() {
     let mut first = Client::connect(server.address);
     assert_eq!(first.get("/health", "").status, 200);
     town.gate.close();
-    let mut answered = [(); 2].map(|()| Client::connect(server.address));
-    answered.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
+    let mut busy = [(); 2].map(|()| Client::connect(server.address));
+    busy.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
     town.gate.wait_for(2);
     // The idle connection was closed; the others are busy.
     assert!(first.is_closed());
     assert!(Client::connect(server.address).is_closed());
     town.gate.open();
-    assert!(answered.iter_mut().all(|client| client.answer().unwrap().status == 200));
+    assert!(busy.iter_mut().all(|client| client.answer().unwrap().status == 200));
 
     // Loopback addresses are not limited, because a proxy may have one.
     let server = RunningServer::new(&town.service, Settings { limit_loopback: false, ..limited });

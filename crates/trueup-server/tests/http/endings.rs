@@ -1,4 +1,4 @@
-//! How a server stops.
+//! How a server stops, an address in use, and the deadline of a request that waits in the queue.
 
 use crate::client::Client;
 use crate::running::RunningServer;

@@ -7,7 +7,7 @@ use crate::running::RunningServer;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueup::access::DirectorySettings as Keys;
+use trueup::access::DirectorySettings;
 use trueup::service::{Request, Response, Service};
 use trueup_server::Settings;
 
@@ -89,7 +89,7 @@ fn compare(service: Arc<Service>, goldens: &[Golden]) -> usize {
 #[test]
 fn answers_over_http_equal_those_of_the_facade() {
     let (usual, crowded) = (Platform::new(), crowded());
-    let limited = Platform::with(&Rival::default(), Keys::default(), |builder| builder.limits(small()));
+    let limited = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(small()));
     let is_usual = |name: &str| !name.starts_with("limits") && !name.starts_with("benchmarks");
     let of_usual = goldens(&usual, is_usual);
     let of_limited = goldens(&limited, |name| name.starts_with("limits"));

@@ -14,9 +14,12 @@ use trueup_server::Settings;
 /// A dataset whose answer has about 20 MB, more than socket buffers hold for a client that does not read.
 pub(crate) static LARGE: LazyLock<Arc<Dataset>> = LazyLock::new(|| Arc::new(town::dataset(25_000)));
 
+/// The header timeout of [`short`].
 pub(crate) const HEADER: Duration = Duration::from_millis(600);
+/// The idle timeout of [`short`].
 const IDLE: Duration = Duration::from_millis(1_200);
 
+/// Returns settings with short timeouts and small limits.
 pub(crate) fn short() -> Settings {
     Settings {
         header_timeout: HEADER,
