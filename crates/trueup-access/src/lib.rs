@@ -1,10 +1,10 @@
-//! Who may see what: organizations, accounts, logins, grants, keys, sessions and hourly counts.
+//! Who may see what: organizations, accounts, users, grants, keys, sessions and hourly counts.
 //!
 //! A [`Directory`] holds them: a [`MemoryDirectory`] in memory or, with the feature `sqlite`, a `SqliteDirectory` in
-//! one SQLite file. A request passes through it in four steps. Each step hands the next one a type that nothing else
-//! can make:
+//! one SQLite file. A request passes through the directory in four steps. A step takes what an earlier
+//! step returned, and no other code can create these types:
 //!
-//! | step | takes | gives |
+//! | step | takes | returns |
 //! |---|---|---|
 //! | [`Requests::authenticate`], [`Requests::session`] | a [`SecretKey`] | a [`Login`], or a [`Refusal`] |
 //! | [`Requests::count`] | the login | whether its hour allows the request |

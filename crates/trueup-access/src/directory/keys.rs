@@ -7,6 +7,8 @@ use crate::time::UnixTime;
 
 /// Creates and revokes keys and sessions. Only their SHA-256 is stored, so a key cannot be read again.
 ///
+/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+///
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, UnixTime, Users as _};
 ///

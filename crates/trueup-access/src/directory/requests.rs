@@ -10,6 +10,8 @@ use crate::time::UnixTime;
 ///
 /// In a nested result, the outer error is a failure of the directory, and the inner one a [`Refusal`] of the client.
 ///
+/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+///
 /// ```
 /// use trueup_access::{DirectorySettings, Keys as _, MemoryDirectory, Requests as _, UnixTime, Users as _};
 ///

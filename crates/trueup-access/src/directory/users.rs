@@ -5,6 +5,8 @@ use crate::model::{Grant, User};
 
 /// Manages users and their grants.
 ///
+/// In addition to the errors of each method, every method may return one of [`Error::is_storage`].
+///
 /// ```
 /// use trueup_access::{DirectorySettings, MemoryDirectory, Users as _};
 ///

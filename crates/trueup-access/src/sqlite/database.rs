@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// How many idle connections are kept for reading. Further ones are opened and closed as threads need them.
+/// Largest number of idle connections that are kept for reading. Others are opened and closed as threads need them.
 const IDLE_READERS: usize = 64;
-/// How often opening a file is attempted, because each attempt fails if the file is replaced meanwhile.
+/// Largest number of attempts to open a file. An attempt fails if the file is replaced meanwhile.
 const ATTEMPTS: usize = 5;
 
 /// An open file, and its connections.
@@ -29,8 +29,8 @@ pub(super) struct OpenDatabase {
     writers: Mutex<Writers>,
 }
 
-/// The connections that write. One lock covers both, because SQLite admits one writer at a time and its retries cost
-/// more than a lock.
+/// The connections that write, one for changes and one for hourly counts. One lock covers both, because SQLite admits
+/// one writer at a time, and a retry costs more than a lock.
 struct Writers {
     change: Connection,
     count: Connection,
@@ -117,8 +117,8 @@ impl OpenDatabase {
         deadline: Instant,
         change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>,
     ) -> Result<T, SqliteFault> {
-        // The deadline counts from the start of the call. A thread that waited long for this lock makes one more
-        // attempt.
+        // The deadline counts from the start of the call. A thread that waited for this lock past its deadline still
+        // makes one attempt.
         let writers = self.writers();
         let connection = if purpose == Purpose::Count { &writers.count } else { &writers.change };
         retry_while_busy(deadline, || {

@@ -105,6 +105,7 @@ impl World {
         (0..self.accounts.len()).filter(|a| self.is_account_in_reach(*a)).map(|a| self.accounts[a].as_str()).collect()
     }
 
+    /// Returns the listed organizations, each as `id: account account`.
     pub(crate) fn listing(&self) -> Vec<String> {
         if let [only] = self.accounts_in_reach()[..] {
             return vec![format!("{only}: {only}")];
@@ -124,6 +125,7 @@ impl World {
         lines.into_iter().map(|(_, _, line)| line).collect()
     }
 
+    /// Returns the accounts that a segment of a path resolves to.
     pub(crate) fn resolve(&self, segment: &str) -> Option<Vec<String>> {
         let accounts = self.accounts_in_reach();
         if accounts == [segment] {
