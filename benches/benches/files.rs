@@ -25,7 +25,7 @@ fn open(criterion: &mut Criterion, dataset: &Path) {
     });
 }
 
-/// Measures pruning row groups for one of 200 accounts, and for all accounts.
+/// Measures pruning row groups for one account, where most are skipped, and for all accounts.
 fn prune(criterion: &mut Criterion, dataset: &Dataset) {
     let (start, end) = last_quarter(dataset).unwrap();
     let all = EventsQuery::new(["leads"], start, end);
@@ -42,8 +42,8 @@ fn prune(criterion: &mut Criterion, dataset: &Dataset) {
     }
 }
 
-/// Measures decoding by type of column: a query over all rows without a cache, with one column in addition to the
-/// columns that every query reads. The first case has no additional column.
+/// Measures decoding, by type of column: a query over all rows that keeps no decoded columns, and reads one column in
+/// addition to the columns that every query reads. The first case has no additional column.
 fn decode(criterion: &mut Criterion, dataset: &Path) {
     let dataset = Dataset::open(dataset).unwrap().with_column_budget(0);
     let range = dataset.date_range().unwrap();
@@ -59,7 +59,7 @@ fn decode(criterion: &mut Criterion, dataset: &Path) {
         ("distinct: eventId", &["eventCount", "eventId"]),
         ("time: dateTime", &["eventCount", "dateTime"]),
     ] {
-        // A condition that no row passes, so that grouping costs nothing.
+        // No row passes this condition, so the time does not include grouping.
         let query = EventsQuery::new(fields.to_vec(), range.start, range.end).allow_long_total();
         let query = query.filter(trueup_core::query::Filter::equals("type", "none"));
         group.bench_function(kind, |bencher| {

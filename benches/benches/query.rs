@@ -15,13 +15,14 @@ use trueup_core::{Dataset, Execution, Value};
 const EVENTS: u64 = 1_000_000;
 const ACCOUNTS: u32 = 200;
 
+/// Returns the queries with their names.
 fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
     let (start, end) = last_quarter(dataset).unwrap();
     let whole = dataset.date_range().unwrap();
     let account = dataset.accounts().iter().next().unwrap().key.clone();
     let quarter = |fields: &[&str]| EventsQuery::new(fields.to_vec(), start, end);
     vec![
-        // About an eighth of the events.
+        // 90 days have about an eighth of the events.
         ("five metrics, 90 days", quarter(&["leads", "customers", "bookRate", "closedRevenue", "conversions"])),
         ("by channel, 90 days", quarter(&["attributionChannel", "leads", "customers", "bookRate", "closedRevenue"])),
         ("by campaign with spend, 90 days", quarter(&["campaign", "leads", "spend", "roasClosed"])),
@@ -37,11 +38,11 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
                 Predicate::Matches { pattern: "a.*e".to_owned(), flags: "i".to_owned() },
             )),
         ),
-        // Grouped row by row.
+        // A dimension that differs between the events of a customer: grouped row by row.
         ("by date, 90 days", quarter(&["date", "leads", "customers", "closedRevenue"])),
         // One group per customer: most of the time goes to numbering, merging and sorting groups.
         ("by customer, 90 days", quarter(&["opportunityId", "leads", "closedRevenue"])),
-        // All events.
+        // 24 months have all events.
         (
             "channel x day, 24 months",
             EventsQuery::new(["attributionChannel", "leads", "customers"], whole.start, whole.end)
@@ -52,7 +53,7 @@ fn cases(dataset: &Dataset) -> Vec<(&'static str, EventsQuery)> {
             EventsQuery::new(["account", "leads", "customers", "bookRate"], whole.start, whole.end)
                 .interval(Interval::Month),
         ),
-        // A sixteen-hundredth.
+        // About one event of 1,600.
         ("one account, 90 days", quarter(&["leads", "customers", "bookRate"]).accounts([account])),
     ]
 }
@@ -63,9 +64,9 @@ fn merge(criterion: &mut Criterion, dataset: &Dataset) {
     let range = dataset.date_range().unwrap();
     let mut group = criterion.benchmark_group("merge");
     for (name, dimensions, least_groups) in [
-        // The events of a customer are in one row group, so that nearly all groups have only one partial result.
+        // The events of a customer are in one row group, so nearly all groups are in only one partial result.
         ("groups of one thread: account x customer", &["account", "opportunityId"][..], 400_000),
-        // Nearly all groups have two partial results.
+        // Nearly all groups are in both partial results.
         ("groups of both threads: campaign x date", &["campaign", "date"], 200_000),
     ] {
         let fields = [dimensions, &["leads", "customers", "closedRevenue"]].concat();

@@ -23,22 +23,22 @@ SLOW, SLOW_ROUNDS = 4, 2
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=1_000_000, help="make a dataset of about EVENTS events")
+    parser.add_argument("--events", type=int, default=1_000_000, help="size of the dataset to make: about EVENTS events")
     parser.add_argument("--accounts", type=int, default=200)
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--dataset", help="use this dataset, instead of making one")
     parser.add_argument("--program", help="use this program, instead of building one")
-    parser.add_argument("--work", default=os.path.join(ROOT, "target", "peers"), help="where all that is made is kept")
+    parser.add_argument("--work", default=os.path.join(ROOT, "target", "peers"), help="folder for the environment, datasets and tables")
     parser.add_argument("--peers", type=lambda text: text.split(","), default=PEERS)
-    parser.add_argument("--query", action="append", help="ask only this question; repeat it for several")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=TEMPERATURES, help="of hot, cold, precomputed")
+    parser.add_argument("--query", action="append", help="ask only this question; repeat the option for several")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=TEMPERATURES, help="which of hot, cold, precomputed; with commas")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--json", help="write all figures here too")
+    parser.add_argument("--json", help="also write all figures to this file")
     return parser.parse_args()
 
 
-def inside(work):
+def enter_environment(work):
     """Runs the script in a virtual environment with the peers; creates the environment if it does not exist."""
     folder = os.path.join(work, "venv")
     python = os.path.join(folder, "bin", "python")
@@ -55,14 +55,15 @@ def inside(work):
     os.execv(python, [python, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
-def built():
+def build_program():
+    """Builds the program in the release profile, and returns its path."""
     subprocess.run(["cargo", "build", "--release", "--locked", "-p", "trueup-cli"], cwd=ROOT, check=True)
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
     return os.path.join(target, "release", "trueup")
 
 
-def made(program, options):
-    """Returns the dataset: generated data, ingested."""
+def make_dataset(program, options):
+    """Returns the folder of the demo with these options; makes the demo if it does not exist."""
     folder = os.path.join(options.work, f"data-{options.events}-{options.accounts}-{options.seed}")
     if not os.path.exists(folder):
         counts = ["--events", str(options.events), "--accounts", str(options.accounts), "--seed", str(options.seed)]
@@ -79,7 +80,8 @@ class Process:
         )
 
     def cpu(self):
-        """Returns the processor time used so far, in milliseconds; other load on the machine hardly changes what a question adds."""
+        """Returns the processor time that the program has used so far, in milliseconds. Other load on the machine hardly changes it."""
+        # The number of the clock of another process, as `clock_getcpuclockid` computes it from the id.
         return time.clock_gettime(~self.process.pid << 3 | 2) * 1e3
 
     def read(self):
@@ -95,6 +97,8 @@ class Process:
 
 
 class Trueup:
+    """The program trueup, which answers the questions of its suite and times them."""
+
     def __init__(self, program, dataset, threads):
         command = [program, "bench", dataset, "--on-request", "--threads", str(threads)]
         self.process = Process(command)
@@ -103,13 +107,15 @@ class Trueup:
         return self.process.ask(f"{name} {what}")
 
     def time(self, name, temperature):
-        """Milliseconds by the clock, and of all cores."""
+        """Returns the milliseconds by the clock, and those of processor time of all cores."""
         before = self.process.cpu()
         time = self.ask(name, "cold" if temperature == "cold" else "hot")["milliseconds"]
         return time, self.process.cpu() - before
 
 
 class Peer:
+    """A peer in a separate process, `worker.py`, which is started again if it ends."""
+
     def __init__(self, name, command):
         self.name, self.command, self.failures, self.wrong = name, command, {}, 0
         self.start()
@@ -117,12 +123,12 @@ class Peer:
     def start(self):
         # Polars takes the number of its threads from the environment.
         self.process = Process(self.command, os.environ | {"POLARS_MAX_THREADS": self.command[-1]})
-        hello = self.process.read()
-        self.version, self.formulations = hello["version"], hello["formulations"]
-        say(f"{self.name} {self.version}: tables loaded in {hello['seconds']:.1f} s")
+        greeting = self.process.read()
+        self.version, self.formulations = greeting["version"], greeting["formulations"]
+        say(f"{self.name} {self.version}: tables loaded in {greeting['seconds']:.1f} s")
 
     def time(self, question, temperature, formulation):
-        """Milliseconds by the clock, and of all cores."""
+        """Returns the milliseconds by the clock, and those of processor time of all cores."""
         before = self.process.cpu()
         time = self.ask(question, temperature, formulation).get("milliseconds", math.inf)
         return time, self.process.cpu() - before
@@ -142,35 +148,36 @@ def say(text):
 
 
 def differences(question, expected, found):
-    """Describes how a peer's rows differ from trueup's; empty if they are equal."""
+    """Returns how a peer's rows differ from trueup's, a line for each difference; empty if they are equal."""
     import measures
 
     shown = (["start"] if question.is_split else []) + question.dimensions
     by_key = {}
-    for key, gathered in found:
+    for key, measured in found:
         if tuple(key) in by_key:
             return [f"{key} twice"]
-        by_key[tuple(key)] = gathered
+        by_key[tuple(key)] = measured
     wrong = []
     for row in expected:
-        gathered = by_key.pop(tuple(row[name] for name in shown), None)
-        if gathered is None:
+        measured = by_key.pop(tuple(row[name] for name in shown), None)
+        if measured is None:
             wrong.append(f"no row for {row}")
             continue
         for name in question.metrics:
-            value = measures.value(name, gathered)
+            value = measures.value(name, measured)
             if value != row[name]:
                 wrong.append(f"{name}: {value!r} instead of {row[name]!r} for {[row[name] for name in shown]}")
-    empty = ("rows", "adSpend", "managementFee", "clicks", "impressions")
-    for key, gathered in by_key.items():
-        # Spend of 0 without events has no row.
-        if not question.needs_spend or any(gathered[name] for name in empty):
-            wrong.append(f"a row too many: {key} {gathered}")
+    keeping = ("rows", "adSpend", "managementFee", "clicks", "impressions")
+    for key, measured in by_key.items():
+        # trueup leaves out a row without events whose spend is 0.
+        if not question.needs_spend or any(measured[name] for name in keeping):
+            wrong.append(f"a row too many: {key} {measured}")
     return wrong
 
 
-def chosen(trueup, peers, questions, temperature):
-    """Checks every answer of every peer to every statement; returns per peer the time and name of its fastest statement."""
+def choose_formulations(trueup, peers, questions, temperature):
+    """Checks the answers of every peer to every formulation of every question. Returns for each question and peer the time and the
+    name of the fastest formulation whose answer is right."""
     import measures
 
     best = {}
@@ -196,7 +203,7 @@ def chosen(trueup, peers, questions, temperature):
                     continue
                 time = answer["milliseconds"]
                 if what not in best or time < 2 * best[what][0]:
-                    # The first statement may have warmed caches for the later ones.
+                    # The first formulation may have warmed caches for the later ones.
                     time = min(time, peer.time(described, temperature, formulation)[0])
                 if what not in best or time < best[what][0]:
                     best[what] = (time, formulation)
@@ -205,8 +212,8 @@ def chosen(trueup, peers, questions, temperature):
     return best
 
 
-def timed(trueup, peers, questions, temperature, best, rounds):
-    """Medians of interleaved timings: trueup, a peer, trueup, the next peer, and so on."""
+def time_questions(trueup, peers, questions, temperature, best, rounds):
+    """Yields the figures of each question: medians of timings in turns (trueup, a peer, trueup, the next peer, and so on)."""
     for described in questions:
         name = described["name"]
         able = [peer for peer in peers if (name, peer.name) in best]
@@ -248,7 +255,7 @@ def milliseconds(time):
 
 
 def report(figures, peers, temperature):
-    """A table in Markdown."""
+    """Yields a table in Markdown, and the means of the ratios."""
     names = [peer.name for peer in peers]
     yield f"\n**{temperature}** (medians in ms)\n"
     yield "| query | rows | trueup | " + " | ".join(names) + " | best peer / trueup | of all cores |"
@@ -266,6 +273,7 @@ def report(figures, peers, temperature):
 
 
 def machine(options, events):
+    """Returns what the figures depend on: data, machine, threads and commit."""
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), platform.processor())
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     return f"{events:,} events, seed {options.seed}; {model}, {os.cpu_count()} cores, {options.threads} threads; trueup at {commit}"
@@ -274,11 +282,11 @@ def machine(options, events):
 def main():
     options = arguments()
     options.work = os.path.abspath(options.work)
-    inside(options.work)
+    enter_environment(options.work)
     import tables
 
-    program = os.path.abspath(options.program) if options.program else built()
-    dataset = os.path.abspath(options.dataset) if options.dataset else made(program, options)
+    program = os.path.abspath(options.program) if options.program else build_program()
+    dataset = os.path.abspath(options.dataset) if options.dataset else make_dataset(program, options)
     folder = os.path.join(options.work, "tables-" + os.path.basename(dataset))
     begun = time.time()
     # In a separate process, whose end frees the memory.
@@ -295,8 +303,8 @@ def main():
     print("peers: " + ", ".join(f"{peer.name} {peer.version}" for peer in peers))
     figures = []
     for temperature in options.only:
-        best = chosen(trueup, peers, questions, temperature)
-        shown = list(timed(trueup, peers, questions, temperature, best, options.rounds))
+        best = choose_formulations(trueup, peers, questions, temperature)
+        shown = list(time_questions(trueup, peers, questions, temperature, best, options.rounds))
         print("\n".join(report(shown, peers, temperature)), flush=True)
         figures += shown
     if options.json:

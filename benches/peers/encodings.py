@@ -21,7 +21,7 @@ TEXTS = ["PLAIN", "RLE_DICTIONARY", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY
 # Larger than any row group or page.
 NO_LIMIT = 1 << 30
 
-# Figures that differ by less than this factor are the same.
+# Figures that differ by less than this factor count as equal.
 NOISE = 1.03
 
 
@@ -29,7 +29,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("dataset")
     parser.add_argument("--files", type=int, default=1, help="how many event files to take, spread over all")
-    parser.add_argument("--column", action="append", help="weigh only this column; repeat it for several")
+    parser.add_argument("--column", action="append", help="compare only this column; repeat the option for several")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--bandwidth", type=float, default=1.0, help="GB a second at which bytes are read and checked")
     parser.add_argument("--all", action="store_true", help="show every alternative, cheapest first")
@@ -38,7 +38,8 @@ def arguments():
 
 
 class Written:
-    """A column in some files: its encoding, its bytes, and the time of reading it, texts as they are or into codes."""
+    """A column in some files: its encoding, its bytes per event, and the times of reading it in nanoseconds per event. With
+    `into_codes`, texts are read into codes, otherwise as they are."""
 
     def __init__(self, name, files, into_codes):
         import pyarrow.parquet as pq
@@ -79,12 +80,12 @@ class Written:
         return [self.shown(), f"{self.bytes:.2f}", f"{self.nanoseconds():.1f}"]
 
     def cost(self, bandwidth):
-        """Nanoseconds per event, for decoding and for transferring the bytes."""
+        """Returns the nanoseconds per event for decoding and for transferring the bytes; `bandwidth` is in GB a second."""
         return self.nanoseconds() + self.bytes / bandwidth
 
 
 def encoding_of(chunk):
-    """The encoding of a column chunk's values."""
+    """Returns the encoding of a column chunk's values."""
     # Levels are RLE; the texts of a dictionary are PLAIN.
     values = [encoding for encoding in chunk.encodings if encoding != "RLE"]
     return "RLE_DICTIONARY" if "RLE_DICTIONARY" in values else values[0]
@@ -126,8 +127,8 @@ def alternatives(name, tables, rows, into_codes):
             yield Written(name, files, into_codes)
 
 
-def weighed(name, files, tables, options):
-    """The column as trueup wrote it, and its alternatives, all read and timed in turns."""
+def compare_encodings(name, files, tables, options):
+    """Returns the column as trueup wrote it, and its alternatives from the cheapest on, all checked and then timed in turns."""
     ours = Written(name, files, into_codes=False)
     into_codes = all(encoding_of(chunk) == "RLE_DICTIONARY" for chunk in ours.chunks)
     into_codes = into_codes and ours.chunks[0].physical_type == "BYTE_ARRAY"
@@ -142,7 +143,8 @@ def weighed(name, files, tables, options):
         for written in [ours, *others]:
             written.time()
     for other in others:
-        # A copy alone in a file, because the footer of a file with many columns takes a little time per row group.
+        # Takes the times of an equal copy alone in a file, because the footer of a file with many columns takes a little time per
+        # row group.
         if other.shown() == ours.shown() and ours.bytes / NOISE < other.bytes < ours.bytes * NOISE:
             ours.times = other.times
     others.sort(key=lambda written: written.cost(options.bandwidth))
@@ -160,12 +162,13 @@ def line(ours, others):
 
 def main():
     options = arguments()
-    compare.inside(os.path.abspath(options.work))
+    compare.enter_environment(os.path.abspath(options.work))
     import pyarrow as pa
     import pyarrow.parquet as pq
     import tables
 
     paths = tables.files(options.dataset, "events")
+    # Divides the files into as many equal parts, and takes the file in the middle of each.
     taken = paths[len(paths) // (2 * options.files) :: max(1, len(paths) // options.files)][: options.files]
     files = [pa.py_buffer(open(path, "rb").read()) for path in taken]
     contents = [pq.read_table(pa.BufferReader(file)) for file in files]
@@ -176,7 +179,7 @@ def main():
     print("\n| column | written as | bytes | ns | cheapest other | bytes | ns | smaller and no slower |")
     print("|---|---|---:|---:|---|---:|---:|---|")
     for name in names:
-        ours, others = weighed(name, files, contents, options)
+        ours, others = compare_encodings(name, files, contents, options)
         print(line(ours, others), flush=True)
         for written in others if options.all else []:
             print(f"| | | | | {' | '.join(written.cells())} | |", flush=True)

@@ -16,7 +16,7 @@ MONEY = {
 }  # fmt: skip
 OF_SPEND = {"adSpend", "managementFee", "campaignSpend", "clicks", "impressions"}
 
-# Metric: numerator, and denominator if it is a ratio.
+# For each metric the measures of its numerator, and those of its denominator if the metric is a ratio.
 METRICS = {
     "eventCount": (("rows",), None),
     "conversions": (("conversions",), None),
@@ -94,13 +94,13 @@ class Question:
 
 
 def value(metric, measures):
-    """Returns a metric as in the JSON of trueup: an int or a float."""
+    """Returns a metric as in the JSON of trueup, an int or a float; 0.0 if its denominator is 0."""
     numerator, denominator = METRICS[metric]
-    over = amount(numerator, measures)
+    above = amount(numerator, measures)
     if denominator is None:
-        return float(over) if any(name in MONEY for name in numerator) else int(over)
-    under = amount(denominator, measures)
-    return float(over) / float(under) if under else 0.0
+        return float(above) if any(name in MONEY for name in numerator) else int(above)
+    below = amount(denominator, measures)
+    return float(above) / float(below) if below else 0.0
 
 
 def amount(names, measures):

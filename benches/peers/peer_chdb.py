@@ -85,6 +85,7 @@ class Peer:
         return pyarrow.ipc.open_file(io.BytesIO(answer.bytes())).read_all()
 
     def given(self, name):
+        """Returns the table function that reads the files of a table."""
         paths = self.paths[name]
         folder = paths[0].rsplit("/", 1)[0]
         files = ",".join(path.rsplit("/", 1)[1] for path in paths)

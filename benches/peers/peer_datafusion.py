@@ -8,7 +8,7 @@ from statements import Dialect, Statement, literal
 STAGE = "CASE type " + " ".join(f"WHEN '{name}' THEN {stage}" for stage, name in enumerate(tables.STAGES)) + " END"
 
 
-class Same(Dialect):
+class DataFusionDialect(Dialect):
     def quotient(self, one, other):
         return f"({one} / {other})"
 
@@ -24,7 +24,8 @@ class Peer:
     def __init__(self, dataset, folder, threads):
         self.threads = threads
         self.paths = {name: tables.files(dataset, name) for name in ("events", "spend", "accounts")}
-        self.hot, self.cold = Same(unit=10**6, regex=regex), Same(unit=1, regex=regex)
+        self.hot = DataFusionDialect(unit=10**6, regex=regex)
+        self.cold = DataFusionDialect(unit=1, regex=regex)
         self.context = self.connect()
         for name in ("events", "spend", "accounts"):
             table = tables.read(folder, name)

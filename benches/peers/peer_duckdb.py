@@ -41,7 +41,7 @@ class Peer:
         connection = duckdb.connect()
         connection.execute(f"SET threads = {self.threads}")
         connection.execute("SET enable_progress_bar = false")
-        # An answer in any order.
+        # The rows of an answer may come in any order.
         connection.execute("SET preserve_insertion_order = false")
         return connection
 

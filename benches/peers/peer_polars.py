@@ -4,10 +4,9 @@ import json
 
 import polars as pl
 import tables
-from statements import GRADES, OF_HISTORY, OF_STATE
+from statements import GRADES, OF_HISTORY, OF_STATE, RANK_UNIT
 
 STAGE = pl.Enum(tables.STAGES)
-FAR = 1 << 40
 LABELS = {
     "bookedConversions": "Bookable - Booked",
     "bookableUnbookedConversions": "Bookable - Didn't Book",
@@ -57,6 +56,8 @@ class Peer:
 
 
 class Answer:
+    """A question as a lazy frame. Frames and columns are named as in `statements.py`; `run` numbers the sub-ranges of customers."""
+
     def __init__(self, question, table, unit, history, precomputed):
         self.q, self.table, self.unit, self.history, self.precomputed = question, table, unit, history, precomputed
         self.measures = set(question.measures)
@@ -123,8 +124,8 @@ class Answer:
         dims = (["sub"] if q.is_split else []) + q.dimensions
         if self.by_state:
             r = r.with_columns(adjustedType=col("state"))
-        gathered = [self.measure(name).alias(name) for name in q.measures if name not in SPENDS]
-        grouped = r.group_by(dims).agg(gathered) if dims else r.select(gathered)
+        measured = [self.measure(name).alias(name) for name in q.measures if name not in SPENDS]
+        grouped = r.group_by(dims).agg(measured) if dims else r.select(measured)
         return self.with_spend(grouped) if q.needs_spend else grouped
 
     def with_spend(self, grouped):
@@ -195,7 +196,7 @@ class Answer:
 
     def states_precomputed(self, e, keys):
         stage, rank = col("stage"), col("rank")
-        columns = {"top": (rank * FAR + col("ord")).max()}
+        columns = {"top": (rank * RANK_UNIT + col("ord")).max()}
         if "bookedCustomers" in self.measures:
             columns["booked"] = (stage == 1).max()
         if "canceledCustomers" in self.measures:
@@ -207,9 +208,9 @@ class Answer:
         if self.needs_live_sums:
             columns |= live_sums(rank == 4, rank == 3)
         s = e.group_by(keys).agg(**columns)
-        top = col("top") // FAR
+        top = col("top") // RANK_UNIT
         state = pl.when(top == 0).then(5).otherwise(top - 1).cast(pl.Int8)
-        return s.with_columns(state=state, state_ord=(col("top") % FAR).cast(pl.Int32)).drop("top")
+        return s.with_columns(state=state, state_ord=(col("top") % RANK_UNIT).cast(pl.Int32)).drop("top")
 
     def condition(self, field, expression):
         operator, operand, *_ = json.loads(expression)

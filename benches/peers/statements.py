@@ -6,10 +6,26 @@ of the files (docs/data-model.md, "Order inside a customer"), and `stage`, from 
 One pass finds, per customer and sub-range, the last event of each stage (`m0` to `m5`). An event is live if it comes after the last
 cancellation, `m5`, or if the customer has a closed event. The state is the furthest stage whose last event is live, and that event is the
 state event. A second pass computes what the metrics need of the customers' histories. Neither needs a window or a join of events with events.
+
+| relation | one row for each | columns, next to the keys |
+|---|---|---|
+| `e` | event in the range | `sub`, the first day of the sub-range; the dimensions |
+| `s` | customer and sub-range | `m0` to `m5`; `closed`, the sum of closed amounts; `b1`, the first booking |
+| `t` | customer and sub-range | `state`; `state_ord`, the state event; `booked`; `canceled`; those of `s` that measures need |
+| `l` | customer and sub-range, sold or estimated | `sold`, the sum of live sales; `es` and `en`, sum and number of live estimates |
+| `h` | customer | `f`, the first event; `f1` to `f3`, the first of a stage; `f4`, the last closed; `lc`, the last cancellation |
+| `g`, `p` | row of the answer | the measures of events; those of spend |
+
+With precomputed columns, `e` has `rank` (0 for canceled, -1 if the event is not live, else its stage plus 1) and `s` has `best`, the rank
+and the number of the state event.
 """
 
-STATES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]
+import json
 
+# Larger than the number of any event, so that a rank and a number fit into one integer whose order is that of the pair.
+RANK_UNIT = 1 << 40
+
+# The measures that need the state; below, the measures that need the whole history.
 OF_STATE = {
     "customers", "matchedCustomers", "unmatchedCustomers", "payingCustomers", "bookedCustomers", "canceledCustomers",
     "canceledAfterBooking", "opportunityAgents", "estimatedRevenue", "soldRevenue", "closedRevenue",
@@ -43,7 +59,8 @@ def literal(text):
 
 
 class Dialect:
-    """Where engines differ. `unit` is what 1 of the currency is in `total`; `micros` turns a sum of `total` into millionths."""
+    """Where engines differ. `unit` is the value of `total` that is 1 of the currency; `regex` returns the condition that a field matches
+    a pattern in any case; `micros` turns a sum of `total` into millionths."""
 
     def __init__(self, unit, regex=None, micros=None):
         self.unit = unit
@@ -51,7 +68,7 @@ class Dialect:
         self.micros = micros or ((lambda sum: sum) if unit != 1 else (lambda sum: f"CAST(({sum}) * 1000000 AS BIGINT)"))
 
     def half_away(self, sum, count):
-        """The average in millionths, rounded half away from zero, of amounts that are not negative or all are."""
+        """Returns the average in millionths, rounded half away from zero."""
         sum = self.micros(sum)
         return f"CASE WHEN {sum} < 0 THEN -1 ELSE 1 END * {self.quotient(f'(2 * abs({sum}) + {count})', f'(2 * {count})')}"
 
@@ -69,7 +86,7 @@ class Dialect:
 
 
 class Statement:
-    """Returns a question in SQL. `history` says whose histories are computed: of customers in the range (`semi`) or of all (`full`);
+    """A question in SQL. `history` says whose histories are computed: of customers in the range (`semi`) or of all (`full`);
     with `precomputed`, events carry what does not depend on the range."""
 
     def __init__(self, question, dialect, history="semi", precomputed=False):
@@ -97,7 +114,7 @@ class Statement:
             + [f"{self.spend(name) if name in SPENDS else '0'} AS {quoted(name)}" for name in self.q.measures]
         )
         by = f" GROUP BY {', '.join(dims)}" if dims else ""
-        # The dimensions of the suite's questions of spend are ones that spend carries.
+        # In the suite, a question that needs spend has only dimensions that spend carries.
         return (
             f"WITH {with_},\ng AS ({group}),\n"
             f"p AS (SELECT {of_spend} FROM spend WHERE {self.in_range()}{by})\n"
@@ -207,7 +224,7 @@ class Statement:
 
     def states_precomputed(self):
         keys = ["k", "sub"] if self.q.is_split else ["k"]
-        columns = [*keys, "max(CAST(rank AS BIGINT) * 1099511627776 + ord) AS best"]
+        columns = [*keys, f"max(CAST(rank AS BIGINT) * {RANK_UNIT} + ord) AS best"]
         if "bookedCustomers" in self.q.measures:
             columns.append("max(CASE WHEN stage = 1 THEN 1 ELSE 0 END) AS has_booked")
         if "canceledCustomers" in self.q.measures:
@@ -222,13 +239,13 @@ class Statement:
                 "sum(total) FILTER (WHERE rank = 3) AS es",
                 "count(total) FILTER (WHERE rank = 3) AS en",
             ]
-        state = f"{self.d.quotient('best', '1099511627776')}"
+        state = f"{self.d.quotient('best', RANK_UNIT)}"
         named = [column.split(" AS ")[-1] for column in columns if not column.startswith("max(CAST(rank")]
         named = [f"{name} > 0 AS {name[4:]}" if name.startswith("has_") else name for name in named]
         state = f"CASE WHEN {state} = 0 THEN 5 ELSE {state} - 1 END AS state"
         return [
             f"s AS (SELECT {', '.join(columns)} FROM e GROUP BY {', '.join(keys)})",
-            f"t AS (SELECT {', '.join(named)}, {state}, best % 1099511627776 AS state_ord FROM s)",
+            f"t AS (SELECT {', '.join(named)}, {state}, best % {RANK_UNIT} AS state_ord FROM s)",
         ]
 
     def grouped(self):
@@ -258,8 +275,6 @@ class Statement:
         return text + (f"\nWHERE {where}" if where else "") + (f"\nGROUP BY {', '.join(by)}" if by else "")
 
     def condition(self, field, expression):
-        import json
-
         operator, operand, *_ = json.loads(expression)
         if operator == "regex":
             return self.d.regex(f"e.{quoted(field)}", operand)

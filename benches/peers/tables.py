@@ -13,18 +13,18 @@ import pyarrow.parquet as pq
 
 STAGES = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]
 
-# Fields of the suite with few distinct texts; only `opportunityId` has many.
+# Texts that the suite reads and that repeat often; they are held as dictionaries. Only those of `opportunityId` do not repeat.
 FEW = [
     "account", "attributionCategory", "attributionChannel", "campaign", "conversionDetailedLabel", "customerStatus",
     "normalizedBusinessUnit", "opportunityAgent", "technician",
 ]  # fmt: skip
 
-# A day after all others.
+# The day of the next cancellation if there is none: after all other days, in days since 1970-01-01.
 NEVER = 65_536
 
 
 def files(dataset, table):
-    """Returns the files of a table in the order of the newest manifest."""
+    """Returns the files of a table that the newest manifest names, sorted by path."""
     manifest = max(glob.glob(os.path.join(dataset, "manifest-*.json")))
     with open(manifest) as file:
         named = json.dumps(json.load(file))
@@ -35,7 +35,7 @@ def files(dataset, table):
 
 
 def numbered(dataset):
-    """Returns for each file of events its path, and the offsets of its customer and row numbers, which count from 1."""
+    """Yields for each file of events its path, what to add to its customer numbers, and the number of its first row. Rows count from 1."""
     customers = rows = 0
     for path in files(dataset, "events"):
         yield path, customers, rows + 1
@@ -45,7 +45,7 @@ def numbered(dataset):
 
 
 def micros(amounts):
-    """Decimals with six digits after the point, in millionths."""
+    """Returns decimals with at most six digits after the point as whole millionths."""
     narrow = amounts.combine_chunks().cast(pa.decimal128(19, 6))
     # The low half of a 128-bit decimal, because all amounts fit into 64 bits.
     halves = np.frombuffer(narrow.buffers()[1], np.int64)[2 * narrow.offset : 2 * (narrow.offset + len(narrow))]
@@ -80,9 +80,9 @@ def events(dataset):
 
 
 def precomputed(table):
-    """`first`: the event is its customer's first. `first_of_stage`: the first of its stage. `reached`: a bit for each stage that the
-    customer ever reaches. `last_cancel`: the number of its last cancellation, 0 without one. `next_cancel`: the day of the next
-    cancellation after the event."""
+    """Returns the columns that do not depend on a range. `first`: whether the event is its customer's first. `first_of_stage`: whether it
+    is its customer's first of its stage. `reached`: a bit for each stage that the customer ever reaches. `last_cancel`: the number of the
+    customer's last cancellation, 0 without one. `next_cancel`: the day of the customer's next cancellation after the event."""
     k, order, stage = (np.asarray(table.column(name)) for name in ("k", "ord", "stage"))
     days = np.asarray(table.column("date").cast(pa.int32()))
     first = np.concatenate([[True], k[1:] != k[:-1]])
@@ -112,7 +112,7 @@ def precomputed(table):
 
 
 def spend(dataset):
-    """The rows of spend, money in millionths."""
+    """Returns the rows of spend, money in millionths."""
     parts = [pq.read_table(path) for path in files(dataset, "spend")]
     table = pa.concat_tables(parts).combine_chunks()
     for name in ("adSpend", "managementFee"):

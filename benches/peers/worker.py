@@ -8,13 +8,13 @@ from datetime import date, timedelta
 
 import pyarrow as pa
 from measures import Question
-from statements import STATES
+from tables import STAGES
 
 EPOCH = date(1970, 1, 1)
 
 
 def rows(result, question):
-    """Returns the rows of an answer as dimensions to measures, for the comparison."""
+    """Yields each row of an answer as a pair: the start of its sub-range and its dimension values as texts, and its measures by name."""
     for row in result.to_pylist() if isinstance(result, pa.Table) else result:
         key = []
         if question.is_split:
@@ -27,7 +27,7 @@ def rows(result, question):
             if name == "date" and isinstance(value, int):
                 value = EPOCH + timedelta(days=value)
             if name == "adjustedType":
-                value = STATES[value]
+                value = STAGES[value]
             key.append(value.decode() if isinstance(value, bytes) else "" if value is None else str(value))
         yield [key, {name: int(row[name] or 0) for name in question.measures}]
 
@@ -48,6 +48,7 @@ def main(module, dataset, folder, threads):
             answer = {"milliseconds": (time.perf_counter() - begun) * 1e3}
             if request.get("rows"):
                 answer["rows"] = list(rows(result, question))
+        # A panic of an engine written in Rust is not an `Exception`.
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise

@@ -1,7 +1,8 @@
 //! Random small tables and requests with many collisions: ties on one day, edges of ranges, cancellations at odd
 //! places, shared ids.
 //!
-//! Every table is valid input (section 1 of the semantics page). Some requests are invalid and must be refused.
+//! Every table is valid input. Some requests are invalid and must be refused. "Section N" is a section of the
+//! semantics, which [`oracle`](crate::oracle) follows.
 //!
 //! | file | generates |
 //! |---|---|
@@ -35,7 +36,8 @@ pub fn case() -> impl Strategy<Value = (Tables, Request)> {
     })
 }
 
-/// Generates tables and a request that is to be refused, mostly for two or more reasons. A few of its faults are none.
+/// Generates tables and a request with faults, mostly two or more. A few of the faults only look like one, so a few
+/// requests are valid.
 pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {
     (pools::base(), relative_tables(), requests::faulty()).prop_map(|(base, relative_tables, request)| {
         let tables = relative_tables.at(base);
@@ -44,7 +46,7 @@ pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {
     })
 }
 
-/// Generates tables over the same days as [`case`].
+/// Generates tables like those of [`case`], without a request.
 pub fn tables() -> impl Strategy<Value = Tables> {
     (pools::base(), relative_tables()).prop_map(|(base, relative_tables)| relative_tables.at(base))
 }
@@ -53,6 +55,7 @@ pub fn tables() -> impl Strategy<Value = Tables> {
 #[derive(Clone, Debug)]
 struct RelativeTables {
     accounts: Vec<rows::RandomAccount>,
+    /// For each further column of the event table, whether the table has it.
     columns: Vec<bool>,
     events: Vec<rows::RelativeEvent>,
     spend: Vec<rows::RelativeSpend>,

@@ -1,4 +1,4 @@
-//! Damage to files, the same in every run, and copies of what is damaged.
+//! Damage to the bytes of files, the same in every run, and copies of the folders whose files are damaged.
 
 use std::path::Path;
 use std::{fs, io};
@@ -7,7 +7,7 @@ use std::{fs, io};
 pub struct Numbers(u64);
 
 impl Numbers {
-    /// Makes a generator from a seed.
+    /// Creates a generator from a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -20,14 +20,13 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `end`, which is not 0.
+    /// Returns the next number, below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap_or_default()
     }
 }
 
-/// Changes up to three runs of up to four bytes each: to the least and the largest values of a byte, by a bit, or to
-/// any value.
+/// Changes one to three sequences of one to four bytes: each byte to an extreme value, by one bit, or to any value.
 pub fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
     for _ in 0..1 + numbers.below(3) {
         let (at, count) = (numbers.below(bytes.len()), 1 + numbers.below(4));
@@ -46,7 +45,7 @@ pub fn mutate(bytes: &mut [u8], numbers: &mut Numbers) {
 /// Copies a folder and everything in it. The target may exist.
 ///
 /// # Errors
-/// The file system refuses.
+/// If the file system refuses to read `from` or to write `to`.
 pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,8 +1,8 @@
-//! Tools for the tests of the other crates. No program links this crate.
+//! Tools for the tests of the other crates. Only tests depend on this crate.
 //!
 //! - [`cases`] generates random tables and requests;
 //! - [`oracle`] answers a request in the slow, obvious way;
-//! - [`damage`] damages files.
+//! - [`damage`] damages and copies files.
 
 pub mod cases;
 pub mod damage;

@@ -1,7 +1,9 @@
-//! The naive oracle: computes every rule of the semantics page row by row, in the obvious way, from plain tables.
+//! The naive oracle: computes every rule of the semantics row by row, in the obvious way, from plain tables.
 //!
-//! It shares no code with the engine. Each function cites the section of the semantics page ("What every number
-//! means") that it follows, so that a reader can compare the two.
+//! The semantics are the text that the metrics were specified with ("What every number means"). That text is not part
+//! of this repository: `docs/data-model.md` and `docs/metrics.md` say the same, and `docs/compat.md` lists where it is
+//! silent. Each function names the section that it follows and quotes the rule, so that a reader can compare the two.
+//! The oracle shares no code with the engine.
 //!
 //! | file | sections |
 //! |---|---|
@@ -10,7 +12,7 @@
 //! | `request` | 3: a request and its sub-ranges |
 //! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
 //! | `customer` | 1, 2: stored events and histories |
-//! | `segment` | 4: enriched events |
+//! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
 //! | `spend` | 7: spend |
 //! | `metric` | 6: the metrics of a group |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |

@@ -1,4 +1,4 @@
-//! Tables as Arrow record batches in canonical form, with the column names of the semantics page.
+//! Tables as Arrow record batches in canonical form: the columns have the names and types that ingest stores.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use chrono::NaiveDate;
 
 use crate::oracle::{Cell, Tables, text_of};
 
-/// Returns the event table as one batch. A further column has the type of its cells, or text if they differ.
+/// Returns the event table as one batch. A further column has the type of its cells, or text if their types differ.
 #[must_use]
 pub fn event_batches(tables: &Tables) -> Vec<RecordBatch> {
     let rows = &tables.events;
@@ -96,8 +96,8 @@ fn money(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
 
 /// Returns the cells as an array of the first type that fits all of them, or as texts.
 fn cells_of_one_type(cells: &[&Cell]) -> ArrayRef {
-    if let Some(words) = all(cells, |cell| if let Cell::Bool(word) = cell { Some(*word) } else { None }) {
-        return Arc::new(BooleanArray::from(words));
+    if let Some(bools) = all(cells, |cell| if let Cell::Bool(bool) = cell { Some(*bool) } else { None }) {
+        return Arc::new(BooleanArray::from(bools));
     }
     if let Some(integers) = all(cells, |cell| if let Cell::Integer(integer) = cell { Some(*integer) } else { None }) {
         return Arc::new(Int64Array::from(integers));

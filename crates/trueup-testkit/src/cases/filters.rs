@@ -1,4 +1,4 @@
-//! The filters of a request: on events, on rows of the result, across fields, and sometimes invalid ones (section 8).
+//! The filters of a request (section 8): on events, on rows of the result, across fields, and sometimes invalid ones.
 
 use std::collections::BTreeMap;
 
@@ -38,6 +38,7 @@ fn parameters() -> impl Strategy<Value = Vec<(String, String)>> {
     parameters.prop_map(|parameters| parameters.concat())
 }
 
+/// Generates one to three values of a field, each as a pair.
 fn values(
     field: impl Strategy<Value = &'static str> + 'static,
     value: BoxedStrategy<String>,
@@ -63,37 +64,39 @@ fn number_value() -> BoxedStrategy<String> {
     prop_oneof![1 => literal, 2 => on_number().prop_map(|text| array(&text))].boxed()
 }
 
-/// Returns the same expression as an array.
+/// Returns an expression as an array, which is the only form that a parameter reads as an expression.
 fn array(text: &str) -> String {
     if text.starts_with('[') { text.to_owned() } else { format!("[\"eq\", {text}]") }
 }
 
 /// Generates one or two values of the parameter `filter`.
 fn across() -> impl Strategy<Value = Vec<String>> {
-    let (rows, having) = (on_rows(), on_result_rows());
+    let (events, rows) = (on_events(), on_result_rows());
     prop_oneof![
-        4 => rows.clone().prop_map(|text| vec![text]),
-        2 => having.clone().prop_map(|text| vec![text]),
-        2 => (rows.clone(), having.clone()).prop_map(|(rows, having)| vec![format!("[\"and\",{rows},{having}]")]),
-        1 => (condition_on_rows(), condition_on_result_rows()).prop_map(|(a, b)| vec![object(vec![a, b])]),
+        4 => events.clone().prop_map(|text| vec![text]),
+        2 => rows.clone().prop_map(|text| vec![text]),
+        2 => (events.clone(), rows.clone()).prop_map(|(events, rows)| vec![format!("[\"and\",{events},{rows}]")]),
+        1 => (condition_on_events(), condition_on_result_rows()).prop_map(|(a, b)| vec![object(vec![a, b])]),
+        1 => proptest::collection::vec(events.clone(), 2),
         1 => proptest::collection::vec(rows.clone(), 2),
-        1 => proptest::collection::vec(having.clone(), 2),
-        1 => (rows.clone(), having.clone(), rows.clone())
+        1 => (events.clone(), rows.clone(), events.clone())
             .prop_map(|(a, b, c)| vec![format!("[\"and\", [\"and\", {a}, {b}], {c}]")]),
         // Refused, because the two cannot be decided together.
-        1 => (rows, having).prop_map(|(rows, having)| vec![format!("[\"or\",{rows},{having}]")]),
+        1 => (events, rows).prop_map(|(events, rows)| vec![format!("[\"or\",{events},{rows}]")]),
     ]
 }
 
-fn on_rows() -> BoxedStrategy<String> {
-    joined(proptest::collection::vec(condition_on_rows(), 1..=2).prop_map(object).boxed())
+/// Generates conditions that pick events.
+fn on_events() -> BoxedStrategy<String> {
+    joined(proptest::collection::vec(condition_on_events(), 1..=2).prop_map(object).boxed())
 }
 
+/// Generates conditions that pick rows of the result.
 fn on_result_rows() -> BoxedStrategy<String> {
     joined(proptest::collection::vec(condition_on_result_rows(), 1..=2).prop_map(object).boxed())
 }
 
-fn condition_on_rows() -> BoxedStrategy<(String, String)> {
+fn condition_on_events() -> BoxedStrategy<(String, String)> {
     let named = |(field, pool): (&'static str, &'static [&'static str])| {
         on_text(pool).prop_map(move |text| (field.to_owned(), text)).boxed()
     };
@@ -140,7 +143,7 @@ pub(super) fn invalid() -> impl Strategy<Value = FilterParameters> {
         ("leads", ""),
         ("leads", "[\"eq\", null]"),
         ("bookRate", "[\"regex\", \"1\"]"),
-        // Literals.
+        // Valid: these are literals.
         ("campaign", "[Va] Drain"),
         ("campaign", "[\"or\", \"x\""),
         ("campaign", "[\"eq\", \"\\ud800\"]"),
@@ -198,7 +201,7 @@ fn on_text(pool: &'static [&'static str]) -> BoxedStrategy<String> {
         Some(flags) => format!("[\"regex\", {}, {}]", quoted(&pattern), quoted(flags)),
     });
     let emptiness = select(vec!["[\"empty\"]", "[\"notEmpty\"]"]).prop_map(str::to_owned);
-    // Most rows pass these.
+    // Most events pass these.
     let generous = prop_oneof![
         2 => word().prop_map(|text| format!("[\"ne\",{text}]")),
         1 => word().prop_map(|text| format!("[\"not\", {text}]")),

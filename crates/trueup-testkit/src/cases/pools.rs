@@ -4,7 +4,7 @@ use chrono::{Days, NaiveDate, TimeDelta};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The number of days that the events of a case spread over.
+/// The number of days over which the events of a case are spread.
 pub(super) const SPAN: i64 = 120;
 
 /// The first day that an event may have.
@@ -13,10 +13,12 @@ const FIRST: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 1).expect("a calendar 
 /// The last day that an event may have.
 const LAST: NaiveDate = NaiveDate::from_ymd_opt(2149, 6, 6).expect("a calendar date");
 
-/// The usual first day of a case. Its days cross the ends of four months and the change to summer time in Chicago.
+/// The usual first day of a case. The days of such a case cross the ends of four months and the change to summer time
+/// in Chicago.
 const USUAL: NaiveDate = NaiveDate::from_ymd_opt(2025, 1, 20).expect("a calendar date");
 
-/// Generates the base of offsets: sometimes the first allowed day, or near the last one.
+/// Generates the base of a case, which is the day at offset 0: mostly the usual one, sometimes so that the case begins
+/// on the first allowed day or ends on the last.
 pub(super) fn base() -> impl Strategy<Value = NaiveDate> {
     prop_oneof![
         20 => Just(USUAL),
@@ -25,7 +27,8 @@ pub(super) fn base() -> impl Strategy<Value = NaiveDate> {
     ]
 }
 
-/// Returns whether events may have a time of day. At an end of the calendar a time zone could move the event beyond it.
+/// Returns whether events may have a time of day. At an end of the calendar a time zone could move an event out of the
+/// allowed days.
 pub(super) fn allows_times(base: NaiveDate) -> bool {
     base == USUAL
 }
@@ -49,7 +52,7 @@ pub(super) fn midnight(day: NaiveDate) -> i64 {
     day.signed_duration_since(FIRST).num_days() * 86_400_000_000
 }
 
-/// Returns the day after or before, for a `date` that differs from the local one.
+/// Returns the next day if `after`, or else the day before.
 pub(super) fn neighbor(day: NaiveDate, after: bool) -> NaiveDate {
     let moved = if after { day.checked_add_days(Days::new(1)) } else { day.checked_sub_days(Days::new(1)) };
     moved.unwrap_or(day)
@@ -130,12 +133,13 @@ pub(super) const INSTANTS: [&str; 4] =
     ["2025-02-01T00:00:00Z", "2025-03-09T06:00:00Z", "2025-01-20T23:59:59.999999Z", ""];
 
 /// Booleans in filters.
-pub(super) const WORDS: [&str; 3] = ["true", "false", ""];
+pub(super) const BOOLEANS: [&str; 3] = ["true", "false", ""];
 
 /// The texts of integers and floats in columns.
 pub(super) const NUMBERS: [&str; 7] = ["0", "10", "-3", "0.1", "1e+21", "5e-324", ""];
 
-/// Dimensions of requests: computed, stored, of lead grading, ignored, and unknown ones.
+/// Dimensions of requests: computed, stored, of lead grading, ignored, and unknown ones. The first nine are the usual
+/// ones.
 pub(super) const DIMENSIONS: [&str; 38] = [
     "campaign",
     "account",
@@ -177,7 +181,7 @@ pub(super) const DIMENSIONS: [&str; 38] = [
     "conversionTranscript",
 ];
 
-/// The operands of filters on each dimension.
+/// Dimensions of filters, each with its operands.
 pub(super) const FILTERED: [(&str, &[&str]); 34] = [
     ("campaign", &CAMPAIGNS),
     ("customerStatus", &STATUSES),
@@ -185,8 +189,8 @@ pub(super) const FILTERED: [(&str, &[&str]); 34] = [
     ("attributionChannel", &CHANNELS),
     ("type", &STAGES),
     ("adjustedType", &STAGES),
-    ("typeIsLast", &WORDS),
-    ("opportunityBooked", &WORDS),
+    ("typeIsLast", &BOOLEANS),
+    ("opportunityBooked", &BOOLEANS),
     ("opportunityId", &CUSTOMERS),
     ("accountKey", &ACCOUNTS),
     ("accountName", &["acme", "Same name", "Acme", "spend only"]),
@@ -208,7 +212,7 @@ pub(super) const FILTERED: [(&str, &[&str]); 34] = [
     ("zip", &TEXTS),
     ("my column|$[0]", &TEXTS),
     ("größe", &NUMBERS),
-    ("flag", &WORDS),
+    ("flag", &BOOLEANS),
     ("jobs", &NUMBERS),
     ("visit", &DATES),
     ("seen", &INSTANTS),

@@ -12,9 +12,12 @@ use crate::oracle::{METRICS, Request, Tables};
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRequest {
     fields: Vec<String>,
+    /// Offset of the first day.
     start: i64,
+    /// Number of days; negative for a range that ends before it starts.
     days: i64,
     interval: &'static str,
+    /// For each of [`ACCOUNTS`], whether the request names it; `None` for all accounts.
     accounts: Option<Vec<bool>>,
     filters: FilterParameters,
 }
@@ -40,8 +43,7 @@ pub(super) fn request() -> impl Strategy<Value = RelativeRequest> {
     )
 }
 
-/// Generates a request with additional faults, mostly two or more: no metric, a reserved name, a range that ends
-/// before it starts, an invalid filter.
+/// Generates a request with additional faults, mostly two or more.
 pub(super) fn faulty() -> impl Strategy<Value = RelativeRequest> {
     let faults = prop_oneof![1 => subsequence(RequestFault::ALL.to_vec(), 1), 3 => subsequence(RequestFault::ALL.to_vec(), 2..=4)];
     (request(), faults, any::<prop::sample::Index>(), invalid()).prop_map(|(mut request, faults, place, invalid)| {
@@ -62,12 +64,16 @@ pub(super) fn faulty() -> impl Strategy<Value = RelativeRequest> {
     })
 }
 
-/// A fault of a request.
+/// A fault that a request is given.
 #[derive(Clone, Copy, Debug)]
 enum RequestFault {
+    /// No field is a metric.
     NoMetric,
+    /// A field is named `end`, which is the key of a sub-range's last day.
     ReservedName,
+    /// The range ends before it starts.
     Reversed,
+    /// A filter is invalid, or only looks so.
     Filter,
 }
 
@@ -104,7 +110,7 @@ fn fields() -> impl Strategy<Value = Vec<String>> {
 }
 
 impl RelativeRequest {
-    /// Returns the request. Its accounts are restricted to those of the tables; it has all accounts if none is left.
+    /// Returns the request. It names only accounts of the tables, and reads all accounts if it names none.
     pub(super) fn at(self, base: NaiveDate, tables: &Tables) -> Request {
         let known = tables.account_keys();
         let chosen = |chosen: Vec<bool>| {

@@ -85,7 +85,10 @@ pub(super) fn present_columns() -> impl Strategy<Value = Vec<bool>> {
     (usual, further, ignored).prop_map(|(usual, further, ignored)| [usual, further, ignored].concat())
 }
 
-/// Returns a generator of a cell per column. Dates and points in time are near the days of most cases.
+/// The usual first day of a case, 2025-01-20, in days since 1970-01-01.
+const USUAL_DAY: i64 = 20_108;
+
+/// Returns a generator of cells for each of [`COLUMNS`]. Dates and points in time are near the days of most cases.
 fn cells() -> Vec<BoxedStrategy<Cell>> {
     let integers = vec![0, 10, -3, i64::MAX, i64::MIN];
     let floats = vec![0.0, -0.0, 0.1, 10.0, 1e21, 5e-324, 0.1 + 0.2, 123_456_789.125, -1e-7];
@@ -103,10 +106,10 @@ fn cells() -> Vec<BoxedStrategy<Cell>> {
         or_null(proptest::sample::select(floats).prop_map(Cell::Float)),
         or_null(any::<bool>().prop_map(Cell::Bool)),
         or_null(proptest::sample::select(integers).prop_map(Cell::Integer)),
-        or_null(pools::offset().prop_map(|offset| Cell::Date(pools::day(NaiveDate::default(), 20_108 + offset)))),
+        or_null(pools::offset().prop_map(|offset| Cell::Date(pools::day(NaiveDate::default(), USUAL_DAY + offset)))),
         or_null(
             (pools::offset(), fraction())
-                .prop_map(|(days, fraction)| Cell::Timestamp((20_108 + days) * 86_400_000_000 + fraction)),
+                .prop_map(|(days, fraction)| Cell::Timestamp((USUAL_DAY + days) * 86_400_000_000 + fraction)),
         ),
         text(&TEXTS),
         or_null((0..3_i64).prop_map(Cell::Integer)),
@@ -132,7 +135,7 @@ fn or_null(cell: impl Strategy<Value = Cell> + 'static) -> BoxedStrategy<Cell> {
     prop_oneof![1 => Just(Cell::Null), 4 => cell].boxed()
 }
 
-/// The `date` of an event with a `dateTime`, relative to its local date. It may be absent or a day off.
+/// The `date` of an event with a `dateTime`: the local date of the `dateTime`, none, or a day after or before.
 #[derive(Clone, Copy, Debug)]
 enum GivenDate {
     Local,
@@ -220,7 +223,8 @@ fn total() -> impl Strategy<Value = Option<i64>> {
 }
 
 impl RelativeEvent {
-    /// Returns the row, in one of the first `accounts` accounts. `zones` has their time zones.
+    /// Returns the row, in one of the first `accounts` accounts and with the further columns for which `columns` is
+    /// true. `zones` has the account table, for the time zones.
     pub(super) fn at(self, base: NaiveDate, accounts: usize, columns: &[bool], zones: &Tables) -> EventRow {
         let account = ACCOUNTS[self.account % accounts.clamp(1, ACCOUNTS.len())];
         let day = pools::day(base, self.offset);
@@ -293,7 +297,7 @@ fn name(pool: &'static [&'static str]) -> impl Strategy<Value = Option<&'static 
     prop_oneof![1 => Just(None), 3 => value(pool).prop_map(Some)]
 }
 
-/// Generates null, zero, ordinary amounts with their opposites, and extreme ones.
+/// Generates null, zero, ordinary amounts, negative ones that cancel them out, and extreme ones.
 fn spend_amount() -> impl Strategy<Value = Option<i64>> {
     prop_oneof![
         2 => Just(None),
@@ -307,8 +311,9 @@ fn spend_amount() -> impl Strategy<Value = Option<i64>> {
 impl RelativeSpend {
     /// Returns the row, in one of the first `accounts` accounts or in the one that only spend has.
     pub(super) fn at(self, base: NaiveDate, accounts: usize) -> SpendRow {
-        let shared = ACCOUNTS.len() - 1;
-        let account = if self.account == shared { shared } else { self.account % accounts.clamp(1, shared) };
+        let spend_only = ACCOUNTS.len() - 1;
+        let account =
+            if self.account == spend_only { spend_only } else { self.account % accounts.clamp(1, spend_only) };
         SpendRow {
             account: ACCOUNTS[account].to_owned(),
             date: pools::day(base, self.offset),

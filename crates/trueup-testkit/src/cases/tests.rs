@@ -6,7 +6,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use super::{account_batches, case, event_batches, spend_batches};
 use crate::oracle::{Cell, Refusal, Request, answer, local_date};
 
-/// Section 1: "`date` and `dateTime` more than a day apart" are refused, and so are amounts beyond 9e12.
+/// Section 1: "`date` and `dateTime` more than a day apart" are refused, and so are amounts beyond 9e12 currency units.
 #[test]
 fn tables_are_valid_input() {
     proptest!(ProptestConfig::with_cases(100), |((tables, _) in case())| {
@@ -63,7 +63,7 @@ fn most_cases_have_an_answer_with_rows() {
     assert!(refused.get() < 150, "{full:?} full, {empty:?} empty, {refused:?} refused");
 }
 
-/// Section 2: the order of a history is total, so that the order of the input matters only for events with one id.
+/// Section 2: the order of a history is total, so the order of the input matters only for events with the same id.
 #[test]
 fn the_order_of_rows_does_not_matter_without_ids() {
     proptest!(|((mut tables, request) in case())| {

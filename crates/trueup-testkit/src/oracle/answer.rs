@@ -58,12 +58,17 @@ pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
     Ok(format!("[{}]", rows.join(",")))
 }
 
+/// What all sub-ranges of one request share.
 struct AnswerContext<'a> {
     tables: &'a Tables,
+    /// The fields as requested, without duplicates.
     fields: &'a [&'a str],
     filters: &'a RequestFilters,
+    /// Whether rows show `start` and `end`.
     with_range: bool,
+    /// The customers of the accounts in scope.
     customers: &'a [CustomerHistory],
+    /// The spend of the accounts in scope.
     spend: Vec<&'a SpendRow>,
 }
 
@@ -87,7 +92,7 @@ impl AnswerContext<'_> {
         self.fields.iter().copied().filter(|field| !is_metric(field))
     }
 
-    /// A filter on enriched rows; `total` is "the event's own amount, in currency units".
+    /// Returns whether the filter picks an event; `total` is "the event's own amount, in currency units".
     fn picks(&self, row: &EnrichedEvent<'_>) -> bool {
         let value = |field: &str| match field {
             "total" => {
@@ -98,14 +103,16 @@ impl AnswerContext<'_> {
         self.filters.rows.truth(&value) == Truth::True
     }
 
-    /// Section 7: "A filter keeps a spend row unless it is certainly false for it".
+    /// Returns whether the filter keeps a spend row. Section 7: "A filter keeps a spend row unless it is certainly
+    /// false for it".
     fn keeps(&self, row: &SpendRow) -> bool {
         let value =
             |field: &str| spend::dimension(self.tables, row, field).map_or(TestedValue::Unknown, TestedValue::Text);
         self.filters.rows.truth(&value) != Truth::False
     }
 
-    /// Section 8: "a finished row stays only if its conditions are true".
+    /// Returns whether the conditions on metrics hold. Section 8: "a finished row stays only if its conditions are
+    /// true".
     fn having(&self, group: &MetricGroup<'_>) -> bool {
         let value = |metric: &str| {
             let value = group.value_of(metric);
@@ -140,8 +147,8 @@ impl AnswerContext<'_> {
         groups
     }
 
-    /// Section 7: spend without an event "still gets its row (other metrics 0, dimensions that spend does not carry
-    /// `""`)". Spend has no event if no row takes it.
+    /// Adds rows for spend that no row in `shown` takes. Section 7: spend without an event "still gets its row (other
+    /// metrics 0, dimensions that spend does not carry `""`)".
     fn add_spend_alone<'a>(
         &self,
         groups: &mut BTreeMap<Vec<String>, MetricGroup<'a>>,
@@ -162,7 +169,8 @@ impl AnswerContext<'_> {
         }
     }
 
-    /// "if a metric that is selected or filtered on needs the spend table".
+    /// Returns whether spend alone gets rows. Section 7: "if a metric that is selected or filtered on needs the spend
+    /// table".
     fn asks_for_spend(&self) -> bool {
         let filtered = self.filters.having.fields();
         self.fields.iter().chain(filtered.iter()).any(|field| needs_spend(field))
@@ -178,7 +186,8 @@ impl AnswerContext<'_> {
         self.dimensions().zip(key).filter(|(name, _)| spend::carries(name)).map(|(_, value)| value.clone()).collect()
     }
 
-    /// Section 9: "Key order: `start`, `end` (only when the interval is not `total`), then the fields as requested".
+    /// Writes one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),
+    /// then the fields as requested".
     fn write(&self, start: NaiveDate, end: NaiveDate, key: &[String], group: &MetricGroup<'_>) -> String {
         let mut entries = Vec::new();
         if self.with_range {

@@ -28,13 +28,14 @@ pub(super) enum TestedValue {
     Unknown,
 }
 
-/// The operand of a comparison. JSON null is the word `""`; true and false are the words `true` and `false`.
+/// The operand of a comparison. JSON null is the text `""`; true and false are the texts `true` and `false`.
 #[derive(Clone, Debug)]
 pub(super) enum Operand {
-    Word(String),
+    Text(String),
     Number(f64),
 }
 
+/// How a value is compared with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
     Eq,
@@ -64,7 +65,7 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// `and`/`or`/`not` in three-valued logic: `and` is false if one is false, unknown if none is false and one
+    /// Decides the condition in three-valued logic: `and` is false if one is false, unknown if none is false and one
     /// unknown; `or` is true if one is true, unknown if none is true and one unknown; `not` unknown is unknown.
     pub(super) fn truth(&self, value: &dyn Fn(&str) -> TestedValue) -> Truth {
         match self {
@@ -112,20 +113,21 @@ impl Condition {
 }
 
 impl ValueTest {
+    /// Tests a dimension. `v` and `x` are the value and the operand, as in the table of section 8.
     fn holds_for_text(&self, v: &str) -> bool {
         match self {
             // "equals x; JSON `null`: is `""`; JSON `true`/`false`: is that word".
-            Self::Compare(Comparison::Eq, Operand::Word(x)) => v == x,
+            Self::Compare(Comparison::Eq, Operand::Text(x)) => v == x,
             // "JSON number: is a decimal number equal to it".
             Self::Compare(Comparison::Eq, Operand::Number(x)) => decimal_number(v) == Some(*x),
-            Self::Compare(Comparison::Ne, Operand::Word(x)) => v != x,
+            Self::Compare(Comparison::Ne, Operand::Text(x)) => v != x,
             Self::Compare(Comparison::Ne, Operand::Number(x)) => decimal_number(v) != Some(*x),
             // "as numbers if x is a number (a v that is no decimal number never holds)".
             Self::Compare(comparison, Operand::Number(x)) => {
                 decimal_number(v).is_some_and(|number| comparison.orders(&number, x))
             }
             // "as text, byte by byte, if x is a string. `""` never holds".
-            Self::Compare(comparison, Operand::Word(x)) => {
+            Self::Compare(comparison, Operand::Text(x)) => {
                 !v.is_empty() && comparison.orders(&v.as_bytes(), &x.as_bytes())
             }
             // "contains a match".
@@ -135,18 +137,19 @@ impl ValueTest {
         }
     }
 
-    /// On `total` and metrics every operand is a number. A null `total` behaves as `""`.
+    /// Tests `total` or a metric, for which every operand is a number. A null `total` behaves as `""`.
     fn holds_for_number(&self, v: Option<f64>) -> bool {
         match self {
             Self::Compare(Comparison::Ne, Operand::Number(x)) => v != Some(*x),
             Self::Compare(comparison, Operand::Number(x)) => v.is_some_and(|number| comparison.orders(&number, x)),
             // These were refused when the filter was read.
-            Self::Compare(_, Operand::Word(_)) | Self::Regex(_) | Self::Empty | Self::NotEmpty => false,
+            Self::Compare(_, Operand::Text(_)) | Self::Regex(_) | Self::Empty | Self::NotEmpty => false,
         }
     }
 }
 
 impl Comparison {
+    /// Returns whether the comparison of `v` with `x` holds.
     fn orders<T: PartialOrd>(self, v: &T, x: &T) -> bool {
         match self {
             Self::Eq => v == x,

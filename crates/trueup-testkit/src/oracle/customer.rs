@@ -17,9 +17,11 @@ pub(super) struct StoredEvent {
     pub(super) kind: String,
     /// `date`, or else the calendar date of `dateTime` in the account's time zone.
     pub(super) date: NaiveDate,
+    /// Microseconds since 1970-01-01 UTC.
     pub(super) date_time: Option<i64>,
     /// `""` if the event has no id.
     pub(super) event_id: String,
+    /// Millionths of a currency unit.
     pub(super) total: Option<i64>,
     /// The stored dimensions as text. A missing name is `""`.
     pub(super) other: BTreeMap<String, String>,
@@ -33,12 +35,13 @@ pub(super) struct CustomerHistory {
 }
 
 impl CustomerHistory {
-    /// Returns the index of the earliest event of that stage in the history.
+    /// Returns the index in the history of the earliest event of a stage; `None` if there is none.
     pub(super) fn earliest(&self, stage: &str) -> Option<usize> {
         self.events.iter().position(|event| event.kind == stage)
     }
 
-    /// Section 6: "'ever' and 'anywhere' look at the whole history, before and after the range."
+    /// Returns whether the customer ever reaches a stage. Section 6: "'ever' and 'anywhere' look at the whole history,
+    /// before and after the range."
     pub(super) fn ever(&self, stage: &str) -> bool {
         self.earliest(stage).is_some()
     }
@@ -60,8 +63,8 @@ pub(super) fn customers(tables: &Tables) -> Vec<CustomerHistory> {
     customers
 }
 
-/// Section 1: "Events by (account, `eventId`), the whole event, even if its customer differs; inside one ingest the
-/// last row of the last input wins. Events without an id are added."
+/// Returns the rows that are stored. Section 1: "Events by (account, `eventId`), the whole event, even if its customer
+/// differs; inside one ingest the last row of the last input wins. Events without an id are added."
 fn last_of_each_id(rows: &[EventRow]) -> Vec<&EventRow> {
     fn id(row: &EventRow) -> &str {
         row.event_id.as_deref().unwrap_or("")
@@ -96,8 +99,9 @@ fn event(row: &EventRow, account: &AccountRow) -> Option<StoredEvent> {
     })
 }
 
-/// Section 2: "ordered by: `date`; `dateTime`; stage; `eventId` as text, absent first; `total`; then the other columns'
-/// rendered values, by column name." A null `total` comes before any number, a null dimension is `""`.
+/// Compares two events of a customer. Section 2: "ordered by: `date`; `dateTime`; stage; `eventId` as text, absent
+/// first; `total`; then the other columns' rendered values, by column name." A null `total` comes before any number, a
+/// null dimension is `""`.
 fn order(a: &StoredEvent, b: &StoredEvent) -> Ordering {
     a.date
         .cmp(&b.date)
@@ -108,7 +112,8 @@ fn order(a: &StoredEvent, b: &StoredEvent) -> Ordering {
         .then_with(|| by_other_columns(a, b))
 }
 
-/// "`dateTime` (absent: before all others of its date for lead-originated, after them for every other stage)".
+/// Returns the position of an event among those of its date: "`dateTime` (absent: before all others of its date for
+/// lead-originated, after them for every other stage)".
 fn within_its_date(event: &StoredEvent) -> (u8, i64) {
     match event.date_time {
         Some(micros) => (1, micros),

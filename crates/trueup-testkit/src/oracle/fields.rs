@@ -44,7 +44,8 @@ pub const GRADING_FIELDS: [&str; 21] = [
     "opportunityTranscript",
 ];
 
-/// API: "A name that is a known metric is computed. Any other name is treated as a dimension".
+/// Returns whether a field is a metric. API: "A name that is a known metric is computed. Any other name is treated as a
+/// dimension".
 pub(super) fn is_metric(name: &str) -> bool {
     METRICS.contains(&name)
 }

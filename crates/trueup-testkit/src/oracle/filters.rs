@@ -42,11 +42,13 @@ pub(super) fn read(request: &Request) -> Result<RequestFilters, Refusal> {
     Ok(RequestFilters { rows: Condition::All(rows), having: Condition::All(having) })
 }
 
+/// Returns the condition that one of the parts holds.
 fn either(mut parts: Vec<Condition>) -> Condition {
     if parts.len() == 1 { parts.remove(0) } else { Condition::Any(parts) }
 }
 
-/// "A value that parses as a JSON array is an expression; everything else is a literal string, taken whole".
+/// Reads one value of a parameter `<field>=<value>`: "A value that parses as a JSON array is an expression; everything
+/// else is a literal string, taken whole".
 fn parameter(field: &str, value: &str) -> Result<Condition, Refusal> {
     let json = match json::parse(value) {
         Some(list @ Json::List(_)) => list,
@@ -55,6 +57,7 @@ fn parameter(field: &str, value: &str) -> Result<Condition, Refusal> {
     expression(field, &json)
 }
 
+/// Parses a value of the parameter `filter`.
 fn filter_parameter(text: &str) -> Result<Condition, Refusal> {
     match json::parse(text) {
         Some(json) => across_fields(&json),
@@ -62,8 +65,9 @@ fn filter_parameter(text: &str) -> Result<Condition, Refusal> {
     }
 }
 
-/// "Bounds: depth 32, 1,000 operands": the depth of each value of a parameter, and the number of operands of the whole
-/// request. The implicit `and`s between parameters and `or`s between their values count towards neither.
+/// Refuses filters that are too large. "Bounds: depth 32, 1,000 operands": the depth of each value of a parameter, and
+/// the number of operands of the whole request. The implicit `and`s between parameters and `or`s between their values
+/// count towards neither.
 fn within_bounds(values: &[&Condition]) -> Result<(), Refusal> {
     if values.iter().any(|value| depth(value) > 32) {
         return Err(Refusal::InvalidFilter("deeper than 32".to_owned()));
@@ -99,8 +103,9 @@ fn nodes(condition: &Condition) -> usize {
     }
 }
 
-/// "Conditions on metrics and on dimensions (or `total`) may be joined by AND at any depth; under one `or` or `not`
-/// they cannot be decided together: `invalid-filter`".
+/// Divides a condition into parts for events and parts for finished rows. "Conditions on metrics and on dimensions (or
+/// `total`) may be joined by AND at any depth; under one `or` or `not` they cannot be decided together:
+/// `invalid-filter`".
 fn split(condition: Condition, rows: &mut Vec<Condition>, having: &mut Vec<Condition>) -> Result<(), Refusal> {
     let on_finished_rows = |field: &&str| is_metric(field) && *field != "total";
     let fields = condition.fields();
@@ -122,7 +127,7 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::InvalidFilter(why.into()))
 }
 
-/// The expression table of section 8, for one field.
+/// Reads an expression on one field, by the table of section 8.
 pub(super) fn expression(field: &str, json: &Json) -> Result<Condition, Refusal> {
     let leaf = |test| Ok(Condition::Leaf(field.to_owned(), test));
     let items = match json {
@@ -149,7 +154,8 @@ pub(super) fn expression(field: &str, json: &Json) -> Result<Condition, Refusal>
     }
 }
 
-/// `["or", a, b, ...]`, `["and", a, b, ...]`, `["not", a]`: "one or more operands; `not` exactly one".
+/// Reads a join of expressions: `["or", a, b, ...]`, `["and", a, b, ...]`, `["not", a]`: "one or more operands; `not`
+/// exactly one".
 fn join(
     operator: &str,
     operands: &[Json],
@@ -164,7 +170,8 @@ fn join(
     }
 }
 
-/// `eq` and `ne` take "a string, number, true, false or null"; the others a number or a string.
+/// Reads an operator of comparison. `eq` and `ne` take "a string, number, true, false or null"; the others a number or
+/// a string.
 fn comparison(operator: &str, x: &Json) -> Result<Comparison, Refusal> {
     let ordered = matches!(x, Json::Text(_) | Json::Number(_));
     match operator {
@@ -178,16 +185,16 @@ fn comparison(operator: &str, x: &Json) -> Result<Comparison, Refusal> {
     }
 }
 
-/// "On `total` and metrics an operand is a number, or a string that is a decimal number; anything else is
-/// `invalid-filter`."
+/// Reads an operand. "On `total` and metrics an operand is a number, or a string that is a decimal number; anything
+/// else is `invalid-filter`."
 fn operand(field: &str, json: &Json) -> Result<Operand, Refusal> {
     let operand = match json {
         // A number beyond all doubles cannot be compared with anything.
         Json::Number(number) if !number.is_finite() => return refuse(format!("`{field}`: a number too large")),
         Json::Number(number) => Operand::Number(*number),
-        Json::Text(text) => Operand::Word(text.clone()),
-        Json::Bool(word) => Operand::Word(word.to_string()),
-        Json::Null => Operand::Word(String::new()),
+        Json::Text(text) => Operand::Text(text.clone()),
+        Json::Bool(word) => Operand::Text(word.to_string()),
+        Json::Null => Operand::Text(String::new()),
         Json::List(_) | Json::Object(_) => return refuse(format!("`{field}`: an operand is a single value")),
     };
     if !is_metric(field) {
@@ -195,7 +202,7 @@ fn operand(field: &str, json: &Json) -> Result<Operand, Refusal> {
     }
     match (json, operand) {
         (_, number @ Operand::Number(_)) => Ok(number),
-        (Json::Text(_), Operand::Word(text)) => match decimal_number(&text) {
+        (Json::Text(_), Operand::Text(text)) => match decimal_number(&text) {
             Some(number) if number.is_finite() => Ok(Operand::Number(number)),
             _ => refuse(format!("`{field}` is a number, which `{text}` is not")),
         },
@@ -203,7 +210,8 @@ fn operand(field: &str, json: &Json) -> Result<Operand, Refusal> {
     }
 }
 
-/// `["regex", pattern]`, `["regex", pattern, flags]`; "pattern 1,000 characters, compiled regex 1 MiB".
+/// Compiles the pattern of `["regex", pattern]` or `["regex", pattern, flags]`; "pattern 1,000 characters, compiled
+/// regex 1 MiB".
 fn regex(operands: &[Json]) -> Result<Regex, Refusal> {
     let (pattern, flags) = match operands {
         [Json::Text(pattern)] => (pattern, ""),
@@ -228,8 +236,8 @@ fn regex(operands: &[Json]) -> Result<Regex, Refusal> {
     builder.build().map_err(|error| Refusal::InvalidFilter(error.to_string()))
 }
 
-/// `filter=`: "an object `{"field": expression, ...}` (all must hold), or `["or"|"and"|"not", ...]` over such objects
-/// and nested lists".
+/// Reads a value of the parameter `filter`: "an object `{"field": expression, ...}` (all must hold), or
+/// `["or"|"and"|"not", ...]` over such objects and nested lists".
 pub(super) fn across_fields(json: &Json) -> Result<Condition, Refusal> {
     match json {
         Json::Object(entries) => {

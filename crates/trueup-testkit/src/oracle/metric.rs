@@ -29,11 +29,13 @@ pub(super) fn needs_spend(metric: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum MetricValue {
     Plain(ExactAmount),
+    /// Numerator and denominator.
     Ratio(ExactAmount, ExactAmount),
 }
 
 impl MetricValue {
-    /// "each is turned into a double by value, then divided once. A ratio with denominator 0 is 0."
+    /// Returns the number that the answer shows: "each is turned into a double by value, then divided once. A ratio
+    /// with denominator 0 is 0."
     pub(super) fn double(self) -> f64 {
         match self {
             Self::Plain(amount) => amount.double(),
@@ -42,7 +44,8 @@ impl MetricValue {
         }
     }
 
-    /// Section 8: "A condition on a ratio whose denominator is 0 is unknown".
+    /// Returns whether conditions on the value can be decided. Section 8: "A condition on a ratio whose denominator is
+    /// 0 is unknown".
     pub(super) fn is_known(self) -> bool {
         !matches!(self, Self::Ratio(_, denominator) if denominator.is_zero())
     }
@@ -55,6 +58,7 @@ pub(super) struct MetricGroup<'a> {
 }
 
 impl<'a> MetricGroup<'a> {
+    /// Counts events with a property.
     fn count(&self, holds: impl Fn(&EnrichedEvent<'a>) -> bool) -> i128 {
         self.rows.iter().map(|row| i128::from(holds(row))).sum()
     }
@@ -74,7 +78,8 @@ impl<'a> MetricGroup<'a> {
         self.rows.iter().filter(|row| row.type_is_last() && row.segment.state == state).map(amount).sum()
     }
 
-    /// "over rows that are their customer's earliest event of one stage of all: the share ever in the next".
+    /// Returns the step rate between two stages: "over rows that are their customer's earliest event of one stage of
+    /// all: the share ever in the next".
     fn step(&self, from: &str, to: &str) -> MetricValue {
         let earliest = |row: &EnrichedEvent<'_>| row.segment.customer.earliest(from) == Some(row.place);
         let moved = self.count(|row| earliest(row) && row.segment.customer.ever(to));
@@ -130,7 +135,7 @@ impl<'a> MetricGroup<'a> {
         }
     }
 
-    /// Returns the sum of metrics that are money.
+    /// Returns the sum of several metrics, each of them money.
     fn money(&self, metrics: &[&str]) -> ExactAmount {
         let millionths = |metric: &&str| match self.amount(metric) {
             ExactAmount::Money(micros) => micros,

@@ -58,8 +58,9 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// "`interval` cuts the range into sub-ranges: `total` one, `month` calendar months, `week` weeks from Monday to
-/// Sunday, `day` days; the first and last are clipped to the range." Computed by walking over every day of the range.
+/// Returns the sub-ranges of a range, each as its first and last day. Section 3: "`interval` cuts the range into
+/// sub-ranges: `total` one, `month` calendar months, `week` weeks from Monday to Sunday, `day` days; the first and last
+/// are clipped to the range." Computed by walking over every day of the range.
 pub(super) fn sub_ranges(
     start: NaiveDate,
     end: NaiveDate,

@@ -6,10 +6,12 @@ use super::customer::{CustomerHistory, StoredEvent};
 use super::fields::GRADING_FIELDS;
 use super::values;
 
-/// The events of one customer in one sub-range. Events are given by their index in the customer's history.
+/// The segment of a customer in one sub-range. Events are given by their index in the customer's history.
 pub(super) struct CustomerSegment<'a> {
     pub(super) customer: &'a CustomerHistory,
+    /// The customer's events in the sub-range.
     pub(super) in_range: Vec<usize>,
+    /// The live ones among them.
     pub(super) live: Vec<usize>,
     /// `adjustedType`.
     pub(super) state: &'static str,
@@ -21,10 +23,12 @@ pub(super) struct CustomerSegment<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct EnrichedEvent<'a> {
     pub(super) segment: &'a CustomerSegment<'a>,
+    /// Index of the event in the customer's history.
     pub(super) place: usize,
 }
 
-/// "For one sub-range, take a customer's events in it." `None` if there are none.
+/// Returns a customer's segment in a sub-range: "For one sub-range, take a customer's events in it." `None` if there
+/// are none.
 pub(super) fn segment(customer: &CustomerHistory, start: NaiveDate, end: NaiveDate) -> Option<CustomerSegment<'_>> {
     let kind = |place: usize| customer.events[place].kind.as_str();
     let dated = |place: &usize| start <= customer.events[*place].date && customer.events[*place].date <= end;
@@ -55,7 +59,7 @@ pub(super) fn segment(customer: &CustomerHistory, start: NaiveDate, end: NaiveDa
 }
 
 impl<'a> CustomerSegment<'a> {
-    /// "Every event in the sub-range is enriched".
+    /// Returns the enriched events: "Every event in the sub-range is enriched".
     pub(super) fn rows(&'a self) -> impl Iterator<Item = EnrichedEvent<'a>> {
         self.in_range.iter().map(|place| EnrichedEvent { segment: self, place: *place })
     }

@@ -16,6 +16,7 @@ const CARRIED: [&str; 9] = [
     "campaign",
 ];
 
+/// Returns whether spend carries a dimension.
 pub(super) fn carries(dimension: &str) -> bool {
     CARRIED.contains(&dimension)
 }
@@ -60,7 +61,7 @@ pub(super) fn impressions(rows: &[&SpendRow]) -> i128 {
     rows.iter().map(|row| i128::from(row.impressions.unwrap_or(0))).sum()
 }
 
-/// "any of `spend`, `cost`, `clicks`, `impressions` is not 0 there".
+/// Returns whether spend without an event gets a row: "any of `spend`, `cost`, `clicks`, `impressions` is not 0 there".
 pub(super) fn is_worth_a_row(rows: &[&SpendRow]) -> bool {
     spend(rows) != 0 || cost(rows) != 0 || clicks(rows) != 0 || impressions(rows) != 0
 }

@@ -70,7 +70,7 @@ fn events(events: Vec<EventRow>) -> Tables {
 }
 
 #[test]
-fn names_are_distinct() {
+fn no_name_is_both_a_metric_and_computed_or_of_lead_grading() {
     let mut names = [&METRICS[..], &COMPUTED_FIELDS[..], &GRADING_FIELDS[..]].concat();
     names.sort_unstable();
     names.dedup();
@@ -78,7 +78,7 @@ fn names_are_distinct() {
 }
 
 #[test]
-fn empty_tables_have_one_row_of_zeros() {
+fn empty_tables_give_one_row_of_zeros_without_dimensions_and_none_with() {
     let none = answer(&Tables::default(), &january("leads,avgTicket")).unwrap();
     assert_eq!(none, r#"[{"leads":0,"avgTicket":0}]"#);
     assert_eq!(answer(&Tables::default(), &january("leads,campaign")).unwrap(), "[]");
@@ -198,7 +198,7 @@ fn spend_goes_to_its_campaign_or_to_the_empty_one() {
          {\"campaign\":\"x\",\"spend\":30,\"leads\":1,\"avgCostPerLead\":30},\
          {\"campaign\":\"y\",\"spend\":7,\"leads\":0,\"avgCostPerLead\":0}]"
     );
-    // Spend does not carry the state, so that every state shows all spend and no row is added.
+    // Spend does not carry the state, so every state shows all spend and no row is added.
     assert_eq!(
         answer(&table, &january("adjustedType,spend,campaignSpend")).unwrap(),
         "[{\"adjustedType\":\"canceled\",\"spend\":42,\"campaignSpend\":37},\
@@ -268,7 +268,7 @@ fn filters_select_events() {
 fn filters_select_rows_of_the_result() {
     let kept = |filter: &str| answer(&three_customers(), &across("opportunityId,leads", filter)).unwrap();
     assert_eq!(kept(r#"{"bookRate":["gt","0"]}"#), r#"[{"opportunityId":"c1","leads":1}]"#);
-    // avgTicket has no denominator for c1 and c2, so that neither the condition nor its negation is true for them.
+    // The denominator of avgTicket is 0 for c1 and c2, so neither the condition nor its negation is true for them.
     assert_eq!(kept(r#"{"avgTicket":["lt",75]}"#), "[]");
     assert_eq!(kept(r#"["not",{"avgTicket":["lt",75]}]"#), r#"[{"opportunityId":"c3","leads":0}]"#);
     assert_eq!(
@@ -372,7 +372,7 @@ fn faults_are_reported_in_the_order_of_the_contract() {
 }
 
 #[test]
-fn numbers_are_exact() {
+fn numbers_are_exact_and_other_texts_are_no_decimal_numbers() {
     assert_eq!(average(&[1, 2]), 2);
     assert_eq!(average(&[-1, -2]), -2);
     assert_eq!(average(&[1, 1, 2]), 1);
@@ -386,7 +386,7 @@ fn numbers_are_exact() {
 }
 
 #[test]
-fn texts_have_the_specified_form() {
+fn timestamps_and_json_strings_have_the_specified_form() {
     assert_eq!(timestamp(1_735_700_000_120_000), "2025-01-01T02:53:20.12Z");
     assert_eq!(timestamp(-1), "1969-12-31T23:59:59.999999Z");
     assert_eq!(json_string("a\"\\\n\u{1}\u{7f}é"), "\"a\\\"\\\\\\n\\u0001\u{7f}é\"");

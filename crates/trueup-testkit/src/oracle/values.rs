@@ -14,8 +14,8 @@ pub(super) enum ExactAmount {
 }
 
 impl ExactAmount {
-    /// Section 6: "each is turned into a double by value (money: millionths / 10^6)". The decimal text is exact and the
-    /// standard parser rounds it correctly, so this is the double nearest to the value.
+    /// Returns the nearest double. Section 6: "each is turned into a double by value (money: millionths / 10^6)". The
+    /// decimal text is exact and the standard parser rounds it correctly, so this is the double nearest to the value.
     pub(super) fn double(self) -> f64 {
         match self {
             Self::Count(count) => nearest_double(&count.to_string()),
@@ -40,7 +40,8 @@ fn nearest_double(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// Section 6, `estimatedRevenue`: the average, "rounded half away from zero to the millionth"; none: 0.
+/// Returns the average of amounts in millionths, 0 without amounts. Section 6, `estimatedRevenue`: "rounded half away
+/// from zero to the millionth".
 pub(super) fn average(amounts: &[i64]) -> i128 {
     let mut count: i128 = 0;
     let mut sum: i128 = 0;
@@ -57,8 +58,8 @@ pub(super) fn average(amounts: &[i64]) -> i128 {
     if sum < 0 { -magnitude } else { magnitude }
 }
 
-/// Section 8: "A decimal number is `-?[0-9]+(\.[0-9]+)?`, in ASCII, compared as a double." Returns `None` for any
-/// other text.
+/// Reads a decimal number. Section 8: "A decimal number is `-?[0-9]+(\.[0-9]+)?`, in ASCII, compared as a double."
+/// Returns `None` for any other text.
 pub(super) fn decimal_number(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -69,8 +70,8 @@ pub(super) fn decimal_number(text: &str) -> Option<f64> {
     if well_formed { text.parse().ok() } else { None }
 }
 
-/// Section 5: "Values are strings: booleans `true`/`false`, integers in decimal, floats as ECMAScript, dates and
-/// timestamps as in section 4, null and unknown columns `""`."
+/// Returns the text of a cell. Section 5: "Values are strings: booleans `true`/`false`, integers in decimal, floats as
+/// ECMAScript, dates and timestamps as in section 4, null and unknown columns `""`."
 #[must_use]
 pub fn text_of(cell: &Cell) -> String {
     match cell {
@@ -84,7 +85,7 @@ pub fn text_of(cell: &Cell) -> String {
     }
 }
 
-/// Section 9: "Numbers are written as ECMAScript writes them: `12`, `1234.5`, `0.1`, never `12.0`".
+/// Writes a number. Section 9: "Numbers are written as ECMAScript writes them: `12`, `1234.5`, `0.1`, never `12.0`".
 pub(super) fn ecmascript(number: f64) -> String {
     ryu_js::Buffer::new().format(number).to_owned()
 }
@@ -110,8 +111,9 @@ pub(super) fn monday(day: NaiveDate) -> NaiveDate {
     day.checked_sub_days(Days::new(back)).unwrap_or(NaiveDate::MIN)
 }
 
-/// Section 4: "RFC 3339 in UTC with `Z`; up to six digits of a second's fraction, trailing zeros dropped, none if
-/// zero". Returns the empty text beyond the calendar. `micros` are microseconds since 1970-01-01 UTC.
+/// Writes a point in time. Section 4: "RFC 3339 in UTC with `Z`; up to six digits of a second's fraction, trailing
+/// zeros dropped, none if zero". Returns `""` for a time that the calendar does not have. `micros` are microseconds
+/// since 1970-01-01 UTC.
 pub(super) fn timestamp(micros: i64) -> String {
     let Some(instant) = DateTime::from_timestamp_micros(micros) else { return String::new() };
     let seconds = instant.format("%Y-%m-%dT%H:%M:%S").to_string();

@@ -41,7 +41,7 @@ impl Both {
         COUNTS.into_iter().chain(MONEY).chain(ratios).collect()
     }
 
-    /// Returns the enriched events of the request's range. Its dimensions and its filter do not matter.
+    /// Returns the enriched events of the question's range. Its dimensions and its filter do not matter.
     pub(crate) fn enriched(&self, question: &Question) -> DataFrame {
         enriched((&self.events, &self.accounts), question).unwrap().collect().unwrap()
     }

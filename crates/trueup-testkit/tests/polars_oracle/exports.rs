@@ -26,7 +26,7 @@ fn answer(tables: &Tables, request: &Request) -> Option<ResultTable> {
     Dataset::from_tables(&canonical).unwrap().query(&query).ok()
 }
 
-/// Returns a value of an array in a text form that is common to arrays, frames and rows.
+/// Returns a value of an array as a text. [`of_frame`] and [`of_row`] return the same text for an equal value.
 fn of_array(array: &ArrayRef, row: usize) -> String {
     if let Some(days) = array.as_primitive_opt::<Date32Type>() {
         return format!("day {}", days.value(row));

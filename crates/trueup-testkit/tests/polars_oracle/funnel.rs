@@ -17,15 +17,17 @@ const READ: [&str; 7] = [
     "zip",
 ];
 
+/// Returns the condition that an event has a stage.
 fn is(stage: &str) -> Expr {
     col("type").eq(lit(stage))
 }
 
-/// Returns the index of the events for which `condition` holds; null for the others.
+/// Returns the index of an event among all rows if `condition` holds for it, or else null.
 fn at_where(condition: Expr) -> Expr {
     when(condition).then(col("at")).otherwise(lit(NULL))
 }
 
+/// Returns the stages with their positions in the funnel.
 fn stages() -> PolarsResult<LazyFrame> {
     let frame = df! {
         "type" => ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"],
@@ -39,7 +41,7 @@ fn events(events: &DataFrame, accounts: &DataFrame) -> PolarsResult<LazyFrame> {
     let missing = READ.into_iter().filter(|name| events.column(name).is_err()).map(|name| lit("").alias(name));
     let texts: Vec<Expr> = READ.into_iter().chain(["eventId"]).map(|name| col(name).fill_null(lit(""))).collect();
     let grading = accounts.clone().lazy().select([col("account"), col("leadGrading")]);
-    let id_is_free =
+    let is_stored =
         col("eventId").eq(lit("")).or(col("nth").eq(col("nth").max().over([col("account"), col("eventId")])?));
     let graded = when(col("leadGrading").fill_null(lit(false))).then(col("conversionDetailedLabel")).otherwise(lit(""));
     Ok(events
@@ -50,7 +52,7 @@ fn events(events: &DataFrame, accounts: &DataFrame) -> PolarsResult<LazyFrame> {
         // A column with the name of a computed field is ignored.
         .select(["nth"].into_iter().chain(CANONICAL).chain(READ).map(col).collect::<Vec<_>>())
         .with_columns(texts)
-        .filter(id_is_free)
+        .filter(is_stored)
         .with_columns([col("date").fill_null(col("dateTime").cast(DataType::Date)).alias("day")])
         .with_columns(calendar())
         .join(stages()?, [col("type")], [col("type")], JoinArgs::new(JoinType::Left))
@@ -82,7 +84,7 @@ fn histories(tables: (&DataFrame, &DataFrame)) -> PolarsResult<LazyFrame> {
 
 /// Returns the sum of `amount` over a customer's events in the sub-range for which `condition` holds.
 fn sum_where(condition: Expr) -> PolarsResult<Expr> {
-    when(condition).then(col("total")).otherwise(lit(NULL)).sum().over([col("customer"), col("bucket")])
+    when(condition).then(col("total")).otherwise(lit(NULL)).sum().over([col("customer"), col("sub-range")])
 }
 
 /// Returns the average in millionths, rounded half away from zero; 0 without amounts.
@@ -101,40 +103,40 @@ fn average(sum: &str, count: &str) -> Expr {
 
 /// Returns the events of the range with the state of the customer in the sub-range and its amounts.
 pub(crate) fn enriched(tables: (&DataFrame, &DataFrame), question: &Question) -> PolarsResult<LazyFrame> {
-    let period = [col("customer"), col("bucket")];
-    let here = |condition: Expr| condition.any(true).over(period.clone());
-    let canceled_at = at_where(is("canceled")).max().over(period.clone())?;
+    let segment = [col("customer"), col("sub-range")];
+    let here = |condition: Expr| condition.any(true).over(segment.clone());
+    let last_canceled_here = at_where(is("canceled")).max().over(segment.clone())?;
     let is_furthest = col("live").and(col("stage").eq(col("furthest")));
     let is_counted = is_furthest.or(col("furthest").is_null().and(is("canceled")));
     let estimate = is("estimated").and(col("live"));
     Ok(histories(tables)?
         .filter(question.in_range())
-        .with_columns([question.bucket()])
+        .with_columns([question.sub_range()])
         .with_columns([
             here(is("closed"))?.alias("closed here"),
             here(is("booked"))?.alias("booked here"),
             here(is("canceled"))?.alias("canceled here"),
-            at_where(is("booked")).min().over(period.clone())?.alias("first booked here"),
-            canceled_at.alias("canceled at"),
+            at_where(is("booked")).min().over(segment.clone())?.alias("first booked here"),
+            last_canceled_here.alias("last canceled here"),
         ])
         .with_columns([col("closed here")
-            .or(col("canceled at").is_null())
-            .or(col("at").gt(col("canceled at")))
+            .or(col("last canceled here").is_null())
+            .or(col("at").gt(col("last canceled here")))
             .alias("live")])
         .with_columns([when(col("live").and(is("canceled").not()))
             .then(col("stage"))
             .otherwise(lit(NULL))
             .max()
-            .over(period.clone())?
+            .over(segment.clone())?
             .alias("furthest")])
         .with_columns([
-            at_where(is_counted).max().over(period.clone())?.eq(col("at")).alias("is state"),
+            at_where(is_counted).max().over(segment.clone())?.eq(col("at")).alias("is state"),
             sum_where(estimate.clone())?.alias("estimates"),
             estimate
                 .and(col("total").is_not_null())
                 .cast(DataType::Int64)
                 .sum()
-                .over(period.clone())?
+                .over(segment.clone())?
                 .alias("estimated"),
             sum_where(is("sold").and(col("live")))?.alias("sold"),
             sum_where(is("closed"))?.alias("closed"),

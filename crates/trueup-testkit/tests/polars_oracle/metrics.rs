@@ -31,10 +31,11 @@ pub(crate) const COUNTS: [&str; 20] = [
 pub(crate) const MONEY: [&str; 8] =
     ["total", "estimatedRevenue", "soldRevenue", "closedRevenue", "revenuePotential", "spend", "cost", "campaignSpend"];
 
-/// The metrics that are sums of two or three columns of the result.
+/// Sums of two or three columns of the result: a metric, and the numerator of `avgTicket`.
 const SUMS: [&str; 2] = ["revenuePotential", "earned"];
 
-/// The metrics that are ratios of two columns of the result.
+/// The metrics that are ratios of two columns of the result: name, numerator, denominator. The columns that are
+/// no metrics, such as `earned` and `first sales`, are used only here.
 pub(crate) const RATIOS: [(&str, &str, &str); 19] = [
     ("percentConversionsGraded", "gradedConversions", "conversions"),
     ("conversionQuality", "bookableConversions", "gradedConversions"),
@@ -52,15 +53,17 @@ pub(crate) const RATIOS: [(&str, &str, &str); 19] = [
     ("roasPotential", "revenuePotential", "spend"),
     ("roasClosed", "closedRevenue", "spend"),
     ("stepBookRate", "booked leads", "leads"),
-    ("stepEstimateRate", "booked then estimated", "firstly booked"),
-    ("stepSoldRate", "estimated then sold", "firstly estimated"),
-    ("stepCloseRate", "sold then closed", "firstly sold"),
+    ("stepEstimateRate", "booked then estimated", "first bookings"),
+    ("stepSoldRate", "estimated then sold", "first estimates"),
+    ("stepCloseRate", "sold then closed", "first sales"),
 ];
 
+/// Counts the rows for which `condition` holds.
 fn rows(condition: Expr) -> Expr {
     condition.cast(DataType::Int64).sum()
 }
 
+/// Sums `amount` over the rows for which `condition` holds.
 fn money(condition: Expr, amount: &str) -> Expr {
     when(condition).then(col(amount)).otherwise(lit(NULL)).sum()
 }
@@ -69,6 +72,7 @@ fn has(column: &str) -> Expr {
     col(column).is_not_null()
 }
 
+/// Returns the condition that an event is a state row.
 fn state() -> Expr {
     col("is state")
 }
@@ -77,6 +81,7 @@ fn state_is(stage: &str) -> Expr {
     state().and(col("adjustedType").eq(lit(stage)))
 }
 
+/// Returns the condition that an event is the one whose index is in a column.
 fn first_is(stage: &str) -> Expr {
     col("at").eq(col(stage)).fill_null(lit(false))
 }
@@ -110,11 +115,11 @@ pub(crate) fn aggregates() -> Vec<Expr> {
         rows(labelled("Bookable - Booked")).alias("bookedConversions"),
         rows(labelled("Bookable - Didn't Book")).alias("bookableUnbookedConversions"),
         rows(labelled("Unbookable")).alias("unbookableConversions"),
-        rows(first_is("first booked")).alias("firstly booked"),
+        rows(first_is("first booked")).alias("first bookings"),
         rows(first_is("first booked").and(has("first estimated"))).alias("booked then estimated"),
-        rows(first_is("first estimated")).alias("firstly estimated"),
+        rows(first_is("first estimated")).alias("first estimates"),
         rows(first_is("first estimated").and(has("first sold"))).alias("estimated then sold"),
-        rows(first_is("first sold")).alias("firstly sold"),
+        rows(first_is("first sold")).alias("first sales"),
         rows(first_is("first sold").and(has("first closed"))).alias("sold then closed"),
         col("total").sum().alias("total"),
         money(state_is("estimated"), "estimate").alias("estimatedRevenue"),
@@ -123,9 +128,9 @@ pub(crate) fn aggregates() -> Vec<Expr> {
     ]
 }
 
-/// Returns the columns that come from events or from spend. They are null in rows without the one or the other.
+/// Returns the columns that come from events or from spend, which are null in rows without events or without spend.
 pub(crate) fn aggregate_names() -> BTreeSet<&'static str> {
-    let sides = RATIOS.into_iter().flat_map(|(_, above, below)| [above, below]);
+    let sides = RATIOS.into_iter().flat_map(|(_, numerator, denominator)| [numerator, denominator]);
     COUNTS.into_iter().chain(MONEY).chain(sides).filter(|name| !SUMS.contains(name)).collect()
 }
 
@@ -138,9 +143,9 @@ pub(crate) fn sums() -> [Expr; 2] {
 /// Returns the metrics that are ratios; 0 if the denominator is 0.
 pub(crate) fn ratios() -> Vec<Expr> {
     let double = |name: &str| col(name).cast(DataType::Float64);
-    let ratio = |(name, above, below): (&str, &str, &str)| {
-        let quotient = double(above) / double(below);
-        when(double(below).eq(lit(0.0))).then(lit(0.0)).otherwise(quotient).alias(name)
+    let ratio = |(name, numerator, denominator): (&str, &str, &str)| {
+        let quotient = double(numerator) / double(denominator);
+        when(double(denominator).eq(lit(0.0))).then(lit(0.0)).otherwise(quotient).alias(name)
     };
     RATIOS.into_iter().map(ratio).collect()
 }

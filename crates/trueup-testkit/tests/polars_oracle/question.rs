@@ -10,8 +10,8 @@ pub(crate) enum Cut {
     Month,
 }
 
-/// A condition that one dimension has one value.
-pub(crate) type Is = (&'static str, &'static str);
+/// A condition: a dimension, and the value that it must have.
+pub(crate) type Equality = (&'static str, &'static str);
 
 /// A request for all metrics by some dimensions, from the first to the last of `days`.
 #[derive(Clone, Debug)]
@@ -19,28 +19,29 @@ pub(crate) struct Question {
     pub(crate) dimensions: Vec<&'static str>,
     pub(crate) days: (NaiveDate, NaiveDate),
     pub(crate) cut: Cut,
-    pub(crate) filter: Option<Is>,
+    pub(crate) filter: Option<Equality>,
 }
 
 /// The dimensions of spend that requests use.
 const CARRIED: [&str; 7] =
     ["account", "date", "week", "month", "attributionCategory", "attributionChannel", "campaign"];
 
+/// Returns whether spend carries a dimension.
 pub(crate) fn carries(dimension: &str) -> bool {
     CARRIED.contains(&dimension)
 }
 
 impl Question {
     /// Returns the name of a row's sub-range.
-    pub(crate) fn bucket(&self) -> Expr {
+    pub(crate) fn sub_range(&self) -> Expr {
         match self.cut {
-            Cut::Total => lit("").alias("bucket"),
-            Cut::Month => col("day").dt().to_string("%Y-%m").alias("bucket"),
+            Cut::Total => lit("").alias("sub-range"),
+            Cut::Month => col("day").dt().to_string("%Y-%m").alias("sub-range"),
         }
     }
 
     /// Returns the names of all sub-ranges.
-    pub(crate) fn buckets(&self) -> Vec<String> {
+    pub(crate) fn sub_ranges(&self) -> Vec<String> {
         let (start, end) = self.days;
         match self.cut {
             Cut::Total => vec![String::new()],
@@ -52,19 +53,20 @@ impl Question {
         }
     }
 
+    /// Returns the condition that a day is in the range.
     pub(crate) fn in_range(&self) -> Expr {
         col("day").gt_eq(lit(self.days.0)).and(col("day").lt_eq(lit(self.days.1)))
     }
 
     /// Returns the keys that rows are grouped by.
     pub(crate) fn keys(&self) -> Vec<Expr> {
-        ["bucket"].into_iter().chain(self.dimensions.iter().copied()).map(col).collect()
+        ["sub-range"].into_iter().chain(self.dimensions.iter().copied()).map(col).collect()
     }
 
     /// Returns the keys that spend is grouped by and joined on.
     pub(crate) fn carried_keys(&self) -> Vec<Expr> {
         let carried = self.dimensions.iter().copied().filter(|name| carries(name));
-        ["bucket"].into_iter().chain(carried).map(col).collect()
+        ["sub-range"].into_iter().chain(carried).map(col).collect()
     }
 }
 

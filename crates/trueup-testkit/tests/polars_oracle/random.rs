@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::Tables;
 
-/// Removes what the data frames cannot express: dates in local time, and ties that only further columns break.
-fn plain(tables: &mut Tables) {
+/// Replaces what the expressions of polars do not compute: dates in local time, and ties that only further columns
+/// break.
+fn simplify(tables: &mut Tables) {
     for account in &mut tables.accounts {
         "UTC".clone_into(&mut account.time_zone);
     }
@@ -58,7 +59,7 @@ proptest! {
     fn the_engine_agrees_with_polars_on_random_tables(
         ((mut tables, request), dimensions, by_month, filtered) in (case(), grouping(), any::<bool>(), 0..4_usize),
     ) {
-        plain(&mut tables);
+        simplify(&mut tables);
         let mut both = Both::new(event_batches(&tables), spend_batches(&tables), account_batches(&tables));
         both.exact_doubles = false;
         let filters = [

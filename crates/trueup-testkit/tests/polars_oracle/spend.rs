@@ -14,7 +14,7 @@ pub(crate) fn spend(spend: &DataFrame, question: &Question) -> LazyFrame {
         .with_columns([col("date").alias("day")])
         .with_columns(calendar())
         .filter(question.in_range())
-        .with_columns([question.bucket(), (col("adSpend") + col("managementFee")).alias("spend")]);
+        .with_columns([question.sub_range(), (col("adSpend") + col("managementFee")).alias("spend")]);
     let kept = match question.filter {
         Some((dimension, value)) if super::question::carries(dimension) => rows.filter(col(dimension).eq(lit(value))),
         _ => rows,
@@ -33,9 +33,9 @@ pub(crate) fn spend(spend: &DataFrame, question: &Question) -> LazyFrame {
 pub(crate) fn with_spend(groups: LazyFrame, spend: LazyFrame, question: &Question) -> PolarsResult<LazyFrame> {
     let keys = question.carried_keys();
     if question.dimensions.is_empty() {
-        let buckets = df! { "bucket" => question.buckets() }?.lazy();
+        let sub_ranges = df! { "sub-range" => question.sub_ranges() }?.lazy();
         let left = || JoinArgs::new(JoinType::Left);
-        return Ok(buckets.join(groups, keys.clone(), keys.clone(), left()).join(spend, keys.clone(), keys, left()));
+        return Ok(sub_ranges.join(groups, keys.clone(), keys.clone(), left()).join(spend, keys.clone(), keys, left()));
     }
     let full = JoinArgs::new(JoinType::Full).with_coalesce(JoinCoalesce::CoalesceColumns);
     let is_something = ["eventCount", "spend", "cost", "clicks", "impressions"]
