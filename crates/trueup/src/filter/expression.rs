@@ -203,7 +203,7 @@ fn pattern(operands: &[JsonTree], path: &FilterPath<'_>) -> Result<Predicate, In
         None => Ok(String::new()),
     };
     if !(1..=2).contains(&operands.len()) {
-        return Err(count("regex", "a pattern, and flags at most,", operands, path));
+        return Err(count("regex", "a pattern and optional flags", operands, path));
     }
     Ok(Predicate::Matches { pattern: text(0, "a pattern as text")?, flags: text(1, "flags as text")? })
 }

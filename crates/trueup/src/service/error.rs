@@ -199,7 +199,7 @@ pub enum Upstream {
     #[error(transparent)]
     Query(Error),
     /// The computation of benchmark data, for all requests that waited for it.
-    #[error("the figures of benchmarks were not gathered: {0}")]
+    #[error("the benchmarks were not computed: {0}")]
     Benchmarks(Arc<BenchmarkJobError>),
     /// The directory.
     #[error(transparent)]
@@ -227,7 +227,7 @@ pub enum BenchmarkJobError {
     #[error(transparent)]
     Query(Error),
     /// The computation panicked.
-    #[error("the gathering panicked: {0}")]
+    #[error("the computation panicked: {0}")]
     Panicked(String),
     /// No thread could be started.
     #[error("no thread could be started: {0}")]

@@ -99,11 +99,12 @@ fn a_canceled_request_stops_waiting_and_the_gathering_continues() {
     assert_eq!(platform.service.benchmark_jobs(), 1);
 }
 
-fn parquet(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Adds every Parquet file below the folder to `found`.
+fn find_parquet(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            parquet(&path, found);
+            find_parquet(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "parquet") {
             found.push(path);
         }
@@ -121,7 +122,7 @@ fn a_failed_gathering_is_answered_502_and_the_next_request_retries() {
     };
     let platform = crowded_with(&crowd(), Duration::from_secs(600), |builder| builder.on_failure(hook));
     let mut files = Vec::new();
-    parquet(&platform.dataset(), &mut files);
+    find_parquet(&platform.dataset(), &mut files);
     let sound: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     for (file, bytes) in files.iter().zip(&sound) {
         fs::write(file, vec![0xA5; bytes.len()]).unwrap();
@@ -142,7 +143,7 @@ fn a_failed_gathering_is_answered_502_and_the_next_request_retries() {
 fn requests_after_a_replacement_see_the_new_dataset() {
     let platform = Platform::new();
     let other = crowded();
-    // The two plumbers of the small platform have too few accounts to be compared with.
+    // The small platform has too few plumbers for benchmarks.
     assert_eq!(body(&platform.get("anna", NOVEMBER)), "[]");
     let events = "/api/south/events?fields=leads,rivalColumn&start=2025-01-01&end=2025-03-31";
     let before = platform.get("anna", events);
@@ -154,7 +155,7 @@ fn requests_after_a_replacement_see_the_new_dataset() {
     let shown = |platform: &Platform| body(&get_gathered(platform, "anna", NOVEMBER));
     assert_eq!(shown(&platform), shown(&other));
     assert_eq!(platform.service.benchmark_jobs(), 1);
-    // To replace a dataset with itself keeps its figures.
+    // Replacing a dataset with itself keeps its figures.
     platform.service.replace_dataset(dataset);
     assert_eq!(shown(&platform), shown(&other));
     assert_eq!(platform.service.benchmark_jobs(), 1);

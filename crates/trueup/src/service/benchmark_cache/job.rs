@@ -79,5 +79,5 @@ pub(super) fn attempt(
 
 fn panic_text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(|text| &**text)).unwrap_or("without words").to_owned()
+    text.or_else(|| payload.downcast_ref::<String>().map(|text| &**text)).unwrap_or("without a message").to_owned()
 }

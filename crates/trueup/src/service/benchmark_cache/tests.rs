@@ -88,7 +88,7 @@ fn a_panic_is_reported_to_waiting_requests_and_the_next_request_tries_again() {
     let (release, released) = channel::<()>();
     let job = start(&cache, january, &worker, &log, move |_, _| {
         released.recv().unwrap();
-        panic!("of gathering")
+        panic!("of January")
     });
     let failed = thread::scope(|scope| {
         let waits = scope.spawn(|| wait(&job, LONG));
@@ -98,7 +98,7 @@ fn a_panic_is_reported_to_waiting_requests_and_the_next_request_tries_again() {
         release.send(()).unwrap();
         waits.join().unwrap().unwrap().unwrap_err()
     });
-    assert_eq!(failed.to_string(), "the gathering panicked: of gathering");
+    assert_eq!(failed.to_string(), "the computation panicked: of January");
     let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
     assert!(cache.data(january, &worker, &log, &limit).unwrap().is_ok());
     assert_eq!(cache.started(), 2);
@@ -111,7 +111,7 @@ fn a_failure_without_a_waiting_request_is_logged() {
     let (cache, worker, (log, logged)) = (cache(), Worker::default(), log());
     start(&cache, period("2025-01", "2025-03-10"), &worker, &log, |_, _| panic!("alone"));
     let words = logged.recv_timeout(LONG).unwrap();
-    assert_eq!(words, "the figures of benchmarks were not gathered: the gathering panicked: alone");
+    assert_eq!(words, "the benchmarks were not computed: the computation panicked: alone");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn the_rust_of_the_page_runs() {
 
 #[test]
 fn the_page_has_the_code_that_runs_here() {
-    let (page, here) = (fs::read_to_string(at("docs/api.md")).unwrap(), include_str!("examples.rs"));
+    let (page, here) = (fs::read_to_string(at("docs/api.md")).unwrap(), include_str!("api_page_rust.rs"));
     let blocks: Vec<&str> = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
