@@ -1,7 +1,7 @@
 //! Checks that neither cached columns nor the lengths of histories change an answer.
 
-use crate::disk::{on_disk, way, with_distinct_events};
-use crate::run::{dataset, json, run};
+use crate::disk::{ingest_settings, on_disk, with_distinct_events};
+use crate::run::{dataset, run};
 use arrow_array::{ArrayRef, Date32Array, Decimal128Array, RecordBatch, StringArray};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -18,26 +18,25 @@ proptest! {
     fn cached_columns_change_no_byte(
         (tables, first) in case(),
         others in prop::collection::vec(case().prop_map(|(_, request)| request), 1..4),
-        way in way(),
+        settings in ingest_settings(),
         budget in prop::sample::select(vec![0_usize, 1, 700, 5_000, 1 << 30]),
     ) {
         let tables = with_distinct_events(tables);
         let folder = tempfile::tempdir().unwrap();
-        let stored = on_disk(folder.path(), &tables, &way).with_column_budget(budget);
+        let stored = on_disk(folder.path(), &tables, &settings).with_column_budget(budget);
         let in_memory = dataset(&tables, 65_536);
         let requests: Vec<_> = std::iter::once(first).chain(others).collect();
-        let expected: Vec<_> = requests.iter().map(|request| answer(&in_memory, request)).collect();
-        let ask = || requests.iter().map(|request| answer(&stored, request)).collect::<Vec<_>>();
-        let found = thread::scope(|scope| [scope.spawn(ask), scope.spawn(ask)].map(|thread| thread.join().unwrap()));
+        let answers =
+            |dataset| requests.iter().map(|request| run(dataset, request, Execution::default())).collect::<Vec<_>>();
+        let expected = answers(&in_memory);
+        let found = thread::scope(|scope| {
+            [(); 2].map(|()| scope.spawn(|| answers(&stored))).map(|thread| thread.join().unwrap())
+        });
         prop_assert_eq!(&found[0], &expected);
         prop_assert_eq!(&found[1], &expected);
-        prop_assert_eq!(&ask(), &expected);
+        prop_assert_eq!(&answers(&stored), &expected);
         prop_assert!(stored.held_column_bytes() <= budget);
     }
-}
-
-fn answer(dataset: &Dataset, request: &trueup_testkit::oracle::Request) -> Result<String, crate::run::Refused> {
-    run(dataset, request, Execution::default()).map(|table| json(&table))
 }
 
 /// A customer has more events than 16 bits can count, and is next to two small ones. It is booked on every day and

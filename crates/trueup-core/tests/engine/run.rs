@@ -54,10 +54,11 @@ fn parameters(request: &Request) -> Vec<(String, String)> {
     request.filters.iter().cloned().chain(across).collect()
 }
 
-/// Runs a request on the engine. The facade parses its filters.
-pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) -> Result<ResultTable, Refused> {
+/// Runs a request on the engine, and returns the rows of the answer as JSON. The facade parses the filters of the
+/// request.
+pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) -> Result<String, Refused> {
     match filter::apply(unfiltered(request)?, &parameters(request)) {
-        Ok(query) => ask(dataset, &query, execution),
+        Ok(query) => ask(dataset, &query, execution).map(|table| json(&table)),
         Err(InvalidRequest::Query(error)) => Err(refused(&error)),
         Err(error) => Err(Refused::Filter(error.to_string())),
     }
@@ -82,7 +83,7 @@ fn refused(error: &QueryError) -> Refused {
     }
 }
 
-pub(crate) fn json(table: &ResultTable) -> String {
+fn json(table: &ResultTable) -> String {
     let mut out = Vec::new();
     trueup::json::write_rows(table, &mut out).unwrap();
     String::from_utf8(out).unwrap()

@@ -1,19 +1,19 @@
 //! Checks that metrics add up where the dictionary says so.
 
 use super::figures::Figures;
-use super::question::{LawCase, amounts, asked, carries, metrics, names};
+use super::law_case::{LawCase, amounts, law_case, metrics, names, spend_has};
 use proptest::prelude::*;
 use trueup_core::dictionary::{Additivity, Measure};
 use trueup_core::query::{Filter, Interval};
 
-/// Dimensions that depend on a customer's state at the end of the sub-range.
-const OF_THE_SUB_RANGE: [&str; 2] = ["adjustedType", "typeIsLast"];
+/// The dimensions that depend on a customer's state, and so on how the range is cut into sub-ranges.
+const STATE_DIMENSIONS: [&str; 2] = ["adjustedType", "typeIsLast"];
 
 fn adds_over(additivity: Additivity, dimensions: &[String]) -> bool {
-    let (carried, other): (Vec<_>, Vec<_>) = dimensions.iter().partition(|name| carries(name));
+    let (of_spend, other): (Vec<_>, Vec<_>) = dimensions.iter().partition(|name| spend_has(name));
     let adds_at_all = additivity.across_spend_dimensions || additivity.across_other_dimensions;
     adds_at_all
-        && (carried.is_empty() || additivity.across_spend_dimensions)
+        && (of_spend.is_empty() || additivity.across_spend_dimensions)
         && (other.is_empty() || additivity.across_other_dimensions)
 }
 
@@ -26,16 +26,16 @@ fn additive(asked: &LawCase, adds: impl Fn(Additivity) -> bool) -> Vec<&'static 
     names.filter(|name| !with_refunds.contains(name)).collect()
 }
 
-fn depends_on_the_cut(filter: &Filter) -> bool {
-    names(filter).into_iter().any(|name| OF_THE_SUB_RANGE.contains(&name))
+fn depends_on_states(filter: &Filter) -> bool {
+    names(filter).into_iter().any(|name| STATE_DIMENSIONS.contains(&name))
 }
 
 proptest! {
     #![proptest_config(super::config())]
 
-    /// The dimensions that are summed over may be one, several, or some of several.
+    /// The sum may be over one dimension, over some, or over all.
     #[test]
-    fn additive_metrics_add_up_over_dimensions((asked, kept) in (asked(), any::<[bool; 16]>())) {
+    fn additive_metrics_add_up_over_dimensions((asked, kept) in (law_case(), any::<[bool; 16]>())) {
         let metrics = additive(&asked, |additivity| adds_over(additivity, &asked.dimensions));
         let kept: Vec<bool> = kept.into_iter().cycle().take(asked.dimensions.len()).collect();
         let coarse: Vec<&str> =
@@ -49,9 +49,9 @@ proptest! {
     }
 
     #[test]
-    fn additive_metrics_add_up_over_sub_ranges(mut asked in asked()) {
-        asked.dimensions.retain(|name| !OF_THE_SUB_RANGE.contains(&name.as_str()));
-        asked.filter = asked.filter.take().filter(|filter| !depends_on_the_cut(filter));
+    fn additive_metrics_add_up_over_sub_ranges(mut asked in law_case()) {
+        asked.dimensions.retain(|name| !STATE_DIMENSIONS.contains(&name.as_str()));
+        asked.filter = asked.filter.take().filter(|filter| !depends_on_states(filter));
         let adds = |additivity: Additivity| additivity.across_intervals && adds_over(additivity, &asked.dimensions);
         let metrics = additive(&asked, adds);
         let query = asked.query(asked.fields(&metrics));

@@ -1,6 +1,6 @@
 //! Checks that threads, row groups, batches, the order of rows and pruning change no byte of an answer.
 
-use crate::run::{Refused, dataset, json, run};
+use crate::run::{dataset, run};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -12,10 +12,6 @@ use trueup_testkit::oracle::{EventRow, Request, Tables};
 
 /// Events per row group: one customer, a few, all.
 const ROW_GROUP_ROWS: [usize; 4] = [1, 3, 50, 65_536];
-
-fn answer(dataset: &Dataset, request: &Request, execution: Execution) -> Result<String, Refused> {
-    run(dataset, request, execution).map(|table| json(&table))
-}
 
 /// Returns a dataset of the tables in several batches of rows.
 fn in_batches(tables: &Tables, rows: usize, row_group_rows: usize) -> Dataset {
@@ -59,10 +55,10 @@ proptest! {
     #[test]
     fn threads_change_nothing(((tables, request), row_group_rows) in (case(), select(&ROW_GROUP_ROWS[..]))) {
         let dataset = dataset(&tables, row_group_rows);
-        let expected = answer(&dataset, &request, Execution::default());
+        let expected = run(&dataset, &request, Execution::default());
         for threads in [1, 2, 8] {
             let execution = Execution { threads: NonZeroUsize::new(threads), ..Execution::default() };
-            prop_assert_eq!(answer(&dataset, &request, execution), expected.clone());
+            prop_assert_eq!(run(&dataset, &request, execution), expected.clone());
         }
     }
 }
@@ -72,9 +68,9 @@ proptest! {
 
     #[test]
     fn the_size_of_row_groups_changes_nothing((tables, request) in case()) {
-        let expected = answer(&dataset(&tables, usize::MAX), &request, Execution::default());
+        let expected = run(&dataset(&tables, usize::MAX), &request, Execution::default());
         for row_group_rows in ROW_GROUP_ROWS {
-            prop_assert_eq!(answer(&dataset(&tables, row_group_rows), &request, Execution::default()), expected.clone());
+            prop_assert_eq!(run(&dataset(&tables, row_group_rows), &request, Execution::default()), expected.clone());
         }
     }
 
@@ -82,22 +78,22 @@ proptest! {
     fn the_order_of_rows_changes_nothing(
         ((tables, shuffled, request), rows, row_group_rows) in (shuffled(), 1..20_usize, select(&ROW_GROUP_ROWS[..])),
     ) {
-        let expected = answer(&dataset(&tables, row_group_rows), &request, Execution::default());
+        let expected = run(&dataset(&tables, row_group_rows), &request, Execution::default());
         let shuffled = in_batches(&shuffled, rows, row_group_rows);
-        prop_assert_eq!(answer(&shuffled, &request, Execution::default()), expected);
+        prop_assert_eq!(run(&shuffled, &request, Execution::default()), expected);
     }
 
     /// Ids may be shared, because the rows keep their order.
     #[test]
     fn batches_change_nothing(((tables, request), rows) in (case(), 1..20_usize)) {
-        let expected = answer(&dataset(&tables, 7), &request, Execution::default());
-        prop_assert_eq!(answer(&in_batches(&tables, rows, 7), &request, Execution::default()), expected);
+        let expected = run(&dataset(&tables, 7), &request, Execution::default());
+        prop_assert_eq!(run(&in_batches(&tables, rows, 7), &request, Execution::default()), expected);
     }
 
     #[test]
     fn pruning_changes_nothing(((tables, request), row_group_rows) in (case(), select(&ROW_GROUP_ROWS[..]))) {
         let dataset = dataset(&tables, row_group_rows);
         let unpruned = Execution { pruning: false, ..Execution::default() };
-        prop_assert_eq!(answer(&dataset, &request, unpruned), answer(&dataset, &request, Execution::default()));
+        prop_assert_eq!(run(&dataset, &request, unpruned), run(&dataset, &request, Execution::default()));
     }
 }

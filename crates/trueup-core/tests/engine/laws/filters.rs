@@ -1,7 +1,7 @@
 //! Checks how a filter changes counts, and that filtering on a value selects the rows of its group.
 
 use super::figures::{Figures, key};
-use super::question::{LawCase, amounts, asked, metrics};
+use super::law_case::{LawCase, amounts, law_case, metrics};
 use proptest::prelude::*;
 use trueup_core::Value;
 use trueup_core::dictionary::{Measure, MeasureKind};
@@ -13,7 +13,7 @@ fn is_count(measure: Measure) -> bool {
 }
 
 /// Returns no filter, or one that most rows pass.
-fn before() -> impl Strategy<Value = Option<Filter>> {
+fn broad_filter() -> impl Strategy<Value = Option<Filter>> {
     let not = |name: &str, value: &str| Filter::field(name, Predicate::NotEquals(Operand::Text(value.to_owned())));
     prop_oneof![
         3 => Just(None),
@@ -27,7 +27,7 @@ fn figures(asked: &LawCase, query: &EventsQuery, metrics: &[&str]) -> Figures {
     Figures::new(&asked.ask(query), &asked.dimensions, metrics)
 }
 
-fn with(query: &EventsQuery, filter: Option<&Filter>) -> EventsQuery {
+fn filtered(query: &EventsQuery, filter: Option<&Filter>) -> EventsQuery {
     filter.map_or_else(|| query.clone(), |filter| query.clone().filter(filter.clone()))
 }
 
@@ -35,32 +35,32 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn a_filter_never_raises_a_count((asked, before) in (asked(), before())) {
+    fn a_filter_never_raises_a_count((asked, broad) in (law_case(), broad_filter())) {
         let metrics = amounts(is_count);
-        let all = with(&asked.unfiltered(asked.fields(&metrics)), before.as_ref());
-        let some = with(&all, asked.filter.as_ref());
+        let all = filtered(&asked.unfiltered(asked.fields(&metrics)), broad.as_ref());
+        let some = filtered(&all, asked.filter.as_ref());
         figures(&asked, &some, &metrics).check_at_most(&figures(&asked, &all, &metrics))?;
     }
 
     /// Spend must not be negative, and must have all dimensions. With other dimensions, spend whose group loses its
     /// events moves to a new row.
     #[test]
-    fn a_filter_never_raises_spend(asked in asked(), before in before()) {
+    fn a_filter_never_raises_spend(asked in law_case(), broad in broad_filter()) {
         let mut asked = asked.without_refunds();
-        asked.dimensions.retain(|name| super::question::carries(name));
+        asked.dimensions.retain(|name| super::law_case::spend_has(name));
         let metrics = amounts(Measure::is_spend);
-        let all = with(&asked.unfiltered(asked.fields(&metrics)), before.as_ref());
-        let some = with(&all, asked.filter.as_ref());
+        let all = filtered(&asked.unfiltered(asked.fields(&metrics)), broad.as_ref());
+        let some = filtered(&all, asked.filter.as_ref());
         figures(&asked, &some, &metrics).check_at_most(&figures(&asked, &all, &metrics))?;
     }
 
     /// An event passes either a filter or its opposite. Spend may pass both, and a customer or an agent may have events
     /// that pass either.
     #[test]
-    fn an_event_passes_either_a_filter_or_its_opposite((asked, before) in (asked(), before())) {
+    fn an_event_passes_either_a_filter_or_its_opposite((asked, broad) in (law_case(), broad_filter())) {
         let on_both = [Measure::Opportunities, Measure::OpportunityAgents];
         let metrics = amounts(|measure| !measure.is_spend() && !on_both.contains(&measure));
-        let all = with(&asked.unfiltered(asked.fields(&metrics)), before.as_ref());
+        let all = filtered(&asked.unfiltered(asked.fields(&metrics)), broad.as_ref());
         let filter = asked.filter.clone().unwrap_or_else(|| Filter::equals("type", "booked"));
         let picked = figures(&asked, &all.clone().filter(filter.clone()), &metrics);
         let left = figures(&asked, &all.clone().filter(Filter::Not(Box::new(filter))), &metrics);
@@ -70,7 +70,7 @@ proptest! {
     /// Every metric of a row that has events stays the same if a filter selects only that row's events, on one
     /// dimension or on all.
     #[test]
-    fn a_filter_on_a_value_selects_its_group((asked, nth) in (asked(), any::<prop::sample::Index>())) {
+    fn a_filter_on_a_value_selects_its_group((asked, nth) in (law_case(), any::<prop::sample::Index>())) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let query = asked.query(asked.fields(&names));
         let table = asked.ask(&query);

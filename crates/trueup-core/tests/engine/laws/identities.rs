@@ -1,11 +1,11 @@
 //! Checks metrics that equal other metrics over fewer rows.
 
 use super::figures::Figures;
-use super::question::asked;
+use super::law_case::law_case;
 use proptest::prelude::*;
 use trueup::filter::from_parameter;
 
-/// A metric, the metrics that add up to it, and the rows that they count.
+/// A metric, the metrics whose sum equals it, and the filter with which the sum does, as a field and an expression.
 const SAME: [(&str, &[&str], &str, &str); 22] = [
     ("conversions", &["eventCount"], "type", "lead-originated"),
     ("customers", &["eventCount"], "typeIsLast", "true"),
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn a_metric_is_another_one_over_fewer_rows(asked in asked()) {
+    fn a_metric_is_another_one_over_fewer_rows(asked in law_case()) {
         for (metric, summands, field, value) in SAME {
             let filter = from_parameter(field, value).unwrap();
             let plain = asked.query(asked.fields(&[metric]));
@@ -58,9 +58,9 @@ proptest! {
         }
     }
 
-    /// The dates of the first events decide the steps of the funnel.
+    /// `firstBooked`, the date of a customer's first booking, shows which leads are ever booked.
     #[test]
-    fn the_book_rate_of_leads_is_that_of_ever_booked_ones(asked in asked()) {
+    fn the_book_rate_of_leads_is_the_share_that_is_ever_booked(asked in law_case()) {
         let all = asked.ask(&asked.query(asked.fields(&["leads", "stepBookRate"])));
         let ever_booked = from_parameter("firstBooked", r#"["notEmpty"]"#).unwrap();
         let booked = asked.query(asked.fields(&["leads"])).filter(ever_booked);

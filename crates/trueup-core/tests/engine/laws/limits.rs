@@ -1,6 +1,6 @@
-//! Checks bounds of counts.
+//! Checks that a part is at most its whole, that percentages are between 0 and 1, and that every number is finite.
 
-use super::question::{asked, metrics};
+use super::law_case::{law_case, metrics};
 use proptest::prelude::*;
 use trueup_core::dictionary::ValueFormat;
 
@@ -30,7 +30,7 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn a_part_is_at_most_the_whole(asked in asked()) {
+    fn a_part_is_at_most_the_whole_and_a_percentage_at_most_1(asked in law_case()) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let table = asked.ask(&asked.query(asked.fields(&names)));
         for row in table.rows() {

@@ -1,6 +1,6 @@
 //! Checks that every ratio is its numerator over its denominator, with every grouping.
 
-use super::question::{asked, metrics};
+use super::law_case::{law_case, metrics};
 use proptest::prelude::*;
 use trueup_core::Value;
 use trueup_core::dictionary::{Formula, Measure};
@@ -37,9 +37,8 @@ fn quotients() -> (Vec<Quotient>, Vec<&'static str>) {
     (known, others)
 }
 
-/// Returns a count, or money in millionths, and whether it is money. The decimal text of money is parsed, which rounds
-/// once.
-fn double(value: Value<'_>) -> (bool, i128) {
+/// Returns whether a value is money, and the value: a count, or money in millionths.
+fn exact(value: Value<'_>) -> (bool, i128) {
     match value {
         Value::Count(count) => (false, i128::from(count)),
         Value::Money(micros) => (true, micros),
@@ -47,6 +46,7 @@ fn double(value: Value<'_>) -> (bool, i128) {
     }
 }
 
+/// Returns the sum of values as a double. The sum is written as decimal text and parsed, which rounds once.
 fn sum(values: impl Iterator<Item = (bool, i128)>) -> f64 {
     let (is_money, sum) = values.fold((false, 0), |(any, sum), (is_money, value)| (any || is_money, sum + value));
     let text = if is_money {
@@ -58,7 +58,7 @@ fn sum(values: impl Iterator<Item = (bool, i128)>) -> f64 {
     text.parse().unwrap()
 }
 
-/// The law below checks all ratios but these; the naive oracle checks these.
+/// The law below checks all other ratios; the naive oracle checks these.
 #[test]
 fn only_steps_and_late_cancellations_have_sides_without_metrics() {
     let (known, others) = quotients();
@@ -70,14 +70,14 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn a_ratio_is_its_numerator_over_its_denominator(asked in asked()) {
+    fn a_ratio_is_its_numerator_over_its_denominator(asked in law_case()) {
         let (quotients, _) = quotients();
         let sides = quotients.iter().flat_map(|quotient| quotient.above.iter().chain(&quotient.below)).copied();
         let names: Vec<&str> = quotients.iter().map(|quotient| quotient.name).chain(sides).collect();
         let table = asked.ask(&asked.query(asked.fields(&names)));
         for row in table.rows() {
             for quotient in &quotients {
-                let side = |names: &[&str]| sum(names.iter().map(|name| double(row.get(name).unwrap())));
+                let side = |names: &[&str]| sum(names.iter().map(|name| exact(row.get(name).unwrap())));
                 let (above, below) = (side(&quotient.above), side(&quotient.below));
                 let expected = if below == 0.0 { 0.0 } else { above / below };
                 prop_assert_eq!(row.get(quotient.name), Some(Value::Ratio(expected)), "{}", quotient.name);

@@ -1,7 +1,7 @@
 //! Checks which rows an answer has, and in which order.
 
 use super::figures::{Key, key};
-use super::question::{asked, metrics};
+use super::law_case::{law_case, metrics};
 use super::sub_ranges::sub_ranges;
 use proptest::prelude::*;
 use trueup_core::query::Interval;
@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(super::config())]
 
     #[test]
-    fn rows_are_ordered_by_start_and_then_by_the_bytes_of_their_dimensions(asked in asked()) {
+    fn rows_are_ordered_by_start_and_then_by_the_bytes_of_their_dimensions(asked in law_case()) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let table = asked.ask(&asked.query(asked.fields(&names)));
         let keys = keys(&table, &asked.dimensions);
@@ -31,7 +31,7 @@ proptest! {
     /// The rows are the same, ordered by the dimensions in the order in which the query names them.
     #[test]
     fn the_order_of_the_fields_changes_only_the_order_of_rows(
-        (asked, turn) in (asked(), any::<prop::sample::Index>()),
+        (asked, turn) in (law_case(), any::<prop::sample::Index>()),
     ) {
         let mut turned = asked.dimensions.clone();
         turned.rotate_left(turn.index(asked.dimensions.len().max(1)));
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn without_dimensions_each_sub_range_has_one_row(asked in asked()) {
+    fn without_dimensions_each_sub_range_has_one_row(asked in law_case()) {
         let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
         let table = asked.ask(&asked.query(names));
         let expected = sub_ranges(&asked.request);
@@ -68,7 +68,7 @@ proptest! {
 
     /// A row has events, or spend that is not 0.
     #[test]
-    fn with_dimensions_no_row_is_empty(asked in asked()) {
+    fn with_dimensions_no_row_is_empty(asked in law_case()) {
         if asked.dimensions.is_empty() {
             return Ok(());
         }

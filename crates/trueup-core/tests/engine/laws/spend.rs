@@ -1,7 +1,7 @@
 //! Compares spend with sums over the rows of its table.
 
 use super::figures::Figures;
-use super::question::{LawCase, asked, carried, carries};
+use super::law_case::{LawCase, law_case, spend_dimensions, spend_has};
 use super::sub_ranges::sub_ranges;
 use crate::run::{dataset, day};
 use chrono::NaiveDate;
@@ -50,7 +50,7 @@ proptest! {
 
     #[test]
     fn spend_adds_up_to_the_total_over_its_own_dimensions(
-        (asked, dimensions) in (asked(), subsequence(carried(), 0..=4)),
+        (asked, dimensions) in (law_case(), subsequence(spend_dimensions(), 0..=4)),
     ) {
         prop_assert_eq!(by_rows(&asked, &query(&asked, &dimensions), &dimensions), by_hand(&asked, |_| true));
     }
@@ -59,9 +59,9 @@ proptest! {
     /// spend.
     #[test]
     fn a_filter_on_another_dimension_keeps_all_spend(
-        (asked, dimensions, opposite) in (asked(), subsequence(carried(), 0..=2), any::<bool>()),
+        (asked, dimensions, opposite) in (law_case(), subsequence(spend_dimensions(), 0..=2), any::<bool>()),
     ) {
-        let other = asked.dimensions.iter().find(|name| !carries(name)).map_or("customerStatus", String::as_str);
+        let other = asked.dimensions.iter().find(|name| !spend_has(name)).map_or("customerStatus", String::as_str);
         let filter = Filter::equals(other, "New");
         let filter = if opposite { Filter::Not(Box::new(filter)) } else { filter };
         let query = query(&asked, &dimensions).filter(filter);
@@ -72,7 +72,12 @@ proptest! {
     #[test]
     fn a_filter_on_a_dimension_of_spend_keeps_its_value(
         (asked, dimensions, category, unknown) in
-            (asked(), subsequence(carried(), 0..=2), select(vec!["Advertising", "Organic", ""]), any::<bool>()),
+            (
+                law_case(),
+                subsequence(spend_dimensions(), 0..=2),
+                select(vec!["Advertising", "Organic", ""]),
+                any::<bool>(),
+            ),
     ) {
         let filter = Filter::equals("attributionCategory", category);
         let filter = if unknown { filter.and(Filter::equals("customerStatus", "New")) } else { filter };
@@ -84,7 +89,7 @@ proptest! {
     /// A filter keeps or drops each row of spend, whatever the grouping.
     #[test]
     fn filtered_spend_adds_up_over_its_own_dimensions(
-        (asked, dimensions) in (asked(), subsequence(carried(), 1..=4)),
+        (asked, dimensions) in (law_case(), subsequence(spend_dimensions(), 1..=4)),
     ) {
         let filter = asked.filter.clone().unwrap_or(Filter::All(Vec::new()));
         let parts = by_rows(&asked, &query(&asked, &dimensions).filter(filter.clone()), &dimensions);

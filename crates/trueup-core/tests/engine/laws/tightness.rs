@@ -2,7 +2,7 @@
 //! it.
 
 use super::figures::key;
-use super::question::{LawCase, asked, carries, metrics};
+use super::law_case::{LawCase, law_case, metrics, spend_has};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -39,7 +39,7 @@ fn witnessed(asked: &LawCase, split: SumOver) -> Vec<&'static str> {
     let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
     let query =
         |dimensions: &[&str]| asked.unfiltered(names.iter().chain(dimensions).copied()).interval(Interval::Total);
-    let first = |carried: bool| asked.dimensions.iter().map(String::as_str).find(|name| carries(name) == carried);
+    let first = |in_spend: bool| asked.dimensions.iter().map(String::as_str).find(|name| spend_has(name) == in_spend);
     let dimension = match split {
         SumOver::SpendDimension => first(true),
         SumOver::OtherDimension => first(false),
@@ -86,7 +86,7 @@ fn a_metric_that_is_not_additive_does_not_add_up() {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
     for _ in 0..2_000 {
-        let asked = asked().new_tree(&mut runner).unwrap().current();
+        let asked = law_case().new_tree(&mut runner).unwrap().current();
         for split in splits {
             for name in witnessed(&asked, split) {
                 missing.remove(&(name, split));

@@ -14,6 +14,7 @@ use trueup_testkit::oracle::{Request, Tables};
 /// Events per row group: few, so that most cases have several row groups.
 const ROW_GROUP_ROWS: usize = 7;
 
+/// A dataset without rows, which shows whether a query is accepted.
 static NOTHING: LazyLock<Dataset> = LazyLock::new(|| dataset(&Tables::default(), ROW_GROUP_ROWS));
 
 /// Tables and a request, whose metrics a law chooses.
@@ -29,7 +30,7 @@ pub(super) struct LawCase {
     dataset: Dataset,
 }
 
-pub(super) fn asked() -> impl Strategy<Value = LawCase> {
+pub(super) fn law_case() -> impl Strategy<Value = LawCase> {
     let known: Vec<&str> = dimensions().map(|field| field.name).collect();
     let further = proptest::collection::vec(proptest::sample::select(known), 0..=2);
     (case(), further).prop_map(|((tables, request), further)| LawCase::new(tables, request, &further))
@@ -46,7 +47,7 @@ impl LawCase {
         }
         let accepted = |filter: &Filter| {
             let query = EventsQuery::new(["leads"], run::day(request.start), run::day(request.start));
-            is_on_rows(filter) && NOTHING.query(&query.filter(filter.clone())).is_ok()
+            is_on_events(filter) && NOTHING.query(&query.filter(filter.clone())).is_ok()
         };
         let filter = run::filter(&request).ok().flatten().filter(accepted);
         let dataset = dataset(&tables, ROW_GROUP_ROWS);
@@ -63,7 +64,7 @@ impl LawCase {
         self
     }
 
-    /// Returns the query for some fields, with the filter.
+    /// Returns the query for some fields, with the filter of the case.
     pub(super) fn query<'a>(&self, fields: impl IntoIterator<Item = &'a str>) -> EventsQuery {
         match &self.filter {
             Some(filter) => self.unfiltered(fields).filter(filter.clone()),
@@ -71,6 +72,7 @@ impl LawCase {
         }
     }
 
+    /// Returns the query for some fields, without a filter.
     pub(super) fn unfiltered<'a>(&self, fields: impl IntoIterator<Item = &'a str>) -> EventsQuery {
         let fields = fields.into_iter().map(str::to_owned).collect();
         run::unfiltered(&Request { fields, ..self.request.clone() }).unwrap()
@@ -98,8 +100,8 @@ impl LawCase {
     }
 
     /// Returns whether spend has every dimension of the request.
-    pub(super) fn is_carried(&self) -> bool {
-        self.dimensions.iter().all(|dimension| carries(dimension))
+    pub(super) fn has_only_spend_dimensions(&self) -> bool {
+        self.dimensions.iter().all(|dimension| spend_has(dimension))
     }
 
     /// Returns whether there are refunds, so that a row's spend can be 0 although its parts are not.
@@ -109,7 +111,8 @@ impl LawCase {
     }
 }
 
-pub(super) fn is_on_rows(filter: &Filter) -> bool {
+/// Returns whether a filter is decided on events: it names only dimensions and `total`.
+fn is_on_events(filter: &Filter) -> bool {
     names(filter).into_iter().all(|name| name == "total" || dictionary::metric(name).is_none())
 }
 
@@ -122,6 +125,7 @@ pub(super) fn names(filter: &Filter) -> Vec<&str> {
     }
 }
 
+/// Returns every metric of the dictionary.
 pub(super) fn metrics() -> impl Iterator<Item = (&'static Field, &'static Metric)> {
     dictionary::fields().filter_map(|field| match &field.kind {
         FieldKind::Metric(metric) => Some((field, metric)),
@@ -143,11 +147,12 @@ fn dimensions() -> impl Iterator<Item = &'static Field> {
 }
 
 /// Returns the dimensions that spend has.
-pub(super) fn carried() -> Vec<&'static str> {
-    dimensions().map(|field| field.name).filter(|name| carries(name)).collect()
+pub(super) fn spend_dimensions() -> Vec<&'static str> {
+    dimensions().map(|field| field.name).filter(|name| spend_has(name)).collect()
 }
 
-pub(super) fn carries(name: &str) -> bool {
+/// Returns whether spend has a dimension.
+pub(super) fn spend_has(name: &str) -> bool {
     let field = dictionary::field(name);
     field.is_some_and(|field| matches!(&field.kind, FieldKind::Dimension(dimension) if dimension.spend.is_some()))
 }
