@@ -1,5 +1,5 @@
 //! The log: one line per request. Of what the client sent, the line contains the id and the names of a known method and
-//! endpoint. It contains no path, query or header, because those may contain a key or data of customers.
+//! endpoint. It contains no path, no query and no other header, because those may contain a key or data of customers.
 
 use crate::connection_state::InFlightGuard;
 use axum::body::{Body, Bytes, HttpBody};
