@@ -144,6 +144,7 @@ class Peer:
 
 
 def say(text):
+    """Reports progress on stderr; stdout has only the tables."""
     print(text, file=sys.stderr, flush=True)
 
 

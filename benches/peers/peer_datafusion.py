@@ -35,6 +35,7 @@ class Peer:
             self.context.register_record_batches(name, parts)
 
     def connect(self):
+        """Returns a new context."""
         config = SessionConfig().with_target_partitions(self.threads)
         config = config.set("datafusion.execution.parquet.pushdown_filters", "true")
         # Rows are numbered as they are read, so one thread must read a file in order; there are more files than threads.

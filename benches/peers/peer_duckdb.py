@@ -38,6 +38,7 @@ class Peer:
         self.hot, self.cold = Dialect(unit=10**6, regex=once), Dialect(unit=1)
 
     def connect(self):
+        """Returns a new connection."""
         connection = duckdb.connect()
         connection.execute(f"SET threads = {self.threads}")
         connection.execute("SET enable_progress_bar = false")
@@ -46,6 +47,7 @@ class Peer:
         return connection
 
     def text(self, question, temperature, formulation):
+        """Returns the SQL of a question."""
         if temperature == "cold":
             return Statement(question, self.cold, formulation).text()
         if temperature == "precomputed":

@@ -35,6 +35,7 @@ class Peer:
             self.held[name] = frame
 
     def table(self, name, is_cold):
+        """Returns a table as a lazy frame: read from its files if `is_cold`, or else the one in memory."""
         if not is_cold:
             return self.held[name].lazy()
         if name != "events":
@@ -79,6 +80,7 @@ class Answer:
         return sum if self.unit != 1 else (sum * 1_000_000).cast(pl.Int64)
 
     def frame(self):
+        """Returns the answer, with spend if a measure needs it."""
         q = self.q
         # Rows come in the order of customers and days, so that sub-ranges of customers are runs of rows, and numbered in order.
         keys = ["run"] if q.is_split else ["k"]
@@ -129,6 +131,7 @@ class Answer:
         return self.with_spend(grouped) if q.needs_spend else grouped
 
     def with_spend(self, grouped):
+        """Returns the groups of events together with those of spend, added up by the dimensions."""
         dims = self.q.dimensions
         p = self.table("spend").filter(self.in_range())
         spends = [
@@ -144,6 +147,7 @@ class Answer:
         return union.group_by(dims).agg(both) if dims else union.select(both)
 
     def of_history(self, e):
+        """Returns the events whose histories are needed."""
         events = self.table("events")
         scope = self.in_accounts(pl.lit(True)) if self.q.accounts else None
         if not self.needs_history:
@@ -154,6 +158,7 @@ class Answer:
         return events.join(e.select("k"), on="k", how="semi") if self.history == "semi" else events
 
     def histories(self, e):
+        """Returns the relation `h` of `statements.py`."""
         order, stage = col("ord"), col("stage")
         first = lambda number: pl.when(stage == number).then(order).min().fill_null(0)
         last = lambda number: pl.when(stage == number).then(order).max().fill_null(0)
@@ -163,6 +168,7 @@ class Answer:
         return self.of_history(e).group_by("k").agg(**columns)
 
     def states(self, e, keys):
+        """Returns the relation `t` of `statements.py`, with the sums of `l`."""
         order, stage = col("ord"), col("stage")
         columns = {f"m{number}": pl.when(stage == number).then(order).max().fill_null(0) for number in range(6)}
         if "closedRevenue" in self.measures:
@@ -186,6 +192,7 @@ class Answer:
         return t.drop([f"m{number}" for number in range(6)])
 
     def rank(self):
+        """Returns the column `rank` of `statements.py`."""
         dead = col("next_cancel") <= pl.lit(self.q.end).str.to_date()
         if self.q.is_split:
             cut = CUTS[self.q.interval]
@@ -195,6 +202,7 @@ class Answer:
         return rank.cast(pl.Int64)
 
     def states_precomputed(self, e, keys):
+        """Returns the relation `t` of `statements.py` from the column `rank`."""
         stage, rank = col("stage"), col("rank")
         columns = {"top": (rank * RANK_UNIT + col("ord")).max()}
         if "bookedCustomers" in self.measures:
@@ -213,6 +221,7 @@ class Answer:
         return s.with_columns(state=state, state_ord=(col("top") % RANK_UNIT).cast(pl.Int32)).drop("top")
 
     def condition(self, field, expression):
+        """Returns a filter of the suite as an expression."""
         operator, operand, *_ = json.loads(expression)
         if operator == "regex":
             texts = self.table("events").select(col(field).unique()).filter(col(field).cast(pl.String).str.contains("(?i)" + operand))
@@ -222,6 +231,7 @@ class Answer:
         return col("total") >= operand * self.unit
 
     def measure(self, name):
+        """Returns the expression of a measure of events."""
         stage, first, state = col("stage"), col("is_first"), col("is_state")
         if self.precomputed:
             reached = lambda number: (col("reached") & (1 << number)) > 0
@@ -269,6 +279,7 @@ class Answer:
         }[name]()
 
     def estimated(self, state):
+        """Returns the sum of the average estimates, each rounded half away from zero to the millionth."""
         sum, count = self.micros(col("es")), col("en").cast(pl.Int64)
         average = sum.sign() * ((2 * sum.abs() + count) // (2 * count))
         return pl.when(state & (col("state") == 2) & (count > 0)).then(average).sum()

@@ -99,6 +99,7 @@ class Statement:
         self.needs_live_sums = bool(measures & {"estimatedRevenue", "soldRevenue"})
 
     def text(self):
+        """Returns the SQL."""
         with_, group = self.sources(), self.grouped()
         if not self.q.needs_spend:
             return f"WITH {with_}\n{group}"
@@ -122,6 +123,7 @@ class Statement:
         )
 
     def spend(self, name):
+        """Returns the expression of a measure of spend."""
         sum = f"coalesce({SPENDS[name]}, 0)"
         return sum if name in ("clicks", "impressions") else self.d.micros(sum)
 
@@ -137,6 +139,7 @@ class Statement:
         return f"{alias}sub" if self.q.is_split else None
 
     def sources(self):
+        """Returns the relations before the grouping: `e`, and of `s`, `t`, `l` and `h` those that the measures need."""
         columns = ["k", "ord", "stage"]
         if self.q.is_split:
             columns.append(f"{self.d.trunc(self.q.interval, 'date')} AS sub")
@@ -163,6 +166,7 @@ class Statement:
         return ",\n".join(parts)
 
     def of_history(self):
+        """Returns the condition on the events whose histories are needed."""
         scope = "TRUE" + self.in_accounts()
         # Events after the range do not matter for a first event.
         if not self.needs_history:
@@ -170,6 +174,7 @@ class Statement:
         return f"{scope} AND k IN (SELECT k FROM e)" if self.history == "semi" else scope
 
     def histories(self):
+        """Returns the relation `h`."""
         last = lambda stage, name: f"coalesce(max(ord) FILTER (WHERE stage = {stage}), 0) AS {name}"
         first = lambda stage, name: f"coalesce(min(ord) FILTER (WHERE stage = {stage}), 0) AS {name}"
         columns = ["k", "min(ord) AS f", first(1, "f1"), first(2, "f2"), first(3, "f3"), last(4, "f4")]
@@ -178,6 +183,7 @@ class Statement:
         return f"h AS (SELECT {', '.join(columns)} FROM events WHERE {self.of_history()} GROUP BY k)"
 
     def states(self):
+        """Returns the relations `s`, `t` and, if needed, `l`."""
         sub = ["sub"] if self.q.is_split else []
         keys = ["k", *sub]
         last = [f"coalesce(max(ord) FILTER (WHERE stage = {stage}), 0) AS m{stage}" for stage in range(6)]
@@ -206,6 +212,7 @@ class Statement:
         return parts
 
     def precomputed_columns(self):
+        """Returns the columns of `e` that use what was computed before the range was known."""
         # Live: no cancellation follows in the sub-range. A closed event makes all events of its customer live, and closed is then the state.
         end = self.d.date(self.q.end)
         dead = f"next_cancel <= {end}"
@@ -223,6 +230,7 @@ class Statement:
         return columns
 
     def states_precomputed(self):
+        """Returns the relations `s` and `t` from the column `rank`."""
         keys = ["k", "sub"] if self.q.is_split else ["k"]
         columns = [*keys, f"max(CAST(rank AS BIGINT) * {RANK_UNIT} + ord) AS best"]
         if "bookedCustomers" in self.q.measures:
@@ -249,6 +257,7 @@ class Statement:
         ]
 
     def grouped(self):
+        """Returns the statement that groups events by the dimensions, without spend."""
         dims = {name: f"e.{quoted(name)}" for name in self.q.dimensions}
         if self.by_state:
             dims["adjustedType"] = "t.state"
@@ -275,6 +284,7 @@ class Statement:
         return text + (f"\nWHERE {where}" if where else "") + (f"\nGROUP BY {', '.join(by)}" if by else "")
 
     def condition(self, field, expression):
+        """Returns a filter of the suite in SQL."""
         operator, operand, *_ = json.loads(expression)
         if operator == "regex":
             return self.d.regex(f"e.{quoted(field)}", operand)
@@ -282,6 +292,7 @@ class Statement:
         return f"e.total >= {operand * self.d.unit}"
 
     def measure(self, name):
+        """Returns the expression of a measure of events."""
         where = lambda condition: f"count(*) FILTER (WHERE {condition})"
         money = lambda sum: f"coalesce({sum}, 0)"
         state = "e.ord = t.state_ord"

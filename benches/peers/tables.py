@@ -141,6 +141,7 @@ def write(dataset, folder):
 
 
 def read(folder, name):
+    """Returns a table that `write` wrote."""
     with pa.memory_map(os.path.join(folder, name + ".arrow")) as file:
         return pa.ipc.open_file(file).read_all()
 

@@ -33,6 +33,7 @@ def rows(result, question):
 
 
 def main(module, dataset, folder, threads):
+    """Loads the tables of the peer `peer_<module>`, reports its version and formulations, and answers questions until stdin ends."""
     Peer = importlib.import_module("peer_" + module).Peer
     begun = time.perf_counter()
     peer = Peer(dataset, folder, int(threads))
