@@ -101,8 +101,8 @@ impl BenchmarkCache {
         (job, true)
     }
 
-    /// Runs `compute` in the background, unless the cache is gone by then: once a replaced dataset is seen by no
-    /// request, nobody waits.
+    /// Runs `compute` in the background, unless the cache is dropped first: when no request sees a replaced dataset any
+    /// more, no request waits for its benchmarks.
     fn start(
         self: &Arc<Self>,
         job: &Arc<BenchmarkJob>,

@@ -10,7 +10,7 @@
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
 //! | `tenants` | data of another tenant change no answer |
-//! | `tenants_reach`, `tenants_data`, `tenants_world` | the same for random directories and random data, against a model |
+//! | `tenants_reach`, `tenants_data`, `tenants_world` | the same for random directories and data, against a model |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

@@ -92,7 +92,7 @@ fn text(value: &Json) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// Requests to every endpoint but benchmarks, for each name that a directory may have, and for each account below it.
+/// Requests to every endpoint but benchmarks, for each name that a directory may have, whole and for each account.
 fn paths() -> Vec<String> {
     let own = ACCOUNTS.map(|account| format!("own_{account}")).join(",");
     let mut paths = vec!["/api".to_owned()];
