@@ -24,7 +24,8 @@
 //! | term | meaning |
 //! |---|---|
 //! | unit | what is filtered or grouped: a row, a segment or a customer |
-//! | class | segments with the same outcome: the same stages at the same place of the same history |
+//! | class | segments with the same event flags and the same outcome |
+//! | outcome | the state that a customer reaches in a segment, and what its state row counts for |
 //! | fact | what one row counts for, as one bit per measure |
 //! | increment | what one row or segment adds to the counters of its group |
 //! | kind | the number by which an increment is looked up: event flags, facts, a class, or the code of a text |

@@ -13,8 +13,8 @@
 //! | [`benchmarks`] | computes anonymous figures of many accounts, with queries |
 //!
 //! [`model`] holds what the four tables may contain, and how a customer's events are ordered. `memory` and `interrupt`
-//! limit the memory and the time of a query. [`files`] has the file operations that write a dataset. [`day`], [`money`],
-//! `text` and `error` hold small types that all modules share.
+//! limit the memory and the time of a query. [`files`] has the file operations that write a dataset. [`day`],
+//! [`money`], `text` and `error` hold small types that all modules share.
 
 mod aggregate;
 pub mod benchmarks;

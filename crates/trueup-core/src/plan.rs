@@ -60,13 +60,13 @@ pub(crate) struct Plan {
     pub(crate) needs_states: bool,
     /// The part of the filter that is decided on events. Spend rows are tested too, as far as they have the fields.
     pub(crate) event_filter: Option<Condition<FieldPredicate>>,
-    /// The part of the filter that is decided on finished rows.
+    /// The part of the filter that is decided on finished rows: the conditions on metrics.
     pub(crate) having: Option<Condition<MetricPredicate>>,
     /// The measures that are aggregated from the spend table.
     pub(crate) spend: Vec<Measure>,
     /// The event columns to read.
     pub(crate) projection: EventProjection,
-    /// The spend columns to read, if the spend table is needed.
+    /// The spend columns to read. They are read only if the query [needs](Self::needs_spend) spend.
     pub(crate) spend_projection: SpendProjection,
     /// The sub-range, date, week and month of each day of the range.
     pub(crate) days: DayTables,
@@ -101,8 +101,9 @@ impl Plan {
         let measures = needed_measures(&output, having.as_ref());
         let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
         let tests = || event_filter.iter().flat_map(Condition::leaves);
-        let tested: Vec<&DimensionRef> = tests().filter_map(RowPredicate::dimension).collect();
-        let read = dimensions.iter().chain(tested.iter().copied());
+        let tested_dimensions: Vec<&DimensionRef> = tests().filter_map(RowPredicate::dimension).collect();
+        let tested = || tested_dimensions.iter().copied();
+        let read_dimensions = dimensions.iter().chain(tested());
         let layout = MeasureLayout::new(&measures);
         let is_of_state = |dimension: &DimensionRef| {
             matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
@@ -112,12 +113,12 @@ impl Plan {
             range: query.range,
             interval: query.interval,
             accounts: query.accounts.clone(),
-            needs_states: layout.needs_states() || read.clone().any(is_of_state),
+            needs_states: layout.needs_states() || read_dimensions.clone().any(is_of_state),
             layout,
             projection: event_projection(&dimensions, &measures, tests(), columns),
-            spend_projection: spend_projection(&spend, dimensions.iter().chain(&blank), tested.iter().copied()),
-            days: DayTables::new(query.range, &sub_ranges, read),
-            unknown_fields: unknown_fields(blank.iter().chain(tested.iter().copied())),
+            spend_projection: spend_projection(&spend, dimensions.iter().chain(&blank), tested()),
+            days: DayTables::new(query.range, &sub_ranges, read_dimensions),
+            unknown_fields: unknown_fields(blank.iter().chain(tested())),
             event_filter: event_filter.as_ref().map(FieldPredicate::group),
             sub_ranges,
             output,

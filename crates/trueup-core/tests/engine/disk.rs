@@ -1,4 +1,4 @@
-//! Checks that neither the way a dataset is ingested nor the way it is read changes an answer.
+//! Checks that neither the settings of an ingest nor the layout of its files change an answer.
 
 use crate::run::{dataset, run};
 use arrow_array::RecordBatch;

@@ -10,7 +10,7 @@ use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{EventRow, Request, Tables};
 
-/// Events per row group: one customer, a few, all.
+/// Events per row group, so that a row group has one customer, a few, or all.
 const ROW_GROUP_ROWS: [usize; 4] = [1, 3, 50, 65_536];
 
 /// Returns a dataset of the tables in several batches of rows.
