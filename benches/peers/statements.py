@@ -139,7 +139,7 @@ class Statement:
         return f"{alias}sub" if self.q.is_split else None
 
     def sources(self):
-        """Returns the relations before the grouping: `e`, and of `s`, `t`, `l` and `h` those that the measures need."""
+        """Returns the relations before the grouping: `e`, and the ones of `s`, `t`, `l` and `h` that the measures need."""
         columns = ["k", "ord", "stage"]
         if self.q.is_split:
             columns.append(f"{self.d.trunc(self.q.interval, 'date')} AS sub")

@@ -140,7 +140,7 @@ impl FileIdentity {
 
     /// Returns the text of the identity in a record. It omits the device, whose number may change when the machine
     /// restarts.
-    pub(super) fn to_record(&self) -> String {
+    pub(super) fn to_record(self) -> String {
         let created = self.created.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         format!("{} {}", self.number, created.unwrap_or_default().as_nanos())
     }
