@@ -1,6 +1,7 @@
 //! The results of commands: formats, and where they are written.
 //!
-//! A command creates an [`OutputWriter`] for stdout or for a file, and [`write`]s a result table to it in a [`Format`].
+//! A command creates an [`OutputWriter`] for stdout or for a file, and [`write()`] writes a result table to it in a
+//! [`Format`].
 
 pub(crate) mod number;
 pub(crate) mod table;
