@@ -35,8 +35,7 @@ const IDLE_PAUSE: Duration = Duration::from_millis(5);
 /// # Examples
 /// ```no_run
 /// # use std::sync::Arc;
-/// # fn main() -> std::io::Result<()> {
-/// # let service: Arc<trueup::service::Service> = unimplemented!();
+/// # fn serve(service: Arc<trueup::service::Service>) -> std::io::Result<()> {
 /// use trueup_server::{Server, Settings};
 ///
 /// let server = Server::bind("127.0.0.1:8080", service, Settings::default())?.hear_signals()?;
