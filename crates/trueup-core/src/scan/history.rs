@@ -1,5 +1,6 @@
 //! The stages that events and customers reach.
 
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,6 +22,19 @@ pub(crate) mod stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct EventFlags(u8);
+
+impl Hash for EventFlags {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u8(self.0);
+    }
+
+    /// Hashes a word of events at a time, because a hash per event would take several times as long.
+    fn hash_slice<H: Hasher>(events: &[Self], state: &mut H) {
+        for events in events.chunks(PACKED) {
+            state.write_u64(events.iter().fold(0, |word, event| word << u8::BITS | u64::from(event.0)));
+        }
+    }
+}
 
 impl EventFlags {
     /// The number of values, valid or not; every [index](Self::index) is smaller.

@@ -37,9 +37,7 @@ pub(crate) struct SegmentCache<'a> {
     /// means not seen yet.
     single_event: Box<[[SegmentClass; EventFlags::COUNT]; 2]>,
     /// Classes of longer segments whose history has no pattern, by `[has a canceled booking]` and their events.
-    long: [HashMap<Box<[u8]>, SegmentClass>; 2],
-    /// The events that are looked up in `long`, as bytes, because those are hashed and compared at once.
-    long_key: Vec<u8>,
+    long: [HashMap<Box<[EventFlags]>, SegmentClass>; 2],
 }
 
 /// Where the classes of a history with a pattern are found.
@@ -82,7 +80,6 @@ impl<'a> SegmentCache<'a> {
             by_range: Vec::new(),
             single_event: Box::new([[SegmentClass::NONE; EventFlags::COUNT]; 2]),
             long: [HashMap::new(), HashMap::new()],
-            long_key: Vec::new(),
         }
     }
 
@@ -211,13 +208,11 @@ impl<'a> SegmentCache<'a> {
             }
             return self.single_event[has_canceled_booking][at];
         }
-        self.long_key.clear();
-        self.long_key.extend(events.iter().map(|event| event.bits()));
-        if let Some(class) = self.long[has_canceled_booking].get(&self.long_key[..]) {
+        if let Some(class) = self.long[has_canceled_booking].get(events) {
             return *class;
         }
         let class = self.push_segment(history, range);
-        self.long[has_canceled_booking].insert(self.long_key[..].into(), class);
+        self.long[has_canceled_booking].insert(events.into(), class);
         class
     }
 
