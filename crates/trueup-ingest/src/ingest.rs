@@ -254,7 +254,7 @@ impl Ingest {
             files: &self.files,
             limits: ReadLimits {
                 rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
-                group_bytes: self.memory / 8,
+                decoded_bytes: self.memory / 8,
                 max_columns: self.max_columns,
                 max_text_bytes: self.max_text_bytes,
             },

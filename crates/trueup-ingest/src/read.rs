@@ -107,7 +107,7 @@ impl TableReader<'_> {
         let wanted = ReadLimits::chunks();
         let mut chunks = Vec::with_capacity(wanted);
         let mut bytes = 0;
-        while chunks.len() < wanted && bytes <= self.limits.group_bytes {
+        while chunks.len() < wanted && bytes <= self.limits.decoded_bytes {
             match source.next() {
                 Ok(Some(chunk)) => {
                     bytes += chunk.memory();

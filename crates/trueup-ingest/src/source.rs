@@ -1,7 +1,7 @@
 //! Input files of any format, read as chunks that threads decode in parallel.
 //!
 //! ```text
-//! InputReader            detects the format and splits the file        source.rs, format.rs
+//! InputReader            detects the format and splits the file        source.rs
 //!   TextBlocks           CSV, NDJSON: blocks of whole records          text_blocks.rs
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
 //! RawChunk               a block or a row group, not yet decoded
@@ -9,22 +9,18 @@
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```
 //!
-//! `limits` says how much is read at the same time, and `parquet_bytes` reads the bytes of Parquet files.
+//! `ReadLimits` in `decoded.rs` says how much is read at the same time.
 
 mod csv;
 mod decoded;
-mod format;
-mod limits;
 mod ndjson;
 mod parquet;
-mod parquet_bytes;
 mod row_group;
 mod text_blocks;
 
-pub(crate) use decoded::{DecodedBatch, RowLocations};
-pub(crate) use limits::{ColumnNames, ReadLimits};
+pub(crate) use decoded::{ColumnNames, DecodedBatch, ReadLimits, RowLocations};
 pub(crate) use parquet::ParquetReader;
-pub(crate) use parquet_bytes::ParquetBytes;
+pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 
 use crate::error::{ErrorContext, InputFault, OPEN};
@@ -32,10 +28,10 @@ use crate::table::Table;
 use crate::{IngestError, Input};
 use arrow_schema::SchemaRef;
 use csv::CsvDecoder;
-use format::InputFormat;
 use ndjson::NdjsonDecoder;
 use parquet::ParquetChunk;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 use text_blocks::TextBlock;
 use trueup_core::files::{Files, OpenFile};
 
@@ -59,7 +55,7 @@ impl<'a> InputReader<'a> {
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let path = &input.path;
         let mut file = files.open(path).at(OPEN, path)?;
-        let format = format::detect(path, &mut file).at(OPEN, path)?.map_err(|fault| fault.of(&input.shown))?;
+        let format = detect_format(path, &mut file).at(OPEN, path)?.map_err(|fault| fault.of(&input.shown))?;
         let blocks = |file, quotes| TextBlocks::new(file, limits.block_bytes(), limits.record_bytes(), quotes);
         let reader = match format {
             InputFormat::Parquet => {
@@ -110,6 +106,41 @@ impl<'a> InputReader<'a> {
     }
 }
 
+enum InputFormat {
+    Parquet,
+    Csv,
+    Ndjson,
+}
+
+/// The first bytes of every Parquet file.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
+
+/// The bytes that some programs write before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Detectsthe format from the ending of the file's name, or from its first bytes if the ending is another. Leaves the
+/// file at its beginning.
+fn detect_format(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Result<InputFormat, InputFault>> {
+    let mut begin = Vec::new();
+    file.by_ref().take(64).read_to_end(&mut begin)?;
+    file.seek(SeekFrom::Start(0))?;
+    if begin.is_empty() {
+        return Ok(Err(InputFault::Empty));
+    }
+    let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin);
+    let is_parquet = begin.starts_with(PARQUET_MAGIC);
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    Ok(match extension.as_deref() {
+        Some("parquet") if !is_parquet => Err(InputFault::NotParquet),
+        Some("csv" | "ndjson" | "jsonl") if is_parquet => Err(InputFault::IsParquet),
+        Some("csv") => Ok(InputFormat::Csv),
+        Some("ndjson" | "jsonl") => Ok(InputFormat::Ndjson),
+        _ if is_parquet => Ok(InputFormat::Parquet),
+        _ if text.trim_ascii_start().starts_with(b"{") => Ok(InputFormat::Ndjson),
+        _ => Ok(InputFormat::Csv),
+    })
+}
+
 fn next_block(blocks: &mut TextBlocks<OpenFile>, input: &Input) -> Result<Option<TextBlock>, IngestError> {
     match blocks.next() {
         Ok(block) => Ok(block),
@@ -121,10 +152,10 @@ fn next_block(blocks: &mut TextBlocks<OpenFile>, input: &Input) -> Result<Option
 }
 
 /// Returns the file positioned after the byte order mark that some programs write before UTF-8.
-fn skip_byte_order_mark(mut file: OpenFile) -> std::io::Result<OpenFile> {
+fn skip_byte_order_mark(mut file: OpenFile) -> io::Result<OpenFile> {
     let mut begin = Vec::new();
     file.by_ref().take(3).read_to_end(&mut begin)?;
-    if begin != format::BYTE_ORDER_MARK {
+    if begin != BYTE_ORDER_MARK {
         file.seek(SeekFrom::Start(0))?;
     }
     Ok(file)
@@ -149,7 +180,7 @@ impl RawChunk {
     /// Returns the bytes of memory that decoding takes, approximately.
     pub(crate) fn memory(&self) -> usize {
         match self {
-            Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len() * limits::TEXT_COPIES,
+            Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len() * decoded::TEXT_COPIES,
             Self::Parquet(chunk) => chunk.memory(),
         }
     }
@@ -184,3 +215,6 @@ impl Iterator for ChunkDecoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,7 @@
 //! Common CSV readers guess if quoting is broken: a quote that is never closed swallows the rest of the file, and text
 //! after a closing quote becomes part of the cell. Here both are errors that name the line.
 
-use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
-use super::limits::ReadLimits;
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::text_blocks::{TextBlock, count_lines};
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowFault, shortened};
@@ -57,10 +56,7 @@ impl CsvDecoder {
         }
         let mut records = CsvRecords { text: &self.text, at: self.at, line: self.line };
         let width = self.schema.fields().len();
-        // Reserve for an average column: most blocks become a single batch.
-        let bytes = if self.at == 0 { self.text.len() / width.max(1) } else { 0 };
-        let mut builders: Vec<StringBuilder> =
-            (0..width).map(|_| StringBuilder::with_capacity(bytes.min(1024), bytes)).collect();
+        let mut builders: Vec<StringBuilder> = (0..width).map(|_| StringBuilder::new()).collect();
         let (mut lines, mut malformed) = (Vec::new(), MalformedRecords::default());
         let mut cells = Vec::with_capacity(width);
         let fatal = loop {
@@ -90,7 +86,7 @@ impl CsvDecoder {
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
             .map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.rows, fatal }))
+        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal }))
     }
 }
 
@@ -206,6 +202,3 @@ impl<'a> CsvRecords<'a> {
         InputFault::Record { line: self.line, what }
     }
 }
-
-#[cfg(test)]
-mod tests;

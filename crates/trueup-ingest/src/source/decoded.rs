@@ -1,8 +1,10 @@
-//! Decoded rows, and the records that could not become rows.
+//! What decoders of every format share: the batch that they return, and the limits that they keep.
 
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowFault};
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use hashbrown::HashSet;
 
 /// Rows in the columns of their input, decoded but not yet checked against the rules of their table.
 pub(crate) struct DecodedBatch {
@@ -19,7 +21,7 @@ pub(crate) struct DecodedBatch {
 pub(crate) enum RowLocations {
     /// The line of each row.
     Lines(Vec<u64>),
-    /// Consecutive rows of a row group.
+    /// Consecutive rows of a row group; the numbers of the row group and of the first row, both counted from 0.
     Rows { row_group: usize, first: usize },
 }
 
@@ -33,25 +35,130 @@ impl RowLocations {
     }
 }
 
-/// Records that could not become rows.
+/// The faults of records that could not become rows.
 #[derive(Default)]
 pub(super) struct MalformedRecords {
-    pub(super) rows: Vec<RowFault>,
+    pub(super) faults: Vec<RowFault>,
     bytes: usize,
 }
 
-/// Bytes of malformed records after which a batch ends, because each keeps all its cells, which take far more memory
-/// than the record.
+/// Bytes of faults after which a batch ends, because each fault keeps all cells of its record, which take far more
+/// memory than the record.
 const MAX_MALFORMED_BYTES: usize = 1 << 20;
 
 impl MalformedRecords {
-    pub(super) fn push(&mut self, row: RowFault) {
-        self.bytes += row.bytes();
-        self.rows.push(row);
+    pub(super) fn push(&mut self, fault: RowFault) {
+        self.bytes += fault.bytes();
+        self.faults.push(fault);
     }
 
     /// Returns whether the batch has to end here.
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= MAX_MALFORMED_BYTES
+    }
+}
+
+/// Limits of reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadLimits {
+    /// The most rows of a batch.
+    pub(crate) rows: usize,
+    /// The most bytes of memory for everything that is decoded at the same time.
+    pub(crate) decoded_bytes: usize,
+    /// The most columns of an input.
+    pub(crate) max_columns: usize,
+    /// The most bytes of a text; a row with a longer text is rejected.
+    pub(crate) max_text_bytes: usize,
+}
+
+/// Typical bytes of text per row.
+const ROW_BYTES: usize = 128;
+
+/// Bytes of memory that decoding takes per byte of text, approximately.
+pub(super) const TEXT_COPIES: usize = 3;
+
+/// Bytes that an empty cell takes in a decoded column, including its copies.
+const CELL_BYTES: usize = 8;
+
+/// The cells that a batch may have even with little memory.
+const MIN_CELLS: usize = 1 << 19;
+
+/// The smallest and the largest value of [`ReadLimits::record_bytes`].
+const RECORD_BYTES: (usize, usize) = (4 << 20, 64 << 20);
+
+/// The bytes that a table may take even with little memory.
+const MIN_TABLE_BYTES: usize = 16 << 20;
+
+/// The most bytes of a column's name.
+const MAX_NAME_BYTES: usize = 1 << 10;
+
+impl ReadLimits {
+    #[cfg(test)]
+    pub(super) const ANY: Self =
+        Self { rows: 1 << 16, decoded_bytes: 1 << 27, max_columns: 1 << 10, max_text_bytes: 1 << 20 };
+
+    /// Returns the number of chunks to decode in parallel. Two per thread, because chunks take different times.
+    pub(crate) fn chunks() -> usize {
+        rayon::current_num_threads() * 2
+    }
+
+    /// Returns the bytes of memory for the rows of one chunk. Rows beyond it are decoded once these are taken.
+    pub(crate) fn chunk_bytes(self) -> usize {
+        self.decoded_bytes / Self::chunks()
+    }
+
+    /// Returns the bytes of memory for a table that is held as a whole.
+    pub(crate) fn table_bytes(self) -> usize {
+        (self.decoded_bytes * 2).max(MIN_TABLE_BYTES)
+    }
+
+    /// Returns the bytes of one block of text.
+    pub(super) fn block_bytes(self) -> usize {
+        self.rows.saturating_mul(ROW_BYTES).min(self.chunk_bytes() / TEXT_COPIES)
+    }
+
+    /// Returns the most bytes of a text record.
+    pub(super) fn record_bytes(self) -> usize {
+        (self.decoded_bytes / 2).clamp(RECORD_BYTES.0, RECORD_BYTES.1)
+    }
+
+    /// Returns the most cells of a batch. Inputs with many columns that are empty in most rows reach this limit.
+    pub(super) fn cells(self) -> usize {
+        (self.chunk_bytes() / CELL_BYTES).max(MIN_CELLS)
+    }
+
+    /// Checks the number of columns and the length of their names.
+    pub(super) fn check_columns(self, schema: &Schema) -> Result<(), InputFault> {
+        let (count, limit) = (schema.fields().len(), self.max_columns);
+        if count > limit {
+            return Err(InputFault::TooManyColumns { count, limit });
+        }
+        schema.fields().iter().try_for_each(|field| check_name(field.name()))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), InputFault> {
+    if name.len() <= MAX_NAME_BYTES {
+        return Ok(());
+    }
+    let begin = shortened(name, 0).to_owned();
+    Err(InputFault::LongName { begin, bytes: name.len(), limit: MAX_NAME_BYTES })
+}
+
+/// The names of all columns of an input so far. Chunks of NDJSON may have different columns.
+#[derive(Default)]
+pub(crate) struct ColumnNames(HashSet<String>);
+
+impl ColumnNames {
+    /// Adds the columns of a chunk, and checks the number of all columns and the length of new names.
+    pub(crate) fn add(&mut self, schema: &Schema, limits: ReadLimits) -> Result<(), InputFault> {
+        for field in schema.fields() {
+            if !self.0.contains(field.name()) {
+                check_name(field.name())?;
+                self.0.insert(field.name().clone());
+            }
+        }
+        let limit = limits.max_columns;
+        if self.0.len() > limit { Err(InputFault::ManyColumns { limit }) } else { Ok(()) }
     }
 }

@@ -4,8 +4,7 @@
 //! numbers as ECMAScript writes them (amounts keep their digits). A column may therefore mix types, and its type need
 //! not be known before the last line is read.
 
-use super::decoded::{DecodedBatch, MalformedRecords, RowLocations};
-use super::limits::ReadLimits;
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::text_blocks::TextBlock;
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowFault, shortened};
@@ -72,7 +71,7 @@ impl NdjsonDecoder {
             }
         }
         let batch = builder.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.rows, fatal }))
+        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal }))
     }
 }
 
@@ -282,6 +281,3 @@ impl<'de> Visitor<'de> for MembersVisitor {
 /// A member's name, borrowed if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
-
-#[cfg(test)]
-mod tests;

@@ -1,9 +1,7 @@
 //! Reads Parquet files with row groups of any size.
 
-use super::decoded::{DecodedBatch, RowLocations};
-use super::limits::ReadLimits;
-use super::parquet_bytes::ParquetBytes;
-use super::row_group::{InputRowGroup, LargeRowGroup, RowGroupMemory};
+use super::decoded::{DecodedBatch, ReadLimits, RowLocations};
+use super::row_group::{InputRowGroup, LargeRowGroup, ParquetBytes, RowGroupMemory};
 use crate::error::InputFault;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
@@ -17,19 +15,20 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::sync::Arc;
 use trueup_core::dataset::{catch_panics, check_chunk_ranges, check_footer};
 
-/// Bytes of memory that a row group may take whatever the limits.
+/// Bytes of memory that the pages and a row of a row group may take, even if `decoded_bytes` is small.
 const MIN_ROW_GROUP_BYTES: usize = 96 << 20;
 
-/// Bytes that a footer may have whatever the limits.
+/// Bytes that a footer may have, even if `decoded_bytes` is small.
 const MIN_FOOTER_BYTES: usize = 4 << 20;
 
-/// A footer may have at most this fraction of `group_bytes`, because the decoded footer is several times as large.
-const FOOTER_FRACTION: usize = 8;
+/// A footer may have at most `decoded_bytes` divided by this number, because the decoded footer is several times as
+/// large.
+const FOOTER_DIVISOR: usize = 8;
 
-/// A batch of a large row group takes at most this fraction of `group_bytes`.
-const BATCH_FRACTION: usize = 4;
+/// A batch of a large row group takes at most `decoded_bytes` divided by this number.
+const BATCH_DIVISOR: usize = 4;
 
-/// The texts of a column recur if the column takes fewer bytes per value than this.
+/// The texts of a column recur, presumably, if the column has a dictionary and fewer bytes per value than this.
 const CODED_VALUE_BYTES: i64 = 5;
 
 /// A Parquet file, read chunk by chunk: a row group as a whole, or batches of a row group that does not fit in memory.
@@ -49,11 +48,11 @@ impl ParquetReader {
     /// The footer is damaged or too large.
     pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, InputFault> {
         let read = || {
-            let max_bytes = MIN_FOOTER_BYTES.max(limits.group_bytes / FOOTER_FRACTION);
+            let max_bytes = MIN_FOOTER_BYTES.max(limits.decoded_bytes / FOOTER_DIVISOR);
             let metadata = Arc::new(read_footer(&bytes, max_bytes)?);
             // The arrow schema that some writers add next to Parquet's own only spells the same types in another way.
             let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            ArrowReaderMetadata::try_new(metadata, options).and_then(keeping_codes)
+            ArrowReaderMetadata::try_new(metadata, options).and_then(with_codes)
         };
         let metadata = catch_panics(read).map_err(InputFault::Damaged)?;
         Ok(Self { bytes, metadata, limits, next_group: 0, large: None })
@@ -83,14 +82,14 @@ impl ParquetReader {
                 metadata: self.metadata.metadata().clone(),
                 fields: self.schema().fields().clone(),
                 number,
-                max_bytes: MIN_ROW_GROUP_BYTES.max(self.limits.group_bytes.saturating_mul(2)),
+                max_bytes: MIN_ROW_GROUP_BYTES.max(self.limits.decoded_bytes.saturating_mul(2)),
             };
             let memory = row_group.measure()?;
             let measured = MeasuredRowGroup { row_group, memory, batch_rows: self.limits.rows };
-            if measured.memory() <= self.limits.group_bytes {
+            if measured.memory() <= self.limits.decoded_bytes {
                 return Ok(Some(ParquetChunk::RowGroup(measured)));
             }
-            let rows = (self.limits.group_bytes / BATCH_FRACTION).checked_div(memory.row).unwrap_or(usize::MAX);
+            let rows = (self.limits.decoded_bytes / BATCH_DIVISOR).checked_div(memory.row).unwrap_or(usize::MAX);
             let rows = rows.clamp(1, self.limits.rows);
             let row_group = measured.row_group;
             let large = LargeRowGroup::open(&self.metadata, number, |columns| row_group.reader(columns, rows))?;
@@ -207,9 +206,9 @@ fn read_footer(bytes: &ParquetBytes, max_bytes: usize) -> Result<ParquetMetaData
     Ok(metadata)
 }
 
-/// Returns the metadata with other types: a column whose texts recur is read as dictionary codes, as it is stored,
-/// because decoding each row's text takes time and memory.
-fn keeping_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
+/// Returns the metadata with dictionary codes as the type of each column whose texts recur. Such a column is then read
+/// as it is stored, because decoding each row's text takes time and memory.
+fn with_codes(plain: ArrowReaderMetadata) -> Result<ArrowReaderMetadata, ParquetError> {
     let fields = plain.schema().fields();
     let Some(sample) = plain.metadata().row_groups().first().filter(|group| group.num_columns() == fields.len()) else {
         return Ok(plain);

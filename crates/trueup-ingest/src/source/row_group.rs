@@ -1,17 +1,73 @@
-//! One row group of a Parquet file: the memory that its rows take, measured before they are read, and the rows.
+//! One row group of a Parquet file: the bytes of its file, the memory that its rows take, which is measured before they
+//! are read, and the rows.
 
-use super::parquet_bytes::ParquetBytes;
 use crate::error::InputFault;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Fields, SchemaRef};
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
 use rayon::prelude::*;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use trueup_core::dataset::{Pages, catch_panics, measure_chunk};
+use trueup_core::dataset::{CheckedFile, Pages, PositionedReader, catch_panics, measure_chunk};
+
+/// The bytes of an open Parquet file, which many threads read at the same time.
+#[derive(Clone)]
+pub(crate) enum ParquetBytes {
+    /// A file that is being ingested.
+    Input { file: Arc<File>, length: u64 },
+    /// A file of the dataset, whose checksums are verified as it is read.
+    Stored(CheckedFile),
+}
+
+impl ParquetBytes {
+    pub(crate) fn input(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self::Input { file: Arc::new(file), length })
+    }
+}
+
+impl Length for ParquetBytes {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Input { length, .. } => *length,
+            Self::Stored(file) => file.len(),
+        }
+    }
+}
+
+impl ChunkReader for ParquetBytes {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(match self {
+            Self::Input { file, .. } => Box::new(BufReader::new(PositionedReader { file: file.clone(), at: start })),
+            Self::Stored(file) => Box::new(file.get_read(start)?),
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        match self {
+            Self::Input { file, length: all } => {
+                if start.checked_add(length as u64).is_none_or(|end| end > *all) {
+                    return Err(ParquetError::EOF(format!(
+                        "{length} bytes from {start} on are more than the file has"
+                    )));
+                }
+                let mut bytes = vec![0; length];
+                PositionedReader { file: file.clone(), at: start }.read_exact(&mut bytes)?;
+                Ok(bytes.into())
+            }
+            Self::Stored(file) => file.get_bytes(start, length),
+        }
+    }
+}
 
 /// A row group that is not read yet.
 #[derive(Clone)]

@@ -121,6 +121,3 @@ impl<R: Read> TextBlocks<R> {
 pub(crate) fn count_lines(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
 }
-
-#[cfg(test)]
-mod tests;
