@@ -19,15 +19,13 @@
 //! - Each request is logged as one [`tracing`] event, without keys, paths or queries. Give [`log_failure`] to the
 //!   service to log the causes of failures too, next to the id of the request.
 
-// In call order: `serve` accepts a connection and `slots` admits it; `connection` runs it over `timed_stream`, with
-// `request_line` and `connection_state`; `pipeline` answers each request with `request_id`, `log`, `http_error`,
-// `workers` and `response`.
-mod connection;
+// In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with
+// `request_line` and `connection_state`; `pipeline` answers each request with `log`, `http_error`, `workers` and
+// `response`. `signal` stops the server.
 mod connection_state;
 mod http_error;
 mod log;
 mod pipeline;
-mod request_id;
 mod request_line;
 mod response;
 mod serve;

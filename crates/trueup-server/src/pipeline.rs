@@ -3,8 +3,7 @@
 use crate::Settings;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
 use crate::http_error::{HttpError, json};
-use crate::log::RequestLog;
-use crate::request_id::{self, REQUEST_ID, RequestIds};
+use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
 use crate::response::ResponseHead;
 use crate::workers::Workers;
 use axum::Router;
@@ -68,7 +67,7 @@ impl Pipeline {
         };
         state.enter(RequestStage::Answer);
         let (mut parts, body) = response.into_parts();
-        if let Some(id) = request_id::header(&id) {
+        if let Some(id) = id_header(&id) {
             parts.headers.insert(REQUEST_ID, id);
         }
         let body = log.answered(parts.status.as_u16(), body);

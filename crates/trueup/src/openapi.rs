@@ -13,7 +13,6 @@
 mod error_examples;
 mod json_value;
 mod operation;
-mod response;
 mod schema;
 
 use crate::service::endpoint::ENDPOINTS;
@@ -43,7 +42,7 @@ fn build() -> JsonValue {
             "components",
             object([
                 ("schemas", schema::components()),
-                ("responses", response::components()),
+                ("responses", operation::shared_responses()),
                 ("securitySchemes", operation::security_schemes()),
             ]),
         ),

@@ -50,7 +50,6 @@ mod error_table;
 mod handle;
 mod limits;
 mod memory;
-mod percent;
 mod request;
 mod response;
 mod snapshot;

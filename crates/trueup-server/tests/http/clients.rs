@@ -1,8 +1,7 @@
 //! Requests as common clients send them.
 
 use crate::client::{Answer, Client};
-use crate::running::RunningServer;
-use crate::town::{self, CUSTOMERS, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town};
 use std::io::Read as _;
 use std::sync::Arc;
 use trueup_server::Settings;

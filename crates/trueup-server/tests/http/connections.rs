@@ -2,8 +2,7 @@
 
 use crate::client::Client;
 use crate::hostile::{HEADER, LARGE, short};
-use crate::running::RunningServer;
-use crate::town::{CUSTOMERS, Town};
+use crate::town::{CUSTOMERS, RunningServer, Town};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! How a server stops, an address in use, and the deadline of a request that waits in the queue.
 
 use crate::client::Client;
-use crate::running::RunningServer;
-use crate::town::{self, CUSTOMERS, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;

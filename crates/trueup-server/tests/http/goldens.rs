@@ -1,9 +1,8 @@
 //! Sends the requests of the facade's goldens over HTTP, and compares the answers with those of the facade.
 
 use crate::client::{Answer, Client};
-use crate::crowd::crowded;
-use crate::platform::{Platform, Rival, small};
-use crate::running::RunningServer;
+use crate::platform::{Platform, Rival, crowded, small};
+use crate::town::RunningServer;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -2,8 +2,7 @@
 
 use crate::client::Client;
 use crate::logs::CapturedLog;
-use crate::running::RunningServer;
-use crate::town::{self, CUSTOMERS, Town};
+use crate::town::{self, CUSTOMERS, RunningServer, Town};
 use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};

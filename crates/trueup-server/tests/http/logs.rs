@@ -1,8 +1,7 @@
 //! What is logged, and what is never logged.
 
 use crate::client::Client;
-use crate::running::RunningServer;
-use crate::town::{ORGANIZATION, Town, USER};
+use crate::town::{ORGANIZATION, RunningServer, Town, USER};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,12 +1,20 @@
 //! The server as clients see it, over sockets.
+//!
+//! | file | tests |
+//! |---|---|
+//! | `town`, `client`, `platform` | none: a service with a server, a client, and the service of the facade's goldens |
+//! | `goldens` | answers over HTTP equal those of the facade |
+//! | `clients` | requests as common clients send them |
+//! | `hostile` | malformed, oversized, slow and aborted requests |
+//! | `connections` | limits on connections, half-closed connections, the header `Host` |
+//! | `endings` | how a server stops |
+//! | `logs` | what is logged, and what is never logged |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod client;
 mod clients;
 mod connections;
-#[path = "../../../trueup/tests/service/crowd.rs"]
-mod crowd;
 mod endings;
 mod goldens;
 mod hostile;
@@ -14,5 +22,4 @@ mod logs;
 #[expect(dead_code, reason = "the tests of the facade use more of it")]
 #[path = "../../../trueup/tests/service/platform.rs"]
 mod platform;
-mod running;
 mod town;

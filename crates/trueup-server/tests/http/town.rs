@@ -1,10 +1,16 @@
-//! A small service for tests: two accounts of one organization, their customers, and a user.
+//! A small service for tests (two accounts of one organization, their customers, and a user), and a server that runs in
+//! a thread of the test.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::thread::{self, JoinHandle};
+use tokio::sync::oneshot;
 use trueup::access::{Directory, DirectorySettings, Grant, MemoryDirectory, Organization, UnixTime};
 use trueup::service::{Clock, Request, Response, Service, ServiceBuilder};
 use trueup::{Dataset, Tables};
+use trueup_server::{Server, Settings};
 
 /// 2025-04-15 12:15:00 UTC.
 const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
@@ -120,5 +126,47 @@ impl Town {
     /// Returns header lines with the key.
     pub(crate) fn headers(&self) -> String {
         format!("Authorization: {}\r\nAccept-Encoding: identity\r\n", self.key)
+    }
+}
+
+/// A server on a free port. Dropping it stops it.
+pub(crate) struct RunningServer {
+    pub(crate) address: SocketAddr,
+    signal: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl RunningServer {
+    pub(crate) fn new(service: &Arc<Service>, settings: Settings) -> Self {
+        let server = Server::bind("127.0.0.1:0", Arc::clone(service), settings).unwrap();
+        let address = server.local_addr();
+        let (signal, signaled) = oneshot::channel();
+        let thread = thread::spawn(move || {
+            server.run_until(async {
+                let _ = signaled.await;
+            })
+        });
+        Self { address, signal: Some(signal), thread: Some(thread) }
+    }
+
+    /// Sends the stop signal.
+    pub(crate) fn stop(&mut self) {
+        self.signal = None;
+    }
+
+    /// Stops the server and waits for its end.
+    pub(crate) fn join(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap().unwrap();
+        }
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            self.join();
+        }
     }
 }

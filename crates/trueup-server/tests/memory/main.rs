@@ -6,17 +6,21 @@
 #[expect(dead_code, reason = "the other tests use more of it")]
 #[path = "../http/client.rs"]
 mod client;
-mod large;
-mod load;
-#[path = "../http/running.rs"]
-mod running;
-mod stalled;
 #[expect(dead_code, reason = "the other tests use more of it")]
 #[path = "../http/town.rs"]
 mod town;
 
+use client::Client;
 use std::fs;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::hash::{DefaultHasher, Hasher as _};
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+use town::{CUSTOMERS, RunningServer, Town};
+use trueup::MemoryBudget;
+use trueup::service::Limits;
+use trueup_server::Settings;
 
 const MIB: usize = 1 << 20;
 
@@ -43,4 +47,213 @@ fn peak() -> Option<usize> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: usize = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes * 1_024)
+}
+
+const MIN_BODY_BYTES: usize = 64_000_000;
+
+/// Memory for chunks and buffers, and what the allocator keeps for each thread.
+const SENDING_BYTES: usize = 24 * MIB;
+
+#[test]
+fn a_large_answer_is_not_held_in_memory() {
+    let _alone = alone();
+    let town = Town::with(Arc::new(town::dataset(70_000)), |builder| builder);
+    // An unknown field is "" on each row, which makes the body longer but not the table.
+    let path = &format!("{CUSTOMERS},{},{}", "nobodyKnows".repeat(8), "norWhatThisIs".repeat(7));
+    // Here each chunk is dropped, so the growth is the table and the work on it.
+    let ((expected, length), table) = growth(|| {
+        let (mut hash, mut length) = (DefaultHasher::new(), 0);
+        for chunk in town.handle(path).body {
+            let chunk = chunk.unwrap();
+            hash.write(&chunk);
+            length += chunk.len();
+        }
+        (hash.finish(), length)
+    });
+    assert!(length >= MIN_BODY_BYTES, "{length}");
+
+    let server = RunningServer::new(&town.service, Settings::default());
+    let mut client = Client::connect(server.address);
+    for pause in [Duration::ZERO, Duration::from_millis(300)] {
+        let (found, sent) = growth(|| {
+            client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+            let head = client.head().unwrap();
+            assert_eq!((head.status, head.header("content-length")), (200, None));
+            // While the client pauses, the server must not continue.
+            thread::sleep(pause);
+            let (mut hash, mut length) = (DefaultHasher::new(), 0);
+            assert!(client.body(&head, |bytes| {
+                hash.write(bytes);
+                length += bytes.len();
+            }));
+            (hash.finish(), length)
+        });
+        assert_eq!(found, (expected, length));
+        assert!(sent <= table + SENDING_BYTES, "{sent} bytes to send, {table} bytes for the table");
+    }
+}
+
+const CONNECTIONS: usize = 64;
+const REQUESTS: usize = 50;
+
+#[test]
+fn many_connections_get_the_same_answers_as_one() {
+    let _alone = alone();
+    let town = Town::new();
+    let range = "start=2025-01-01&end=2025-01-31";
+    let events = format!("/api/waterworks/events?{range}");
+    let paths: Vec<String> = vec![
+        "/health".to_owned(),
+        "/api".to_owned(),
+        format!("{events}&fields=leads,customers"),
+        format!("{events}&fields=campaign,leads&interval=week"),
+        format!("{events}&fields=opportunityId,date,leads"),
+        format!("{events}&fields=account,leads&campaign=%5B%22regex%22%2C%22drain%22%2C%22i%22%5D"),
+        format!("/api/east/insights?{range}"),
+        format!("/api/nobody/events?fields=leads&{range}"),
+        format!("{events}&fields=campaign"),
+        "/nowhere".to_owned(),
+    ];
+    let server = RunningServer::new(&town.service, Settings::default());
+    let expected: Vec<_> = paths
+        .iter()
+        .map(|path| {
+            let answer = Client::connect(server.address).get(path, &town.headers());
+            if path != "/health" {
+                let facade = town.handle(path);
+                assert_eq!(answer.status, facade.status, "{path}");
+                assert!(answer.body == facade.body.into_bytes().unwrap(), "{path}");
+            }
+            (answer.status, answer.body)
+        })
+        .collect();
+    let statuses: Vec<u16> = expected.iter().map(|(status, _)| *status).collect();
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 404, 400, 404]);
+    let ((), growth) = growth(|| {
+        thread::scope(|scope| {
+            for connection in 0..CONNECTIONS {
+                let (paths, expected, town, address) = (&paths, &expected, &town, server.address);
+                scope.spawn(move || {
+                    let mut client = Client::connect(address);
+                    for request in 0..REQUESTS {
+                        // Each connection sends the requests in another order.
+                        let path = (connection + request * 7) % paths.len();
+                        let answer = client.get(&paths[path], &town.headers());
+                        assert!((answer.status, answer.body) == expected[path], "{}", paths[path]);
+                    }
+                });
+            }
+        })
+    });
+    assert!(growth <= 96 * MIB, "{growth}");
+}
+
+/// Number of answers that clients request and do not receive. Each has about 20 MB, more than socket buffers hold.
+const READERS: usize = 32;
+/// Number of connections without a request.
+const IDLE: usize = 2_000;
+
+/// Memory that a connection may use.
+const PER_CONNECTION: usize = 256 << 10;
+
+const SMALL: &str = "/api/east/events?fields=campaign,leads&start=2025-01-01&end=2025-01-31";
+
+/// Raises the limit of open files if permitted, and returns it.
+fn files() -> usize {
+    let (process, wanted) = (std::process::id().to_string(), 2 * IDLE + 1_000);
+    let _ = Command::new("prlimit").args(["--pid", &process, &format!("--nofile={wanted}:")]).status();
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let soft =
+        limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next()?.parse().ok());
+    soft.unwrap_or(256)
+}
+
+#[test]
+fn stalled_readers_and_idle_connections_use_bounded_memory() {
+    let _alone = alone();
+    let dataset = Arc::new(town::dataset(25_000));
+    let path = format!("{CUSTOMERS}&interval=month");
+    // Measure the memory of one answer and its query.
+    let roomy = MemoryBudget::new(1 << 40);
+    let town = Town::with(Arc::clone(&dataset), |builder| builder.memory(roomy.clone()));
+    let response = town.handle(&path);
+    let one = roomy.held();
+    let expected = response.body.into_bytes().unwrap();
+    assert!(one > MIB && roomy.peak() > one && roomy.held() == 0, "{one} {}", roomy.peak());
+
+    let budget = MemoryBudget::new(3 * roomy.peak());
+    let limits = Limits { memory_wait: Duration::from_millis(100), ..Limits::default() };
+    let town = Town::with(dataset, |builder| builder.memory(budget.clone()).limits(limits));
+    let long = Duration::from_secs(300);
+    let settings = Settings { write_timeout: long, header_timeout: long, idle_timeout: long, ..Settings::default() };
+    let server = RunningServer::new(&town.service, settings);
+    let ask = |client: &mut Client, path: &str| {
+        assert!(client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())));
+    };
+    assert_eq!(Client::connect(server.address).get(SMALL, &town.headers()).status, 200);
+    let idle = IDLE.min(files().saturating_sub(200) / 2);
+    let ((stalled, refused, silent), growth) = growth(|| {
+        let mut readers: Vec<Client> = (0..READERS).map(|_| Client::connect(server.address)).collect();
+        readers.iter_mut().for_each(|reader| ask(reader, &path));
+        let (mut stalled, mut refused) = (Vec::new(), 0);
+        for mut reader in readers {
+            let head = reader.head().unwrap();
+            if head.status == 200 {
+                stalled.push((reader, head));
+                continue;
+            }
+            refused += 1;
+            assert_eq!((head.status, head.header("retry-after")), (503, Some("5")));
+            let mut body = Vec::new();
+            assert!(reader.body(&head, |bytes| body.extend_from_slice(bytes)));
+            assert!(String::from_utf8(body).unwrap().ends_with(r#""code":"overloaded"}"#));
+        }
+        // Other clients are answered meanwhile.
+        let mut silent = Vec::new();
+        for number in 0..idle {
+            silent.push(Client::connect(server.address));
+            if number % 100 == 0 {
+                assert_eq!(Client::connect(server.address).get(SMALL, &town.headers()).status, 200);
+            }
+        }
+        assert_eq!(Client::connect(server.address).get("/api", &town.headers()).status, 200);
+        (stalled, refused, silent)
+    });
+    assert!(stalled.len() >= 2 && refused >= READERS / 2, "{} are answered, {refused} are refused", stalled.len());
+    assert!(budget.held() >= stalled.len() * one && budget.peak() <= budget.limit(), "{budget:?}");
+    let bound = budget.limit() + 64 * MIB + (READERS + idle.min(1_024)) * PER_CONNECTION;
+    assert!(growth <= bound, "{growth} bytes with {idle} idle connections, and the bound is {bound}");
+    drop(silent);
+
+    // A client that receives its answer late gets all of it.
+    for (mut reader, head) in stalled {
+        let mut body = Vec::new();
+        assert!(reader.body(&head, |bytes| body.extend_from_slice(bytes)));
+        assert!(body == expected);
+    }
+    let mut client = Client::connect(server.address);
+    assert!(client.get(&path, &town.headers()).body == expected);
+    assert_eq!(budget.held(), 0);
+}
+
+#[test]
+fn many_connections_share_a_few_threads() {
+    let _alone = alone();
+    let town = Town::new();
+    let settings = Settings { max_requests_at_once: 3, ..Settings::default() };
+    let server = RunningServer::new(&town.service, settings);
+    let mut clients: Vec<Client> = (0..128).map(|_| Client::connect(server.address)).collect();
+    let ((), growth) = growth(|| {
+        for _ in 0..5 {
+            for client in &mut clients {
+                assert!(client.send(format!("GET {SMALL} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())));
+            }
+            assert!(clients.iter_mut().all(|client| client.answer().unwrap().status == 200));
+        }
+    });
+    assert!(growth <= 64 * MIB + clients.len() * PER_CONNECTION, "{growth}");
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let names = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    let query_threads = names.filter(|name| name.trim() == "trueup-query").count();
+    assert!(query_threads <= 3, "{query_threads}");
 }

@@ -1,11 +1,13 @@
-//! The operations: parameters, security and limits.
+//! The operations: parameters, limits, responses with their error examples, and security.
 
+use super::error_examples::{ErrorExample, error_examples};
 use super::json_value::{JsonValue, object, one_of, reference, texts};
-use super::{response, schema};
+use super::schema::{dimensions, typed};
 use crate::ATTRIBUTION_WINDOW_DAYS;
 use crate::query::Interval;
 use crate::service::Limits;
 use crate::service::endpoint::description::{Endpoint, OtherParameters, Parameter, ValueType};
+use std::collections::BTreeMap;
 
 /// The id of the operation `GET /api`.
 pub(super) const ACCESS: &str = "access";
@@ -22,7 +24,7 @@ pub(super) fn access() -> JsonValue {
                 .into(),
         ),
         ("security", vec![by_key(), by_session()].into()),
-        ("responses", response::of(ACCESS)),
+        ("responses", responses(ACCESS)),
     ])
 }
 
@@ -33,7 +35,7 @@ pub(super) fn endpoint(endpoint: &Endpoint) -> JsonValue {
         ("summary", endpoint.summary.into()),
         ("description", format!("{}{}", endpoint.notes, limits(endpoint.name)).into()),
         ("parameters", parameters(endpoint)),
-        ("responses", response::of(endpoint.name)),
+        ("responses", responses(endpoint.name)),
     ])
 }
 
@@ -71,7 +73,7 @@ pub(super) fn organization() -> JsonValue {
                 .into(),
         ),
         ("required", true.into()),
-        ("schema", text()),
+        ("schema", typed("string")),
     ])
 }
 
@@ -81,12 +83,12 @@ fn parameters(endpoint: &Endpoint) -> JsonValue {
     let filters = match endpoint.other_parameters {
         OtherParameters::Ignored => None,
         OtherParameters::AnyField(description) => {
-            Some(filters(description, object([("type", "object".into()), ("additionalProperties", text())])))
+            Some(filters(description, typed("object").with("additionalProperties", typed("string"))))
         }
         OtherParameters::Dimensions(description) => {
-            let dimensions = schema::dimensions(endpoint).map(|field| (field.name, text()));
-            let schema = object([("type", "object".into()), ("properties", object(dimensions))]);
-            Some(filters(description, schema.with("additionalProperties", false)))
+            let dimensions = dimensions(endpoint).map(|field| (field.name, typed("string")));
+            let schema = typed("object").with("properties", object(dimensions)).with("additionalProperties", false);
+            Some(filters(description, schema))
         }
     };
     JsonValue::List(listed.chain(filters).collect())
@@ -101,28 +103,22 @@ fn parameter(parameter: &Parameter) -> JsonValue {
     ]);
     let example = parameter.example;
     match parameter.value {
-        ValueType::Name => head.with("schema", text()).with("example", example),
+        ValueType::Name => head.with("schema", typed("string")).with("example", example),
         ValueType::Names => {
-            let names = object([("type", "array".into()), ("items", text())]);
+            let names = typed("array").with("items", typed("string"));
             let head = head.with("style", "form").with("explode", false).with("schema", names);
             head.with("example", texts(example.split(',')))
         }
-        ValueType::Date => head.with("schema", text().with("format", "date")).with("example", example),
+        ValueType::Date => head.with("schema", typed("string").with("format", "date")).with("example", example),
         ValueType::Month => {
-            let schema = text().with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)$");
+            let schema = typed("string").with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)$");
             head.with("schema", schema).with("example", example)
         }
         ValueType::Interval => {
-            let all = Interval::ALL.iter();
-            let usual = all.clone().filter(|(_, interval)| *interval == Interval::default()).map(|(name, _)| *name);
-            let schema = one_of(all.map(|(name, _)| *name));
-            let schema = usual.fold(schema, |schema, name| schema.with("default", name));
-            head.with("schema", schema).with("example", example)
+            let schema = one_of(Interval::ALL.map(|(name, _)| name));
+            head.with("schema", schema.with("default", Interval::default().to_string())).with("example", example)
         }
-        ValueType::Filter => {
-            let media = object([("schema", reference("schemas", "Filter"))]);
-            head.with("content", object([("application/json", media)]))
-        }
+        ValueType::Filter => head.with("content", json(reference("schemas", "Filter"))),
     }
 }
 
@@ -140,8 +136,84 @@ fn filters(description: &'static str, schema: JsonValue) -> JsonValue {
     ])
 }
 
-fn text() -> JsonValue {
-    object([("type", "string".into())])
+/// Returns the responses of an operation by status.
+fn responses(operation: &'static str) -> JsonValue {
+    let mut by_status: BTreeMap<u16, Vec<ErrorExample>> = BTreeMap::new();
+    for example in error_examples().into_iter().filter(|example| example.at.contains(&operation)) {
+        by_status.entry(example.error.status()).or_default().push(example);
+    }
+    let errors = by_status.iter().map(|(status, examples)| (status.to_string(), error_response(examples)));
+    object(std::iter::once(("200".to_owned(), success_response(operation))).chain(errors))
+}
+
+/// Returns the responses that belong to no operation: to other paths and to other methods.
+pub(super) fn shared_responses() -> JsonValue {
+    let elsewhere = error_examples().into_iter().filter(|example| example.at.is_empty());
+    object(elsewhere.map(|example| {
+        let name = example.error.code().unwrap_or_default();
+        (name, error_response(&[example]))
+    }))
+}
+
+fn success_response(operation: &'static str) -> JsonValue {
+    let (schema, means) = match operation {
+        "access" => ("AccessAnswer", "What the credentials can access."),
+        "events" => ("EventsAnswer", "One row for each combination of values of the dimensions, in each sub-range."),
+        "benchmarks" => {
+            ("BenchmarksAnswer", "One row for each series of each combination of values of the dimensions.")
+        }
+        _ => ("InsightsAnswer", "The documents, by account, then date."),
+    };
+    let mut headers = vec![
+        ("Content-Encoding", header("string", "`gzip`, unless the request rules it out.")),
+        ("Vary", header("string", "`Accept-Encoding`.")),
+        ("Cache-Control", header("string", "`no-store`.")),
+    ];
+    if operation == "events" {
+        let means = "The names of fields and filters that are neither in the dictionary nor in the data of the requested accounts, \
+                     separated by commas, percent-encoded where a header could not carry them. Absent if there are none.";
+        headers.push(("Trueup-Unknown-Fields", header("string", means)));
+    }
+    object([
+        ("description", means.into()),
+        ("headers", object(headers)),
+        ("content", json(reference("schemas", schema))),
+    ])
+}
+
+fn error_response(examples: &[ErrorExample]) -> JsonValue {
+    let descriptions = examples.iter().map(|example| match example.error.code() {
+        Some(code) => format!("`{code}`: {}", example.when),
+        None => format!("Without a code: {}", example.when),
+    });
+    let described = object([("description", descriptions.collect::<Vec<_>>().join("\n\n").into())]);
+    let headers: Vec<_> = examples.iter().filter_map(|example| example.header).collect();
+    let described = if headers.is_empty() {
+        described
+    } else {
+        described.with("headers", object(headers.into_iter().map(|(name, kind, means)| (name, header(kind, means)))))
+    };
+    let examples = object(examples.iter().map(|example| (example.name, example_value(example))));
+    let media = object([("schema", reference("schemas", "Error")), ("examples", examples)]);
+    described.with("content", object([("application/json", media)]))
+}
+
+fn example_value(example: &ErrorExample) -> JsonValue {
+    let body = object([("error", example.error.to_string().into())]);
+    let body = match example.error.code() {
+        Some(code) => body.with("code", code),
+        None => body,
+    };
+    object([("summary", example.when.into()), ("value", body)])
+}
+
+fn header(kind: &'static str, means: &'static str) -> JsonValue {
+    object([("description", means.into()), ("schema", typed(kind))])
+}
+
+/// Returns content that is JSON with this schema.
+fn json(schema: JsonValue) -> JsonValue {
+    object([("application/json", object([("schema", schema)]))])
 }
 
 /// The name of the security scheme of keys.

@@ -216,7 +216,7 @@ fn definition(field: &Field) -> String {
 }
 
 /// Returns the schema of values of one type.
-fn typed(name: &'static str) -> JsonValue {
+pub(super) fn typed(name: &'static str) -> JsonValue {
     object([("type", name.into())])
 }
 

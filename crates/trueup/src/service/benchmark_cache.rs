@@ -3,24 +3,22 @@
 //! [`BenchmarkCache::data`] finds or starts a [`BenchmarkJob`], the [`Worker`]'s thread runs it, and requests wait for
 //! its outcome.
 
-mod job;
-mod worker;
-
 #[cfg(test)]
 mod tests;
-
-pub(super) use job::WaitLimit;
-pub(super) use worker::Worker;
 
 use super::error::{BenchmarkJobError, FailureHook, ServiceError, Upstream};
 use super::memory::internal_execution;
 use crate::benchmarks::{BenchmarkData, BenchmarkPeriod, Month};
 use crate::query::DateRange;
 use crate::{Dataset, Error, Interrupt, MemoryBudget};
-use job::{BenchmarkJob, Outcome};
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How many partial months are kept. A day has two: the current month to date, and the previous month to the same day.
 /// Around midnight, requests of two days overlap.
@@ -113,7 +111,7 @@ impl BenchmarkCache {
         let (cache, started, hook) = (Arc::downgrade(self), Arc::clone(job), Arc::clone(log));
         let task = move |interrupt: &Interrupt| {
             let Some(cache) = cache.upgrade() else { return };
-            match job::attempt(|| compute(&cache, interrupt)) {
+            match attempt(|| compute(&cache, interrupt)) {
                 Ok(data) => {
                     started.finish(Ok(Arc::new(data)));
                 }
@@ -142,5 +140,144 @@ impl BenchmarkCache {
 
     fn jobs(&self) -> MutexGuard<'_, Jobs> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How often a waiting request checks whether it was interrupted.
+const INTERRUPT_CHECK_PERIOD: Duration = Duration::from_millis(5);
+
+/// What a job ends with.
+type Outcome = Result<Arc<BenchmarkData>, Arc<BenchmarkJobError>>;
+
+/// How long a request waits.
+pub(super) struct WaitLimit<'a> {
+    pub(super) wait: Duration,
+    /// Ends the wait early.
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// One computation.
+#[derive(Default)]
+struct BenchmarkJob {
+    state: Mutex<JobState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct JobState {
+    outcome: Option<Outcome>,
+    /// The number of requests that wait.
+    waiting: usize,
+}
+
+impl BenchmarkJob {
+    fn state(&self) -> MutexGuard<'_, JobState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the outcome. Returns `None` if there is none within the limit.
+    fn wait(&self, limit: &WaitLimit<'_>) -> Option<Outcome> {
+        let until = Instant::now().checked_add(limit.wait);
+        let mut state = self.state();
+        state.waiting += 1;
+        while state.outcome.is_none() && limit.interrupt.check().is_ok() {
+            let left = until.map_or(INTERRUPT_CHECK_PERIOD, |until| {
+                until.saturating_duration_since(Instant::now()).min(INTERRUPT_CHECK_PERIOD)
+            });
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.waiting -= 1;
+        state.outcome.clone()
+    }
+
+    /// Sets the outcome and wakes the requests that wait. Returns whether any does.
+    fn finish(&self, outcome: Outcome) -> bool {
+        let mut state = self.state();
+        state.outcome = Some(outcome);
+        self.changed.notify_all();
+        state.waiting > 0
+    }
+}
+
+/// Runs `compute`. A panic becomes an error, because otherwise the requests that wait would never get an outcome.
+fn attempt(compute: impl FnOnce() -> Result<BenchmarkData, Error>) -> Result<BenchmarkData, BenchmarkJobError> {
+    match catch_unwind(AssertUnwindSafe(compute)) {
+        Ok(result) => result.map_err(BenchmarkJobError::Query),
+        Err(payload) => Err(BenchmarkJobError::Panicked(panic_text(&*payload))),
+    }
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(|text| &**text)).unwrap_or("without a message").to_owned()
+}
+
+/// A task that runs until it is done or interrupted.
+type BackgroundTask = Box<dyn FnOnce(&Interrupt) + Send>;
+
+/// A queue of tasks, and at most one thread, which ends when the queue is empty.
+///
+/// Dropping the worker interrupts the running task and drops the others.
+#[derive(Default)]
+pub(super) struct Worker(Arc<WorkerState>);
+
+#[derive(Default)]
+struct WorkerState {
+    pending: Mutex<PendingTasks>,
+    stop: Interrupt,
+}
+
+#[derive(Default)]
+struct PendingTasks {
+    tasks: VecDeque<BackgroundTask>,
+    /// Whether there is a thread that will look for tasks again before it ends.
+    has_thread: bool,
+}
+
+impl Worker {
+    /// Queues a task, and starts a thread if there is none.
+    ///
+    /// # Errors
+    /// No thread could be started. The task is dropped.
+    fn start(&self, task: BackgroundTask) -> io::Result<()> {
+        let mut pending = self.0.pending();
+        if !pending.has_thread {
+            let state = Arc::clone(&self.0);
+            thread::Builder::new().name("trueup-benchmarks".to_owned()).spawn(move || state.work())?;
+            pending.has_thread = true;
+        }
+        pending.tasks.push_back(task);
+        Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.0.stop.cancel();
+        self.0.pending().tasks.clear();
+    }
+}
+
+impl WorkerState {
+    fn pending(&self) -> MutexGuard<'_, PendingTasks> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<BackgroundTask> {
+        let mut pending = self.pending();
+        let task = pending.tasks.pop_front();
+        pending.has_thread = task.is_some();
+        task
+    }
+
+    fn work(&self) {
+        while let Some(task) = self.next() {
+            // A task handles its own failures. If it panics nevertheless, the panic hook reports it and the next task
+            // runs.
+            drop(catch_unwind(AssertUnwindSafe(|| task(&self.stop))));
+        }
     }
 }

@@ -4,8 +4,7 @@ use super::Service;
 use super::endpoint::description::{Endpoint, RequestContext};
 use super::endpoint::{self, access};
 use super::error::ServiceError;
-use super::percent::path_text;
-use super::request::{Parameters, Request};
+use super::request::{Parameters, Request, path_text};
 use super::response::{Answer, Response, accepts_gzip};
 use crate::access::{Entity, Error, Hourly, Login, LoginScope, Refusal, Scope, SecretKey};
 

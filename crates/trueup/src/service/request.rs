@@ -1,7 +1,6 @@
 //! What a caller sends: a request, and the parameters of its query string.
 
 use super::error::{InvalidQuery, ServiceError};
-use super::percent::query_text;
 use crate::Interrupt;
 use crate::query::DateRange;
 use std::fmt;
@@ -128,4 +127,50 @@ pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceErr
     };
     let (start, end) = (day("start", start)?, day("end", end)?);
     if end < start { Err(ServiceError::ReversedRange { start, end }) } else { Ok(DateRange { start, end }) }
+}
+
+/// Decodes a name or a value of a query.
+///
+/// `+` is a space, and `%` with two hexadecimal digits is a byte. Any other `%` stays as it is. Returns `None` if the
+/// bytes are not UTF-8.
+fn query_text(encoded: &str) -> Option<String> {
+    percent(&encoded.replace('+', " "))
+}
+
+/// Decodes a segment of a path, like [`query_text`], but keeps `+`.
+pub(super) fn path_text(encoded: &str) -> Option<String> {
+    percent(encoded)
+}
+
+fn percent(encoded: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after) {
+            (b'%', [high, low, after @ ..]) if let (Some(high), Some(low)) = (digit(*high), digit(*low)) => {
+                bytes.push(high << 4 | low);
+                rest = after;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_decoded_and_other_percent_signs_are_kept() {
+        assert_eq!(query_text("a+b%20c%2C%c3%A9").as_deref(), Some("a b c,é"));
+        assert_eq!(query_text("100%+%4+%zz%").as_deref(), Some("100% %4 %zz%"));
+        assert_eq!(query_text("%FF"), None);
+        assert_eq!(path_text("a+b").as_deref(), Some("a+b"));
+    }
 }

@@ -231,6 +231,41 @@ fn weight(parameter: &str) -> Option<f64> {
     name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(1.0))
 }
 
+/// Encodes a text for a header: every byte except ASCII letters, digits, `-`, `_` and `.` becomes `%` and two digits.
+fn header_text(text: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if text.bytes().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let spelled =
+        text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    Cow::Owned(spelled.collect())
+}
+
+/// The longest list in one header, in bytes, because clients and proxies refuse responses whose headers are longer than
+/// a few pages.
+const MAX_LIST_BYTES: usize = 4 << 10;
+/// Ends a list that was cut.
+const MORE: &str = "...";
+
+/// Joins names for one header, each encoded by [`header_text`]. A list that is too long is cut between names and ends
+/// with `...`.
+pub(super) fn header_list(names: &[String]) -> String {
+    let mut list = String::new();
+    for (place, name) in names.iter().enumerate() {
+        let separator = if place == 0 { "" } else { ", " };
+        let name = header_text(name);
+        // Nothing follows the last name. After any other, there must be room to end the list.
+        let after = if place + 1 == names.len() { 0 } else { ", ".len() + MORE.len() };
+        if list.len() + separator.len() + name.len() + after > MAX_LIST_BYTES {
+            return list + separator + MORE;
+        }
+        list += separator;
+        list += &name;
+    }
+    list
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,5 +282,25 @@ mod tests {
             assert!(!accepts_gzip(Some(header)), "{header}");
         }
         assert!(accepts_gzip(None));
+    }
+
+    #[test]
+    fn a_long_list_is_cut_between_names() {
+        let names = |count: usize| (0..count).map(|number| format!("n{number:04}é")).collect::<Vec<_>>();
+        assert_eq!(header_list(&[]), "");
+        assert_eq!(header_list(&names(2)), "n0000%C3%A9, n0001%C3%A9");
+        let whole = header_list(&names(315));
+        assert_eq!((whole.len(), whole.ends_with("n0314%C3%A9")), (315 * 13 - 2, true));
+        let cut = header_list(&names(2_000));
+        assert!(cut.len() <= MAX_LIST_BYTES && cut.len() > MAX_LIST_BYTES - 20, "{}", cut.len());
+        assert!(cut.ends_with("%C3%A9, ..."), "{cut}");
+        assert_eq!(header_list(&["x".repeat(5_000)]), "...");
+        assert_eq!(header_list(&["x".repeat(4_096)]).len(), 4_096);
+    }
+
+    #[test]
+    fn a_header_value_stays_on_one_line() {
+        assert_eq!(header_text("crew"), "crew");
+        assert_eq!(header_text("a\r\nb, é"), "a%0D%0Ab%2C%20%C3%A9");
     }
 }

@@ -1,7 +1,6 @@
 //! Checks that each row of the tables in `docs/compat.md` and `docs/reliability.md` names tests, and that these exist.
 
-use crate::at;
-use crate::goldens::all;
+use crate::{at, goldens};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -54,7 +53,8 @@ fn has_test(path: &str, name: &str) -> bool {
 #[test]
 fn every_row_names_existing_tests() {
     // Backticks and quotation marks of a title are left out in the matrix.
-    let goldens: Vec<_> = all().into_iter().map(|golden| (golden.file, golden.title.replace(['`', '"'], ""))).collect();
+    let goldens: Vec<_> =
+        goldens().into_iter().map(|golden| (golden.file, golden.title.replace(['`', '"'], ""))).collect();
     let mut wrong = Vec::new();
     for row in rows() {
         let mut named = 0;

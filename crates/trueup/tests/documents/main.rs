@@ -3,32 +3,77 @@
 //! | file | compares |
 //! |---|---|
 //! | `api_page` | the codes, limits and fields of `docs/api.md` with the code |
-//! | `api_page_rust` | the Rust code of `docs/api.md` with a copy that runs |
+//! | `runnable_code` | the Rust code of `docs/api.md`, and the examples of this crate, with what they assert |
 //! | `compat` | the tests that `docs/compat.md` and `docs/reliability.md` name with the tests that exist |
 //! | `openapi` | `docs/openapi.json` with the code, the rules of OpenAPI, and the goldens |
-//! | `schema` | answers with the schemas of `docs/openapi.json` |
-//! | `access_listing` | what `GET /api` lists with what can be queried |
-//! | `runnable_examples` | the examples of this crate with what they assert |
+//! | `answers` | answers with the schemas of `docs/openapi.json`, and what `GET /api` lists with what can be queried |
 //!
-//! `goldens` reads the goldens of the service; `platform` is the service that the tests query.
+//! `platform` is the service that the tests query.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod access_listing;
+mod answers;
 mod api_page;
-mod api_page_rust;
 mod compat;
-mod goldens;
 mod openapi;
 #[path = "../service/platform.rs"]
 #[expect(dead_code, reason = "the tests of the service use the rest")]
 mod platform;
-mod runnable_examples;
-mod schema;
+mod runnable_code;
 
+use std::fs;
 use std::path::PathBuf;
 
-/// A path below the root of the repository.
+/// Returns a path below the root of the repository.
 fn at(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "..", path].iter().collect()
+}
+
+/// A golden of the service: one request and the expected response.
+struct Golden {
+    file: String,
+    /// The sentence that it shows, and where that sentence is.
+    title: String,
+    method: String,
+    /// The path without the query.
+    path: String,
+    status: String,
+    /// The error code, if the expected part of the body has one.
+    code: Option<String>,
+    /// The body, if the golden has the whole of it.
+    body: Option<String>,
+}
+
+/// Returns every golden of the service.
+fn goldens() -> Vec<Golden> {
+    let mut goldens = Vec::new();
+    for folder in ["goldens", "failing"] {
+        for entry in fs::read_dir(at("crates/trueup/tests/service/testdata").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let text = format!("\n{}", fs::read_to_string(&path).unwrap());
+            let file = path.file_name().unwrap().to_string_lossy().into_owned();
+            goldens.extend(text.split("\n# ").skip(1).map(|case| golden(&file, case)));
+        }
+    }
+    goldens
+}
+
+fn golden(file: &str, case: &str) -> Golden {
+    let (title, rest) = case.split_once('\n').unwrap();
+    let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{file}: {title}"));
+    let (method, target) = head.lines().next().unwrap().split_once(' ').unwrap();
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
+    // If the golden has parts of the body, the code is in the last line that has one.
+    let bodies = expected.lines().filter(|line| line.starts_with("= ") || line.starts_with("~ "));
+    let mut codes =
+        bodies.filter_map(|line| line.split_once(r#""code":""#)).map(|(_, after)| after.split('"').next().unwrap());
+    Golden {
+        file: file.to_owned(),
+        title: title.to_owned(),
+        method: method.to_owned(),
+        path: path.strip_suffix('/').unwrap_or(path).to_owned(),
+        status: expected.lines().next().unwrap().to_owned(),
+        code: codes.next_back().map(str::to_owned),
+        body: expected.lines().find_map(|line| line.strip_prefix("= ")).map(str::to_owned),
+    }
 }

@@ -1,7 +1,6 @@
 //! Benchmarks as callers see them: computed once per month, and never revealing a single account.
 
-use crate::crowd::{PLUMBERS, crowd, crowded, crowded_with};
-use crate::platform::{NOW, Platform, Received, Rival};
+use crate::platform::{NOW, PLUMBERS, Platform, Received, Rival, crowd, crowded, crowded_with};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};

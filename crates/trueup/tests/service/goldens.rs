@@ -21,11 +21,12 @@
 //! | `failing/too_much_memory` | it has next to no memory |
 //! | any other | the small platform |
 
-use crate::crowd::{crowd, crowded, crowded_with};
 use crate::failures::damage;
 use crate::overload::{exhausted, no_waiting};
-use crate::platform::{Platform, Received, Rival, small};
+use crate::platform::{Platform, Received, Rival, crowd, crowded, crowded_with, small};
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 use trueup::access::DirectorySettings;
@@ -137,4 +138,78 @@ fn every_golden_gets_its_response() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every status and code of CONTRACT section 2. An error without a code has a part of its text instead.
+pub(crate) const OUTCOMES: [(u16, &str); 27] = [
+    (400, "missing-fields"),
+    (400, "missing-range"),
+    (400, "missing-metric"),
+    (400, "invalid-query"),
+    (400, "invalid-fields"),
+    (400, "unknown-interval"),
+    (400, "invalid-date"),
+    (400, "invalid-range"),
+    (400, "invalid-filter"),
+    (400, "too-many-intervals"),
+    (400, "too-many-rows"),
+    (400, "invalid-month"),
+    (400, "future-month"),
+    (400, "not-benchmarkable"),
+    (401, "unauthorized"),
+    (404, "inaccessible-organization"),
+    (404, "inaccessible-accounts"),
+    (404, "not-found"),
+    (405, "method-not-allowed"),
+    (429, "rate-limited"),
+    (502, "upstream-failed"),
+    (503, "benchmarks-gathering"),
+    (504, "timeout"),
+    // The three errors without a code.
+    (400, "90-day attribution window"),
+    (400, "insight documents match"),
+    (401, "Sign in or use an API key"),
+    // Success.
+    (200, ""),
+];
+
+#[test]
+fn every_status_and_code_of_the_contract_has_a_golden() {
+    let (mut seen, mut others) = (BTreeSet::new(), Vec::new());
+    for (file, case) in cases() {
+        let expected = case.split_once("\n\n").map_or("", |(_, expected)| expected);
+        let status: u16 = expected.lines().next().and_then(|line| line.parse().ok()).unwrap();
+        let bodies: Vec<&str> = expected.lines().filter(|line| line.starts_with(['=', '~'])).collect();
+        let has = |words: &str| bodies.iter().any(|line| line.contains(words));
+        let is_shown = |(known, outcome): &&(u16, &str)| {
+            // A golden of a body without a code must say so.
+            let no_code =
+                || expected.lines().any(|line| line == "^ code" || line == "^ \"code\"" || line.starts_with("= "));
+            *known == status
+                && (has(&format!("\"code\":\"{outcome}\""))
+                    || (outcome.contains(' ') && has(outcome) && no_code())
+                    || status == 200)
+        };
+        match OUTCOMES.iter().find(is_shown) {
+            Some(outcome) => _ = seen.insert(*outcome),
+            // This golden shows something else, such as a header.
+            None => others.push(format!("{file}: {status}")),
+        }
+    }
+    let missing: Vec<_> = OUTCOMES.iter().filter(|outcome| !seen.contains(*outcome)).collect();
+    assert!(missing.is_empty(), "{missing:?}; {others:?}");
+}
+
+#[test]
+fn the_gzip_body_is_the_same_json() {
+    let platform = Platform::new();
+    let path = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
+    let plain = platform.get("anna", path);
+    let request = Request { authorization: Some(platform.secret("<anna>")), ..Request::get(path) };
+    let packed = platform.ask(&request);
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let mut body = Vec::new();
+    flate2::read::GzDecoder::new(&*packed.body).read_to_end(&mut body).unwrap();
+    assert_eq!(body, plain.body);
+    assert_eq!(body, br#"[{"leads":11}]"#);
 }

@@ -82,6 +82,16 @@ fn in_file(folder: &Path) -> Arc<SqliteDirectory> {
 }
 
 #[test]
+fn after_a_rotation_only_the_new_key_works() {
+    let platform = Platform::new();
+    let directory = platform.service.directory();
+    let old = directory.keys("anna").unwrap()[0].id;
+    let new = directory.rotate_key("anna", old, NOW).unwrap();
+    assert_eq!(platform.get("anna", EVENTS).status, 401);
+    assert_eq!(ask(&platform, new.secret.reveal()).status, 200);
+}
+
+#[test]
 fn a_rotation_in_a_file_takes_effect_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let directory = in_file(folder.path());

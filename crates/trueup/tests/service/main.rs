@@ -2,32 +2,27 @@
 //!
 //! | file | tests |
 //! |---|---|
-//! | `platform`, `crowd` | none: the services that the other files query |
-//! | `goldens`, `worked_example` | responses, byte for byte |
-//! | `order`, `order_table` | which fault is reported if a request has several |
-//! | `malformed`, `costly`, `overload` | malformed requests, requests that cost too much, memory that others hold |
+//! | `platform` | none: it has the services that the other files query |
+//! | `goldens` | responses, byte for byte |
+//! | `order` | which fault is reported if a request has several |
+//! | `malformed`, `overload` | malformed requests; requests that cost too much, or that find no memory |
 //! | `failures` | a damaged dataset, a passed deadline |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
-//! | `tenants` | data of another tenant change no answer |
-//! | `tenants_reach`, `tenants_data`, `tenants_world` | the same for random directories and data, against a model |
+//! | `tenants` | the data of one tenant change no answer to another |
+//! | `tenants_reach`, `tenants_world` | the same for random directories and data, against a model |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod benchmarks;
-mod costly;
-mod crowd;
 mod failures;
 mod goldens;
 mod keys;
 mod keys_hidden;
 mod malformed;
 mod order;
-mod order_table;
 mod overload;
 mod platform;
 mod tenants;
-mod tenants_data;
 mod tenants_reach;
 mod tenants_world;
-mod worked_example;

@@ -1,8 +1,9 @@
 //! Random directories and random data: the answers to a user cover all accounts in the user's reach and reveal nothing
 //! else.
 
-use crate::tenants_data::{Data, data, event_counts, has_column, ingest, insights};
-use crate::tenants_world::{ACCOUNTS, Change, Listing, USERS, World, changes, segments};
+use crate::tenants_world::{
+    ACCOUNTS, Change, Data, Listing, USERS, World, changes, data, event_counts, has_column, ingest, insights, segments,
+};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,9 +2,8 @@
 
 use super::super::Service;
 use super::super::error::{MissingRange, ServiceError};
-use super::super::percent::header_list;
 use super::super::request::{Parameters, date_range};
-use super::super::response::Answer;
+use super::super::response::{Answer, header_list};
 use super::super::snapshot::Snapshot;
 use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::Scope;

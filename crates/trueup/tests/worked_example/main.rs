@@ -1,19 +1,25 @@
-//! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine and the oracle.
+//! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine, the service and the
+//! oracle.
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+#[path = "../service/platform.rs"]
+#[expect(dead_code, reason = "the tests of the service use the rest")]
+mod platform;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use platform::Platform;
 use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
 use trueup::query::{EventsQuery, Interval};
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_testkit::oracle;
@@ -65,7 +71,7 @@ fn expected() -> Vec<Expected> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder().join("expected")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    assert!(!paths.is_empty());
+    assert!(paths.len() > 20, "{}", paths.len());
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         let parsed: Json = serde_json::from_str(&text).unwrap();
@@ -153,6 +159,43 @@ fn engine_query(expected: &Expected) -> EventsQuery {
         query = query.filter(trueup::filter::from_json(text).unwrap());
     }
     query
+}
+
+#[test]
+fn the_service_agrees_with_the_worked_example() {
+    let platform = Platform::new();
+    for expected in expected() {
+        let path = path(&expected);
+        let response = platform.get("anna", &path);
+        assert_eq!(response.status, 200, "{path}");
+        assert_rows("service", &expected, &String::from_utf8(response.body).unwrap());
+    }
+}
+
+/// Returns the path and the query string of a request.
+fn path(expected: &Expected) -> String {
+    let mut path = format!("/api/acme/events?fields={}", encoded(&expected.texts("fields").unwrap().join(",")));
+    for name in ["start", "end", "interval"] {
+        write!(path, "&{name}={}", encoded(expected.text(name))).unwrap();
+    }
+    if let Some(accounts) = expected.texts("accounts") {
+        write!(path, "&accounts={}", encoded(&accounts.join(","))).unwrap();
+    }
+    for (field, value) in expected.parameters() {
+        write!(path, "&{field}={}", encoded(&value)).unwrap();
+    }
+    if let Some(text) = expected.across() {
+        write!(path, "&filter={}", encoded(text)).unwrap();
+    }
+    path
+}
+
+/// Percent-encodes every byte.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        write!(encoded, "%{byte:02X}").unwrap();
+        encoded
+    })
 }
 
 #[test]

@@ -1,4 +1,14 @@
-//! Runs the Rust code of `docs/api.md`: this file has a copy of each of its functions.
+//! Runs the Rust code of `docs/api.md`, of which this file has a copy, and the examples of this crate.
+//! `answer_to_polars` is run by the tests of `trueup-testkit`, which build polars.
+
+#[path = "../../examples/cancel_and_deadline.rs"]
+mod cancel_and_deadline;
+#[path = "../../examples/in_memory_tables.rs"]
+mod in_memory_tables;
+#[path = "../../examples/report_from_files.rs"]
+mod report_from_files;
+#[path = "../../examples/service_in_process.rs"]
+mod service_in_process;
 
 use crate::at;
 use std::fs;
@@ -71,11 +81,43 @@ fn the_rust_of_the_page_runs() {
 
 #[test]
 fn the_page_has_the_code_that_runs_here() {
-    let (page, here) = (fs::read_to_string(at("docs/api.md")).unwrap(), include_str!("api_page_rust.rs"));
+    let (page, here) = (fs::read_to_string(at("docs/api.md")).unwrap(), include_str!("runnable_code.rs"));
     let blocks: Vec<&str> = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
         let function = &block[block.find("///").unwrap()..];
         assert!(here.contains(function.trim_end()), "not the same here:\n{function}");
     }
+}
+
+#[test]
+fn a_query_can_be_canceled_and_has_a_deadline() {
+    cancel_and_deadline::main().unwrap();
+}
+
+#[test]
+fn a_dataset_is_made_from_record_batches() {
+    in_memory_tables::main().unwrap();
+}
+
+#[test]
+fn a_report_is_made_from_files() {
+    report_from_files::main().unwrap();
+}
+
+#[test]
+fn a_service_answers_in_process() {
+    service_in_process::main().unwrap();
+}
+
+#[test]
+fn every_example_is_run_by_a_test() {
+    let run = [include_str!("runnable_code.rs"), include_str!("../../../trueup-testkit/tests/polars_oracle/main.rs")];
+    let mut count = 0;
+    for entry in fs::read_dir(at("crates/trueup/examples")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(run.iter().any(|text| text.contains(&format!("examples/{name}\"]"))), "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 5);
 }
