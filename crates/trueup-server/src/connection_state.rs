@@ -91,11 +91,11 @@ impl ConnectionState {
         self.shared.progress().last_progress = Instant::now();
     }
 
-    /// Records that bytes were sent. `begun` is the time before the write: when the bytes arrive, the client may
-    /// connect again, and the new connection must count as the later one.
-    pub(crate) fn wrote(&self, begun: Instant) {
+    /// Records that bytes were sent by a write that was called at `called`. That time counts, not the end of the write:
+    /// when the bytes arrive, the client may connect again, and the new connection must count as the later one.
+    pub(crate) fn wrote(&self, called: Instant) {
         let mut progress = self.shared.progress();
-        progress.last_progress = progress.last_progress.max(begun);
+        progress.last_progress = progress.last_progress.max(called);
         progress.is_blocked = false;
     }
 
@@ -110,7 +110,7 @@ impl ConnectionState {
     }
 
     /// Returns the number of requests that have been read.
-    pub(crate) fn begun(&self) -> u64 {
+    pub(crate) fn requests_begun(&self) -> u64 {
         self.shared.progress().begun
     }
 

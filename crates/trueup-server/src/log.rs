@@ -1,5 +1,6 @@
-//! The id of a request, in its response and its log line, and the log: one line per request. Of what the client sent, the line contains the id and the names of a known method and
-//! endpoint. It contains no path, no query and no other header, because those may contain a key or data of customers.
+//! The log, which has one line per request, and the id of a request in its line and its response. Of what the client
+//! sent, the line contains the id and the names of a known method and endpoint. It contains no path, no query and no
+//! other header, because those may contain a key or data of customers.
 
 use crate::connection_state::InFlightGuard;
 use axum::body::{Body, Bytes, HttpBody};
@@ -17,11 +18,11 @@ use trueup::service::{ServiceError, Upstream};
 /// The header of the id.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest id that a client may give.
+/// Longest id that a client may give, in bytes.
 const MAX_LENGTH: usize = 64;
 
-/// Number of letters and digits in a row from which an id may be a key or a session token, which must not be logged.
-/// Usual ids are shorter.
+/// An id with this number of letters and digits in a row, or more, may be a key or a session token, which must not be
+/// logged. Usual ids have fewer.
 const SECRET_LENGTH: usize = 40;
 
 /// The generator of ids.
@@ -39,16 +40,18 @@ impl RequestIds {
         given.map_or_else(|| self.fresh(), str::to_owned)
     }
 
+    /// Returns a new id: 16 hexadecimal digits.
     fn fresh(&self) -> String {
         format!("{:016x}", self.random.hash_one(self.next.fetch_add(1, Ordering::Relaxed)))
     }
 }
 
-/// Converts an id to the value of a header.
+/// Converts an id to the value of a header. Every id that [`RequestIds`] returns is a valid value.
 pub(crate) fn id_header(id: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(id).ok()
 }
 
+/// Returns whether an id of a client may be used: short, of harmless characters, and not like a secret.
 fn is_id(text: &str) -> bool {
     (1..=MAX_LENGTH).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
@@ -61,8 +64,9 @@ pub(crate) struct RequestLog {
     method: &'static str,
     endpoint: &'static str,
     begun: Instant,
-    /// 0 until there is an answer; a client that disconnects earlier leaves it at 0.
+    /// The status of the answer; 0 if the client disconnects before there is one.
     status: u16,
+    /// Bytes of the body that were handed to the connection.
     bytes: u64,
     /// Whether the whole answer was handed to the connection.
     is_complete: bool,

@@ -142,7 +142,7 @@ async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Re
     let request = facade_request(&parts, interrupt.0.clone());
     let permit = match timeout(deadline, Arc::clone(&facade.permits).acquire_owned()).await {
         Ok(Ok(permit)) => permit,
-        // Does not happen, because the semaphore is never closed.
+        // Never happens, because nothing closes the semaphore.
         Ok(Err(_)) => return HttpError::Internal.response(),
         Err(_) => {
             let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));

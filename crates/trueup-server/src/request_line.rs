@@ -9,7 +9,7 @@
 #[derive(Debug)]
 pub(crate) struct RequestLineFilter {
     state: ParseState,
-    /// Whether `state` is known.
+    /// Whether `state` is the position of the next byte. Once false, it stays so.
     is_certain: bool,
 }
 
@@ -33,7 +33,7 @@ impl RequestLineFilter {
         Self { state: ParseState::Before, is_certain: true }
     }
 
-    /// Records that a request has been answered; the next bytes belong to another one.
+    /// Records that the head of a request has been read; the next head belongs to another request.
     pub(crate) fn next_request(&mut self) {
         self.is_certain &= self.state == ParseState::After;
         self.state = ParseState::Before;

@@ -24,11 +24,11 @@ use trueup::service::Service;
 /// Pause before the next attempt to accept a connection after the operating system refused one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Pause before a connection without a slot checks again whether another has become idle. The end of a connection is
-/// noticed immediately.
+/// Pause before the server looks again for a slot for a connection that has none, because another connection may have
+/// become idle. The end of a connection is noticed immediately.
 const SLOT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Time for canceled queries to stop before [`serve`] returns without waiting for them.
+/// Time that [`serve`] waits at its end for canceled queries to stop.
 const CANCELED_QUERIES: Duration = Duration::from_secs(1);
 
 /// Pause before the next check whether canceled queries have stopped.

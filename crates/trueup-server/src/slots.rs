@@ -83,6 +83,7 @@ impl ConnectionSlots {
         Admission::Admitted(ConnectionSlot { state, slots: Arc::clone(self), number })
     }
 
+    /// Returns the network whose limit counts connections from `address`.
     fn network(&self, address: IpAddr) -> Network {
         match address.to_canonical() {
             address if address.is_loopback() && !self.limit_loopback => Network::Unlimited,
@@ -100,7 +101,7 @@ impl ConnectionSlots {
 }
 
 impl OpenConnections {
-    /// Closes the connection that has waited longest for its client, among those whose network satisfies
+    /// Closes the connection that has waited longest for its client, of the connections whose network satisfies
     /// `is_candidate`. Returns whether there is one.
     fn evict_one(&mut self, is_candidate: impl Fn(Network) -> bool) -> bool {
         let now = Instant::now();

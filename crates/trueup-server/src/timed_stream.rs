@@ -1,5 +1,11 @@
-//! A TCP stream with timeouts. It also filters the targets of requests, and hides the end of the client's sending half
-//! until the current request is answered.
+//! The stream that hyper reads from and writes to: a TCP stream with three additions.
+//!
+//! - A client that sends or receives nothing for too long causes an error, with which hyper closes the connection.
+//! - The targets of requests pass through [`RequestLineFilter`].
+//! - The end of the client's sending half is hidden until the current request is answered, because hyper drops a
+//!   request when it reads that end.
+//!
+//! hyper also reads while a request is being answered, so [`ConnectionState`] decides what a read waits for.
 
 use crate::Settings;
 use crate::connection_state::{ConnectionState, RequestStage};
@@ -12,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// Largest number of bytes to read in one piece while they may be part of a target.
+/// Largest number of bytes to read at a time while they may be part of a target.
 const TARGET_PIECE: usize = 2_048;
 
 /// A TCP stream with the timeouts of [`Settings`]. The read timeouts apply while no request is being answered, the
@@ -21,20 +27,24 @@ pub(crate) struct TimedStream {
     tcp: TcpStream,
     state: ConnectionState,
     timeouts: Timeouts,
+    /// What a read waits for while no request is being answered.
     awaited: Awaited,
+    /// Number of requests that had begun at the last read. If it has grown since, the next read waits for another
+    /// request.
+    requests_begun: u64,
     filter: RequestLineFilter,
     /// Bytes that were read and filtered, and not returned yet.
     filtered: Vec<u8>,
     /// Whether the client has closed its sending half of the connection.
     is_ended: bool,
-    /// Number of requests that had begun when `awaited` was last updated.
-    begun: u64,
-    /// The timer of a waiting read.
+    /// The timer of a read that waits for bytes or, once `is_ended`, for the end of the work on the current request.
+    /// `None` if no time is limited.
     read_timer: Option<Pin<Box<Sleep>>>,
-    /// The timer of a waiting write.
+    /// The timer of a write that waits for the client; `None` if no write waits.
     write_timer: Option<Pin<Box<Sleep>>>,
 }
 
+/// The timeouts of [`Settings`].
 #[derive(Clone, Copy)]
 struct Timeouts {
     header: Duration,
@@ -43,7 +53,7 @@ struct Timeouts {
     half_closed: Duration,
 }
 
-/// What the next read waits for.
+/// A part of a request that a read waits for. The variant selects the timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaited {
     /// The rest of the headers of a request; on a new connection, all of them.
@@ -62,18 +72,26 @@ impl TimedStream {
         };
         // The timeout of the first request starts now, not at the first read.
         let read_timer = Some(Box::pin(sleep(timeouts.header)));
-        let (filter, filtered) = (RequestLineFilter::new(), Vec::new());
         Self {
             tcp,
             state,
             timeouts,
             awaited: Awaited::Headers,
-            filter,
-            filtered,
+            requests_begun: 0,
+            filter: RequestLineFilter::new(),
+            filtered: Vec::new(),
             is_ended: false,
-            begun: 0,
             read_timer,
             write_timer: None,
+        }
+    }
+
+    /// Prepares for another request if one has begun since the last read.
+    fn expect_next_request(&mut self) {
+        let requests_begun = self.state.requests_begun();
+        if requests_begun != self.requests_begun {
+            (self.requests_begun, self.awaited, self.read_timer) = (requests_begun, Awaited::Request, None);
+            self.filter.next_request();
         }
     }
 
@@ -84,12 +102,14 @@ impl TimedStream {
                 let filled = buf.filled().len();
                 ready!(Pin::new(&mut self.tcp).poll_read(cx, buf))?;
                 let bytes = &buf.filled()[filled..];
+                // Bytes that arrive during an answer are a body, or a request that was sent ahead.
                 if self.state.is_answering() && !bytes.is_empty() {
                     self.filter.lose_track();
                 }
                 self.filter.follow(bytes);
                 return Poll::Ready(Ok(()));
             }
+            // The filter may lengthen the bytes, so they do not go directly to `buf`.
             let mut piece = [0; TARGET_PIECE];
             let mut piece = ReadBuf::new(&mut piece);
             ready!(Pin::new(&mut self.tcp).poll_read(cx, &mut piece))?;
@@ -101,7 +121,8 @@ impl TimedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Waits for bytes; ready with an error after the timeout.
+    /// Waits because no bytes are available. Ready with an error after the timeout, which only a read between two
+    /// answers has.
     fn poll_read_timeout(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.state.is_answering() {
             // The end of the answer wakes this task too, because then the timeout of the next request starts.
@@ -118,13 +139,15 @@ impl TimedStream {
         Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "no request arrived in time"))
     }
 
-    /// Reports the end of the client's sending half once no answer is outstanding. A client that sends no more may
-    /// still receive, or may be gone. An answer that has begun will show it, because bytes that nobody receives end the
-    /// connection. Before an answer has begun, only a timeout can.
+    /// Reports the end of the client's sending half once no answer is outstanding.
+    ///
+    /// A client that sends no more may still receive, or may be gone. An answer that is being sent shows which, because
+    /// bytes that nobody receives end the connection. While the service works, only a timeout ends the connection.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.state.stage() {
             // The last bytes of an answer are still being written; the end of that write wakes this task.
             RequestStage::Request if self.write_timer.is_some() => return Poll::Pending,
+            // No request is complete, so there is nothing to answer.
             RequestStage::Request | RequestStage::Body => return Poll::Ready(Ok(())),
             RequestStage::Work => {
                 let limit = self.timeouts.half_closed;
@@ -139,16 +162,18 @@ impl TimedStream {
         Poll::Pending
     }
 
-    /// Handles the result of a write that was started at `begun`; ready with an error after the timeout.
+    /// Handles the result of a write that was called at `called`. Ready with an error if the client does not receive
+    /// anything before the timeout.
     fn after_write(
         &mut self,
         cx: &mut Context<'_>,
-        begun: StdInstant,
+        called: StdInstant,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.write_timer = None;
-            self.state.wrote(begun);
+            self.state.wrote(called);
+            // `poll_end` may wait for this write.
             if self.is_ended {
                 cx.waker().wake_by_ref();
             }
@@ -173,36 +198,33 @@ impl TimedStream {
 
 impl AsyncRead for TimedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let begun = self.state.begun();
-        if begun != self.begun {
-            (self.begun, self.awaited, self.read_timer) = (begun, Awaited::Request, None);
-            self.filter.next_request();
-        }
+        self.expect_next_request();
         if self.is_ended {
             return self.poll_end(cx);
         }
         let (filled, room) = (buf.filled().len(), buf.remaining());
-        if let Poll::Ready(read) = self.poll_bytes(cx, buf) {
-            read?;
-            if buf.filled().len() == filled && room > 0 {
-                (self.is_ended, self.read_timer) = (true, None);
-                return self.poll_end(cx);
-            }
-            if self.awaited == Awaited::Request && !self.state.is_answering() {
-                (self.awaited, self.read_timer) = (Awaited::Headers, None);
-                self.state.request_started();
-            }
-            return Poll::Ready(Ok(()));
+        let Poll::Ready(read) = self.poll_bytes(cx, buf) else {
+            return self.poll_read_timeout(cx).map(Err);
+        };
+        read?;
+        // A read that finds no byte, though there is room for one, is the end of the client's sending half.
+        if buf.filled().len() == filled && room > 0 {
+            (self.is_ended, self.read_timer) = (true, None);
+            return self.poll_end(cx);
         }
-        self.poll_read_timeout(cx).map(Err)
+        if self.awaited == Awaited::Request && !self.state.is_answering() {
+            (self.awaited, self.read_timer) = (Awaited::Headers, None);
+            self.state.request_started();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for TimedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let begun = StdInstant::now();
+        let called = StdInstant::now();
         let written = Pin::new(&mut self.tcp).poll_write(cx, buf);
-        self.after_write(cx, begun, written)
+        self.after_write(cx, called, written)
     }
 
     fn poll_write_vectored(
@@ -210,9 +232,9 @@ impl AsyncWrite for TimedStream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let begun = StdInstant::now();
+        let called = StdInstant::now();
         let written = Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs);
-        self.after_write(cx, begun, written)
+        self.after_write(cx, called, written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// A pool of a few threads. Its threads end only when the pool is dropped, because the allocator keeps memory for each
-/// thread that has allocated much. A task goes to the idle thread that worked last. If none is idle, a new thread
-/// is started, up to the limit.
+/// A pool of a few threads. It uses as few of them as possible, because the allocator keeps memory for each thread that
+/// has allocated much: a task goes to the idle thread that worked last, and a new thread starts only if none is idle,
+/// up to the limit. The threads end when the pool is dropped.
 pub(crate) struct Workers {
     name: &'static str,
     limit: usize,

@@ -3,9 +3,9 @@
 //! A parameter `<field>=<value>` is a condition on one field. A value that is a JSON array is an expression; any other
 //! value is the text itself. The parameter `filter` takes an expression across fields.
 //!
-//! The limits on depth and number of conditions are counted while the parameters are read, so that an error names the
-//! place where a limit is exceeded. The rules are [`FilterLimits`], which the engine applies to filters that were built
-//! by hand.
+//! Depth and number of conditions are limited by [`FilterLimits`], as the engine limits them for filters that were
+//! built by hand. They are counted while the parameters are read, so that an error names the place where a limit is
+//! exceeded.
 //!
 //! ```
 //! use trueup::filter;
@@ -45,7 +45,7 @@ pub const NON_FILTER_PARAMETERS: [&str; 6] = ["fields", "start", "end", "account
 /// The value is a JSON array, but not an expression; or the field is a number (a metric or `total`) and the value is
 /// not.
 pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
+    parse_parameter(&mut FilterLimits::default(), field, value).map(|parsed| parsed.filter)
 }
 
 /// Parses all filters of a request into one condition.
@@ -57,10 +57,10 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
 pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
-    read(&mut FilterLimits::default(), parameters)
+    parse_all(&mut FilterLimits::default(), parameters)
 }
 
-fn read(limits: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
+fn parse_all(limits: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
     let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (name, value) in parameters {
@@ -72,7 +72,7 @@ fn read(limits: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Op
     }
     let mut conditions = Vec::new();
     for (name, values) in fields {
-        let either = values.iter().map(|value| parameter(limits, name, value)).collect::<Result<Vec<_>, _>>()?;
+        let either = values.iter().map(|value| parse_parameter(limits, name, value)).collect::<Result<Vec<_>, _>>()?;
         conditions.push(match <[ParsedCondition; 1]>::try_from(either) {
             Ok([only]) => only,
             Err(several) => ParsedCondition::any(several, &FilterPath::parameter(name))?,
@@ -108,7 +108,7 @@ pub(crate) fn apply_within(
     parameters: &[(String, String)],
 ) -> Result<EventsQuery, InvalidFilter> {
     let mut limits = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
-    let filter = read(&mut limits, parameters)?;
+    let filter = parse_all(&mut limits, parameters)?;
     let query = query.patterns(limits.into_patterns());
     Ok(match filter {
         Some(filter) => query.filter(filter),
@@ -121,10 +121,11 @@ pub(crate) fn apply_within(
 /// # Errors
 /// The text is not JSON, or not an expression across fields; or a metric and a dimension are under one `or` or `not`.
 pub fn from_json(text: &str) -> Result<Filter, InvalidFilter> {
-    parameter(&mut FilterLimits::default(), FILTER_PARAMETER, text).map(|parsed| parsed.filter)
+    parse_parameter(&mut FilterLimits::default(), FILTER_PARAMETER, text).map(|parsed| parsed.filter)
 }
 
-fn parameter(limits: &mut FilterLimits, name: &str, value: &str) -> Result<ParsedCondition, InvalidFilter> {
+/// Parses one parameter, and counts its conditions against the limits.
+fn parse_parameter(limits: &mut FilterLimits, name: &str, value: &str) -> Result<ParsedCondition, InvalidFilter> {
     let path = FilterPath::parameter(name);
     if name == FILTER_PARAMETER {
         return parse_across(limits, &json_tree::parse(value, &path)?, &path, 1);
@@ -132,6 +133,6 @@ fn parameter(limits: &mut FilterLimits, name: &str, value: &str) -> Result<Parse
     if json_tree::is_list(value) {
         return parse_field(limits, name, &json_tree::parse(value, &path)?, &path, 1);
     }
-    limits.count_condition().map_err(ParseFault::beyond(&path))?;
+    limits.count_condition().map_err(ParseFault::found_at(&path))?;
     ParsedCondition::new(limits, name, Predicate::Equals(Operand::Text(value.to_owned())), &path, false)
 }

@@ -1,14 +1,15 @@
 //! The service: requests in, responses out, in this process and without a network.
 //!
 //! [`Service::handle`] takes a [`Request`] as a caller over HTTP sends it and returns a [`Response`]. A program that
-//! links trueup and knows its users calls [`Service::events`], [`Service::benchmarks`] and [`Service::insights`]
-//! instead. Either way, the accounts that may be read are a [`Scope`](crate::access::Scope), which only authorization
-//! makes.
+//! links trueup and authenticates its users itself calls [`Service::events`], [`Service::benchmarks`] and
+//! [`Service::insights`] instead. Either way, the accounts that may be read are a [`Scope`](crate::access::Scope),
+//! which only authorization makes.
 //!
 //! A request passes the files of this folder in this order:
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `request` | holds a request, and decodes the parameters of its query string |
 //! | `handle` | finds the endpoint, authenticates the caller, counts the request, resolves the accounts |
 //! | `endpoint` | one file per endpoint: reads the parameters, checks the limits, asks the engine, writes the answer |
 //! | `memory` | runs a query of the caller within the memory budget |
@@ -16,6 +17,7 @@
 //! | `benchmark_cache` | computes the data of each benchmark month once, in the background |
 //! | `response` | turns an answer or an error into headers and bytes |
 //! | `error`, `error_table` | list what can fail, and the status, code and text of each failure |
+//! | `limits` | holds the limits of a service, and its clock |
 //!
 //! ```
 //! use std::sync::Arc;
@@ -71,8 +73,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A dataset and a directory, ready to answer requests.
 ///
-/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts
-/// one background thread while it computes benchmarks, and no other.
+/// A service is built once with [`Service::builder`] and shared between threads: all methods take `&self`. It starts at
+/// most one thread, which computes benchmarks in the background. Queries run on the threads of the engine.
 pub struct Service {
     snapshot: RwLock<Arc<Snapshot>>,
     directory: Arc<dyn Directory>,
@@ -133,7 +135,7 @@ impl Service {
         }
     }
 
-    /// Returns how much one request may ask for.
+    /// Returns the limits of one request.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
@@ -186,14 +188,15 @@ pub struct ServiceBuilder {
 }
 
 impl ServiceBuilder {
-    /// Sets how much one request may ask for.
+    /// Sets the limits of one request.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.service.limits = limits;
         self
     }
 
-    /// Sets a memory budget for the dataset's cached columns, running queries, and answers that wait to be sent.
+    /// Sets a memory budget, which the dataset's cached columns, running queries, and answers that wait to be sent
+    /// share.
     ///
     /// A query for which there is no room waits, within [`Limits::memory_wait`]. Without a budget, queries take as much
     /// memory as they need.

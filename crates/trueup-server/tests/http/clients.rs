@@ -128,8 +128,7 @@ fn pipelined_requests_are_answered_in_order() {
     let server = RunningServer::new(&town.service, Settings::default());
     let mut client = Client::connect(server.address);
     let paths = ["/health", "/api", "/nowhere?a=b", "/api/waterworks/insights", "/health"];
-    let requests: String =
-        paths.iter().map(|path| format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())).collect();
+    let requests: String = paths.iter().map(|path| town.request(path)).collect();
     client.send(requests);
     let statuses: Vec<u16> = paths.iter().map(|_| client.answer().unwrap().status).collect();
     assert_eq!(statuses, [200, 200, 404, 200, 200]);

@@ -22,10 +22,6 @@ fn patient() -> Settings {
     }
 }
 
-fn request(path: &str, town: &Town) -> String {
-    format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())
-}
-
 #[test]
 fn idle_connections_do_not_block_others() {
     let town = Town::new();
@@ -60,7 +56,7 @@ fn the_longest_idle_connection_is_closed_and_no_busy_one() {
     let server = RunningServer::new(&town.service, Settings { max_connections: 3, ..patient() });
     let mut busy = Client::connect(server.address);
     town.gate.close();
-    busy.send(request("/api", &town));
+    busy.send(town.request("/api"));
     town.gate.wait_for(1);
     let [mut first, mut second] = [(); 2].map(|()| {
         let mut client = Client::connect(server.address);
@@ -83,7 +79,7 @@ fn a_new_connection_waits_while_all_others_are_busy() {
     let server = RunningServer::new(&town.service, Settings { max_connections: 2, ..patient() });
     town.gate.close();
     let mut busy = [(); 2].map(|()| Client::connect(server.address));
-    busy.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
+    busy.iter_mut().for_each(|client| assert!(client.send(town.request("/api"))));
     town.gate.wait_for(2);
     let mut waits = Client::connect(server.address);
     waits.send("GET /health HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -102,7 +98,7 @@ fn an_address_has_a_limit_of_connections() {
     assert_eq!(first.get("/health", "").status, 200);
     town.gate.close();
     let mut busy = [(); 2].map(|()| Client::connect(server.address));
-    busy.iter_mut().for_each(|client| assert!(client.send(request("/api", &town))));
+    busy.iter_mut().for_each(|client| assert!(client.send(town.request("/api"))));
     town.gate.wait_for(2);
     // The idle connection was closed; the others are busy.
     assert!(first.is_closed());
@@ -129,7 +125,7 @@ fn a_client_that_closes_its_sending_half_gets_its_answer() {
             town.gate.close();
         }
         let mut client = Client::connect(server.address);
-        client.send(request(CUSTOMERS, &town));
+        client.send(town.request(CUSTOMERS));
         if is_late {
             town.gate.wait_for(before + 2);
             client.end();
@@ -144,7 +140,7 @@ fn a_client_that_closes_its_sending_half_gets_its_answer() {
     }
     // Pipelined requests are answered too.
     let mut client = Client::connect(server.address);
-    client.send(request("/api", &town) + &request("/health", &town) + &request("/api/waterworks/insights", &town));
+    client.send(town.request("/api") + &town.request("/health") + &town.request("/api/waterworks/insights"));
     client.end();
     for _ in 0..3 {
         assert_eq!(client.answer().unwrap().status, 200);
@@ -170,7 +166,7 @@ fn a_half_closed_connection_is_canceled_after_a_timeout() {
     let server = RunningServer::new(&town.service, Settings { half_closed_timeout: HEADER, ..patient() });
     town.gate.close();
     let mut client = Client::connect(server.address);
-    client.send(request(CUSTOMERS, &town));
+    client.send(town.request(CUSTOMERS));
     town.gate.wait_for(1);
     let begun = Instant::now();
     client.end();

@@ -17,11 +17,11 @@ fn running_requests_are_finished_on_shutdown() {
     assert_eq!(idle.get("/health", "").status, 200);
     // One answer is being sent, another is being produced.
     let mut sent = Client::connect(server.address);
-    sent.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    sent.send(town.request(CUSTOMERS));
     let head = sent.head().unwrap();
     town.gate.close();
     let mut made = Client::connect(server.address);
-    made.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    made.send(town.request(CUSTOMERS));
     town.gate.wait_for(2);
 
     server.stop();
@@ -44,7 +44,7 @@ fn requests_that_outlast_the_grace_period_are_canceled() {
     let mut server = RunningServer::new(&town.service, settings);
     town.gate.close();
     let mut client = Client::connect(server.address);
-    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    client.send(town.request(CUSTOMERS));
     town.gate.wait_for(1);
     let begun = Instant::now();
     server.stop();
@@ -63,7 +63,7 @@ fn an_address_in_use_is_an_error() {
     assert_eq!(second.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
 }
 
-/// A single test, because the whole process receives a signal. No other server of the process handles signals.
+/// Sends signals to the whole process, so one test sends all of them. No other server of the process handles signals.
 #[cfg(unix)]
 #[test]
 fn a_signal_stops_the_server() {

@@ -153,7 +153,7 @@ fn a_connection_that_is_idle_after_a_large_answer_is_closed() {
     let town = Town::with(Arc::clone(&LARGE), |builder| builder);
     let server = RunningServer::new(&town.service, short());
     let mut client = Client::connect(server.address);
-    client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    client.send(town.request(CUSTOMERS));
     // The whole answer has been produced, but not received.
     thread::sleep(Duration::from_millis(200));
     assert_eq!(client.answer().unwrap().header("transfer-encoding"), Some("chunked"));
@@ -197,7 +197,7 @@ fn a_client_that_reads_slowly_blocks_no_other_and_is_disconnected() {
     let settings = Settings { max_requests_at_once: 1, ..short() };
     let server = RunningServer::new(&town.service, settings);
     let mut slow = Client::connect(server.address);
-    slow.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+    slow.send(town.request(CUSTOMERS));
     assert_eq!(slow.head().unwrap().status, 200);
     let begun = Instant::now();
     // Only one request may run at a time, and sending this answer does not block others.
@@ -221,7 +221,7 @@ fn requests_beyond_the_limit_wait() {
     town.gate.close();
     let mut clients: Vec<Client> = (0..5).map(|_| Client::connect(server.address)).collect();
     for client in &mut clients {
-        client.send(format!("GET /api HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+        client.send(town.request("/api"));
     }
     town.gate.wait_for(2);
     thread::sleep(Duration::from_millis(300));
@@ -281,7 +281,7 @@ fn a_client_may_disconnect_in_the_middle_of_an_answer() {
     let server = RunningServer::new(&town.service, Settings::default());
     for _ in 0..3 {
         let mut client = Client::connect(server.address);
-        client.send(format!("GET {CUSTOMERS} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+        client.send(town.request(CUSTOMERS));
         assert_eq!(client.head().unwrap().status, 200);
         assert!(!client.bytes(1_000).is_empty());
         client.close();

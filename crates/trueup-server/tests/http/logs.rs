@@ -1,10 +1,10 @@
 //! What is logged, and what is never logged.
 
 use crate::client::Client;
+use crate::platform::damage;
 use crate::town::{ORGANIZATION, RunningServer, Town, USER};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -130,21 +130,6 @@ fn no_key_and_no_text_of_a_client_is_logged() {
     let text = logged.text();
     for word in [key, &town.session, &key[3..20], USER, ORGANIZATION, "Drains", "campaign"] {
         assert!(!text.contains(word), "{word}: {text}");
-    }
-}
-
-/// Overwrites the middle of every Parquet file below a folder.
-fn damage(folder: &Path) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            damage(&path);
-        } else if path.extension().is_some_and(|end| end == "parquet") {
-            let mut bytes = fs::read(&path).unwrap();
-            let half = bytes.len() / 2;
-            bytes[4..half].fill(0xA5);
-            fs::write(&path, bytes).unwrap();
-        }
     }
 }
 

@@ -123,6 +123,11 @@ impl Town {
         })
     }
 
+    /// Returns the bytes of a request with the key.
+    pub(crate) fn request(&self, path: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", self.headers())
+    }
+
     /// Returns header lines with the key.
     pub(crate) fn headers(&self) -> String {
         format!("Authorization: {}\r\nAccept-Encoding: identity\r\n", self.key)

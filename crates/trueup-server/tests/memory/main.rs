@@ -76,7 +76,7 @@ fn a_large_answer_is_not_held_in_memory() {
     let mut client = Client::connect(server.address);
     for pause in [Duration::ZERO, Duration::from_millis(300)] {
         let (found, sent) = growth(|| {
-            client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers()));
+            client.send(town.request(path));
             let head = client.head().unwrap();
             assert_eq!((head.status, head.header("content-length")), (200, None));
             // While the client pauses, the server must not continue.
@@ -188,7 +188,7 @@ fn stalled_readers_and_idle_connections_use_bounded_memory() {
     let settings = Settings { write_timeout: long, header_timeout: long, idle_timeout: long, ..Settings::default() };
     let server = RunningServer::new(&town.service, settings);
     let ask = |client: &mut Client, path: &str| {
-        assert!(client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())));
+        assert!(client.send(town.request(path)));
     };
     assert_eq!(Client::connect(server.address).get(SMALL, &town.headers()).status, 200);
     let idle = IDLE.min(files().saturating_sub(200) / 2);
@@ -246,7 +246,7 @@ fn many_connections_share_a_few_threads() {
     let ((), growth) = growth(|| {
         for _ in 0..5 {
             for client in &mut clients {
-                assert!(client.send(format!("GET {SMALL} HTTP/1.1\r\nHost: h\r\n{}\r\n", town.headers())));
+                assert!(client.send(town.request(SMALL)));
             }
             assert!(clients.iter_mut().all(|client| client.answer().unwrap().status == 200));
         }

@@ -4,7 +4,8 @@ use std::fmt;
 use trueup_core::query::{FilterFault, MAX_FILTER_DEPTH};
 use trueup_core::{Interruption, QueryError, Shown};
 
-/// A parameter is not a valid filter: which parameter, where in it, and why.
+/// A parameter is not a valid filter: which parameter, where in it, and why. Also the error of a request that ended
+/// while its filters were read: then it has an [`interruption`](Self::interruption).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}`: {fault}", Shown(.at))]
 pub struct InvalidFilter {
@@ -20,11 +21,12 @@ impl InvalidFilter {
         &self.at
     }
 
-    /// Returns what ended the request while the filter was read; `None` if the filter is invalid.
+    /// Returns what ended the request while its filters were read: its deadline, or a cancellation. Returns `None` if
+    /// the filter is invalid.
     #[must_use]
     pub const fn interruption(&self) -> Option<Interruption> {
         match self.fault {
-            ParseFault::Test(FilterFault::Interrupted(interruption)) => Some(interruption),
+            ParseFault::Filter(FilterFault::Interrupted(interruption)) => Some(interruption),
             _ => None,
         }
     }
@@ -65,18 +67,19 @@ pub(super) enum ParseFault {
         Shown(.metric), Shown(.dimension)
     )]
     Mixed { metric: String, dimension: String },
+    /// A fault that the engine also finds in filters that were built by hand.
     #[error(transparent)]
-    Test(FilterFault),
+    Filter(FilterFault),
 }
 
 impl ParseFault {
     pub(super) fn too_deep(path: &FilterPath<'_>) -> InvalidFilter {
-        Self::Test(FilterFault::TooDeep { limit: MAX_FILTER_DEPTH }).at(path)
+        Self::Filter(FilterFault::TooDeep { limit: MAX_FILTER_DEPTH }).at(path)
     }
 
-    /// Converts a limit exceeded at `path`.
-    pub(super) fn beyond(path: &FilterPath<'_>) -> impl FnOnce(FilterFault) -> InvalidFilter {
-        move |fault| Self::Test(fault).at(path)
+    /// Returns a function that converts a fault found at `path`.
+    pub(super) fn found_at(path: &FilterPath<'_>) -> impl FnOnce(FilterFault) -> InvalidFilter {
+        move |fault| Self::Filter(fault).at(path)
     }
 
     pub(super) fn at(self, path: &FilterPath<'_>) -> InvalidFilter {

@@ -33,14 +33,9 @@ fn parse_join(
 ) -> Result<ParsedCondition, InvalidFilter> {
     let (operator, operands) = split(list, JOIN_OPERATORS, path)?;
     if !matches!(operator, "or" | "and" | "not") {
-        return Err(unknown(JOIN_OPERATORS, &JsonTree::Text(operator.to_owned()), path));
+        return Err(unknown_operator(JOIN_OPERATORS, &JsonTree::Text(operator.to_owned()), path));
     }
-    limits.count_join(depth).map_err(ParseFault::beyond(path))?;
-    let mut parts = Vec::new();
-    for (index, operand) in operands.iter().enumerate() {
-        parts.push(parse_across(limits, operand, &path.entry(index + 1), depth + 1)?);
-    }
-    join(operator, parts, path)
+    parse_operands(limits, operator, operands, path, depth, parse_across)
 }
 
 /// Parses an object of fields. Several fields are joined by `and`, which counts as a level.
@@ -54,7 +49,7 @@ fn parse_object(
         0 => return Err(ParseFault::EmptyObject.at(path)),
         1 => depth,
         _ => {
-            limits.count_join(depth).map_err(ParseFault::beyond(path))?;
+            limits.count_join(depth).map_err(ParseFault::found_at(path))?;
             depth + 1
         }
     };
@@ -89,20 +84,17 @@ pub(super) fn parse_field(
             return Err(ParseFault::OperandKind { wanted, found: tree.shown() }.at(path));
         }
         scalar => {
-            limits.count_condition().map_err(ParseFault::beyond(path))?;
+            limits.count_condition().map_err(ParseFault::found_at(path))?;
             return ParsedCondition::new(limits, field, Predicate::Equals(operand(scalar, path)?), path, false);
         }
     };
     let (operator, operands) = split(list, OPERATORS, path)?;
     if matches!(operator, "or" | "and" | "not") {
-        limits.count_join(depth).map_err(ParseFault::beyond(path))?;
-        let mut parts = Vec::new();
-        for (index, operand) in operands.iter().enumerate() {
-            parts.push(parse_field(limits, field, operand, &path.entry(index + 1), depth + 1)?);
-        }
-        return join(operator, parts, path);
+        return parse_operands(limits, operator, operands, path, depth, |limits, operand, path, depth| {
+            parse_field(limits, field, operand, path, depth)
+        });
     }
-    limits.count_condition().map_err(ParseFault::beyond(path))?;
+    limits.count_condition().map_err(ParseFault::found_at(path))?;
     ParsedCondition::new(limits, field, predicate(operator, operands, path)?, path, true)
 }
 
@@ -115,48 +107,56 @@ fn split<'t>(
     match list.split_first() {
         None => Err(ParseFault::EmptyList.at(path)),
         Some((JsonTree::Text(operator), operands)) => Ok((operator, operands)),
-        Some((first, _)) => Err(unknown(known, first, path)),
+        Some((first, _)) => Err(unknown_operator(known, first, path)),
     }
 }
 
 /// Returns the error of a list that does not start with a known operator.
-fn unknown(known: &'static str, found: &JsonTree, path: &FilterPath<'_>) -> InvalidFilter {
-    let single = known == OPERATORS && matches!(found, JsonTree::Text(_));
-    let hint = if single { "; for either of several texts write `[\"or\", \"a\", \"b\"]`" } else { "" };
+fn unknown_operator(known: &'static str, found: &JsonTree, path: &FilterPath<'_>) -> InvalidFilter {
+    // A list of texts such as `["a", "b"]`: its caller probably means either of them.
+    let is_list_of_texts = known == OPERATORS && matches!(found, JsonTree::Text(_));
+    let hint = if is_list_of_texts { "; for either of several texts write `[\"or\", \"a\", \"b\"]`" } else { "" };
     ParseFault::UnknownOperator { known, found: found.shown(), hint }.at(&path.entry(0))
 }
 
-/// Joins conditions by `or`, `and` or `not`.
-fn join(
+/// Parses the operands of `or`, `and` or `not`, each with `parse`, and joins them.
+fn parse_operands(
+    limits: &mut FilterLimits,
     operator: &str,
-    mut parts: Vec<ParsedCondition>,
+    operands: &[JsonTree],
     path: &FilterPath<'_>,
+    depth: usize,
+    parse: impl Fn(&mut FilterLimits, &JsonTree, &FilterPath<'_>, usize) -> Result<ParsedCondition, InvalidFilter>,
 ) -> Result<ParsedCondition, InvalidFilter> {
-    let count =
-        |wanted| ParseFault::OperandCount { operator: operator.to_owned(), wanted, found: parts.len() }.at(path);
+    limits.count_join(depth).map_err(ParseFault::found_at(path))?;
+    let mut parts = Vec::new();
+    for (index, operand) in operands.iter().enumerate() {
+        parts.push(parse(limits, operand, &path.entry(index + 1), depth + 1)?);
+    }
     match operator {
-        "not" if parts.len() != 1 => Err(count("one operand")),
-        _ if parts.is_empty() => Err(count("one or more operands")),
+        "not" if parts.len() != 1 => Err(operand_count(operator, "one operand", parts.len(), path)),
+        _ if parts.is_empty() => Err(operand_count(operator, "one or more operands", 0, path)),
         "or" => ParsedCondition::any(parts, path),
         "and" => Ok(ParsedCondition::all(parts)),
         _ => parts.remove(0).not(path),
     }
 }
 
+/// Returns the predicate of an operator that does not join expressions.
 fn predicate(operator: &str, operands: &[JsonTree], path: &FilterPath<'_>) -> Result<Predicate, InvalidFilter> {
     let comparison = match operator {
         "eq" => return equality(operator, operands, path).map(Predicate::Equals),
         "ne" => return equality(operator, operands, path).map(Predicate::NotEquals),
-        "empty" => return none(operator, operands, path).map(|()| Predicate::Empty),
-        "notEmpty" => return none(operator, operands, path).map(|()| Predicate::NotEmpty),
+        "empty" => return no_operand(operator, operands, path).map(|()| Predicate::Empty),
+        "notEmpty" => return no_operand(operator, operands, path).map(|()| Predicate::NotEmpty),
         "regex" => return pattern(operands, path),
         "gt" => Comparison::Greater,
         "gte" => Comparison::GreaterOrEqual,
         "lt" => Comparison::Less,
         "lte" => Comparison::LessOrEqual,
-        _ => return Err(unknown(OPERATORS, &JsonTree::Text(operator.to_owned()), path)),
+        _ => return Err(unknown_operator(OPERATORS, &JsonTree::Text(operator.to_owned()), path)),
     };
-    let tree = one(operator, operands, path)?;
+    let tree = only_operand(operator, operands, path)?;
     let at = path.entry(1);
     match tree {
         JsonTree::Text(_) | JsonTree::Number(_) => Ok(Predicate::Compare(comparison, operand(tree, &at)?)),
@@ -165,24 +165,30 @@ fn predicate(operator: &str, operands: &[JsonTree], path: &FilterPath<'_>) -> Re
 }
 
 fn equality(operator: &str, operands: &[JsonTree], path: &FilterPath<'_>) -> Result<Operand, InvalidFilter> {
-    operand(one(operator, operands, path)?, &path.entry(1))
+    operand(only_operand(operator, operands, path)?, &path.entry(1))
 }
 
-fn one<'t>(operator: &str, operands: &'t [JsonTree], path: &FilterPath<'_>) -> Result<&'t JsonTree, InvalidFilter> {
+fn only_operand<'t>(
+    operator: &str,
+    operands: &'t [JsonTree],
+    path: &FilterPath<'_>,
+) -> Result<&'t JsonTree, InvalidFilter> {
     match operands {
         [only] => Ok(only),
-        _ => Err(count(operator, "one operand", operands, path)),
+        _ => Err(operand_count(operator, "one operand", operands.len(), path)),
     }
 }
 
-fn none(operator: &str, operands: &[JsonTree], path: &FilterPath<'_>) -> Result<(), InvalidFilter> {
-    if operands.is_empty() { Ok(()) } else { Err(count(operator, "no operand", operands, path)) }
+fn no_operand(operator: &str, operands: &[JsonTree], path: &FilterPath<'_>) -> Result<(), InvalidFilter> {
+    if operands.is_empty() { Ok(()) } else { Err(operand_count(operator, "no operand", operands.len(), path)) }
 }
 
-fn count(operator: &str, wanted: &'static str, operands: &[JsonTree], path: &FilterPath<'_>) -> InvalidFilter {
-    ParseFault::OperandCount { operator: operator.to_owned(), wanted, found: operands.len() }.at(path)
+/// Returns the error of an operator with the wrong number of operands.
+fn operand_count(operator: &str, wanted: &'static str, found: usize, path: &FilterPath<'_>) -> InvalidFilter {
+    ParseFault::OperandCount { operator: operator.to_owned(), wanted, found }.at(path)
 }
 
+/// Converts a scalar. `null` is the empty text, and `true` and `false` are texts.
 fn operand(tree: &JsonTree, path: &FilterPath<'_>) -> Result<Operand, InvalidFilter> {
     match tree {
         JsonTree::Null => Ok(Operand::Text(String::new())),
@@ -196,6 +202,7 @@ fn operand(tree: &JsonTree, path: &FilterPath<'_>) -> Result<Operand, InvalidFil
     }
 }
 
+/// Returns the predicate of `regex`. Flags that are not given are the empty text.
 fn pattern(operands: &[JsonTree], path: &FilterPath<'_>) -> Result<Predicate, InvalidFilter> {
     let text = |index: usize, wanted| match operands.get(index) {
         Some(JsonTree::Text(text)) => Ok(text.clone()),
@@ -203,15 +210,15 @@ fn pattern(operands: &[JsonTree], path: &FilterPath<'_>) -> Result<Predicate, In
         None => Ok(String::new()),
     };
     if !(1..=2).contains(&operands.len()) {
-        return Err(count("regex", "a pattern and optional flags", operands, path));
+        return Err(operand_count("regex", "a pattern and optional flags", operands.len(), path));
     }
     Ok(Predicate::Matches { pattern: text(0, "a pattern as text")?, flags: text(1, "flags as text")? })
 }
 
 /// A condition, and whether it is decided on events, on finished rows, or on both.
 ///
-/// The engine refuses a filter that mixes the two under `or` or `not` as well. It is checked here so that the error
-/// names the place in the parameter.
+/// The engine, too, refuses a filter that mixes the two under `or` or `not`. The parser checks it first, so that the
+/// error names the place in the parameter.
 #[derive(Clone, Debug)]
 pub(super) struct ParsedCondition {
     pub(super) filter: Filter,
@@ -222,27 +229,27 @@ pub(super) struct ParsedCondition {
 }
 
 impl ParsedCondition {
-    /// Returns the condition that `field` passes `test`. `path` is its place; `listed` says whether it is an operator
-    /// and operands.
+    /// Returns the condition that `field` satisfies `predicate`. The condition was found at `path`; `is_list` says
+    /// whether it is spelled as a list of operator and operands, so that an error can name an entry of the list.
     pub(super) fn new(
         limits: &mut FilterLimits,
         field: &str,
-        test: Predicate,
+        predicate: Predicate,
         path: &FilterPath<'_>,
-        listed: bool,
+        is_list: bool,
     ) -> Result<Self, InvalidFilter> {
-        if let Err(fault) = limits.check_predicate(field, &test) {
-            let fault_at = |entry| if listed { path.entry(entry) } else { *path };
+        if let Err(fault) = limits.check_predicate(field, &predicate) {
+            let fault_at = |entry| if is_list { path.entry(entry) } else { *path };
             let at = match fault {
                 FilterFault::UnknownFlag(_) => fault_at(2),
                 FilterFault::NotAText => fault_at(0),
                 _ => fault_at(1),
             };
-            return Err(ParseFault::Test(fault).at(&at));
+            return Err(ParseFault::Filter(fault).at(&at));
         }
         let name = Some(field.to_owned());
         let (metric, dimension) = if is_result_metric(field) { (name, None) } else { (None, name) };
-        Ok(Self { filter: Filter::field(field, test), metric, dimension })
+        Ok(Self { filter: Filter::field(field, predicate), metric, dimension })
     }
 
     /// Returns the condition that all of `parts` hold. A single part is returned as it is.

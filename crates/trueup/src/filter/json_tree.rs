@@ -30,32 +30,28 @@ pub(super) fn is_list(text: &str) -> bool {
     starts && serde_json::from_str::<IgnoredAny>(text).is_ok() && is_text(text)
 }
 
-/// Returns whether all escapes in well-formed JSON are characters. Half of a surrogate pair is not, so a text with one
-/// is not JSON. (`IgnoredAny` does not decode strings, so it does not check this.)
+/// Returns whether every escape `\uXXXX` in well-formed JSON is a character, or half of a pair of surrogates that are
+/// one. This is checked here because `IgnoredAny` does not decode strings.
 fn is_text(json: &str) -> bool {
     let mut rest = json;
     while let Some((_, escape)) = rest.split_once('\\') {
-        let Some(mut code) = code_unit(escape) else {
+        let Some(unit) = code_unit(escape) else {
             // Any other escape is one character long; the character may be a backslash.
             rest = escape.get(1..).unwrap_or_default();
             continue;
         };
         rest = escape.get(5..).unwrap_or_default();
-        if (0xd800..0xdc00).contains(&code) {
-            code = match rest.strip_prefix('\\').and_then(code_unit) {
-                Some(0xdc00..0xe000) => 0,
-                _ => return false,
-            };
+        if (0xd800..0xdc00).contains(&unit) {
+            let Some(0xdc00..0xe000) = rest.strip_prefix('\\').and_then(code_unit) else { return false };
             rest = rest.get(6..).unwrap_or_default();
-        }
-        if char::from_u32(code).is_none() {
+        } else if char::from_u32(unit).is_none() {
             return false;
         }
     }
     true
 }
 
-/// Returns the number of `uXXXX`.
+/// Returns the number in an escape that starts with `uXXXX`; `None` for any other escape.
 fn code_unit(escape: &str) -> Option<u32> {
     u32::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok()
 }
@@ -87,6 +83,7 @@ impl JsonTree {
 struct Level(usize);
 
 impl Level {
+    /// Returns the level inside a list or object here; `None` if none is left.
     fn below(self) -> Option<Self> {
         self.0.checked_sub(1).map(Self)
     }

@@ -11,7 +11,7 @@ fn is(field: &str, operand: Operand) -> Filter {
     Filter::field(field, Predicate::Equals(operand))
 }
 
-/// The parsed condition on `campaign`.
+/// Returns the parsed condition on `campaign`.
 fn campaign(value: &str) -> Filter {
     from_parameter("campaign", value).unwrap()
 }
@@ -286,9 +286,9 @@ fn depth_has_a_limit() {
     assert!(from_json(&nested(100_000, "1")).is_err());
 }
 
-/// The implicit joins of parameters and of their values add no depth.
 #[test]
 fn depth_is_counted_for_each_value_alone() {
+    // The implicit joins of parameters and of their values add no depth.
     let parameter = |name: &str, value: String| (name.to_owned(), value);
     let deepest = || nested(31, "\"x\"");
     let filter = from_parameters(&[

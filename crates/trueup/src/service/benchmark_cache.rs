@@ -58,12 +58,12 @@ impl BenchmarkCache {
         self: &Arc<Self>,
         period: BenchmarkPeriod,
         worker: &Worker,
-        log: &FailureHook,
+        on_failure: &FailureHook,
         limit: &WaitLimit<'_>,
     ) -> Option<Outcome> {
         let (job, is_new) = self.find(period);
         if is_new {
-            self.start(&job, worker, log, move |cache, interrupt| {
+            self.start(&job, worker, on_failure, move |cache, interrupt| {
                 let execution = internal_execution(cache.memory.as_ref(), interrupt)?;
                 BenchmarkData::gather(&cache.dataset, period.range, &execution)
             });
@@ -75,7 +75,7 @@ impl BenchmarkCache {
         job.wait(limit)
     }
 
-    /// Returns the job of a period, and whether it is new. The caller starts a new job.
+    /// Returns the job of a period, and whether it is new. The caller must start a new job.
     fn find(&self, period: BenchmarkPeriod) -> (Arc<BenchmarkJob>, bool) {
         let mut jobs = self.jobs();
         let known = if period.is_whole() {
@@ -105,26 +105,24 @@ impl BenchmarkCache {
         self: &Arc<Self>,
         job: &Arc<BenchmarkJob>,
         worker: &Worker,
-        log: &FailureHook,
+        on_failure: &FailureHook,
         compute: impl FnOnce(&Self, &Interrupt) -> Result<BenchmarkData, Error> + Send + 'static,
     ) {
-        let (cache, started, hook) = (Arc::downgrade(self), Arc::clone(job), Arc::clone(log));
+        let (cache, started, hook) = (Arc::downgrade(self), Arc::clone(job), Arc::clone(on_failure));
         let task = move |interrupt: &Interrupt| {
             let Some(cache) = cache.upgrade() else { return };
             match attempt(|| compute(&cache, interrupt)) {
-                Ok(data) => {
-                    started.finish(Ok(Arc::new(data)));
-                }
+                Ok(data) => _ = started.finish(Ok(Arc::new(data))),
                 Err(error) => cache.fail(&started, error, &hook),
             }
         };
         if let Err(error) = worker.start(Box::new(task)) {
-            self.fail(job, BenchmarkJobError::NoThread(error), log);
+            self.fail(job, BenchmarkJobError::NoThread(error), on_failure);
         }
     }
 
     /// Ends a job with an error and forgets it, so that the next request starts another.
-    fn fail(&self, failed: &Arc<BenchmarkJob>, error: BenchmarkJobError, log: &FailureHook) {
+    fn fail(&self, failed: &Arc<BenchmarkJob>, error: BenchmarkJobError, on_failure: &FailureHook) {
         let error = Arc::new(error);
         {
             let mut jobs = self.jobs();
@@ -132,9 +130,9 @@ impl BenchmarkCache {
             jobs.partial_months.retain(|(_, job)| !Arc::ptr_eq(job, failed));
         }
         let has_waiting_request = failed.finish(Err(Arc::clone(&error)));
-        // A request that waits is refused with this error, and logs it itself.
+        // The service refuses each waiting request with this error, and calls the hook for it.
         if !has_waiting_request {
-            log(&ServiceError::Upstream(Upstream::Benchmarks(error)));
+            on_failure(&ServiceError::Upstream(Upstream::Benchmarks(error)));
         }
     }
 
@@ -146,7 +144,7 @@ impl BenchmarkCache {
 /// How often a waiting request checks whether it was interrupted.
 const INTERRUPT_CHECK_PERIOD: Duration = Duration::from_millis(5);
 
-/// What a job ends with.
+/// The end of a job: its data, or why there is none.
 type Outcome = Result<Arc<BenchmarkData>, Arc<BenchmarkJobError>>;
 
 /// How long a request waits.
@@ -156,7 +154,7 @@ pub(super) struct WaitLimit<'a> {
     pub(super) interrupt: &'a Interrupt,
 }
 
-/// One computation.
+/// One computation of benchmark data, and the requests that wait for it.
 #[derive(Default)]
 struct BenchmarkJob {
     state: Mutex<JobState>,
@@ -193,7 +191,7 @@ impl BenchmarkJob {
         state.outcome.clone()
     }
 
-    /// Sets the outcome and wakes the requests that wait. Returns whether any does.
+    /// Sets the outcome and wakes the requests that wait. Returns whether a request waits.
     fn finish(&self, outcome: Outcome) -> bool {
         let mut state = self.state();
         state.outcome = Some(outcome);
@@ -266,6 +264,7 @@ impl WorkerState {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the next task; `None` ends the thread.
     fn next(&self) -> Option<BackgroundTask> {
         let mut pending = self.pending();
         let task = pending.tasks.pop_front();

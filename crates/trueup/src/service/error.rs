@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What a service calls with the error of each request that fails.
 pub(super) type FailureHook = Arc<dyn Fn(&ServiceError) + Send + Sync>;
 
-/// How many seconds to wait before asking again when there was no memory.
+/// Seconds after which a caller should retry when there was no memory.
 const NO_ROOM_RETRY_SECONDS: u32 = 5;
 
 /// Why a request fails.
@@ -148,12 +148,12 @@ pub enum ServiceError {
     Upstream(Upstream),
     /// The data of benchmarks is still being computed.
     BenchmarksGathering {
-        /// Seconds to wait before asking again.
+        /// Seconds after which the caller should retry.
         retry_after_seconds: u32,
     },
     /// Other queries and answers hold the memory.
     Overloaded {
-        /// Seconds to wait before asking again.
+        /// Seconds after which the caller should retry.
         retry_after_seconds: u32,
     },
     /// The request was interrupted, or its deadline passed.
@@ -192,16 +192,16 @@ pub enum InvalidQuery {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Upstream {
-    /// The dataset.
+    /// The dataset could not be read.
     #[error(transparent)]
     Dataset(DatasetError),
-    /// The engine, for a reason that is not the caller's.
+    /// A query failed for a reason that is not the caller's, such as a sum that overflows.
     #[error(transparent)]
     Query(Error),
-    /// The computation of benchmark data, for all requests that waited for it.
+    /// The data of benchmarks was not computed. All requests that waited for it share the error.
     #[error("the benchmarks were not computed: {0}")]
     Benchmarks(Arc<BenchmarkJobError>),
-    /// The directory.
+    /// The directory of users and keys failed.
     #[error(transparent)]
     Directory(access::Error),
     /// The answer could not be written.
@@ -256,7 +256,7 @@ impl ServiceError {
     /// Converts the error of a query.
     pub(super) fn query(error: Error) -> Self {
         match error {
-            Error::Query(error) => Self::fault(error),
+            Error::Query(error) => Self::invalid_query(error),
             Error::Dataset(error) => error.into(),
             Error::Interrupted(interruption) => Self::Timeout(interruption),
             Error::NoRoom(missing) => Self::no_room(missing),
@@ -264,7 +264,8 @@ impl ServiceError {
         }
     }
 
-    fn fault(error: QueryError) -> Self {
+    /// Converts the error of an invalid query, or of one whose answer is too large.
+    fn invalid_query(error: QueryError) -> Self {
         match error {
             QueryError::MissingFields => Self::MissingFields,
             QueryError::MissingMetric => Self::MissingMetric,
@@ -287,6 +288,7 @@ impl ServiceError {
     /// Converts a lack of memory: too large for the budget at any time, or no room at the moment.
     pub(super) const fn no_room(missing: NoRoom) -> Self {
         if missing.is_too_large() {
+            // A budget grants one query at most half of its bytes, see `NoRoom::is_too_large`.
             Self::TooMuchMemory { limit: missing.limit / 2 }
         } else {
             Self::Overloaded { retry_after_seconds: NO_ROOM_RETRY_SECONDS }

@@ -238,6 +238,7 @@ fn benchmark_dimensions() -> [String; BenchmarkDimension::ALL.len()] {
     BenchmarkDimension::ALL.map(|dimension| format!("`{dimension}`"))
 }
 
+/// Returns the names of all metrics.
 fn metrics() -> impl Iterator<Item = &'static str> {
     fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name)
 }

@@ -78,8 +78,8 @@ impl Service {
         self.count(login.map_err(ServiceError::SignedOut)?).map_err(ServiceError::SignedOut)?
     }
 
-    /// Counts the request in the user's hour. A user who was removed in the meantime is refused like unknown
-    /// credentials.
+    /// Counts the request in the user's hour. The outer error refuses a user who was removed in the meantime; the
+    /// callers report it as they report unknown credentials.
     fn count(&self, login: Login) -> Result<Result<Login, ServiceError>, Refusal> {
         match self.directory.count(&login, self.clock.now()) {
             Ok(Hourly::Allowed) => Ok(Ok(login)),
@@ -101,11 +101,13 @@ fn authorize(reach: &LoginScope, organization: String, accounts: &[&str]) -> Res
     scope.narrow(accounts.iter().copied()).map_err(ServiceError::InaccessibleAccounts)
 }
 
+/// Returns the key of a request; `None` if the header `Authorization` is absent or blank.
 fn key(request: &Request) -> Option<SecretKey> {
     let text = request.authorization.as_deref()?.trim();
     (!text.is_empty()).then(|| SecretKey::new(text))
 }
 
+/// Returns the value of the first session cookie.
 fn session_token(request: &Request) -> Option<SecretKey> {
     let cookies = request.cookie.as_deref()?.split(';');
     let mut named = cookies.filter_map(|cookie| cookie.trim().split_once('='));

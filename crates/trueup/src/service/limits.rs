@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// How much one request may ask for.
+/// The limits of one request. A request that exceeds one is refused.
 ///
 /// How many requests a user may send per hour is a setting of the directory, see
 /// [`DirectorySettings`](crate::access::DirectorySettings).
@@ -20,19 +20,19 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Accounts times sub-ranges of an events request.
+    /// Largest number of accounts times sub-ranges of an events request.
     pub account_intervals: usize,
-    /// Rows of an events answer, before conditions on metrics.
+    /// Largest number of rows of an events answer, before conditions on metrics.
     pub rows: usize,
-    /// Rows times columns of an events answer, before conditions on metrics.
+    /// Largest number of rows times columns of an events answer, before conditions on metrics.
     pub cells: usize,
-    /// Documents of an insights answer.
+    /// Largest number of documents of an insights answer.
     pub documents: usize,
     /// How long a request may take. The time starts with [`Service::handle`](super::Service::handle).
     pub deadline: Duration,
     /// How long a benchmarks request may wait for data that is being computed.
     pub benchmarks_wait: Duration,
-    /// How long a request may wait for memory that others hold.
+    /// How long a request may wait for memory that other queries and answers hold.
     pub memory_wait: Duration,
     /// How many requests may wait for memory at the same time. Further requests are refused without a wait.
     pub memory_queue: usize,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The memory that queries and answers share, and the queue of requests that wait for it.
 #[derive(Default)]
 pub(super) struct QueryMemory {
-    /// `None` counts nothing and refuses nothing.
+    /// If there is no budget, nothing is counted and nothing is refused.
     budget: Option<MemoryBudget>,
     queue: MemoryQueue,
 }
@@ -65,7 +65,7 @@ impl QueryMemory {
     }
 }
 
-/// Returns how a query of the service itself is executed: it never waits for memory.
+/// Returns the options of a query that the service runs for itself, which never waits for memory.
 pub(super) fn internal_execution(memory: Option<&MemoryBudget>, interrupt: &Interrupt) -> Result<Execution, NoRoom> {
     let reservation = memory.map(|memory| memory.reserve(0)).transpose()?;
     Ok(Execution { interrupt: interrupt.clone(), memory: reservation.map(Arc::new), ..Execution::default() })

@@ -5,7 +5,7 @@ use crate::Interrupt;
 use crate::query::DateRange;
 use std::fmt;
 
-/// One request as plain text. An HTTP server fills it with what arrives and adds no meaning of its own.
+/// One request, as plain text. An HTTP server copies what it receives and interprets nothing.
 ///
 /// `Debug` hides the credentials.
 ///
@@ -53,7 +53,7 @@ impl fmt::Debug for Request {
 #[derive(Debug)]
 pub(super) struct Parameters {
     pairs: Vec<(String, String)>,
-    /// The first parameter that is not UTF-8, as it was sent. It is not among the pairs.
+    /// The first parameter that is not UTF-8, as it was sent. `pairs` has no such parameter.
     undecoded: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Parameters {
         single.chain(self.list("accounts")).collect()
     }
 
-    /// Checks that all parameters are UTF-8, and that none of those in `single` has two different values.
+    /// Checks that all parameters are UTF-8, and that no parameter in `single` has two different values.
     pub(super) fn check(&self, single: &[&'static str]) -> Result<(), ServiceError> {
         if let Some(parameter) = &self.undecoded {
             return Err(ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: parameter.clone() }));
@@ -120,7 +120,8 @@ impl Parameters {
     }
 }
 
-/// Parses the values of `start` and `end`. Both days are included.
+/// Parses the values of `start` and `end`, both of which the range includes. Reports a day that is not a calendar date
+/// first, then a range that ends before it starts.
 pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceError> {
     let day = |parameter, text: &str| {
         text.parse().map_err(|_| ServiceError::InvalidDate { parameter, text: text.to_owned() })
@@ -134,21 +135,24 @@ pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceErr
 /// `+` is a space, and `%` with two hexadecimal digits is a byte. Any other `%` stays as it is. Returns `None` if the
 /// bytes are not UTF-8.
 fn query_text(encoded: &str) -> Option<String> {
-    percent(&encoded.replace('+', " "))
+    percent_decoded(&encoded.replace('+', " "))
 }
 
 /// Decodes a segment of a path, like [`query_text`], but keeps `+`.
 pub(super) fn path_text(encoded: &str) -> Option<String> {
-    percent(encoded)
+    percent_decoded(encoded)
 }
 
-fn percent(encoded: &str) -> Option<String> {
+/// Decodes `%` with two hexadecimal digits, and keeps every other character.
+fn percent_decoded(encoded: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         match (byte, after) {
-            (b'%', [high, low, after @ ..]) if let (Some(high), Some(low)) = (digit(*high), digit(*low)) => {
+            (b'%', [high, low, after @ ..])
+                if let (Some(high), Some(low)) = (hexadecimal_digit(*high), hexadecimal_digit(*low)) =>
+            {
                 bytes.push(high << 4 | low);
                 rest = after;
             }
@@ -158,7 +162,7 @@ fn percent(encoded: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn digit(byte: u8) -> Option<u8> {
+fn hexadecimal_digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 

@@ -225,7 +225,7 @@ pub(super) fn accepts_gzip(header: Option<&str>) -> bool {
     any
 }
 
-/// Returns the weight of a parameter `q=`. A weight that is not a number counts as 1.
+/// Returns the weight that a parameter `q=` gives; `None` for any other parameter. A weight that is not a number is 1.
 fn weight(parameter: &str) -> Option<f64> {
     let (name, value) = parameter.split_once('=')?;
     name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(1.0))

@@ -1,4 +1,5 @@
-//! Compares answers with the schemas that `docs/openapi.json` has for them, and what `/api` lists with what can be queried.
+//! Compares answers with the schemas that `docs/openapi.json` has for them, and what `/api` lists with what can be
+//! queried.
 
 use crate::goldens;
 use crate::openapi::{described, document};

@@ -68,7 +68,7 @@ fn the_fields_on_the_page_are_in_the_dictionary() {
     assert!(looked_at > 15, "{looked_at}");
 }
 
-/// A number with a comma between thousands.
+/// Returns a number with a comma between thousands.
 fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =

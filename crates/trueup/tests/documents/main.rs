@@ -21,7 +21,6 @@ mod openapi;
 mod platform;
 mod runnable_code;
 
-use std::fs;
 use std::path::PathBuf;
 
 /// Returns a path below the root of the repository.
@@ -29,13 +28,14 @@ fn at(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "..", path].iter().collect()
 }
 
-/// A golden of the service: one request and the expected response.
+/// A golden of the service, in parts that the documents have, too.
 struct Golden {
+    /// The name of the file, with its extension.
     file: String,
-    /// The sentence that it shows, and where that sentence is.
+    /// The sentence that the golden shows, and where that sentence is.
     title: String,
     method: String,
-    /// The path without the query.
+    /// The path without the query and without a slash at its end.
     path: String,
     status: String,
     /// The error code, if the expected part of the body has one.
@@ -46,21 +46,11 @@ struct Golden {
 
 /// Returns every golden of the service.
 fn goldens() -> Vec<Golden> {
-    let mut goldens = Vec::new();
-    for folder in ["goldens", "failing"] {
-        for entry in fs::read_dir(at("crates/trueup/tests/service/testdata").join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let text = format!("\n{}", fs::read_to_string(&path).unwrap());
-            let file = path.file_name().unwrap().to_string_lossy().into_owned();
-            goldens.extend(text.split("\n# ").skip(1).map(|case| golden(&file, case)));
-        }
-    }
-    goldens
+    platform::goldens().into_iter().map(parts).collect()
 }
 
-fn golden(file: &str, case: &str) -> Golden {
-    let (title, rest) = case.split_once('\n').unwrap();
-    let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{file}: {title}"));
+fn parts(golden: platform::Golden) -> Golden {
+    let platform::Golden { file, title, head, expected } = golden;
     let (method, target) = head.lines().next().unwrap().split_once(' ').unwrap();
     let path = target.split_once('?').map_or(target, |(path, _)| path);
     // If the golden has parts of the body, the code is in the last line that has one.
@@ -68,8 +58,8 @@ fn golden(file: &str, case: &str) -> Golden {
     let mut codes =
         bodies.filter_map(|line| line.split_once(r#""code":""#)).map(|(_, after)| after.split('"').next().unwrap());
     Golden {
-        file: file.to_owned(),
-        title: title.to_owned(),
+        file: format!("{file}.http"),
+        title,
         method: method.to_owned(),
         path: path.strip_suffix('/').unwrap_or(path).to_owned(),
         status: expected.lines().next().unwrap().to_owned(),

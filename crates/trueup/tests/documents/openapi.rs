@@ -9,7 +9,7 @@ pub(crate) fn document() -> Json {
     serde_json::from_str(trueup::openapi::document()).unwrap()
 }
 
-/// Every value in a document, with the path to it.
+/// Visits every value in a document, with the path to the value.
 fn walk<'a>(value: &'a Json, path: &str, visit: &mut impl FnMut(&str, &'a Json)) {
     visit(path, value);
     match value {
@@ -21,13 +21,13 @@ fn walk<'a>(value: &'a Json, path: &str, visit: &mut impl FnMut(&str, &'a Json))
     }
 }
 
-/// The operations, by path.
+/// Returns the operations, by path.
 fn operations(document: &Json) -> Vec<(&str, &Json)> {
     let paths = document["paths"].as_object().unwrap();
     paths.iter().map(|(path, item)| (path.as_str(), &item["get"])).collect()
 }
 
-/// The parameters of a path and of its operation.
+/// Returns the parameters of a path and of its operation.
 fn parameters<'a>(document: &'a Json, path: &str) -> Vec<&'a Json> {
     let item = &document["paths"][path];
     [&item["parameters"], &item["get"]["parameters"]].into_iter().filter_map(Json::as_array).flatten().collect()

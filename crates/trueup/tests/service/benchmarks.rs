@@ -18,7 +18,7 @@ fn body(received: &Received) -> String {
     String::from_utf8(received.body.clone()).unwrap()
 }
 
-/// Repeats the request until its figures are gathered.
+/// Repeats the request until its figures are computed.
 fn get_gathered(platform: &Platform, user: &str, path: &str) -> Received {
     let begun = Instant::now();
     loop {
@@ -251,7 +251,7 @@ fn the_typed_call_returns_the_same_figures() {
 #[test]
 fn accounts_of_others_change_no_events_answer() {
     let path = "/api/acme/events?fields=account,leads,spend&start=2024-11-01&end=2025-04-30&interval=month";
-    let alone = Platform::with(&Rival::default(), trueup::access::DirectorySettings::default(), |builder| builder);
+    let alone = Platform::with(&Rival::default(), |builder| builder);
     assert_eq!(crowded().get("anna", path).body, alone.get("anna", path).body);
 }
 

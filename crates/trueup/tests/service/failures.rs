@@ -1,12 +1,10 @@
 //! A damaged dataset, whose cause the log names and the response does not, and a passed deadline.
 
-use crate::platform::{Platform, Rival};
+use crate::platform::{Platform, Rival, damage};
 use std::fs;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trueup::Dataset;
-use trueup::access::DirectorySettings;
 use trueup::service::{Limits, ServiceError};
 
 const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
@@ -14,7 +12,7 @@ const EVENTS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03
 #[test]
 fn a_passed_deadline_is_answered_504() {
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
-    let platform = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
+    let platform = Platform::with(&Rival::default(), |builder| builder.limits(limits));
     let response = platform.get("anna", EVENTS);
     assert_eq!(response.status, 504);
     let body = String::from_utf8(response.body).unwrap();
@@ -22,21 +20,6 @@ fn a_passed_deadline_is_answered_504() {
         body.ends_with(r#"use a shorter date range, fewer dimensions or fewer metrics","code":"timeout"}"#),
         "{body}"
     );
-}
-
-/// Overwrites a part of every file below the folder whose name ends with `end`.
-pub(crate) fn damage(folder: &Path, end: &str) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            damage(&path, end);
-        } else if path.to_string_lossy().ends_with(end) {
-            let mut bytes = fs::read(&path).unwrap();
-            let half = bytes.len() / 2;
-            bytes[4..half].fill(0xA5);
-            fs::write(&path, bytes).unwrap();
-        }
-    }
 }
 
 #[test]
@@ -49,8 +32,8 @@ fn only_the_log_names_a_damaged_file() {
             logged.lock().unwrap().push(cause.unwrap_or_default());
         }
     };
-    let platform = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.on_failure(hook));
-    damage(&platform.dataset(), ".parquet");
+    let platform = Platform::with(&Rival::default(), |builder| builder.on_failure(hook));
+    damage(&platform.dataset());
     let response = platform.get("anna", EVENTS);
     assert_eq!(response.status, 502);
     let body = String::from_utf8(response.body).unwrap();

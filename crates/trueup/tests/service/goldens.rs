@@ -1,6 +1,6 @@
 //! Requests and the responses that the documents promise, byte for byte.
 //!
-//! A file in `testdata` holds cases. A case is, line by line:
+//! A file in `testdata` holds goldens. A golden is, line by line:
 //!
 //! - `# ` and its title: the sentence that it shows, and where that sentence is;
 //! - the request: method and path, then headers, in which `<name>` is the key of that user;
@@ -21,52 +21,12 @@
 //! | `failing/too_much_memory` | it has next to no memory |
 //! | any other | the small platform |
 
-use crate::failures::damage;
 use crate::overload::{exhausted, no_waiting};
-use crate::platform::{Platform, Received, Rival, crowd, crowded, crowded_with, small};
+use crate::platform::{Platform, Received, Rival, crowd, crowded, crowded_with, damage, goldens, small};
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::time::Duration;
-use trueup::access::DirectorySettings;
 use trueup::service::{Limits, Request};
-
-/// Returns every case as the name of its file, without extension, and its text from the title on.
-pub(crate) fn cases() -> Vec<(String, String)> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for folder in ["goldens", "failing"] {
-        let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "service", "testdata", folder].iter().collect();
-        paths.extend(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    }
-    paths.sort();
-    let mut cases = Vec::new();
-    for path in paths {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let text = format!("\n{}", fs::read_to_string(&path).unwrap());
-        let texts = text.split("\n# ").skip(1).map(|case| (name.clone(), case.trim_end().to_owned()));
-        cases.extend(texts.collect::<Vec<_>>());
-    }
-    cases
-}
-
-fn request(platform: &Platform, head: &str) -> Request {
-    let mut lines = head.lines();
-    let (method, path) = lines.next().unwrap().split_once(' ').unwrap();
-    let mut request = Request { method: method.to_owned(), ..Request::get(path) };
-    request.accept_encoding = Some("identity".to_owned());
-    for line in lines {
-        let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
-        let value = platform.secret(value);
-        match name {
-            "Authorization" => request.authorization = Some(value),
-            "Cookie" => request.cookie = Some(value),
-            "Accept-Encoding" => request.accept_encoding = Some(value),
-            other => panic!("{other}"),
-        }
-    }
-    request
-}
 
 /// Returns the expectations that the response does not meet, and the response.
 fn differences(expected: &str, response: &Received) -> Vec<String> {
@@ -101,28 +61,22 @@ fn differences(expected: &str, response: &Received) -> Vec<String> {
 #[test]
 fn every_golden_gets_its_response() {
     let platform = Platform::new();
-    let limited = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(small()));
+    let limited = Platform::with(&Rival::default(), |builder| builder.limits(small()));
     let (crowded, impatient) = (crowded(), crowded_with(&crowd(), Duration::ZERO, |builder| builder));
     let damaged = Platform::new();
-    for end in [".parquet", ".ndjson"] {
-        damage(&damaged.dataset(), end);
-    }
+    damage(&damaged.dataset());
     let limits = Limits { deadline: Duration::ZERO, ..Limits::default() };
-    let overdue = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
+    let overdue = Platform::with(&Rival::default(), |builder| builder.limits(limits));
     let within = |memory: &trueup::MemoryBudget| {
-        Platform::with(&Rival::default(), DirectorySettings::default(), |builder| {
-            builder.limits(no_waiting()).memory(memory.clone())
-        })
+        Platform::with(&Rival::default(), |builder| builder.limits(no_waiting()).memory(memory.clone()))
     };
     let (budget, _held) = exhausted(1 << 20);
     let (overloaded, narrow) = (within(&budget), within(&trueup::MemoryBudget::new(40)));
-    let cases = cases();
-    assert!(cases.len() >= 150, "{}", cases.len());
+    let goldens = goldens();
+    assert!(goldens.len() >= 150, "{}", goldens.len());
     let mut wrong = Vec::new();
-    for (name, case) in &cases {
-        let (title, rest) = case.split_once('\n').unwrap();
-        let (head, expected) = rest.split_once("\n\n").unwrap_or_else(|| panic!("{name}: {title}"));
-        let platform = match name.as_str() {
+    for golden in &goldens {
+        let platform = match golden.file.as_str() {
             name if name.starts_with("limits") => &limited,
             "benchmarks_gathering" => &impatient,
             "damaged" => &damaged,
@@ -132,9 +86,9 @@ fn every_golden_gets_its_response() {
             name if name.starts_with("benchmarks") => &crowded,
             _ => &platform,
         };
-        let response = platform.ask(&request(platform, head));
-        for difference in differences(expected, &response) {
-            wrong.push(format!("{name}: {title}\n  {difference}"));
+        let response = platform.ask(&golden.request(platform));
+        for difference in differences(&golden.expected, &response) {
+            wrong.push(format!("{}: {}\n  {difference}", golden.file, golden.title));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -176,8 +130,8 @@ pub(crate) const OUTCOMES: [(u16, &str); 27] = [
 #[test]
 fn every_status_and_code_of_the_contract_has_a_golden() {
     let (mut seen, mut others) = (BTreeSet::new(), Vec::new());
-    for (file, case) in cases() {
-        let expected = case.split_once("\n\n").map_or("", |(_, expected)| expected);
+    for golden in goldens() {
+        let expected = &golden.expected;
         let status: u16 = expected.lines().next().and_then(|line| line.parse().ok()).unwrap();
         let bodies: Vec<&str> = expected.lines().filter(|line| line.starts_with(['=', '~'])).collect();
         let has = |words: &str| bodies.iter().any(|line| line.contains(words));
@@ -193,7 +147,7 @@ fn every_status_and_code_of_the_contract_has_a_golden() {
         match OUTCOMES.iter().find(is_shown) {
             Some(outcome) => _ = seen.insert(*outcome),
             // This golden shows something else, such as a header.
-            None => others.push(format!("{file}: {status}")),
+            None => others.push(format!("{}: {status}", golden.file)),
         }
     }
     let missing: Vec<_> = OUTCOMES.iter().filter(|outcome| !seen.contains(*outcome)).collect();

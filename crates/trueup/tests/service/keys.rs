@@ -168,7 +168,8 @@ fn the_hourly_limit_is_exact_under_eight_threads_and_resets_on_the_hour() {
 #[test]
 fn eight_threads_get_equal_answers_up_to_the_limit() {
     let settings = DirectorySettings::default().hourly_limit(1_100);
-    let platform = Platform::with(&Rival::default(), settings, |builder| builder);
+    let directory = Arc::new(MemoryDirectory::new(settings));
+    let platform = Platform::with_directory(directory, &Rival::default(), |builder| builder);
     let statuses = thread::scope(|scope| {
         let ask = |_| {
             scope.spawn(|| {

@@ -1,7 +1,6 @@
 //! No secret appears in a log, a response or debug output, wherever a request carries it.
 
-use crate::failures::damage;
-use crate::platform::{NOW, Platform, Rival};
+use crate::platform::{NOW, Platform, Rival, damage};
 use proptest::prelude::*;
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -23,8 +22,8 @@ const PATHS: [&str; 9] = [
     "/nowhere",
 ];
 
-/// Whether the text contains one of the secret's eight-character parts. Any fifteen characters in a row of the secret
-/// contain such a part.
+/// Returns whether the text contains one of the secret's eight-character parts. Any fifteen characters in a row of the
+/// secret contain such a part.
 fn reveals(text: &str, secret: &str) -> bool {
     let random = secret.strip_prefix("tu_").unwrap_or(secret);
     random.as_bytes().chunks_exact(8).any(|part| text.contains(std::str::from_utf8(part).unwrap()))
@@ -41,7 +40,7 @@ fn logged(error: &ServiceError, log: &Mutex<String>) {
     }
 }
 
-/// A platform that writes all its failures to the returned log.
+/// Returns a platform, and the log to which it writes all its failures.
 fn logging_platform(directory: Arc<dyn Directory>, limits: Limits) -> (Platform, Arc<Mutex<String>>) {
     let log: Arc<Mutex<String>> = Arc::default();
     let hook = {
@@ -88,7 +87,7 @@ fn outputs(service: &Service, requests: &[Request], statuses: &mut Vec<u16>) -> 
     text
 }
 
-/// The debug output of the types that a program gets when it authenticates by itself.
+/// Returns the debug output of the types that a program gets when it authenticates its users itself.
 fn typed_outputs(directory: &dyn Directory, secret: &str) -> String {
     let key = SecretKey::new(secret);
     let mut text = format!("{key:?} {key:#?}");
@@ -120,8 +119,7 @@ fn use_secrets(directory: Arc<dyn Directory>, limits: Limits, secrets: &mut Vec<
             text += &typed_outputs(platform.service.directory(), secret);
         }
         if round == 0 {
-            damage(&platform.dataset(), ".parquet");
-            damage(&platform.dataset(), ".ndjson");
+            damage(&platform.dataset());
         }
     }
     text += &log.lock().unwrap();

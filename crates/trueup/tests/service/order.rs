@@ -1,20 +1,19 @@
 //! A request with several faults is answered with the fault that the contract names first: every combination of up to
 //! three faults, and random combinations of any number.
 //!
-//! [`EVENTS`], [`INSIGHTS`] and [`BENCHMARKS`] list the faults of each endpoint, in the order in which CONTRACT sections
-//! 1 and 2 report them. A fault puts values at [`Place`]s of a request, of its user or of the service. A [`Draft`] takes
-//! faults as long as their places are free, and sends the request.
+//! [`EVENTS`], [`INSIGHTS`] and [`BENCHMARKS`] list the faults of each endpoint, in the order in which CONTRACT
+//! sections 1 and 2 report them. A fault puts values at [`Place`]s of a request, of its user or of the service. A
+//! [`Draft`] takes faults as long as their places are free, and sends the request.
 
-use crate::failures::damage;
 use crate::goldens::OUTCOMES;
-use crate::platform::{NOW, Platform, Received, Rival};
+use crate::platform::{NOW, Platform, Received, Rival, damage};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
-use trueup::access::{DirectorySettings, Grant};
+use trueup::access::Grant;
 use trueup::service::{Limits, Request};
 
 /// A fault that a request can have.
@@ -145,8 +144,8 @@ const BENCHMARKS: [Fault; 15] = [
     DAMAGED,
 ];
 
-/// Services by the values at [`Place::Execution`] and [`Place::Size`], which decide about limits and damaged files. Each
-/// is made once.
+/// Services by the values at [`Place::Execution`] and [`Place::Size`], which decide about limits and damaged files.
+/// Each is made once.
 static PLATFORMS: LazyLock<Mutex<BTreeMap<(&str, &str), Arc<Platform>>>> = LazyLock::new(Mutex::default);
 
 /// How many users have been added. Each request has its own user, because of the hourly limit.
@@ -185,11 +184,9 @@ impl Draft {
             limits.account_intervals = 2;
         }
         let make = || {
-            let platform =
-                Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
+            let platform = Platform::with(&Rival::default(), |builder| builder.limits(limits));
             if execution == "damaged" {
-                damage(&platform.dataset(), ".parquet");
-                damage(&platform.dataset(), ".ndjson");
+                damage(&platform.dataset());
             }
             Arc::new(platform)
         };
@@ -309,10 +306,10 @@ fn the_first_of_up_to_three_faults_of_benchmarks_is_reported() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// `order` decides which of two faults that set the same place the request has.
     #[test]
     fn the_first_of_any_number_of_faults_is_reported(order in Just((0..EVENTS.len()).collect::<Vec<_>>()).prop_shuffle()) {
-        // The first fault hides all others, so each round leaves out one more of the first faults.
+        // The first fault hides all others, so each round leaves out one more of the first faults. `order` decides
+        // which of two faults that set the same place the request has.
         for from in 0..EVENTS.len() {
             let mut draft = Draft::default();
             let kept = order.iter().copied().filter(|fault| *fault >= from && draft.add(&EVENTS[*fault]));

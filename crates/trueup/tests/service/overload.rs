@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use trueup::access::DirectorySettings;
 use trueup::query::MAX_PATTERNS_BYTES;
 use trueup::service::{Limits, Request};
 use trueup::{MemoryBudget, Reservation};
@@ -14,12 +13,12 @@ use trueup::{MemoryBudget, Reservation};
 const EVENTS: &str = "/api/acme/events?fields=account,date,leads,spend&start=2025-01-01&end=2025-03-31";
 const LEADS: &str = "/api/acme/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
-/// Limits with which no request waits for memory.
+/// Returns limits with which no request waits for memory.
 pub(crate) fn no_waiting() -> Limits {
     Limits { memory_wait: Duration::ZERO, ..Limits::default() }
 }
 
-/// A budget that is all reserved, and the reservations.
+/// Returns a budget that is all reserved, and the reservations.
 pub(crate) fn exhausted(bytes: usize) -> (MemoryBudget, Vec<Reservation>) {
     let budget = MemoryBudget::new(bytes);
     let held = (1..usize::BITS).filter_map(|half| budget.reserve(bytes >> half).ok()).collect();
@@ -27,9 +26,7 @@ pub(crate) fn exhausted(bytes: usize) -> (MemoryBudget, Vec<Reservation>) {
 }
 
 fn platform(budget: &MemoryBudget, limits: Limits) -> Platform {
-    Platform::with(&Rival::default(), DirectorySettings::default(), |builder| {
-        builder.limits(limits).memory(budget.clone())
-    })
+    Platform::with(&Rival::default(), |builder| builder.limits(limits).memory(budget.clone()))
 }
 
 #[test]
@@ -152,7 +149,7 @@ fn the_limit_of_values_counts_rows_times_columns() {
     let path = "/api/acme/events?fields=campaign,leads,spend&start=2025-01-01&end=2025-03-31";
     let rows = text(&Platform::new().get("anna", path)).matches("\"campaign\"").count();
     let limits = Limits { cells: 3 * rows, ..Limits::default() };
-    let platform = Platform::with(&Rival::default(), DirectorySettings::default(), |builder| builder.limits(limits));
+    let platform = Platform::with(&Rival::default(), |builder| builder.limits(limits));
     assert_eq!(platform.get("anna", path).status, 200);
     // A repeated field adds no column; an unknown field does.
     assert_eq!(platform.get("anna", &path.replace("campaign,", "campaign,campaign,")).status, 200);

@@ -1,7 +1,7 @@
-//! The services that the tests query.
+//! The services that the tests query, and the goldens, which several test programs read.
 //!
-//! The small platform: `acme` has the data of the worked example, and `rival` is another tenant. [`crowded`] adds enough
-//! accounts for benchmarks.
+//! The small platform: `acme` has the data of the worked example, and `rival` is another tenant. [`crowded`] adds
+//! enough accounts for benchmarks.
 //!
 //! ```text
 //! platform (umbrella)
@@ -39,7 +39,7 @@ pub(crate) struct Platform {
     keys: Vec<(&'static str, String)>,
 }
 
-/// What other tenants put into the dataset: rows of CSV, and insights as lines of JSON.
+/// What tenants other than `acme` put into the dataset: rows of CSV without a header, and insights as lines of JSON.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rival {
     pub(crate) events: String,
@@ -56,22 +56,21 @@ fn example(table: &str) -> String {
 }
 
 impl Platform {
+    /// Returns the small platform with one event and one insight of `rival`.
     pub(crate) fn new() -> Self {
         let events = "rival-1,r1,lead-originated,2025-01-05,,,,New Customer,,Advertising,Search Ads,Secret Plan,,\n";
         let insights = "{\"account\":\"rival-1\",\"date\":\"2025-03-01\",\"insight\":{\"secret\":true}}\n";
         let rival = Rival { events: events.into(), insights: insights.into(), ..Rival::default() };
-        Self::with(&rival, DirectorySettings::default(), |builder| builder)
+        Self::with(&rival, |builder| builder)
     }
 
-    pub(crate) fn with(
-        rival: &Rival,
-        settings: DirectorySettings,
-        build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
-    ) -> Self {
-        Self::with_directory(Arc::new(MemoryDirectory::new(settings)), rival, build)
+    /// Returns the small platform with a directory in memory and the data of `rival`. `build` changes the service.
+    pub(crate) fn with(rival: &Rival, build: impl FnOnce(ServiceBuilder) -> ServiceBuilder) -> Self {
+        let directory = MemoryDirectory::new(DirectorySettings::default());
+        Self::with_directory(Arc::new(directory), rival, build)
     }
 
-    /// Fills the directory, which must be empty.
+    /// Returns the small platform with `directory`, which must be empty and is filled.
     pub(crate) fn with_directory(
         directory: Arc<dyn Directory>,
         rival: &Rival,
@@ -84,13 +83,13 @@ impl Platform {
         Self { folder, service: build(service).build(), keys }
     }
 
-    /// A second service with the same dataset. `directory` must already have the same users and keys.
+    /// Returns a second service with the same dataset. `directory` must already have the same users and keys.
     pub(crate) fn second_service(&self, directory: Arc<dyn Directory>) -> Self {
         let service = Service::builder(self.service.dataset(), directory).clock(|| NOW).build();
         Self { folder: tempfile::tempdir().unwrap(), service, keys: self.keys.clone() }
     }
 
-    /// The folder of the dataset.
+    /// Returns the folder of the dataset.
     pub(crate) fn dataset(&self) -> PathBuf {
         self.folder.path().join("dataset")
     }
@@ -100,6 +99,7 @@ impl Platform {
         self.keys.iter().fold(text.to_owned(), |text, (name, key)| text.replace(&format!("<{name}>"), key))
     }
 
+    /// Sends a request with the key of a user.
     pub(crate) fn get(&self, user: &str, path: &str) -> Received {
         self.ask(&Request {
             authorization: Some(self.secret(&format!("<{user}>"))),
@@ -207,9 +207,80 @@ fn fill(directory: &dyn Directory) -> Vec<(&'static str, String)> {
     keys
 }
 
-/// Limits so small that requests for the worked example exceed them.
+/// Returns limits so small that requests for the worked example exceed them.
 pub(crate) fn small() -> Limits {
     Limits { account_intervals: 10, rows: 4, documents: 2, ..Limits::default() }
+}
+
+/// Overwrites a part of every data file of a dataset.
+pub(crate) fn damage(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            damage(&path);
+        } else if path.extension().is_some_and(|end| end == "parquet" || end == "ndjson") {
+            let mut bytes = fs::read(&path).unwrap();
+            let half = bytes.len() / 2;
+            bytes[4..half].fill(0xA5);
+            fs::write(&path, bytes).unwrap();
+        }
+    }
+}
+
+/// A request and the response that the documents promise. `goldens.rs` explains the files.
+pub(crate) struct Golden {
+    /// The name of the file, without its extension.
+    pub(crate) file: String,
+    /// The sentence that the golden shows, and where that sentence is.
+    pub(crate) title: String,
+    /// Method and path, then headers, one per line.
+    pub(crate) head: String,
+    /// The lines that say what is expected.
+    pub(crate) expected: String,
+}
+
+/// Returns the goldens of all files, in the order of the names of the files.
+pub(crate) fn goldens() -> Vec<Golden> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for folder in ["goldens", "failing"] {
+        let testdata = ["..", "trueup", "tests", "service", "testdata", folder];
+        let folder: PathBuf = [env!("CARGO_MANIFEST_DIR")].into_iter().chain(testdata).collect();
+        paths.extend(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    paths.sort();
+    let mut goldens = Vec::new();
+    for path in paths {
+        let file = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = format!("\n{}", fs::read_to_string(&path).unwrap());
+        for golden in text.split("\n# ").skip(1) {
+            let (title, rest) = golden.trim_end().split_once('\n').unwrap();
+            let (head, expected) = rest.split_once("\n\n").unwrap();
+            let [title, head, expected] = [title, head, expected].map(str::to_owned);
+            goldens.push(Golden { file: file.clone(), title, head, expected });
+        }
+    }
+    goldens
+}
+
+impl Golden {
+    /// Returns the request, with the secrets of the platform's users.
+    pub(crate) fn request(&self, platform: &Platform) -> Request {
+        let mut lines = self.head.lines();
+        let (method, path) = lines.next().unwrap().split_once(' ').unwrap();
+        let mut request = Request { method: method.to_owned(), ..Request::get(path) };
+        request.accept_encoding = Some("identity".to_owned());
+        for line in lines {
+            let (name, value) = line.split_once(": ").unwrap();
+            let value = Some(platform.secret(value));
+            match name {
+                "Authorization" => request.authorization = value,
+                "Cookie" => request.cookie = value,
+                "Accept-Encoding" => request.accept_encoding = value,
+                other => panic!("{other}"),
+            }
+        }
+        request
+    }
 }
 
 /// The number of plumbers in [`crowd`], without the two of the small platform.
@@ -282,16 +353,18 @@ pub(crate) fn crowd() -> Rival {
     crowd
 }
 
-/// The small platform with the crowd. Requests for benchmarks wait until the figures are there.
+/// Returns the small platform with the crowd. Requests for benchmarks wait until the figures are computed.
 pub(crate) fn crowded() -> Platform {
     crowded_with(&crowd(), Duration::from_secs(600), |builder| builder)
 }
 
+/// Returns the small platform with a crowd, whose requests for benchmarks wait for `benchmarks_wait`. `build` changes
+/// the service.
 pub(crate) fn crowded_with(
     crowd: &Rival,
     benchmarks_wait: Duration,
     build: impl FnOnce(ServiceBuilder) -> ServiceBuilder,
 ) -> Platform {
     let limits = Limits { benchmarks_wait, ..Limits::default() };
-    Platform::with(crowd, DirectorySettings::default(), |builder| build(builder.limits(limits)))
+    Platform::with(crowd, |builder| build(builder.limits(limits)))
 }

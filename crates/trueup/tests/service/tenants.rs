@@ -2,7 +2,6 @@
 
 use crate::platform::{Platform, Rival};
 use proptest::prelude::*;
-use trueup::access::DirectorySettings;
 
 /// Requests to every endpoint but benchmarks, some with names that only the rival's data have.
 const ASKED: [&str; 11] = [
@@ -20,7 +19,7 @@ const ASKED: [&str; 11] = [
 ];
 
 fn answers(rival: &Rival) -> Vec<(u16, String)> {
-    let platform = Platform::with(rival, DirectorySettings::default(), |builder| builder);
+    let platform = Platform::with(rival, |builder| builder);
     let answer = |path: &&str| {
         let response = platform.get("anna", path);
         (response.status, format!("{:?} {}", response.headers, String::from_utf8_lossy(&response.body)))
@@ -81,10 +80,10 @@ const KNOWS_CREW: [(&str, &str, bool); 6] = [
 ];
 
 fn platform_with_rival_column() -> Platform {
-    Platform::with(&Rival { column: true, ..Rival::default() }, DirectorySettings::default(), |builder| builder)
+    Platform::with(&Rival { column: true, ..Rival::default() }, |builder| builder)
 }
 
-/// Whether the accounts of the organization have values in `column`.
+/// Returns whether the accounts of the organization have values in `column`.
 fn knows(platform: &Platform, user: &str, organization: &str, column: &str) -> bool {
     let query = format!("fields={column},leads&start=2025-01-01&end=2025-03-31");
     let response = platform.get(user, &format!("/api/{organization}/events?{query}"));

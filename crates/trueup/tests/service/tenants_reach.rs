@@ -113,7 +113,7 @@ fn paths() -> Vec<String> {
     paths
 }
 
-/// Reads the organizations and accounts that `/api` lists.
+/// Reads the organizations and accounts that an answer of `/api` lists.
 fn listing(answer: &Answer) -> Listing {
     let access: Json = serde_json::from_str(&answer.body).unwrap();
     let listed = access["organizations"].as_array().unwrap().iter();
@@ -182,8 +182,8 @@ fn check_typed_unknown_fields(platform: &Platform, user: &str, segment: &str, un
     }
 }
 
-/// The debug output of the typed answers, which includes texts that no row uses.
-fn typed(platform: &Platform, user: &str) -> Vec<String> {
+/// Returns the debug output of the typed answers, which includes texts that no row uses.
+fn typed_answers(platform: &Platform, user: &str) -> Vec<String> {
     let directory = platform.service.directory();
     let reach = directory.reach(&directory.login(user).unwrap().unwrap()).unwrap();
     let [start, end] = ["2025-02-01", "2025-02-28"].map(|day| day.parse().unwrap());
@@ -210,25 +210,26 @@ fn check_nothing_out_of_reach(platform: &Platform, user: &'static str) {
             assert!(!answer.body.contains(&format!("secret-{account}")), "{user} {account} {path}");
         }
     }
-    for answer in typed(platform, user) {
+    for answer in typed_answers(platform, user) {
         for account in others() {
             assert!(!answer.contains(&format!("secret-{account}")), "{user} {account}: {answer:.2000}");
         }
     }
 }
 
-/// Checks that neither data of others, nor changes of the directory that the user cannot see, change a byte.
+/// Checks that neither data of others, nor changes of the directory that the user cannot see, change a byte: compares
+/// the platform, whose directory has had the changes `before`, with one in which accounts out of reach have the data
+/// `others`, and whose directory has also had the changes of `after` that leave the user's view as it is.
 fn check_others_change_nothing(
     platform: &Platform,
     user: &'static str,
     data: &Data,
     others: &Data,
-    changed: (&[Change], &[Change]),
+    (before, after): (&[Change], &[Change]),
 ) {
     let reach = platform.world.reach(user);
     let source = |account: &&'static str| if reach.contains(*account) { &data[*account] } else { &others[*account] };
     let mixed: Data = ACCOUNTS.iter().map(|account| (*account, source(account).clone())).collect();
-    let (before, after) = changed;
     let mut other = Platform::new(&mixed, before, false);
     for change in after {
         let mut tried = other.world.clone();
@@ -241,9 +242,10 @@ fn check_others_change_nothing(
         // `assert_eq` would print both bodies, and a body of `/api` is long.
         assert!(answer == answered, "{user} {path}: {} {:?}", answer.difference(&answered), answer.headers);
     }
-    assert_eq!(typed(platform, user), typed(&other, user));
+    assert_eq!(typed_answers(platform, user), typed_answers(&other, user));
 }
 
+/// Checks the answers of one service before and after its directory changes. `in_file` puts the directory into SQLite.
 fn check(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[Change], user: &'static str) {
     let mut platform = Platform::new(data, before, in_file);
     check_against_model(&platform, data, user);

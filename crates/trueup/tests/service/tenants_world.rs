@@ -1,5 +1,7 @@
-//! Random directories, and a model of CONTRACT section 3: it answers every question from the definition, by walking
-//! from an organization up to its root, and shares no code with the directory.
+//! Random directories, a model of CONTRACT section 3, and random data. The model answers every question from the
+//! definition, by walking from an organization up to its root, and shares no code with the directory.
+//!
+//! The data of each account have marks of that account: only `a3` has the text `secret-a3` and the column `own_a3`.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +12,7 @@ use std::sync::Arc;
 use trueup::Dataset;
 use trueup::access::{Directory, Error, Grant, Organization};
 
-/// The accounts. Two organizations have the same names as accounts.
+/// The account keys. Two organizations have the same names as accounts.
 pub(crate) const ACCOUNTS: [&str; 5] = ["a0", "a1", "a2", "a3", "a4"];
 pub(crate) const ORGANIZATIONS: [&str; 7] = ["o0", "o1", "o2", "o3", "o4", "a1", "a2"];
 pub(crate) const USERS: [&str; 3] = ["u0", "u1", "u2"];
@@ -100,7 +102,7 @@ impl World {
         Self { accounts: ACCOUNTS.into(), ..Self::default() }
     }
 
-    /// The organization and all organizations above it.
+    /// Returns the organization and all organizations above it.
     fn path(&self, id: &'static str) -> Vec<&'static str> {
         let mut path = vec![id];
         while let Some(parent) = path.last().and_then(|last| self.organizations[last].0) {
@@ -165,13 +167,13 @@ impl World {
         self.path(id).iter().any(granted)
     }
 
-    /// The accounts at and below an organization.
+    /// Returns the accounts at and below an organization.
     fn held(&self, id: &str) -> Vec<String> {
         let below = self.placements.iter().filter(|(_, organization)| self.path(organization).contains(&id));
         below.map(|(account, _)| (*account).to_owned()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The accounts that a user reaches.
+    /// Returns the accounts that a user reaches.
     pub(crate) fn reach(&self, user: &'static str) -> BTreeSet<String> {
         let direct = |account: &str| self.grants.contains(&(user, Grant::Account(account.to_owned())));
         let placed =
@@ -180,13 +182,13 @@ impl World {
         reached.map(|account| (*account).to_owned()).collect()
     }
 
-    /// The organizations that a user sees: granted, or below one that is, and no umbrella.
+    /// Returns the organizations that a user sees: all that are granted or below a granted one, except umbrellas.
     fn shown(&self, user: &'static str) -> Vec<&'static str> {
         let nodes = self.organizations.iter().filter(|(id, (_, umbrella))| !umbrella && self.is_granted(user, id));
         nodes.map(|(id, _)| *id).collect()
     }
 
-    /// What `/api` lists for a user.
+    /// Returns what `/api` lists for a user.
     pub(crate) fn listing(&self, user: &'static str) -> Listing {
         let reach: Vec<String> = self.reach(user).into_iter().collect();
         if let [only] = reach.as_slice() {
@@ -201,7 +203,7 @@ impl World {
         listing
     }
 
-    /// The accounts that a path segment names; `None` if the response is 404.
+    /// Returns the accounts that a path segment names; `None` if the response is 404.
     pub(crate) fn accounts_of(&self, user: &'static str, segment: &str) -> Option<Vec<String>> {
         let reach = self.reach(user);
         let alone = || reach.contains(segment).then(|| vec![segment.to_owned()]);
@@ -212,25 +214,25 @@ impl World {
         shown.map_or_else(alone, |id| Some(self.held(id)))
     }
 
-    /// All that a user can learn of the directory.
+    /// Returns all that a user can learn of the directory.
     pub(crate) fn view(&self, user: &'static str) -> (Listing, Vec<Option<Vec<String>>>) {
         (self.listing(user), segments().map(|segment| self.accounts_of(user, segment)).collect())
     }
 }
 
-/// Every name that a directory may have, and one that none has.
+/// Returns every name that a directory may have, and one that none has.
 pub(crate) fn segments() -> impl Iterator<Item = &'static str> {
     ORGANIZATIONS.into_iter().chain(["a0", "a3", "a4", "nowhere"])
 }
 
 /// The data of one account, all of it in February 2025.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Holding {
-    /// Customer, stage, day, whether the campaign is its own, amount.
+pub(crate) struct AccountData {
+    /// Customer, stage, day, whether the campaign is the text that marks the account, amount.
     events: Vec<(u8, &'static str, u8, bool, i32)>,
     /// Day, amount.
     spend: Vec<(u8, u16)>,
-    /// The days of publication, and a value.
+    /// Values by day of publication.
     insights: BTreeMap<u8, u16>,
     /// Industry and lead grading, if the account is in the table of accounts.
     row: Option<(&'static str, bool)>,
@@ -239,15 +241,15 @@ pub(crate) struct Holding {
 }
 
 /// The data of every account, by account key.
-pub(crate) type Data = BTreeMap<&'static str, Holding>;
+pub(crate) type Data = BTreeMap<&'static str, AccountData>;
 
-fn holding() -> impl Strategy<Value = Holding> {
+fn account_data() -> impl Strategy<Value = AccountData> {
     let stage = prop::sample::select(vec!["lead-originated", "booked", "estimated", "sold", "closed", "canceled"]);
     let events = prop::collection::vec((0..3_u8, stage, 1..29_u8, any::<bool>(), -900..900), 0..6);
     let spend = prop::collection::vec((1..29_u8, 0..500_u16), 0..3);
     let insights = prop::collection::btree_map(1..29_u8, 0..100_u16, 0..3);
     let row = prop::option::of((prop::sample::select(vec!["", "Plumbing", "Heating"]), any::<bool>()));
-    (events, spend, insights, row, any::<bool>()).prop_map(|(events, spend, insights, row, column)| Holding {
+    (events, spend, insights, row, any::<bool>()).prop_map(|(events, spend, insights, row, column)| AccountData {
         events,
         spend,
         insights,
@@ -257,26 +259,27 @@ fn holding() -> impl Strategy<Value = Holding> {
 }
 
 pub(crate) fn data() -> impl Strategy<Value = Data> {
-    prop::collection::vec(holding(), ACCOUNTS.len()).prop_map(|holdings| ACCOUNTS.into_iter().zip(holdings).collect())
+    prop::collection::vec(account_data(), ACCOUNTS.len())
+        .prop_map(|all_data| ACCOUNTS.into_iter().zip(all_data).collect())
 }
 
-/// The events of each account that has any.
+/// Returns the number of events of each account that has events.
 pub(crate) fn event_counts(data: &Data) -> BTreeMap<String, u64> {
-    let counts = data.iter().map(|(account, holding)| ((*account).to_owned(), holding.events.len() as u64));
+    let counts = data.iter().map(|(account, account_data)| ((*account).to_owned(), account_data.events.len() as u64));
     counts.filter(|(_, count)| *count > 0).collect()
 }
 
-/// The accounts and days of all insights.
+/// Returns the accounts and days of all insights.
 pub(crate) fn insights(data: &Data) -> BTreeSet<(String, u8)> {
-    let days = |(account, holding): (&&'static str, &Holding)| {
-        holding.insights.keys().map(|day| ((*account).to_owned(), *day)).collect::<Vec<_>>()
+    let days = |(account, account_data): (&&'static str, &AccountData)| {
+        account_data.insights.keys().map(|day| ((*account).to_owned(), *day)).collect::<Vec<_>>()
     };
     data.iter().flat_map(days).collect()
 }
 
-/// Whether the account has values in a column of its own.
+/// Returns whether the account has values in the column that no other account has.
 pub(crate) fn has_column(data: &Data, account: &str) -> bool {
-    data.get(account).is_some_and(|holding| holding.column && !holding.events.is_empty())
+    data.get(account).is_some_and(|account_data| account_data.column && !account_data.events.is_empty())
 }
 
 pub(crate) fn ingest(folder: &Path, data: &Data) -> Arc<Dataset> {
@@ -290,27 +293,27 @@ pub(crate) fn ingest(folder: &Path, data: &Data) -> Arc<Dataset> {
     let mut spend = String::from("account,date,attributionCategory,attributionChannel,campaign,adSpend\n");
     let mut accounts = String::from("account,accountName,industry,timeZone,leadGrading\n");
     let mut insights = String::new();
-    for (account, holding) in data {
+    for (account, account_data) in data {
         let own = format!("secret-{account}");
-        let column = if holding.column { format!("own_{account}") } else { "crew".to_owned() };
+        let column = if account_data.column { format!("own_{account}") } else { "crew".to_owned() };
         let mut events = format!("account,opportunityId,type,date,total,customerStatus,campaign,{column}\n");
-        for (customer, stage, day, named, total) in &holding.events {
+        for (customer, stage, day, named, total) in &account_data.events {
             let campaign = if *named { own.as_str() } else { "Drains" };
             writeln!(events, "{account},c{customer},{stage},2025-02-{day:02},{total},New Customer,{campaign},{own}")
                 .unwrap();
         }
         ingest = ingest.events(file(format!("{account}.csv"), &events));
-        for (day, amount) in &holding.spend {
+        for (day, amount) in &account_data.spend {
             writeln!(spend, "{account},2025-02-{day:02},Advertising,Search Ads,{own},{amount}").unwrap();
         }
-        for (day, value) in &holding.insights {
+        for (day, value) in &account_data.insights {
             writeln!(
                 insights,
                 r#"{{"account":"{account}","date":"2025-02-{day:02}","insight":{{"period":"{own}","value":{value}}}}}"#
             )
             .unwrap();
         }
-        if let Some((industry, grading)) = holding.row {
+        if let Some((industry, grading)) = account_data.row {
             writeln!(accounts, "{account},{own},{industry},UTC,{grading}").unwrap();
         }
     }

@@ -1,5 +1,5 @@
-//! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine, the service and the
-//! oracle.
+//! The worked example of `docs/metrics.md`, whose numbers were computed by hand, against the engine, the service and
+//! the oracle.
 //!
 //! Each file of `testdata/worked-example/expected` holds a query and the exact rows that answer it.
 
@@ -56,12 +56,13 @@ impl Expected {
         self.query[key].as_str().unwrap()
     }
 
-    /// The filters `<field>=<value>`.
+    /// Returns the filters `<field>=<value>`.
     fn parameters(&self) -> Vec<(String, String)> {
         let pairs = self.query.get("filters").map(|list| list.as_array().unwrap().as_slice()).unwrap_or_default();
         pairs.iter().map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].as_str().unwrap().to_owned())).collect()
     }
 
+    /// Returns the filter across fields.
     fn across(&self) -> Option<&str> {
         self.query.get("filter").map(|text| text.as_str().unwrap())
     }

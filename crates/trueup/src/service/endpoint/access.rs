@@ -10,6 +10,7 @@ use crate::access::{Login, LoginScope};
 use crate::dictionary::{self, Field, FieldGroup, FieldKind, ValueFormat};
 use serde::{Serialize, Serializer};
 
+/// Answers with all that the login may see.
 pub(in crate::service) fn answer(
     service: &Service,
     snapshot: &Snapshot,

@@ -50,7 +50,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 /// The parameters that take one value.
 const SINGLE: [&str; 1] = ["month"];
 
-/// How many seconds to wait before asking again for data that is being computed.
+/// Seconds after which a caller should retry while data is being computed.
 const RETRY_AFTER_SECONDS: u32 = 2;
 
 impl Service {
