@@ -6,15 +6,15 @@
 //! | `fields` | lists the metrics and dimensions, and the amounts that each metric is the ratio of |
 //! | `data` | [`BenchmarkData::gather`] reads the amounts of all accounts for a range of days, once |
 //! | `answer` | [`BenchmarkData::answer`] selects the cohort and splits its amounts by segment |
-//! | `pool` | pools and ranks the accounts of one segment, and withholds what could reveal a single account |
-//! | `fraction` | orders, interpolates and rounds exact ratios |
+//! | `pool` | pools and ranks the accounts of one segment in exact ratios, and withholds what could reveal an account |
 
 mod answer;
 mod data;
 mod fields;
-mod fraction;
 mod pool;
 mod request;
+#[cfg(test)]
+mod tests;
 
 pub use answer::{BenchmarkQuery, BenchmarkRow};
 pub use data::BenchmarkData;

@@ -1,10 +1,10 @@
 //! The files of a dataset: opened, checked, pruned, and read column by column. In call order:
 //!
 //! - `manifest`, `store`: the manifest, and its files in the folder of a dataset
-//! - `open`: a dataset from its folder; `tables`: a dataset from tables in memory
-//! - `prune`: the row groups that a query can leave unread
-//! - `row_group`: the columns of a row group, decoded once and held in the `column_cache`
-//! - `table_file`, `footer`: a Parquet file, its footer, and the column chunks of a row group
+//! - `open`: a dataset from its folder, or from tables in memory
+//! - `row_group`: the columns of a row group, decoded once and held in a cache
+//! - `table_file`, `footer`: a Parquet file, its footer, the bounds by which a query skips a row group, and the column
+//!   chunks of a row group
 //! - `checked_file`, `block_checksums`, `plain_file`: bytes of a plain file, compared with their checksums
 //! - `pages`: the pages of a column chunk, decompressed within bounds; `thrift` reads their headers, and footers
 //! - `insights`: the documents of the insights file
@@ -15,7 +15,6 @@
 
 mod block_checksums;
 mod checked_file;
-mod column_cache;
 pub(crate) mod error;
 mod footer;
 mod insights;
@@ -23,11 +22,11 @@ pub mod manifest;
 mod open;
 mod pages;
 mod plain_file;
-mod prune;
 mod row_group;
 pub mod store;
 mod table_file;
-mod tables;
+#[cfg(test)]
+mod tests;
 mod thrift;
 mod verify;
 
@@ -36,21 +35,20 @@ pub use checked_file::{CheckedFile, CheckedReader, PositionedReader};
 pub use error::DatasetError;
 pub use footer::{catch_panics, check_chunk_ranges, check_footer};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
-pub use open::read_accounts;
+pub use open::{Tables, read_accounts};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
-pub use tables::Tables;
 pub use verify::Verification;
 
-pub(crate) use prune::Pruning;
 pub(crate) use row_group::RowGroup;
+pub(crate) use table_file::Pruning;
 
 use crate::model::Accounts;
 use crate::query::DateRange;
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Day, MemoryBudget};
-use column_cache::ColumnCache;
 use insights::InsightFile;
 use manifest::Manifest;
+use row_group::ColumnCache;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub enum Error {
     Unexpected {
         /// The column.
         column: String,
-        /// What the column holds instead.
+        /// What is wrong with the column.
         fault: &'static str,
     },
     /// The query was interrupted before it was answered.
@@ -61,7 +61,7 @@ pub enum QueryError {
     /// No field is a metric.
     #[error("expected at least one metric among the fields")]
     MissingMetric,
-    /// A field has the name of a key that every answer uses itself.
+    /// A field has the name of a column in which answers show the sub-range.
     #[error("a field cannot be named `{name}`: answers carry the sub-range under that name")]
     ReservedField {
         /// `start` or `end`.

@@ -1,10 +1,10 @@
 //! The metric dictionary, the event model, and queries over a dataset of lead-funnel events.
 //!
-//! | module, in the order in which a query passes | what it does |
+//! | module, in the order in which a query passes through them | what it does |
 //! |---|---|
 //! | [`dictionary`] | defines the metrics, their measures, and the dimensions |
 //! | [`query`] | says what is wanted: fields, range, interval, accounts, filter |
-//! | `execute` | answers a query: leads it through the next five modules |
+//! | `execute` | answers a query: calls the next five modules |
 //! | `plan` | resolves the query against the dictionary and the columns of the dataset |
 //! | [`dataset`] | opens and checks files, skips row groups, caches columns |
 //! | `scan` | decodes columns |

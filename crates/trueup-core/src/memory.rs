@@ -115,10 +115,10 @@ impl MemoryBudget {
         Ok(Reservation { budget: self.clone(), bytes: Mutex::new(ReservedBytes { used: 0, held: bytes }) })
     }
 
-    /// Reserves bytes as soon as there is room for them. Waits for room until `patience` ends.
+    /// Reserves bytes as soon as there is room for them. Waits for room until `patience` fires.
     ///
     /// # Errors
-    /// There was no room before `patience` ended, or there could be none even if nothing else was held.
+    /// There was no room before `patience` fired, or there could be none even if nothing else was held.
     pub fn reserve_within(&self, bytes: usize, patience: &Interrupt) -> Result<Reservation, NoRoom> {
         loop {
             match self.reserve(bytes) {
@@ -130,7 +130,8 @@ impl MemoryBudget {
         }
     }
 
-    /// Takes `more` bytes for a holder of `held` bytes.
+    /// Takes `more` bytes for a holder that has taken `held` bytes before. The holder may then have half of what the
+    /// others leave. Drops columns if there is no room otherwise.
     fn take(&self, held: usize, more: usize) -> Result<(), NoRoom> {
         let limit = self.0.limit;
         loop {

@@ -5,15 +5,14 @@
 //! | `stage`, `account` | the stages of the funnel; the accounts |
 //! | `columns` | the columns of the tables, and the checks of a given schema |
 //! | `fault` | faults of tables, rows and values |
-//! | `plain_column`, `amount`, `instant`, `calendar` | readers of values from columns of any type |
+//! | `instant` | points in time |
+//! | `plain_column`, `amount` | readers of values from columns of any type |
 //! | `normalize`, `spend` | normalizers of events and spend into the stored form |
-//! | `event_keys`, `order`, `stored_events` | the order of events, and operations on batches of stored events |
+//! | `stored_events`, `order` | the keys of stored events, operations on batches of them, and their order |
 
 mod account;
 mod amount;
-mod calendar;
 mod columns;
-mod event_keys;
 mod fault;
 mod instant;
 mod normalize;
@@ -22,6 +21,8 @@ mod plain_column;
 mod spend;
 mod stage;
 mod stored_events;
+#[cfg(test)]
+mod tests;
 
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
@@ -29,13 +30,12 @@ pub use columns::{
     ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns,
     is_ignored_event_column, is_leading_column, stored_event_schema,
 };
-pub use event_keys::EventKeys;
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
-pub use instant::format_date_time;
+pub use instant::{UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stage::Stage;
-pub use stored_events::{concat_events, keep_latest};
+pub use stored_events::{EventKeys, concat_events, keep_latest};
 
 pub(crate) use spend::SPEND_TEXTS;

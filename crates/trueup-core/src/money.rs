@@ -1,4 +1,4 @@
-//! Money as an integer number of millionths of a currency unit, the currency being that of the data.
+//! Money: an integer number of millionths of a currency unit. The data has one currency, which is not named.
 //!
 //! Amounts stay integers from ingest to the last sum, because a sum of floats would depend on the order of addition. A
 //! stored amount is an `i64`, a sum of amounts an `i128`.

@@ -4,14 +4,12 @@
 //! |---|---|
 //! | `dimension` | where the values of a dimension come from |
 //! | `filter` | which part of the filter is decided on events, which on finished rows |
-//! | `condition` | how tests are joined, in three-valued logic |
 //! | `amount_range` | which amounts pass a test of `total` |
 //! | `measure_layout` | which measures are aggregated, and where each is held |
 //! | `projection` | which columns are read |
 //! | `day_tables` | the sub-range, date, week and month of each day |
 
 mod amount_range;
-mod condition;
 mod day_tables;
 mod dimension;
 mod filter;
@@ -21,10 +19,9 @@ mod projection;
 mod tests;
 
 pub(crate) use amount_range::AmountRange;
-pub(crate) use condition::{Condition, Ternary};
 pub(crate) use day_tables::{DayTable, DayTables};
 pub(crate) use dimension::{DimensionRef, Origin};
-pub(crate) use filter::{FieldPredicate, MetricPredicate};
+pub(crate) use filter::{Condition, FieldPredicate, MetricPredicate, Ternary};
 pub(crate) use measure_layout::MeasureLayout;
 pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 
@@ -36,7 +33,7 @@ use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
 use std::collections::BTreeSet;
 
-/// The longest range, in days, that one sub-range may cover unless the query allows longer ones.
+/// The most days that one sub-range may cover, unless the query allows more.
 pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
 
 /// A resolved query: what to read, how to group, what to aggregate, and what to return.
@@ -142,6 +139,7 @@ fn unknown_fields<'a>(dimensions: impl Iterator<Item = &'a DimensionRef>) -> Vec
     unknown.map(|dimension| dimension.name.clone()).collect()
 }
 
+/// Checks the attribution window. Months, weeks and days are never longer.
 fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
     let days = query.range.days();
     if query.interval == Interval::Total && days > ATTRIBUTION_WINDOW_DAYS && !query.long_total {

@@ -4,7 +4,7 @@ use super::context::QueryContext;
 use super::segment::GroupingUnits;
 use super::types::Granularity;
 use crate::dictionary::Computed;
-use crate::model::{Stage, format_date_time};
+use crate::model::{Stage, UtcMicros, format_date_time};
 use crate::plan::{DayTable, DayTables, DimensionRef, Origin};
 use crate::scan::{EventColumns, NO_VALUE, TextColumn, TextDictionary, stage};
 use crate::{Day, TextList};
@@ -203,7 +203,7 @@ impl<'a> KeyEncoder<'a> {
                 let times = columns.date_times.as_deref().unwrap_or_default();
                 codes.extend(events.map(|event| {
                     let micros = times.get(event).copied().filter(|micros| *micros != NO_VALUE);
-                    growing.code(micros, |micros| format_date_time(micros).unwrap_or_default())
+                    growing.code(micros, |micros| format_date_time(UtcMicros(micros)).unwrap_or_default())
                 }));
             }
         }

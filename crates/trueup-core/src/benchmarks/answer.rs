@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct BenchmarkQuery<'a> {
     /// The metrics, dimensions and filters.
     pub selection: &'a BenchmarkSelection,
-    /// The keys of the accounts that the request is about. Their industries make the cohort.
+    /// The keys of the accounts that the request is about. The cohort is made of the accounts in their industries.
     pub scope: &'a BTreeSet<String>,
     /// The keys of all accounts that the caller may see. Accounts in scope belong to them even if they are missing
     /// here.

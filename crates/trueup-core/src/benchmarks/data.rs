@@ -33,6 +33,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct BenchmarkData {
+    /// The days that the amounts cover.
     pub(super) range: DateRange,
     /// The industry of each account that has one, by account key.
     pub(super) industries: BTreeMap<String, Arc<str>>,

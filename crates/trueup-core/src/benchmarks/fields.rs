@@ -91,7 +91,7 @@ impl AmountMetric {
         }
     }
 
-    const fn is_money(self) -> bool {
+    pub(super) const fn is_money(self) -> bool {
         matches!(self, Self::EstimatedRevenue | Self::SoldRevenue | Self::ClosedRevenue | Self::Spend)
     }
 
@@ -236,6 +236,3 @@ impl fmt::Display for BenchmarkDimension {
         f.write_str(self.name())
     }
 }
-
-#[cfg(test)]
-mod tests;

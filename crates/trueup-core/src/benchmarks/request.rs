@@ -309,6 +309,3 @@ impl<T: fmt::Display> fmt::Display for NameList<'_, T> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -22,7 +22,7 @@ const MAX_ROW_GROUPS: usize = 1 << 15;
 const MAX_DEPTH: usize = 32;
 
 /// Decodes a footer and the types of the columns, all of which must be flat. Of the statistics, which are most of a
-/// footer, only the ones that [`RowGroupBounds`](super::prune::RowGroupBounds) needs are decoded.
+/// footer, only the ones that [`RowGroupBounds`](super::table_file::RowGroupBounds) needs are decoded.
 pub(super) fn decode_footer(file: &FileSlice) -> Result<(ParquetMetaData, Schema)> {
     let tail = file.len().saturating_sub(8);
     let length = FooterTail::try_from(&*file.get_bytes(tail, 8)?)?.metadata_length();

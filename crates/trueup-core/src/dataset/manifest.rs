@@ -58,7 +58,7 @@ pub struct DataFile {
     pub blocks: String,
 }
 
-/// One ingest.
+/// The inputs of one ingest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Batch {

@@ -1,12 +1,10 @@
 //! The pages of a column chunk, decompressed, as Parquet's own reader would return them. Memory is allocated for a page
 //! only after its header and its counts have been checked. In call order:
 //!
-//! - `header`: the header of a page
+//! - `header`: the header of a page, and the counts that its values begin with
 //! - `decompress`: the compressed part of a page
-//! - `counts`: the counts that the values of a page begin with
 //! - `memory`: the memory of a decoded column chunk, from the headers of its pages, for ingest
 
-mod counts;
 mod decompress;
 mod header;
 mod memory;
@@ -18,7 +16,7 @@ pub use memory::{ChunkMemory, measure_chunk};
 
 use bytes::Bytes;
 use decompress::Decompressor;
-use header::{PageHeader, PageKind};
+use header::{PageHeader, PageKind, check_counts};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -202,7 +200,7 @@ impl<R: ChunkReader> Pages<R> {
             },
             PageKind::Index => return Ok(None),
         };
-        counts::check(&page, &self.column, self.limit).map_err(|fault| self.fault(fault))?;
+        check_counts(&page, &self.column, self.limit).map_err(|fault| self.fault(fault))?;
         Ok(Some(page))
     }
 

@@ -1,12 +1,13 @@
-//! A Parquet file of a dataset: its footer, and the column chunks of its row groups.
+//! A Parquet file of a dataset: its footer, the column chunks of its row groups, and the bounds by which a query skips
+//! a row group.
 
 use super::checked_file::{FileSlice, PromisedFile};
 use super::error::DatasetError;
 use super::footer::{catch_panics, decode_footer, row_counts};
 use super::manifest::{BLOCK_BYTES, DataFile};
 use super::pages::Pages;
-use super::prune::RowGroupBounds;
 use crate::model::CUSTOMER_COLUMN;
+use crate::query::{AccountFilter, DateRange};
 use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
 use arrow_schema::Schema;
 use parquet::column::page::Page;
@@ -65,7 +66,7 @@ impl TableFile {
         names.filter(move |name| !others.contains(name))
     }
 
-    /// Returns what the statistics of a row group say.
+    /// Returns the bounds of a row group, from the statistics of its columns `account` and `date`.
     pub(super) fn bounds(&self, row_group: usize) -> RowGroupBounds {
         let mut bounds = RowGroupBounds::default();
         for column in self.metadata.row_group(row_group).columns() {
@@ -155,4 +156,38 @@ impl TableFile {
 fn range(chunk: &ColumnChunkMetaData) -> Range<u64> {
     let (start, length) = chunk.byte_range();
     start..start.saturating_add(length)
+}
+
+/// What statistics say of the rows of a row group; `None` if they say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowGroupBounds {
+    /// A lower and an upper bound of the account keys, in the order of bytes. Long keys may be cut in statistics, so
+    /// that a bound need not be the key of an account.
+    pub(crate) accounts: Option<(Vec<u8>, Vec<u8>)>,
+    /// A lower and an upper bound of the days, counted from 1970-01-01.
+    pub(crate) days: Option<(i32, i32)>,
+}
+
+/// Whether a query reads a row group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pruning {
+    /// Some row may matter.
+    Keep,
+    /// No row matters.
+    Skip,
+}
+
+impl RowGroupBounds {
+    /// Decides whether a row may have a day in `range` and one of `accounts`. A customer's events outside the range
+    /// matter only if another event is inside, and a row group holds whole customers.
+    pub(crate) fn prune(&self, range: DateRange, accounts: &AccountFilter) -> Pruning {
+        let (start, end) = (i32::from(range.start.number()), i32::from(range.end.number()));
+        let is_outside = |(first, last): (i32, i32)| last < start || first > end;
+        if self.days.is_some_and(is_outside) || self.excludes(accounts) { Pruning::Skip } else { Pruning::Keep }
+    }
+
+    fn excludes(&self, accounts: &AccountFilter) -> bool {
+        let (AccountFilter::Only(keys), Some((first, last))) = (accounts, &self.accounts) else { return false };
+        !keys.iter().any(|key| first.as_slice() <= key.as_bytes() && key.as_bytes() <= last.as_slice())
+    }
 }

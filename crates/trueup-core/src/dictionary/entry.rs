@@ -100,7 +100,7 @@ const fn dimension(
 }
 
 impl Field {
-    /// Sets the definition: meaning, unit, and the value shown if there is none.
+    /// Sets the definition: meaning, unit, and what is shown where there is no value.
     pub(super) const fn means(mut self, definition: &'static str) -> Self {
         self.definition = definition;
         self

@@ -16,7 +16,7 @@ pub struct Field {
     pub name: &'static str,
     /// The name for people.
     pub display_name: &'static str,
-    /// The meaning of the field, its unit, and the value shown if there is none.
+    /// The meaning of the field, its unit, and what is shown where there is no value.
     pub definition: &'static str,
     /// The format in which a value is shown to people.
     pub format: ValueFormat,

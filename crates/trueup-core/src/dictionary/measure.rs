@@ -39,7 +39,8 @@ pub enum Measure {
     FirstSold,
     /// Rows of [`FirstSold`](Self::FirstSold) whose customer has a closed event anywhere in its history.
     FirstSoldClosed,
-    // Counts of state rows. They stay together, up to `Opportunities`, because they share a byte of facts.
+    // Counts of state rows. They and `Opportunities` are eight consecutive measures, because the engine holds them as
+    // the bits of one byte.
     /// All state rows.
     Customers,
     /// State rows with a customer status other than `Unmatched`.
@@ -59,11 +60,11 @@ pub enum Measure {
     // Sums of money.
     /// Sum of `total` over rows.
     Total,
-    /// Average live estimate over state rows in state estimated.
+    /// Sum over state rows in state estimated: the average amount of the customer's live estimates that have an amount.
     EstimatedRevenue,
-    /// Live sales over state rows in state sold.
+    /// Sum over state rows in state sold: the amounts of the customer's live sales.
     SoldRevenue,
-    /// Closed work over state rows in state closed.
+    /// Sum over state rows in state closed: the amounts of the customer's closed events in the sub-range.
     ClosedRevenue,
     // Sets.
     /// Distinct non-empty opportunity agents of the state rows.

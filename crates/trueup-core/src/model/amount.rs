@@ -1,13 +1,12 @@
 //! Amounts of money, read from texts and numbers into millionths.
 
 use super::fault::{CellFaults, Reason};
-use super::plain_column::{PlainColumn, plain_decimal};
+use super::plain_column::{PlainColumn, plain_decimal, read_numbers, read_texts};
 use crate::money::{MAX_MICROS, MICROS_PER_UNIT};
 use arrow_array::Decimal128Array;
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_schema::{ArrowError, DataType};
 
@@ -52,53 +51,38 @@ pub(super) fn read_amounts(column: &PlainColumn<'_>, faults: &mut CellFaults) ->
     let values = column.values.as_ref();
     let micros = match values.data_type() {
         DataType::Null => vec![None; values.len()],
-        DataType::Utf8 => {
-            let texts = values.as_string::<i32>();
-            let read = |(row, text): (usize, Option<&str>)| {
-                let text = text.filter(|text| !text.is_empty())?;
-                amount_from_text(text).map_err(|reason| faults.add(row, column.name, text, reason)).ok()
-            };
-            texts.iter().enumerate().map(read).collect()
+        DataType::Utf8 => read_texts(column, faults, amount_from_text),
+        DataType::Int8 => read_numbers::<Int8Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Int16 => read_numbers::<Int16Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Int32 => read_numbers::<Int32Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Int64 => read_numbers::<Int64Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt8 => read_numbers::<UInt8Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt16 => read_numbers::<UInt16Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt32 => read_numbers::<UInt32Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::UInt64 => read_numbers::<UInt64Type, _>(column, faults, |value| scaled(value.into(), 0)),
+        DataType::Float32 => {
+            read_numbers::<Float32Type, _>(column, faults, |value| of_float_text(&format!("{value:e}")))
         }
-        DataType::Int8 => read_each::<Int8Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::Int16 => read_each::<Int16Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::Int32 => read_each::<Int32Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::Int64 => read_each::<Int64Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt8 => read_each::<UInt8Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt16 => read_each::<UInt16Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt32 => read_each::<UInt32Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::UInt64 => read_each::<UInt64Type>(column, faults, |value| scaled(value.into(), 0)),
-        DataType::Float32 => read_each::<Float32Type>(column, faults, |value| of_float_text(&format!("{value:e}"))),
-        DataType::Float64 => read_each::<Float64Type>(column, faults, of_f64),
+        DataType::Float64 => read_numbers::<Float64Type, _>(column, faults, of_f64),
         DataType::Decimal32(_, scale) => {
-            read_each::<Decimal32Type>(column, faults, |value| scaled(value.into(), -i32::from(*scale)))
+            read_numbers::<Decimal32Type, _>(column, faults, |value| scaled(value.into(), -i32::from(*scale)))
         }
         DataType::Decimal64(_, scale) => {
-            read_each::<Decimal64Type>(column, faults, |value| scaled(value.into(), -i32::from(*scale)))
+            read_numbers::<Decimal64Type, _>(column, faults, |value| scaled(value.into(), -i32::from(*scale)))
         }
         DataType::Decimal128(_, scale) => {
-            read_each::<Decimal128Type>(column, faults, |value| scaled(value, -i32::from(*scale)))
+            read_numbers::<Decimal128Type, _>(column, faults, |value| scaled(value, -i32::from(*scale)))
         }
-        DataType::Decimal256(_, scale) => read_each::<Decimal256Type>(column, faults, |value| match value.to_i128() {
-            Some(value) => scaled(value, -i32::from(*scale)),
-            None => amount_from_text(&plain_decimal(&value.to_string(), *scale)),
-        }),
+        DataType::Decimal256(_, scale) => {
+            read_numbers::<Decimal256Type, _>(column, faults, |value| match value.to_i128() {
+                Some(value) => scaled(value, -i32::from(*scale)),
+                None => amount_from_text(&plain_decimal(&value.to_string(), *scale)),
+            })
+        }
         other => return Err(ArrowError::SchemaError(format!("amounts cannot be read from {other}"))),
     };
     let stored: Decimal128Array = micros.into_iter().map(|micros| micros.map(i128::from)).collect();
     stored.with_precision_and_scale(STORED.0, STORED.1)
-}
-
-fn read_each<T: ArrowPrimitiveType>(
-    column: &PlainColumn<'_>,
-    faults: &mut CellFaults,
-    read: impl Fn(T::Native) -> Result<i64, Reason>,
-) -> Vec<Option<i64>> {
-    let values = column.values.as_primitive::<T>();
-    let keep = |(row, value): (usize, Option<T::Native>)| {
-        read(value?).map_err(|reason| faults.add(row, column.name, &column.text(row), reason)).ok()
-    };
-    values.iter().enumerate().map(keep).collect()
 }
 
 /// Reads a double as the shortest decimal number that parses to it.
@@ -147,7 +131,7 @@ fn scaled(coefficient: i128, exponent: i32) -> Result<i64, Reason> {
     within(quotient + if up { rest.signum() } else { 0 })
 }
 
-/// Returns an amount that is in range.
+/// Returns an amount in millionths that is in range, or [`Reason::AmountRange`].
 fn within(micros: i128) -> Result<i64, Reason> {
     i64::try_from(micros).ok().filter(|micros| micros.abs() <= MAX_MICROS).ok_or(Reason::AmountRange)
 }

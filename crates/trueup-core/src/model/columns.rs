@@ -59,7 +59,7 @@ pub fn stored_event_schema<'a>(extra: impl IntoIterator<Item = &'a str>) -> Sche
     Arc::new(Schema::new(fields))
 }
 
-/// Returns a nullable column of amounts.
+/// Returns the field of a nullable column of amounts.
 pub(super) fn amount_field(name: &str) -> Field {
     Field::new(name, DataType::Decimal128(super::amount::STORED.0, super::amount::STORED.1), true)
 }
@@ -70,7 +70,7 @@ pub fn is_leading_column(name: &str) -> bool {
     LEADING.contains(&name)
 }
 
-/// Returns the names of the extra columns of stored events.
+/// Returns the names of the extra columns of stored events: all but the leading ones.
 pub fn extra_columns(stored: &Schema) -> impl Iterator<Item = &str> {
     stored.fields().iter().map(|field| field.name().as_str()).filter(|name| !LEADING.contains(name))
 }
@@ -181,6 +181,3 @@ pub(super) fn check_same_columns(expected: &Schema, batch: &RecordBatch) -> Resu
     }
     Err(ArrowError::SchemaError(format!("expected a batch with the columns {expected}, but found {found}")))
 }
-
-#[cfg(test)]
-mod tests;

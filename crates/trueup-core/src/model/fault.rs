@@ -87,7 +87,7 @@ pub enum Reason {
     /// The account occurred before.
     #[error("expected each account once")]
     DuplicateAccount,
-    /// A date or a timestamp is beyond the calendar.
+    /// A date or a timestamp is more than 260,000 years away, where the calendar ends.
     #[error("expected a date of the calendar")]
     Calendar,
 }

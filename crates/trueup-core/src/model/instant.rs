@@ -5,17 +5,64 @@ use arrow_schema::TimeUnit;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 
-/// Returns the RFC 3339 text, in UTC with `Z`, of a point in time in microseconds since 1970-01-01 UTC. The fraction
-/// of the second has no trailing zeros and is absent if it is zero. Returns `None` beyond the calendar, more than
-/// 260,000 years away.
+const MICROS_PER_SECOND: i64 = 1_000_000;
+const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+
+/// A point in time: the number of microseconds since 1970-01-01 00:00:00 UTC, without leap seconds. It is negative
+/// before 1970, and every number is a point in time, although [`format_date_time`] has no text for most of them.
+///
+/// Amounts of money are integers of 64 bits too, in millionths of a currency unit; the type keeps the two apart. The
+/// decoded column `dateTime` holds bare integers, because loops over its rows read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct UtcMicros(pub i64);
+
+impl UtcMicros {
+    /// Returns the value of a timestamp that counts `unit`s since 1970-01-01 UTC; nanoseconds are rounded down. `None`
+    /// if the number of microseconds does not fit into 64 bits.
+    pub(super) fn from_timestamp(value: i64, unit: TimeUnit) -> Option<Self> {
+        let micros = match unit {
+            TimeUnit::Second => value.checked_mul(MICROS_PER_SECOND)?,
+            TimeUnit::Millisecond => value.checked_mul(1_000)?,
+            TimeUnit::Microsecond => value,
+            TimeUnit::Nanosecond => value.div_euclid(1_000),
+        };
+        Some(Self(micros))
+    }
+
+    /// Parses an RFC 3339 text. A text without an offset is in UTC. Digits after the microsecond are cut off.
+    pub(super) fn parse(text: &str) -> Result<Self, Reason> {
+        parse(text.as_bytes()).map(Self).ok_or(Reason::DateTime)
+    }
+
+    /// Returns the number of days from 1970-01-01 to the date in UTC.
+    pub(super) const fn utc_day(self) -> i64 {
+        self.0.div_euclid(MICROS_PER_DAY)
+    }
+
+    /// Returns the calendar date in `zone`; `None` beyond the calendar.
+    pub(super) fn local_date(self, zone: Tz) -> Option<NaiveDate> {
+        let utc = DateTime::from_timestamp_micros(self.0)?.naive_utc();
+        if zone == Tz::UTC {
+            return Some(utc.date());
+        }
+        let offset = chrono::Offset::fix(&zone.offset_from_utc_datetime(&utc));
+        utc.checked_add_offset(offset).map(|local| local.date())
+    }
+}
+
+/// Returns the RFC 3339 text of a point in time, in UTC with `Z`. The fraction of the second has no trailing zeros and
+/// is absent if it is zero. Returns `None` beyond the calendar, more than 260,000 years away.
 ///
 /// ```
-/// let text = trueup_core::model::format_date_time(1_735_689_600_250_000);
+/// use trueup_core::model::{UtcMicros, format_date_time};
+///
+/// let text = format_date_time(UtcMicros(1_735_689_600_250_000));
 /// assert_eq!(text.as_deref(), Some("2025-01-01T00:00:00.25Z"));
 /// ```
 #[must_use]
-pub fn format_date_time(micros: i64) -> Option<String> {
-    let text = DateTime::from_timestamp_micros(micros)?.to_rfc3339_opts(SecondsFormat::Micros, true);
+pub fn format_date_time(time: UtcMicros) -> Option<String> {
+    let text = DateTime::from_timestamp_micros(time.0)?.to_rfc3339_opts(SecondsFormat::Micros, true);
     match text.strip_suffix('Z').and_then(|text| text.split_once('.')) {
         Some((seconds, fraction)) => Some(match fraction.trim_end_matches('0') {
             "" => format!("{seconds}Z"),
@@ -25,31 +72,7 @@ pub fn format_date_time(micros: i64) -> Option<String> {
     }
 }
 
-/// Returns the value of a timestamp in microseconds; nanoseconds are rounded down. `None` if it does not fit.
-pub(super) fn to_micros(value: i64, unit: TimeUnit) -> Option<i64> {
-    match unit {
-        TimeUnit::Second => value.checked_mul(1_000_000),
-        TimeUnit::Millisecond => value.checked_mul(1_000),
-        TimeUnit::Microsecond => Some(value),
-        TimeUnit::Nanosecond => Some(value.div_euclid(1_000)),
-    }
-}
-
-/// Returns the calendar date of a point in time in `zone`; `None` beyond the calendar.
-pub(super) fn local_date(micros: i64, zone: Tz) -> Option<NaiveDate> {
-    let utc = DateTime::from_timestamp_micros(micros)?.naive_utc();
-    if zone == Tz::UTC {
-        return Some(utc.date());
-    }
-    let offset = chrono::Offset::fix(&zone.offset_from_utc_datetime(&utc));
-    utc.checked_add_offset(offset).map(|local| local.date())
-}
-
-/// Parses an RFC 3339 text. Without an offset it is in UTC. Digits after the microsecond are cut off.
-pub(super) fn micros_of_text(text: &str) -> Result<i64, Reason> {
-    parse(text.as_bytes()).ok_or(Reason::DateTime)
-}
-
+/// Returns the microseconds of an RFC 3339 text; `None` for any other text.
 fn parse(text: &[u8]) -> Option<i64> {
     let (clock, rest) = text.split_at_checked(19)?;
     let [b'T' | b't' | b' '] = clock.get(10..11)? else { return None };
@@ -61,7 +84,7 @@ fn parse(text: &[u8]) -> Option<i64> {
     let date = NaiveDate::from_ymd_opt(year, number(clock.get(5..7)?)?, number(clock.get(8..10)?)?)?;
     let (hour, minute) = (number(clock.get(11..13)?)?, number(clock.get(14..16)?)?);
     let second = number(clock.get(17..19)?)?;
-    // A leap second has no number in this calendar, so that it is read as the following second.
+    // A leap second has no number, so that it is read as the following second.
     let leap = second == 60;
     let time = NaiveTime::from_hms_opt(hour, minute, if leap { 59 } else { second })?;
     let (fraction, zone) = match rest.split_first() {
@@ -76,7 +99,7 @@ fn parse(text: &[u8]) -> Option<i64> {
     };
     let micros = (0..6).fold(0, |sum, at| sum * 10 + fraction.get(at).map_or(0, |digit| i64::from(digit - b'0')));
     let local = NaiveDateTime::new(date, time).checked_add_signed(TimeDelta::seconds(i64::from(leap)))?;
-    Some(local.and_utc().timestamp_micros() + micros - offset_seconds(zone)? * 1_000_000)
+    Some(local.and_utc().timestamp_micros() + micros - offset_seconds(zone)? * MICROS_PER_SECOND)
 }
 
 /// Returns the number of seconds by which an offset is ahead of UTC.
@@ -114,16 +137,16 @@ mod tests {
             "2024-02-29T23:59:59+14:00",
         ] {
             let expected = DateTime::parse_from_rfc3339(text).unwrap().timestamp_micros();
-            assert_eq!(micros_of_text(text), Ok(expected), "{text}");
+            assert_eq!(UtcMicros::parse(text), Ok(UtcMicros(expected)), "{text}");
         }
     }
 
     #[test]
     fn a_text_without_an_offset_is_utc_and_finer_digits_are_cut_off() {
-        let second = micros_of_text("2025-01-31T09:30:00Z").unwrap();
-        assert_eq!(micros_of_text("2025-01-31T09:30:00"), Ok(second));
-        assert_eq!(micros_of_text("2025-01-31 09:30:00.0000019"), Ok(second + 1));
-        assert_eq!(micros_of_text("2016-12-31T23:59:60Z"), micros_of_text("2017-01-01T00:00:00Z"));
+        let UtcMicros(second) = UtcMicros::parse("2025-01-31T09:30:00Z").unwrap();
+        assert_eq!(UtcMicros::parse("2025-01-31T09:30:00"), Ok(UtcMicros(second)));
+        assert_eq!(UtcMicros::parse("2025-01-31 09:30:00.0000019"), Ok(UtcMicros(second + 1)));
+        assert_eq!(UtcMicros::parse("2016-12-31T23:59:60Z"), UtcMicros::parse("2017-01-01T00:00:00Z"));
     }
 
     #[test]
@@ -144,33 +167,33 @@ mod tests {
             "١٢٣٤-01-31T09:30:00Z",
             "1735689600",
         ] {
-            assert_eq!(micros_of_text(text), Err(Reason::DateTime), "{text}");
+            assert_eq!(UtcMicros::parse(text), Err(Reason::DateTime), "{text}");
         }
     }
 
     #[test]
     fn timestamps_are_rounded_down_to_microseconds() {
-        assert_eq!(to_micros(-1, TimeUnit::Nanosecond), Some(-1));
-        assert_eq!(to_micros(1_999, TimeUnit::Nanosecond), Some(1));
-        assert_eq!(to_micros(7, TimeUnit::Second), Some(7_000_000));
-        assert_eq!(to_micros(i64::MAX, TimeUnit::Millisecond), None);
+        assert_eq!(UtcMicros::from_timestamp(-1, TimeUnit::Nanosecond), Some(UtcMicros(-1)));
+        assert_eq!(UtcMicros::from_timestamp(1_999, TimeUnit::Nanosecond), Some(UtcMicros(1)));
+        assert_eq!(UtcMicros::from_timestamp(7, TimeUnit::Second), Some(UtcMicros(7_000_000)));
+        assert_eq!(UtcMicros::from_timestamp(i64::MAX, TimeUnit::Millisecond), None);
     }
 
     #[test]
     fn fractions_have_no_trailing_zeros() {
-        assert_eq!(format_date_time(0).unwrap(), "1970-01-01T00:00:00Z");
-        assert_eq!(format_date_time(120_000).unwrap(), "1970-01-01T00:00:00.12Z");
-        assert_eq!(format_date_time(-1).unwrap(), "1969-12-31T23:59:59.999999Z");
-        assert_eq!(format_date_time(i64::MAX), None);
+        assert_eq!(format_date_time(UtcMicros(0)).unwrap(), "1970-01-01T00:00:00Z");
+        assert_eq!(format_date_time(UtcMicros(120_000)).unwrap(), "1970-01-01T00:00:00.12Z");
+        assert_eq!(format_date_time(UtcMicros(-1)).unwrap(), "1969-12-31T23:59:59.999999Z");
+        assert_eq!(format_date_time(UtcMicros(i64::MAX)), None);
     }
 
     #[test]
     fn the_date_of_a_point_in_time_depends_on_the_time_zone() {
-        let midnight = micros_of_text("2025-07-01T02:00:00Z").unwrap();
-        let date = |zone| local_date(midnight, zone).unwrap().to_string();
+        let early_morning = UtcMicros::parse("2025-07-01T02:00:00Z").unwrap();
+        let date = |zone| early_morning.local_date(zone).unwrap().to_string();
         assert_eq!(date(Tz::UTC), "2025-07-01");
         assert_eq!(date(Tz::America__New_York), "2025-06-30");
         assert_eq!(date(Tz::Pacific__Kiritimati), "2025-07-01");
-        assert_eq!(local_date(i64::MIN, Tz::UTC), None);
+        assert_eq!(UtcMicros(i64::MIN).local_date(Tz::UTC), None);
     }
 }

@@ -1,23 +1,31 @@
-//! Canonical event tables, normalized into the stored form.
+//! Canonical event tables, normalized into the stored form. The date of an event comes from its columns `date` and
+//! `dateTime`.
 
 use super::account::Accounts;
 use super::amount::read_amounts;
-use super::calendar::{AccountTimeZones, GivenDates, read_days, read_instants};
 use super::columns::{
     ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns,
     check_same_columns, find, is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
-use super::plain_column::{PlainColumn, check_account_keys, is_sound_account_key, read_ids, reject_empty};
+use super::instant::{UtcMicros, format_date_time};
+use super::plain_column::{
+    PlainColumn, check_account_keys, is_sound_account_key, read_days, read_ids, read_instants, reject_empty,
+};
 use super::stage::Stage;
+use crate::Day;
 use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, BooleanArray, RecordBatch, StringArray, TypedDictionaryArray, new_null_array,
+    Array, ArrayAccessor, ArrayRef, BooleanArray, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    TypedDictionaryArray, new_null_array,
 };
 use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter;
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// A batch in stored form, and the faults of rejected rows. Each given row is either in the batch or has a fault.
@@ -67,7 +75,7 @@ impl Normalized {
 pub struct EventNormalizer {
     given: Schema,
     stored: SchemaRef,
-    // For each leading column, its index in `given`; `None` if the table does not have it.
+    // For each leading column, its index in `given`; `None` if `given` does not have it.
     account: usize,
     opportunity_id: usize,
     stage: usize,
@@ -79,7 +87,7 @@ pub struct EventNormalizer {
     extra: Vec<usize>,
     ignored: Vec<String>,
     zones: AccountTimeZones,
-    /// Whether dictionary-encoded columns stay so.
+    /// Whether columns that are given with a dictionary keep it.
     keeps_codes: bool,
 }
 
@@ -137,6 +145,7 @@ impl EventNormalizer {
     pub fn keeping_codes(mut self) -> Self {
         self.keeps_codes = true;
         let codes = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        // Of the leading columns, `account` is stored at place 0, and `type` at place 2.
         let origins =
             [(0, self.account), (2, self.stage)].into_iter().chain((LEADING.len()..).zip(self.extra.iter().copied()));
         let mut fields: Vec<FieldRef> = self.stored.fields().iter().cloned().collect();
@@ -230,7 +239,9 @@ fn are_stages(names: &StringArray) -> bool {
     names.iter().all(|name| name.and_then(Stage::from_name).is_some())
 }
 
+/// Rejects rows whose stage is unknown, null or empty.
 fn check_stages<'a>(names: impl ArrayAccessor<Item = &'a str>, faults: &mut CellFaults) {
+    // The last known stage, which is not looked up again if the next row repeats it.
     let mut last = "";
     for (row, name) in ArrayIter::new(names).enumerate() {
         let name = name.unwrap_or_default();
@@ -242,6 +253,98 @@ fn check_stages<'a>(names: impl ArrayAccessor<Item = &'a str>, faults: &mut Cell
             last = name;
         }
     }
+}
+
+/// The time zones of the accounts that are not in UTC.
+#[derive(Clone, Debug)]
+struct AccountTimeZones(HashMap<String, Tz>);
+
+impl AccountTimeZones {
+    fn of(accounts: &Accounts) -> Self {
+        let away = accounts.iter().filter(|account| account.time_zone != Tz::UTC);
+        Self(away.map(|account| (account.key.clone(), account.time_zone)).collect())
+    }
+
+    fn of_account(&self, key: &str) -> Tz {
+        if self.0.is_empty() { Tz::UTC } else { self.0.get(key).copied().unwrap_or(Tz::UTC) }
+    }
+}
+
+/// The columns `date` and `dateTime` of a batch of events. A column that the batch does not have is `None`.
+struct GivenDates {
+    /// The day of each row; `None` for null and for a row with a fault.
+    days: Option<Vec<Option<Day>>>,
+    /// The point in time of each row; `None` for null and for a row with a fault.
+    instants: Option<Vec<Option<UtcMicros>>>,
+}
+
+impl GivenDates {
+    /// Returns the date of every row: the given one, or that of the point in time in the account's time zone. A row
+    /// with a fault is null.
+    fn resolve<'a>(
+        &self,
+        accounts: impl ArrayAccessor<Item = &'a str>,
+        zones: &AccountTimeZones,
+        faults: &mut CellFaults,
+    ) -> Date32Array {
+        let mut last = ("", zones.of_account(""));
+        let resolve = |(row, account): (usize, Option<&'a str>)| {
+            // A rejected date reads as `None`. The row has its fault already and must not get a second one.
+            let account = account.filter(|_| !faults.has(row))?;
+            let day = self.days.as_ref().and_then(|days| days[row]);
+            let instant = self.instants.as_ref().and_then(|instants| instants[row]);
+            // Neighboring rows are mostly of one account, and their keys are then often the same text of a dictionary.
+            if !std::ptr::eq(account, last.0) && account != last.0 {
+                last = (account, zones.of_account(account));
+            }
+            match event_day(day, instant, last.1) {
+                Ok(day) => Some(i32::from(day.number())),
+                Err(reason) => {
+                    let (column, value) = match reason {
+                        Reason::Apart { .. } => (DATE, day.map(|day| day.to_string())),
+                        Reason::DateTimeRange => (DATE_TIME, instant.map(instant_text)),
+                        _ => (DATE, None),
+                    };
+                    faults.add(row, column, &value.unwrap_or_default(), reason);
+                    None
+                }
+            }
+        };
+        ArrayIter::new(accounts).enumerate().map(resolve).collect()
+    }
+
+    /// Returns the stored column `dateTime`, with `rows` rows.
+    fn into_date_times(self, rows: usize) -> TimestampMicrosecondArray {
+        let times = match self.instants {
+            Some(instants) => instants.into_iter().map(|instant| instant.map(|UtcMicros(micros)| micros)).collect(),
+            None => TimestampMicrosecondArray::new_null(rows),
+        };
+        times.with_timezone("UTC")
+    }
+}
+
+/// Returns a point in time as text for a fault; beyond the calendar, its number of microseconds.
+fn instant_text(instant: UtcMicros) -> String {
+    format_date_time(instant).unwrap_or_else(|| instant.0.to_string())
+}
+
+/// Returns the day of an event from its given day and its point in time, one of which may be absent.
+fn event_day(day: Option<Day>, instant: Option<UtcMicros>, zone: Tz) -> Result<Day, Reason> {
+    let Some(instant) = instant else { return day.ok_or(Reason::NoDate) };
+    if let Some(day) = day.filter(|day| i64::from(day.number()) == instant.utc_day()) {
+        // The local date is at most a day from the date in UTC, because no time zone is a whole day from UTC.
+        return Ok(day);
+    }
+    let local = instant.local_date(zone).ok_or(Reason::DateTimeRange)?;
+    match day {
+        None => Day::from_date(local).map_err(|_| Reason::DateTimeRange),
+        Some(day) if days_between(day.date(), local) <= 1 => Ok(day),
+        Some(_) => Err(Reason::Apart { local, zone: zone.name() }),
+    }
+}
+
+fn days_between(one: NaiveDate, other: NaiveDate) -> u64 {
+    one.signed_duration_since(other).num_days().unsigned_abs()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The order of events in a dataset: customers by account and start date, and the events of a customer by time.
 
-use super::event_keys::{EventKeys, KeyGroups};
 use super::fault::too_many_rows;
+use super::instant::UtcMicros;
 use super::stage::Stage;
-use super::stored_events::{StoredEvents, texts};
+use super::stored_events::{EventKeys, KeyGroups, StoredEvents, texts};
 use crate::Day;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::ArrowError;
@@ -22,7 +22,7 @@ pub struct SortedEvents {
     pub customers: Vec<u32>,
 }
 
-/// An order of events.
+/// The order in which the rows of a batch of events are stored in a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventOrder {
     /// The row numbers, in order.
@@ -48,7 +48,7 @@ pub fn sort_events(batch: &RecordBatch) -> Result<SortedEvents, ArrowError> {
         opportunity_ids: texts(events.opportunity_id),
         stages: stages(events.stage)?,
         dates: events.date.values().to_vec(),
-        date_times: events.date_time.iter().collect(),
+        date_times: events.date_time.iter().map(|micros| micros.map(UtcMicros)).collect(),
         event_ids: texts(events.event_id),
     };
     let total = |row: usize| events.total.is_valid(row).then(|| events.total.value(row));
@@ -110,9 +110,10 @@ struct HistorySorter<'a> {
     compare_rest: &'a dyn Fn(usize, usize) -> Ordering,
 }
 
-/// What orders customers, and the number of their group.
+/// What customers are sorted by, and the group that holds the rows of the customer.
 struct CustomerRows<'a> {
     account: u32,
+    /// The date of the customer's first event, in days since 1970-01-01.
     start: i32,
     opportunity_id: &'a str,
     group: u32,
@@ -179,7 +180,7 @@ impl HistorySorter<'_> {
     fn moment(&self, row: usize) -> EventMoment {
         let stage = self.keys.stages[row];
         let time = match self.keys.date_times[row] {
-            Some(micros) => TimeOfDay::At(micros),
+            Some(time) => TimeOfDay::At(time),
             None if stage == Stage::LeadOriginated => TimeOfDay::BeforeAll,
             None => TimeOfDay::AfterAll,
         };
@@ -203,8 +204,10 @@ type EventMoment = (i32, TimeOfDay, Stage);
 /// The place of an event among the events of its date.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TimeOfDay {
+    /// The place of a lead-originated event without a point in time.
     BeforeAll,
-    At(i64),
+    At(UtcMicros),
+    /// The place of any other event without a point in time.
     AfterAll,
 }
 
@@ -242,6 +245,3 @@ impl QuarterSpan {
         if last > first.saturating_add(1) { Self::Far } else { Self::Near { first, last } }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,8 @@
-//! A column without dictionaries, and its values as texts, ids, account keys or counts.
+//! A column without dictionaries, and its values as texts, ids, account keys, counts, days or points in time.
 
 use super::fault::{CellFaults, Reason};
-use super::instant::{format_date_time, to_micros};
+use super::instant::{UtcMicros, format_date_time};
+use crate::Day;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
@@ -198,7 +199,7 @@ fn push_date(days: i64, bare: i64, out: &mut String) -> bool {
 }
 
 fn push_instant(value: i64, unit: TimeUnit, out: &mut String) -> bool {
-    match to_micros(value, unit).and_then(format_date_time) {
+    match UtcMicros::from_timestamp(value, unit).and_then(format_date_time) {
         Some(text) => {
             out.push_str(&text);
             true
@@ -282,6 +283,90 @@ pub(super) fn read_counts(column: &PlainColumn<'_>, faults: &mut CellFaults) -> 
 fn count(text: &str) -> Option<i64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
+}
+
+/// Reads days. Null and the empty text are `None`. A rejected row is `None` and is added to `faults`.
+pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<Day>>, ArrowError> {
+    let per_day = |per_second: i64| move |value: i64| day_at_midnight(value, SECONDS_PER_DAY * per_second);
+    Ok(match column.values.data_type() {
+        DataType::Utf8 => read_texts(column, faults, |text| text.parse().map_err(|_| Reason::Date)),
+        DataType::Date32 => read_numbers::<Date32Type, _>(column, faults, |days| day_of_number(days.into())),
+        DataType::Date64 => read_numbers::<Date64Type, _>(column, faults, per_day(1_000)),
+        DataType::Timestamp(TimeUnit::Second, _) => read_numbers::<TimestampSecondType, _>(column, faults, per_day(1)),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            read_numbers::<TimestampMillisecondType, _>(column, faults, per_day(1_000))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            read_numbers::<TimestampMicrosecondType, _>(column, faults, per_day(1_000_000))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            read_numbers::<TimestampNanosecondType, _>(column, faults, per_day(1_000_000_000))
+        }
+        other => return Err(ArrowError::SchemaError(format!("dates cannot be read from {other}"))),
+    })
+}
+
+/// Reads points in time. A timestamp without a time zone is in UTC. Null and the empty text are `None`. A rejected row
+/// is `None` and is added to `faults`.
+pub(super) fn read_instants(
+    column: &PlainColumn<'_>,
+    faults: &mut CellFaults,
+) -> Result<Vec<Option<UtcMicros>>, ArrowError> {
+    let micros = |unit| move |value: i64| UtcMicros::from_timestamp(value, unit).ok_or(Reason::DateTimeRange);
+    Ok(match column.values.data_type() {
+        DataType::Utf8 => read_texts(column, faults, UtcMicros::parse),
+        DataType::Timestamp(unit @ TimeUnit::Second, _) => {
+            read_numbers::<TimestampSecondType, _>(column, faults, micros(*unit))
+        }
+        DataType::Timestamp(unit @ TimeUnit::Millisecond, _) => {
+            read_numbers::<TimestampMillisecondType, _>(column, faults, micros(*unit))
+        }
+        DataType::Timestamp(unit @ TimeUnit::Microsecond, _) => {
+            read_numbers::<TimestampMicrosecondType, _>(column, faults, micros(*unit))
+        }
+        DataType::Timestamp(unit @ TimeUnit::Nanosecond, _) => {
+            read_numbers::<TimestampNanosecondType, _>(column, faults, micros(*unit))
+        }
+        other => return Err(ArrowError::SchemaError(format!("points in time cannot be read from {other}"))),
+    })
+}
+
+/// Returns the day `days` days after 1970-01-01.
+fn day_of_number(days: i64) -> Result<Day, Reason> {
+    u16::try_from(days).map(Day::from_number).map_err(|_| Reason::Date)
+}
+
+/// Returns the day of a timestamp, which must be at midnight. `per_day` is the length of a day in the unit of the
+/// timestamp.
+fn day_at_midnight(value: i64, per_day: i64) -> Result<Day, Reason> {
+    if value % per_day == 0 { day_of_number(value / per_day) } else { Err(Reason::TimeOfDay) }
+}
+
+/// Reads the texts of a column of texts with `read`. Null and the empty text are `None`. A text that `read` rejects is
+/// `None`, and its reason is added to `faults`.
+pub(super) fn read_texts<R>(
+    column: &PlainColumn<'_>,
+    faults: &mut CellFaults,
+    read: impl Fn(&str) -> Result<R, Reason>,
+) -> Vec<Option<R>> {
+    let keep = |(row, text): (usize, Option<&str>)| {
+        let text = text.filter(|text| !text.is_empty())?;
+        read(text).map_err(|reason| faults.add(row, column.name, text, reason)).ok()
+    };
+    column.values.as_string::<i32>().iter().enumerate().map(keep).collect()
+}
+
+/// Reads the numbers of a column of `T` with `read`. Null is `None`. A number that `read` rejects is `None`, and its
+/// reason is added to `faults`.
+pub(super) fn read_numbers<T: ArrowPrimitiveType, R>(
+    column: &PlainColumn<'_>,
+    faults: &mut CellFaults,
+    read: impl Fn(T::Native) -> Result<R, Reason>,
+) -> Vec<Option<R>> {
+    let keep = |(row, value): (usize, Option<T::Native>)| {
+        read(value?).map_err(|reason| faults.add(row, column.name, &column.text(row), reason)).ok()
+    };
+    column.values.as_primitive::<T>().iter().enumerate().map(keep).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Canonical spend tables, normalized into the stored form, and the order of stored spend.
 
 use super::amount::read_amounts;
-use super::calendar::read_days;
 use super::columns::{ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same_columns, find, names, require};
 use super::fault::{CellFaults, Reason, SchemaFault, too_many_rows};
 use super::normalize::Normalized;
-use super::plain_column::{PlainColumn, read_account_keys, read_counts};
+use super::plain_column::{PlainColumn, read_account_keys, read_counts, read_days};
 use crate::Day;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Decimal128Type, Int64Type};

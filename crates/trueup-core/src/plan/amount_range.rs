@@ -37,8 +37,8 @@ impl AmountRange {
         Self { range, is_outside }
     }
 
-    /// Appends to `results` what `result` returns for each event: whether its amount passes. Without the column no
-    /// event has an amount.
+    /// Appends one result per event: what `result` makes of whether the event's amount passes. If `amounts` is `None`,
+    /// no event has an amount.
     pub(crate) fn test<T: Clone>(
         &self,
         amounts: Option<&Amounts>,

@@ -12,7 +12,9 @@ use std::sync::Arc;
 /// 2025-01-31) twice, the sub-range 1 (last day 2025-02-02) twice, and the entry for all days outside.
 #[derive(Clone, Debug)]
 pub(crate) struct DayTables {
+    /// The first day of the range, in days since 1970-01-01.
     start: u16,
+    /// The last day of the range, in days since 1970-01-01.
     end: u16,
     /// For each day, its sub-range and that sub-range's last day. The final entry is the one for days outside the
     /// range.
@@ -35,7 +37,7 @@ pub(crate) struct DayTable {
 }
 
 impl DayTable {
-    /// Days with the same text must be consecutive.
+    /// Makes the table of consecutive days from the text of each. Days with the same text must be consecutive.
     fn new(days: impl Iterator<Item = Day>, text: impl Fn(Day) -> String) -> Self {
         let mut texts = TextList::default();
         let mut codes = Vec::new();
@@ -90,7 +92,7 @@ impl DayTables {
         self.sub_ranges[usize::from(day.wrapping_sub(self.start)).min(outside)]
     }
 
-    /// Returns the number of the range's last day.
+    /// Returns the last day of the range, in days since 1970-01-01.
     pub(crate) const fn end(&self) -> u16 {
         self.end
     }

@@ -6,7 +6,7 @@ use crate::model::Stage;
 /// The measures that a query aggregates from events, and the place of each.
 ///
 /// For the metrics `leads` and `soldRevenue`, `counts` is `[Leads]`, `money` is `[SoldRevenue]`, and `revenues` is
-/// `Some(0)` at the code of the stage sold.
+/// `Some(0)` for the state sold and `None` for the other states.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MeasureLayout {
     /// Counts of rows and of state rows.
@@ -21,6 +21,7 @@ pub(crate) struct MeasureLayout {
 }
 
 impl MeasureLayout {
+    /// Gives each measure a place, in the order given. Measures of spend get none.
     pub(crate) fn new(measures: &[Measure]) -> Self {
         let mut layout = Self::default();
         for measure in measures {

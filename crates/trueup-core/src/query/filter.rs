@@ -62,9 +62,9 @@ pub enum Predicate {
         /// Any of `i`, `m`, `s`, `u`, `x`.
         flags: String,
     },
-    /// `v` is the empty text. A number has no such test.
+    /// `v` is the empty text. A metric or `total` cannot be tested for that.
     Empty,
-    /// `v` is not the empty text. A number has no such test.
+    /// `v` is not the empty text. A metric or `total` cannot be tested for that.
     NotEmpty,
 }
 

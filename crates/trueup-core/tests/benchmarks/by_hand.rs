@@ -26,7 +26,8 @@ pub(crate) fn spending(mut account: Account, channel: &'static str, amount: usiz
     account
 }
 
-/// Returns the answer to a caller who can see the accounts `reach` and requests the accounts `scope`.
+/// Returns the answer to a caller who can see the accounts `reach` and requests the accounts `scope`, with values of at
+/// least `k` accounts of others.
 pub(crate) fn ask(
     platform: &[Account],
     selection: &BenchmarkSelection,

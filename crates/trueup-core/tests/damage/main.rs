@@ -2,13 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod events;
 mod files;
 mod insights;
-mod manifest;
+mod layout;
 mod mutated;
 #[cfg(unix)]
 mod plain;
-mod running;
 mod test_dataset;
-mod verify;

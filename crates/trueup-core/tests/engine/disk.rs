@@ -1,4 +1,5 @@
-//! Checks that neither the settings of an ingest nor the layout of its files change an answer.
+//! Checks that neither the settings of an ingest, nor the layout of its files, nor cached columns change an answer, and
+//! that a query leaves most row groups unread.
 
 use crate::run::{dataset, run};
 use arrow_array::RecordBatch;
@@ -8,15 +9,17 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::thread;
 use trueup_core::query::EventsQuery;
-use trueup_core::{Dataset, Execution};
+use trueup_core::{Dataset, Day, Execution};
+use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{SpendRow, Tables};
 
 /// How tables are written to files, and how the files are ingested.
 #[derive(Clone, Debug)]
-pub(crate) struct IngestSettings {
+struct IngestSettings {
     /// Event rows per input file.
     file_rows: usize,
     /// Rows per row group of an input file.
@@ -36,7 +39,7 @@ pub(crate) struct IngestSettings {
     threads: usize,
 }
 
-pub(crate) fn ingest_settings() -> impl Strategy<Value = IngestSettings> {
+fn ingest_settings() -> impl Strategy<Value = IngestSettings> {
     let size = prop_oneof![Just(1_usize), 2_usize..20, Just(65_536)];
     let memory = prop_oneof![Just(1_usize), Just(1 << 30)];
     (size.clone(), size.clone(), any::<bool>(), any::<bool>(), size.clone(), size.clone(), size, memory, 1_usize..=2)
@@ -67,7 +70,7 @@ pub(crate) fn ingest_settings() -> impl Strategy<Value = IngestSettings> {
 
 /// Removes events that share an id, so that the order of the input does not matter, and events that are the same, so
 /// that no file is a batch that was ingested before.
-pub(crate) fn with_distinct_events(mut tables: Tables) -> Tables {
+fn with_distinct_events(mut tables: Tables) -> Tables {
     let mut seen = BTreeSet::new();
     tables.events.retain(|event| {
         seen.insert(match event.event_id.as_deref() {
@@ -86,7 +89,7 @@ fn write(path: &Path, batch: &RecordBatch, row_group_rows: usize) {
 }
 
 /// Ingests the tables and opens the dataset.
-pub(crate) fn on_disk(folder: &Path, tables: &Tables, settings: &IngestSettings) -> Dataset {
+fn on_disk(folder: &Path, tables: &Tables, settings: &IngestSettings) -> Dataset {
     let into = folder.join("dataset");
     let ingest = || {
         Ingest::into(&into)
@@ -149,6 +152,34 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn cached_columns_change_no_byte(
+        (tables, first) in case(),
+        others in prop::collection::vec(case().prop_map(|(_, request)| request), 1..4),
+        settings in ingest_settings(),
+        budget in prop::sample::select(vec![0_usize, 1, 700, 5_000, 1 << 30]),
+    ) {
+        let tables = with_distinct_events(tables);
+        let folder = tempfile::tempdir().unwrap();
+        let stored = on_disk(folder.path(), &tables, &settings).with_column_budget(budget);
+        let in_memory = dataset(&tables, 65_536);
+        let requests: Vec<_> = std::iter::once(first).chain(others).collect();
+        let answers =
+            |dataset| requests.iter().map(|request| run(dataset, request, Execution::default())).collect::<Vec<_>>();
+        let expected = answers(&in_memory);
+        let found = thread::scope(|scope| {
+            [(); 2].map(|()| scope.spawn(|| answers(&stored))).map(|thread| thread.join().unwrap())
+        });
+        prop_assert_eq!(&found[0], &expected);
+        prop_assert_eq!(&found[1], &expected);
+        prop_assert_eq!(&answers(&stored), &expected);
+        prop_assert!(stored.held_column_bytes() <= budget);
+    }
+}
+
 #[test]
 fn spend_without_events_has_a_row_next_to_a_blank_dimension() {
     let row = SpendRow {
@@ -181,5 +212,33 @@ fn spend_without_events_has_a_row_next_to_a_blank_dimension() {
         for dataset in [&dataset(&tables, 65_536), &on_disk(folder.path(), &tables, &settings)] {
             assert_eq!(dataset.query(&query).unwrap().len(), 1, "{fields:?}");
         }
+    }
+}
+
+#[test]
+fn a_query_of_ninety_days_leaves_most_events_unread() {
+    let generator = Generator::new(Settings::scale(40_000, 12)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (input, into) = (folder.path().join("events.parquet"), folder.path().join("dataset"));
+    let mut writer = ArrowWriter::try_new(File::create(&input).unwrap(), generator.event_schema(), None).unwrap();
+    for batch in generator.events() {
+        writer.write(&batch.unwrap()).unwrap();
+    }
+    writer.close().unwrap();
+    Ingest::into(&into).events(input).row_group_rows(2_048).run(&()).unwrap();
+    let dataset = Dataset::open(into).unwrap();
+    let all = dataset.date_range().unwrap();
+    // Calendar quarters, and ranges across two of them.
+    for before_end in (0..540).step_by(45) {
+        let end = Day::from_number(all.end.number() - before_end);
+        let query = EventsQuery::new(["leads"], Day::from_number(end.number() - 89), end);
+        let read = dataset.analyze(&query, Execution::default()).unwrap();
+        let rows = read.statistics.unwrap().rows;
+        let share = |of: u64| rows * 100 <= dataset.event_rows() * of;
+        assert!(share(35), "{rows} rows read, {before_end} days before the end");
+        assert!(before_end > 0 || share(20), "{rows} rows read of the last quarter");
+        assert!(read.event_row_groups_kept * 2 < read.event_row_groups_skipped);
+        let unpruned = dataset.analyze(&query, Execution { pruning: false, ..Execution::default() }).unwrap();
+        assert_eq!(unpruned.statistics.unwrap().kept_rows, read.statistics.unwrap().kept_rows);
     }
 }

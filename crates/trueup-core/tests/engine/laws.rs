@@ -2,29 +2,23 @@
 //!
 //! | file | what it checks |
 //! |---|---|
-//! | `law_case`, `figures` | nothing: random queries for laws, and the exact numbers of their answers |
+//! | `law_case` | nothing: random queries for laws, and the exact numbers of their answers |
 //! | `shape` | which rows an answer has, and in which order |
-//! | `execution` | threads, row groups, batches, the order of rows and pruning change nothing |
-//! | `accounts` | accounts do not affect each other |
-//! | `sub_ranges` | each sub-range is computed as if it were queried alone |
+//! | `execution` | threads, row groups, batches, order and pruning change nothing; what ends a query early |
+//! | `independence` | accounts do not affect each other, nor do sub-ranges |
 //! | `filters` | how a filter changes counts |
-//! | `additivity`, `tightness` | metrics add up where the dictionary says so, and only there |
-//! | `identities`, `ratios`, `limits` | how metrics depend on each other |
+//! | `additivity` | metrics add up where the dictionary says so, and only there |
+//! | `relations` | how metrics depend on each other |
 //! | `spend` | spend is the sum of its rows |
 
-mod accounts;
 mod additivity;
 mod execution;
-mod figures;
 mod filters;
-mod identities;
+mod independence;
 mod law_case;
-mod limits;
-mod ratios;
+mod relations;
 mod shape;
 mod spend;
-mod sub_ranges;
-mod tightness;
 
 use proptest::prelude::ProptestConfig;
 

@@ -8,7 +8,7 @@ use super::event_batch::{DimensionColumn, EventBatch};
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::ArrowError;
 use std::cmp::Ordering;
-use trueup_core::model::{EventKeys, EventOrder, Stage, order_events};
+use trueup_core::model::{EventKeys, EventOrder, Stage, UtcMicros, order_events};
 
 /// Whole customers in the order of the dataset. The rows themselves stay where they are; only their numbers are sorted.
 ///
@@ -80,7 +80,7 @@ fn keys<'a>(rows: &'a EventBatch, dictionaries: &EventDictionaries) -> EventKeys
         opportunity_ids: rows.opportunity_ids.iter().map(Option::unwrap_or_default).collect(),
         stages: rows.stages.values().iter().map(stage).collect(),
         dates: rows.dates.values().to_vec(),
-        date_times: rows.date_times.iter().collect(),
+        date_times: rows.date_times.iter().map(|micros| micros.map(UtcMicros)).collect(),
         event_ids: rows.event_ids.iter().map(Option::unwrap_or_default).collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! The memory of a decoded column chunk, found from the headers of its pages.
 
-use super::header::{DataV2, PageKind};
-use super::{Pages, counts};
+use super::Pages;
+use super::header::{DataV2, PageKind, longest_text};
 use parquet::basic::{Encoding, Type};
 use parquet::errors::Result;
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -80,7 +80,7 @@ pub fn measure_chunk<R: ChunkReader>(file: R, chunk: &ColumnChunkMetaData, limit
 /// Returns the length of the longest value of the next page.
 fn longest<R: ChunkReader>(pages: &mut Pages<R>) -> Result<usize> {
     match pages.page()? {
-        Some(page) => counts::longest(&page, &pages.column).map_err(|fault| pages.fault(fault)),
+        Some(page) => longest_text(&page, &pages.column).map_err(|fault| pages.fault(fault)),
         None => Ok(0),
     }
 }

@@ -170,7 +170,7 @@ fn a_dictionary_that_counts_more_values_than_it_has_is_an_error() {
             encoding: Encoding::PLAIN,
             is_sorted: false,
         };
-        let checked = |count| counts::check(&dictionary(count), chunk.column_descr(), 1 << 20);
+        let checked = |count| check_counts(&dictionary(count), chunk.column_descr(), 1 << 20);
         assert!(checked(4).is_ok(), "{}", chunk.column_path());
         assert!(checked(17).is_err(), "{}", chunk.column_path());
         assert!(checked(u32::MAX).is_err(), "{}", chunk.column_path());

@@ -1,5 +1,6 @@
 use super::*;
 use arrow_array::builder::PrimitiveBuilder;
+use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
     Array, ArrayRef, Decimal32Array, Decimal64Array, Decimal256Array, Float32Array, Float64Array, Int8Array,
     Int64Array, NullArray, StringArray, UInt64Array,

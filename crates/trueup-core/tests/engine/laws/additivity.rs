@@ -1,9 +1,13 @@
-//! Checks that metrics add up where the dictionary says so.
+//! Checks that metrics add up where the dictionary says so, and only there: if it says that a metric does not add up,
+//! some case shows it.
 
-use super::figures::Figures;
-use super::law_case::{LawCase, amounts, law_case, metrics, names, spend_has};
+use super::law_case::{Figures, LawCase, amounts, key, law_case, metrics, names, spend_has};
 use proptest::prelude::*;
-use trueup_core::dictionary::{Additivity, Measure};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use std::collections::{BTreeMap, BTreeSet};
+use trueup_core::ResultTable;
+use trueup_core::dictionary::{Additivity, Formula, Measure, Metric};
 use trueup_core::query::{Filter, Interval};
 
 /// The dimensions that depend on a customer's state, and so on how the range is cut into sub-ranges.
@@ -63,4 +67,92 @@ proptest! {
             parts.check_equal(&Figures::new(&whole, &asked.dimensions, &metrics))?;
         }
     }
+}
+
+/// What the values of a metric may be summed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SumOver {
+    SpendDimension,
+    OtherDimension,
+    Interval,
+}
+
+fn adds_up(metric: &Metric, split: SumOver) -> bool {
+    let Additivity { across_spend_dimensions, across_other_dimensions, across_intervals } = metric.additivity;
+    match split {
+        SumOver::SpendDimension => across_spend_dimensions,
+        // All values of such a dimension have the same spend, so returns on it add up, apart from rounding. The
+        // dictionary still says "no" for every quotient, because nobody adds percentages.
+        SumOver::OtherDimension => across_other_dimensions || is_over_spend(metric.formula),
+        SumOver::Interval => across_intervals,
+    }
+}
+
+fn is_over_spend(formula: Formula) -> bool {
+    matches!(formula, Formula::Ratio { denominator, .. } if denominator.iter().copied().all(Measure::is_spend))
+}
+
+/// Returns the metrics whose sum over the split differs from the whole.
+fn witnessed(asked: &LawCase, split: SumOver) -> Vec<&'static str> {
+    let names: Vec<&str> = metrics().map(|(field, _)| field.name).collect();
+    let query =
+        |dimensions: &[&str]| asked.unfiltered(names.iter().chain(dimensions).copied()).interval(Interval::Total);
+    let first = |in_spend: bool| asked.dimensions.iter().map(String::as_str).find(|name| spend_has(name) == in_spend);
+    let dimension = match split {
+        SumOver::SpendDimension => first(true),
+        SumOver::OtherDimension => first(false),
+        SumOver::Interval => asked.dimensions.first().map(String::as_str),
+    };
+    let Some(dimension) = dimension else { return Vec::new() };
+    let (whole, parts, kept): (_, _, &[&str]) = match split {
+        SumOver::Interval => {
+            let query = query(&[dimension]);
+            (asked.ask(&query), asked.ask(&query.clone().interval(Interval::Week)), &[dimension])
+        }
+        SumOver::SpendDimension | SumOver::OtherDimension => {
+            (asked.ask(&query(&[])), asked.ask(&query(&[dimension])), &[])
+        }
+    };
+    let differs = |name: &&str| {
+        let (whole, parts) = (sums(&whole, kept, name), sums(&parts, kept, name));
+        let value = |sums: &BTreeMap<_, f64>, key| sums.get(key).copied().unwrap_or(0.0);
+        let keys: BTreeSet<&Vec<String>> = whole.keys().chain(parts.keys()).collect();
+        keys.into_iter().any(|key| {
+            let (whole, sum) = (value(&whole, key), value(&parts, key));
+            (sum - whole).abs() > 1e-6 * (1.0 + whole.abs() + sum.abs())
+        })
+    };
+    names.iter().copied().filter(differs).collect()
+}
+
+/// Returns the sum of a metric over the rows of each value of the dimensions.
+fn sums(table: &ResultTable, dimensions: &[&str], name: &str) -> BTreeMap<Vec<String>, f64> {
+    let mut sums = BTreeMap::new();
+    for row in 0..table.len() {
+        let value = table.value(row, name).and_then(|value| value.as_f64()).unwrap();
+        *sums.entry(key(table, row, dimensions).1).or_insert(0.0) += value;
+    }
+    sums
+}
+
+#[test]
+fn a_metric_that_is_not_additive_does_not_add_up() {
+    let splits = [SumOver::SpendDimension, SumOver::OtherDimension, SumOver::Interval];
+    let pairs = metrics().flat_map(|(field, metric)| splits.map(|split| (field.name, metric, split)));
+    let mut missing: BTreeSet<(&str, SumOver)> =
+        pairs.filter(|(_, metric, split)| !adds_up(metric, *split)).map(|(name, _, split)| (name, split)).collect();
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
+    for _ in 0..2_000 {
+        let asked = law_case().new_tree(&mut runner).unwrap().current();
+        for split in splits {
+            for name in witnessed(&asked, split) {
+                missing.remove(&(name, split));
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("no witness of {missing:?}");
 }

@@ -1,12 +1,14 @@
-//! Checks that threads, row groups, batches, the order of rows and pruning change no byte of an answer.
+//! Checks that threads, row groups, batches, the order of rows and pruning change no byte of an answer, and what ends a
+//! query early: too many rows, a deadline, a cancellation.
 
-use crate::run::{dataset, run};
+use crate::run::{dataset, run, unfiltered};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use trueup_core::Execution;
+use std::time::Duration;
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
+use trueup_core::{Error, Execution, Interrupt, Interruption, QueryError};
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::oracle::{EventRow, Request, Tables};
 
@@ -95,5 +97,38 @@ proptest! {
         let dataset = dataset(&tables, row_group_rows);
         let unpruned = Execution { pruning: false, ..Execution::default() };
         prop_assert_eq!(run(&dataset, &request, unpruned), run(&dataset, &request, Execution::default()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_answer_may_have_max_rows_and_no_more((tables, request) in case()) {
+        let dataset = dataset(&tables, 3);
+        let Ok(query) = unfiltered(&request) else { return Ok(()) };
+        let Ok(table) = dataset.query(&query) else { return Ok(()) };
+        let within = |limit| dataset.run(&query, Execution { max_rows: Some(limit), ..Execution::default() });
+        prop_assert_eq!(&within(table.len()).unwrap(), &table);
+        if let Some(limit) = table.len().checked_sub(1) {
+            let refused = within(limit);
+            let names_limit = matches!(refused, Err(Error::Query(QueryError::TooManyRows { limit: max })) if max == limit);
+            prop_assert!(names_limit);
+        }
+    }
+
+    #[test]
+    fn an_interrupted_query_is_not_answered((tables, request) in case()) {
+        let dataset = dataset(&tables, 3);
+        let Ok(query) = unfiltered(&request) else { return Ok(()) };
+        if dataset.query(&query).is_err() {
+            return Ok(());
+        }
+        let run = |interrupt| dataset.run(&query, Execution { interrupt, ..Execution::default() });
+        prop_assert!(matches!(run(Interrupt::after(Duration::ZERO)), Err(Error::Interrupted(Interruption::Deadline))));
+        let canceled = Interrupt::default();
+        canceled.clone().cancel();
+        prop_assert!(matches!(run(canceled), Err(Error::Interrupted(Interruption::Canceled))));
+        prop_assert!(run(Interrupt::after(Duration::from_secs(3_600))).is_ok());
     }
 }

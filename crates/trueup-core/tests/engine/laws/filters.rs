@@ -1,7 +1,6 @@
 //! Checks how a filter changes counts, and that filtering on a value selects the rows of its group.
 
-use super::figures::{Figures, key};
-use super::law_case::{LawCase, amounts, law_case, metrics};
+use super::law_case::{Figures, LawCase, amounts, key, law_case, metrics};
 use proptest::prelude::*;
 use trueup_core::Value;
 use trueup_core::dictionary::{Measure, MeasureKind};

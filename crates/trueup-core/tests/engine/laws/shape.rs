@@ -1,8 +1,7 @@
 //! Checks which rows an answer has, and in which order.
 
-use super::figures::{Key, key};
-use super::law_case::{law_case, metrics};
-use super::sub_ranges::sub_ranges;
+use super::independence::sub_ranges;
+use super::law_case::{Key, key, law_case, metrics};
 use proptest::prelude::*;
 use trueup_core::query::Interval;
 use trueup_core::{ResultTable, Value};

@@ -1,8 +1,7 @@
 //! Compares spend with sums over the rows of its table.
 
-use super::figures::Figures;
-use super::law_case::{LawCase, law_case, spend_dimensions, spend_has};
-use super::sub_ranges::sub_ranges;
+use super::independence::sub_ranges;
+use super::law_case::{Figures, LawCase, law_case, spend_dimensions, spend_has};
 use crate::run::{dataset, day};
 use chrono::NaiveDate;
 use proptest::prelude::*;

@@ -1,26 +1,73 @@
-use super::super::{Accounts, EventNormalizer, columns};
+//! The stored form of events: its columns, and the order, concatenation and replacement of events.
+
+use super::columns::{LEADING, check_columns};
 use super::*;
+use crate::Day;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const COLUMNS: [&str; 8] = [
-    columns::ACCOUNT,
-    columns::OPPORTUNITY_ID,
-    columns::TYPE,
-    columns::DATE,
-    columns::DATE_TIME,
-    columns::EVENT_ID,
-    columns::TOTAL,
-    "campaign",
-];
+const COMPUTED: &str = "accountKey accountName adjustedType typeIsLast opportunityStartDate firstBooked firstEstimated \
+    firstSold firstClosed firstCanceled opportunityBooked week month";
 
+const METRICS: &str = "eventCount conversions leads soldLeads closedLeads opportunityCount customers matchedCustomers \
+    unmatchedCustomers payingCustomers bookedCustomers canceledCustomers opportunityAgents estimatedRevenue soldRevenue \
+    closedRevenue revenuePotential spend campaignSpend cost clicks impressions gradedConversions bookableConversions \
+    bookedConversions bookableUnbookedConversions unbookableConversions percentConversionsGraded conversionQuality \
+    avgConversionsPerLead avgCostPerConversion avgCostPerLead avgCostPerPayingCustomer avgCostPerBookedCustomer avgTicket \
+    bookRate matchRate payingCustomerRate customerCancelRate cancelRate roasPotential roasClosed stepBookRate \
+    stepEstimateRate stepSoldRate stepCloseRate";
+
+#[test]
+fn computed_fields_and_metrics_are_ignored() {
+    for name in COMPUTED.split(' ').chain(METRICS.split_whitespace()).filter(|name| !name.is_empty()) {
+        assert!(is_ignored_event_column(name), "{name}");
+    }
+    assert!(is_ignored_event_column("trueup.customer"));
+}
+
+#[test]
+fn stored_fields_and_unknown_names_are_kept() {
+    let stored =
+        LEADING.into_iter().chain(["campaign", "customerStatus", "conversionDetailedLabel", "zip", "myOwn", ""]);
+    for name in stored {
+        assert!(!is_ignored_event_column(name), "{name}");
+    }
+}
+
+#[test]
+fn extra_columns_are_sorted_by_name_without_duplicates() {
+    let schema = stored_event_schema(["zip", "Zip", "campaign", "zip"]);
+    assert_eq!(extra_columns(&schema).collect::<Vec<_>>(), ["Zip", "campaign", "zip"]);
+    assert_eq!(schema.fields().len(), LEADING.len() + 3);
+}
+
+#[test]
+fn duplicate_names_and_nested_columns_are_refused() {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    let twice = Schema::new(vec![text("zip"), text("zip")]);
+    assert_eq!(check_columns(&twice, &LEADING), Err(SchemaFault::DuplicateColumn { column: "zip".to_owned() }));
+    let list = DataType::List(Arc::new(text("item")));
+    let nested = Schema::new(vec![text("account"), Field::new("tags", list.clone(), true)]);
+    let fault = check_columns(&nested, &LEADING).unwrap_err();
+    assert_eq!(fault, SchemaFault::Nested { column: "tags".to_owned(), data_type: list });
+    assert!(fault.to_string().starts_with("expected single values in column `tags`, but found nested ones"));
+}
+
+/// The values of the leading columns of an event, and its campaign. The empty text is null.
 type TestEvent = [&'static str; 8];
 
 fn stored(rows: &[TestEvent]) -> RecordBatch {
+    stored_with("campaign", rows)
+}
+
+/// Returns events in stored form, whose last column has the name `last`.
+fn stored_with(last: &str, rows: &[TestEvent]) -> RecordBatch {
     let column = |at: usize| Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row[at]))) as ArrayRef;
-    let given =
-        RecordBatch::try_from_iter(COLUMNS.into_iter().enumerate().map(|(at, name)| (name, column(at)))).unwrap();
+    let names = LEADING.into_iter().chain([last]).enumerate();
+    let given = RecordBatch::try_from_iter(names.map(|(at, name)| (name, column(at)))).unwrap();
     let normalized = EventNormalizer::new(&given.schema(), &Accounts::default()).unwrap().normalize(&given).unwrap();
     assert_eq!(normalized.faults, []);
     normalized.batch
@@ -161,4 +208,49 @@ fn a_near_span_is_one_quarter_or_two_consecutive_ones() {
     assert_eq!(span("2024-12-31", "2025-01-01"), near(219, 220));
     assert_eq!(QuarterSpan::of(Day::MAX, Day::MAX), near(717, 717));
     assert!(near(0, 0) < near(0, 1) && near(0, 1) < near(1, 1) && near(717, 717) < QuarterSpan::Far);
+}
+
+/// Returns an event of the day 2025-01-01 whose last column has the value `value`.
+fn sold(account: &'static str, customer: &'static str, event_id: &'static str, value: &'static str) -> TestEvent {
+    [account, customer, "sold", "2025-01-01", "", event_id, "", value]
+}
+
+#[test]
+fn concatenation_unites_columns_and_fills_missing_ones_with_null() {
+    let stored = |name: &str, value| stored_with(name, &[sold("a", "1", "", value)]);
+    let all = concat_events(&[stored("zip", "1"), stored("campaign", "c"), stored("zip", "2")]).unwrap();
+    assert_eq!(all.schema(), stored_event_schema(["campaign", "zip"]));
+    let texts = |at: usize| all.column(at).as_string::<i32>().iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
+    assert_eq!((texts(7), texts(8)), (vec!["", "c", ""], vec!["1", "", "2"]));
+    assert_eq!(all.column(7).null_count(), 2);
+}
+
+#[test]
+fn the_concatenation_of_no_batches_is_an_empty_batch() {
+    let none = concat_events(&[]).unwrap();
+    assert_eq!((none.num_rows(), none.schema()), (0, stored_event_schema([])));
+}
+
+/// Returns the customers whose events stay. Each row is an account, a customer and an event id.
+fn kept(rows: &[[&'static str; 3]]) -> Vec<String> {
+    let rows: Vec<TestEvent> = rows.iter().map(|[account, customer, id]| sold(account, customer, id, "")).collect();
+    let latest = keep_latest(&stored(&rows)).unwrap();
+    latest.column(1).as_string::<i32>().iter().flatten().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_last_row_of_an_account_and_event_id_stays_whatever_its_customer() {
+    assert_eq!(kept(&[["a", "1", "x"], ["a", "2", "y"], ["a", "3", "x"]]), ["2", "3"]);
+    assert_eq!(kept(&[["a", "1", "x"], ["a", "2", "x"], ["a", "3", "x"]]), ["3"]);
+}
+
+#[test]
+fn an_absent_event_id_or_one_of_another_account_replaces_nothing() {
+    assert_eq!(kept(&[["a", "1", "x"], ["b", "2", "x"]]), ["1", "2"]);
+    assert_eq!(
+        kept(&[["a", "1", ""], ["a", "1", ""], ["a", "2", "x"], ["a", "3", ""], ["a", "4", "x"]]),
+        ["1", "1", "3", "4"]
+    );
+    assert_eq!(kept(&[["a", "1", ""]]), ["1"]);
+    assert!(kept(&[]).is_empty());
 }

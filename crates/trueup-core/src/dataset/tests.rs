@@ -1,0 +1,82 @@
+//! Row groups in memory, and the cache of decoded columns.
+
+use super::row_group::ColumnCache;
+use super::*;
+use crate::error::Error;
+use crate::model::TableFault;
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+
+fn events(rows: usize) -> RecordBatch {
+    let texts = |text: fn(usize) -> String| Arc::new(StringArray::from_iter_values((0..rows).map(text))) as ArrayRef;
+    let columns = [
+        ("account", texts(|_| "a".to_owned())),
+        ("opportunityId", texts(|row| format!("{row:06}"))),
+        ("type", texts(|_| "sold".to_owned())),
+        ("date", texts(|_| "2025-01-31".to_owned())),
+        ("eventId", texts(|row| format!("id {row}"))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+#[test]
+fn a_row_group_holds_only_its_own_texts() {
+    let tables = Tables { events: vec![events(100)], row_group_rows: 10, ..Tables::default() };
+    let dataset = Dataset::from_tables(&tables).unwrap();
+    assert_eq!(dataset.event_row_groups(), 10);
+    for row_group in &dataset.events {
+        let columns = row_group.read(&EventProjection::default()).unwrap();
+        // The empty text has a code too.
+        assert_eq!((row_group.rows, columns.text("eventId").unwrap().dictionary().len()), (10, 11));
+    }
+}
+
+#[test]
+fn a_row_that_breaks_a_rule_is_a_fault_of_the_table() {
+    let spend = RecordBatch::try_from_iter([("account", Arc::new(StringArray::from(vec!["a"])) as ArrayRef)]).unwrap();
+    let tables = Tables { spend: vec![spend], ..Tables::default() };
+    let error = Dataset::from_tables(&tables).unwrap_err();
+    assert!(matches!(error, Error::Table(TableFault::Schema(_))), "{error:?}");
+}
+
+#[test]
+fn the_columns_not_read_for_the_longest_time_are_dropped_first() {
+    let cache = ColumnCache::new(10);
+    let held = |row_group| cache.get::<u8>(row_group).is_some();
+    for row_group in 0..3 {
+        cache.put(row_group, Arc::new(0_u8), 4);
+    }
+    assert_eq!((held(0), held(1), held(2), cache.bytes()), (false, true, true, 8));
+    cache.get::<u8>(1);
+    cache.put(3, Arc::new(0_u8), 4);
+    assert_eq!((held(1), held(2), held(3)), (true, false, true));
+    cache.put(3, Arc::new(0_u8), 6);
+    assert_eq!((held(1), held(3), cache.bytes()), (true, true, 10));
+    cache.put(4, Arc::new(0_u8), 11);
+    assert_eq!((held(1), held(4), cache.bytes()), (false, false, 0));
+    cache.put(5, Arc::new(0_u8), 3);
+    cache.set_budget(2);
+    assert_eq!(cache.bytes(), 0);
+}
+
+#[test]
+fn columns_give_way_to_queries_and_never_displace_them() {
+    let memory = MemoryBudget::new(100);
+    let [first, second] = [80, 80].map(|budget| Arc::new(ColumnCache::new(budget)));
+    // Columns that are already held count.
+    (0..4).for_each(|row_group| first.put(row_group, Arc::new(0_u8), 20));
+    first.count_against(&memory);
+    assert_eq!((first.bytes(), memory.held()), (80, 80));
+    second.count_against(&memory);
+    (0..2).for_each(|row_group| second.put(row_group, Arc::new(0_u8), 20));
+    // The second cache drops its own columns, never those of the first.
+    assert_eq!((first.bytes(), second.bytes(), memory.held()), (80, 20, 100));
+    let query = memory.reserve(50);
+    assert!(query.is_ok());
+    assert_eq!((first.bytes(), second.bytes(), memory.held()), (20, 20, 90));
+    second.put(2, Arc::new(0_u8), 20);
+    assert_eq!((second.get::<u8>(2).is_some(), second.bytes(), memory.held()), (true, 20, 90));
+    drop(query);
+    assert_eq!(memory.held(), 40);
+    drop(first);
+    assert_eq!(memory.held(), 20);
+}
