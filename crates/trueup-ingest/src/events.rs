@@ -7,8 +7,8 @@
 //!                          │
 //! 2  spill                 EventBuffer, which moves its batches to disk when memory is full
 //!                          │
-//!    sort_and_write        divides all accounts into slices (account_ranges); for each slice:
-//! 3    sort                  concatenates it (concat), leaves out superseded rows, sorts
+//!    sort_and_write        divides all accounts into slices (row_ranges); for each slice:
+//! 3    sort                  concatenates its rows (row_ranges), leaves out superseded rows, sorts
 //!      sort/oversize         does the same on disk, if one account is too large for memory
 //! 4    write                 collects sorted customers into row groups, and encodes these as Parquet
 //! ```
@@ -16,12 +16,11 @@
 //! All steps use the `dictionaries`, which hold the texts of the codes in event batches, and the `budget`, which says
 //! how much memory each step may take.
 
-mod account_ranges;
 mod budget;
-mod concat;
 mod dictionaries;
 mod encode;
 mod event_batch;
+mod row_ranges;
 mod sort;
 mod sort_and_write;
 mod spill;

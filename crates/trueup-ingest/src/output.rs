@@ -1,15 +1,12 @@
-//! Files that a command writes for its user: which files it may write, how a file becomes visible as a whole (`file`),
-//! and why it cannot be written (`error`).
+//! Files that a command writes for its user: which files it may write, how a file becomes visible as a whole, and why
+//! it cannot be written (`file`).
 
-mod error;
 mod file;
 
-pub use error::OutputError;
-pub use file::OutputFile;
+pub use file::{OutputError, OutputFile};
 
 use crate::table::Table;
-use error::OutputContext;
-use file::{OutputTarget, Staged, folder_of};
+use file::{OutputContext, OutputTarget, Staged, folder_of};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};

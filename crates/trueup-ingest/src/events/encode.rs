@@ -1,19 +1,27 @@
-//! Step 1, encode: rows become event batches, and their recurring texts become codes (`text_codes`).
-
-mod text_codes;
+//! Step 1, encode: rows become event batches, and their recurring texts become codes.
 
 use super::dictionaries::{DictionaryBuilders, lock};
-use super::event_batch::{EventBatch, column, dimension_arrays, primitive_column, unsound_column};
+use super::event_batch::{DimensionColumn, EventBatch, column, dimension_arrays, primitive_column, unsound_column};
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
-use arrow_array::types::{Decimal128Type, Int64Type};
-use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
-use arrow_schema::{ArrowError, Schema};
-use std::sync::{Arc, Mutex};
-use text_codes::{account_codes, dimension_column, plain_texts, stage_codes};
-use trueup_core::model::{
-    ACCOUNT, Accounts, CellFault, DATE, DATE_TIME, EVENT_ID, EventNormalizer, OPPORTUNITY_ID, SchemaFault, TOTAL, TYPE,
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array, UInt32Array,
 };
+use arrow_schema::{ArrowError, DataType, Schema};
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex};
+use trueup_core::model::{
+    ACCOUNT, Accounts, CellFault, DATE, DATE_TIME, EVENT_ID, EventNormalizer, OPPORTUNITY_ID, SchemaFault, Stage,
+    TOTAL, TYPE,
+};
+
+/// A column of a batch becomes codes if it has at most this many distinct texts, even if every row has another.
+const FEW_TEXTS: usize = 256;
+
+/// A column of a batch becomes codes if its rows are at least this many times as many as its distinct texts.
+const ROWS_PER_TEXT: usize = 2;
 
 /// Checks the rows of one input schema and encodes them.
 pub(super) struct EventRules<'a> {
@@ -86,4 +94,140 @@ pub(super) fn encode(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> 
         totals: totals.try_unary::<_, Int64Type, _>(|total| i64::try_from(total).map_err(|_| unsound_column(TOTAL)))?,
         dimensions: dimensions.into_iter().map(dimension).collect::<Result<_, ArrowError>>()?,
     })
+}
+
+/// Codes that are as narrow as they can be.
+enum NarrowCodes {
+    Codes8(Vec<u8>),
+    Codes16(Vec<u16>),
+    Codes32(Vec<u32>),
+}
+
+impl NarrowCodes {
+    fn of(codes: Vec<u32>) -> Self {
+        let largest = codes.iter().fold(0, |largest, code| largest.max(*code));
+        #[expect(clippy::cast_possible_truncation, reason = "no code is larger than the largest")]
+        if u8::try_from(largest).is_ok() {
+            Self::Codes8(codes.into_iter().map(|code| code as u8).collect())
+        } else if u16::try_from(largest).is_ok() {
+            Self::Codes16(codes.into_iter().map(|code| code as u16).collect())
+        } else {
+            Self::Codes32(codes)
+        }
+    }
+}
+
+/// Returns the codes of a column of account keys.
+fn account_codes(column: &ArrayRef, dictionaries: &DictionaryBuilders) -> Result<UInt32Array, ArrowError> {
+    let texts = dictionaries.of(ACCOUNT);
+    by_text(ACCOUNT, column, |text| lock(&texts).code(text))?
+        .map(UInt32Array::from)
+        .ok_or_else(|| unsound_column(ACCOUNT))
+}
+
+/// Returns the codes of a column of stages.
+fn stage_codes(column: &ArrayRef) -> Result<UInt8Array, ArrowError> {
+    // A dictionary may hold a text that is no stage, if no row has it.
+    const NONE: u8 = u8::MAX;
+    let code = |name: &str| Some(Stage::from_name(name).map_or(NONE, Stage::code));
+    let codes = by_text(TYPE, column, code)?.filter(|codes| !codes.contains(&NONE));
+    codes.map(UInt8Array::from).ok_or_else(|| unsound_column(TYPE))
+}
+
+/// Encodes a dimension. It keeps its texts if the dictionary has no room for them, or if they hardly recur.
+fn dimension_column(
+    name: &str,
+    column: &ArrayRef,
+    dictionaries: &DictionaryBuilders,
+) -> Result<DimensionColumn, ArrowError> {
+    let mut left = FEW_TEXTS.max(column.len() / ROWS_PER_TEXT);
+    let coded = dictionary(column);
+    if coded.is_some_and(|(_, texts)| texts.len() > left) {
+        return Ok(DimensionColumn::Texts(plain_texts(name, column)?));
+    }
+    let texts = dictionaries.of(name);
+    let code = |text: &str| {
+        left = left.checked_sub(1)?;
+        lock(&texts).code(text)
+    };
+    let codes = match coded {
+        Some((coded, texts)) => values_of_texts(texts, code).map(|codes| match NarrowCodes::of(codes) {
+            NarrowCodes::Codes8(codes) => NarrowCodes::Codes8(of_rows(coded.keys(), &codes, 0)),
+            NarrowCodes::Codes16(codes) => NarrowCodes::Codes16(of_rows(coded.keys(), &codes, 0)),
+            NarrowCodes::Codes32(codes) => NarrowCodes::Codes32(of_rows(coded.keys(), &codes, 0)),
+        }),
+        None => by_text(name, column, code)?.map(NarrowCodes::of),
+    };
+    Ok(match codes {
+        Some(NarrowCodes::Codes8(codes)) => DimensionColumn::Codes8(codes.into()),
+        Some(NarrowCodes::Codes16(codes)) => DimensionColumn::Codes16(codes.into()),
+        Some(NarrowCodes::Codes32(codes)) => DimensionColumn::Codes32(codes.into()),
+        None => DimensionColumn::Texts(plain_texts(name, column)?),
+    })
+}
+
+/// Returns the texts of a column, which may be an Arrow dictionary.
+fn plain_texts(name: &str, column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    if let Some(texts) = column.as_string_opt::<i32>() {
+        return Ok(texts.clone());
+    }
+    arrow_cast::cast(column, &DataType::Utf8)?.as_string_opt::<i32>().cloned().ok_or_else(|| unsound_column(name))
+}
+
+/// Returns the column as an Arrow dictionary of texts, if it is one.
+fn dictionary(column: &ArrayRef) -> Option<(&DictionaryArray<Int32Type>, &StringArray)> {
+    let coded = column.as_dictionary_opt::<Int32Type>()?;
+    Some((coded, coded.values().as_string_opt::<i32>()?))
+}
+
+/// Maps the text of each row; null counts as the empty text. Calls `of_text` once for each distinct text. Returns
+/// `None` as soon as `of_text` does.
+fn by_text<T: Copy + Default>(
+    name: &str,
+    column: &ArrayRef,
+    mut of_text: impl FnMut(&str) -> Option<T>,
+) -> Result<Option<Vec<T>>, ArrowError> {
+    if let Some((coded, texts)) = dictionary(column) {
+        let Some(empty) = of_text("") else { return Ok(None) };
+        return Ok(values_of_texts(texts, of_text).map(|values| of_rows(coded.keys(), &values, empty)));
+    }
+    let texts = column.as_string_opt::<i32>().ok_or_else(|| unsound_column(name))?;
+    let mut known: HashMap<&str, T> = HashMap::new();
+    let mut last: Option<(&str, T)> = None;
+    let mut values = Vec::with_capacity(texts.len());
+    for text in texts.iter().map(Option::unwrap_or_default) {
+        let seen = last.filter(|(last, _)| *last == text).map(|(_, value)| value).or_else(|| known.get(text).copied());
+        let value = match seen {
+            Some(value) => value,
+            None => {
+                let Some(value) = of_text(text) else { return Ok(None) };
+                known.insert(text, value);
+                value
+            }
+        };
+        last = Some((text, value));
+        values.push(value);
+    }
+    Ok(Some(values))
+}
+
+/// Maps each text of an Arrow dictionary. Returns `None` as soon as `of_text` does.
+fn values_of_texts<T>(texts: &StringArray, mut of_text: impl FnMut(&str) -> Option<T>) -> Option<Vec<T>> {
+    texts.iter().map(|text| of_text(text.unwrap_or_default())).collect()
+}
+
+/// Maps each key of an Arrow dictionary; null becomes `empty`.
+fn of_rows<T: Copy + Default>(keys: &Int32Array, of_key: &[T], empty: T) -> Vec<T> {
+    // The key of a null row may be anything.
+    let value = |key: i32| usize::try_from(key).ok().and_then(|key| of_key.get(key)).copied().unwrap_or_default();
+    let mut values: Vec<T> = keys.values().iter().map(|key| value(*key)).collect();
+    if let Some(nulls) = keys.nulls() {
+        let mut end = 0;
+        for (start, next) in nulls.valid_slices() {
+            values[end..start].fill(empty);
+            end = next;
+        }
+        values[end..].fill(empty);
+    }
+    values
 }

@@ -182,14 +182,6 @@ impl EventBatch {
         self.text_columns().map(|texts| text_bytes(texts, 0..texts.len())).max().unwrap_or(0)
     }
 
-    /// Returns an upper bound of the bytes of any row.
-    pub(super) fn max_row_bytes(&self) -> usize {
-        let longest = |texts: &StringArray| texts.value_offsets().windows(2).map(|ends| ends[1] - ends[0]).max();
-        let texts: usize =
-            self.text_columns().filter_map(longest).filter_map(|bytes| usize::try_from(bytes).ok()).sum();
-        self.row_bytes() + texts
-    }
-
     /// Returns the bytes of the rows with these numbers.
     pub(super) fn bytes_of(&self, rows: &[u32]) -> usize {
         let texts = |row: &u32| self.text_bytes(*row as usize..*row as usize + 1);

@@ -1,10 +1,9 @@
 //! Steps 3 and 4 at the same time: while some slices are sorted, the slices that were sorted before are written.
 
-use super::account_ranges::{AccountSlice, ranges_by_account};
 use super::budget::Budget;
-use super::concat::BatchSet;
 use super::dictionaries::EventDictionaries;
 use super::event_batch::EventBatch;
+use super::row_ranges::{AccountSlice, BatchSet, ranges_by_account};
 use super::sort::{SortedCustomers, oversize, sort};
 use super::spill::{AccountSpill, BufferedEvents};
 use super::write::{EventWriter, FileLayout};

@@ -2,10 +2,10 @@
 
 mod account_spill;
 
-use super::account_ranges::AccountSize;
 use super::budget::{Budget, MAX_TEXT_COLUMN_BYTES};
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::{DimensionKind, EventBatch, row_bytes};
+use super::row_ranges::AccountSize;
 use crate::IngestError;
 use crate::error::ErrorKind;
 use crate::version::VersionBuilder;

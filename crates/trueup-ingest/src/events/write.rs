@@ -1,12 +1,12 @@
 //! Step 4, write: sorted customers become row groups, and row groups become Parquet files.
 //!
-//! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period
-//! (`open_row_groups`), ends row groups and files where the `layout` says so, and encodes the columns of whole row
-//! groups in parallel: `row_group` collects a column's values from wherever its rows are, `text_column` encodes texts
-//! that recur, and parquet's `ArrowWriter` encodes all other columns.
+//! [`EventWriter`] is the only entry. It adds each customer to the open row group of the customer's period, ends row
+//! groups and files where the `layout` says so, and encodes the columns of whole row groups in parallel: `row_group`
+//! collects a column's values from wherever its rows are, `text_column` encodes texts that recur (`hybrid`: their
+//! codes), and parquet's `ArrowWriter` encodes all other columns.
 
+mod hybrid;
 mod layout;
-mod open_row_groups;
 mod row_group;
 mod text_column;
 
@@ -21,9 +21,8 @@ use crate::table::Table;
 use crate::version::VersionBuilder;
 use arrow_schema::SchemaRef;
 pub(super) use layout::FileLayout;
-use open_row_groups::OpenRowGroups;
 use parquet::errors::ParquetError;
-use row_group::PendingRowGroup;
+use row_group::{OpenRowGroups, PendingRowGroup};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
@@ -118,13 +117,9 @@ impl<'a> EventWriter<'a> {
 
     fn add(&mut self, sorted: SortedCustomers) -> Result<(), IngestError> {
         let rows = Arc::new(sorted.rows);
-        let max_row_bytes = rows.max_row_bytes();
-        // Most row groups cannot have too many bytes, whichever rows they have. Then an upper bound of the size is
-        // enough.
-        let are_small = max_row_bytes.saturating_mul(self.layout.group_rows) <= self.layout.group_bytes;
         for ends in sorted.customers.windows(2) {
             let order = &sorted.order[ends[0] as usize..ends[1] as usize];
-            let bytes = if are_small { order.len() * max_row_bytes } else { rows.bytes_of(order) };
+            let bytes = rows.bytes_of(order);
             let Some(first) = order.first().map(|row| *row as usize) else { continue };
             let account = rows.accounts.value(first);
             self.budget.check_customer(Size { rows: order.len(), bytes }, || {

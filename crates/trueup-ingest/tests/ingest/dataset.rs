@@ -173,3 +173,36 @@ pub(crate) fn write_parquet((header, rows): TestTable<'_>, group_rows: usize, pa
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
+
+/// The columns of [`random_events`].
+pub(crate) const HEADER: [&str; 8] =
+    ["account", "opportunityId", "type", "date", "eventId", "total", "campaign", "zip"];
+
+/// Returns random rows of up to ten accounts. Some event ids recur, even across customers.
+pub(crate) fn random_events(count: usize, seed: u64) -> Vec<Vec<String>> {
+    const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
+    let mut state = seed;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..count)
+        .map(|_| {
+            // The accounts have very different sizes.
+            let account = next(4) * next(4);
+            // Most events of a customer are in one month, and some in other months.
+            let customer = next(200);
+            let month = if next(4) == 0 { next(12) } else { customer % 12 };
+            vec![
+                format!("account-{account:02}"),
+                format!("customer-{customer}"),
+                STAGES[usize::try_from(next(6)).unwrap()].to_owned(),
+                format!("2025-{:02}-{:02}", month + 1, next(28) + 1),
+                if next(3) == 0 { String::new() } else { format!("event-{}", next(900)) },
+                if next(2) == 0 { String::new() } else { format!("{}.{:02}", next(9_000), next(100)) },
+                if next(5) == 0 { String::new() } else { format!("campaign {}", next(20)) },
+                format!("{:05}", next(40)),
+            ]
+        })
+        .collect()
+}

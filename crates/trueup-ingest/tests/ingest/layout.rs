@@ -1,6 +1,6 @@
-//! How events are arranged in row groups and files.
+//! How events are arranged in row groups and files. Little memory, and spilled events, change nothing.
 
-use crate::dataset::Case;
+use crate::dataset::{Case, HEADER, random_events, write_csv, write_parquet};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int32Type};
@@ -12,6 +12,7 @@ use std::fs::File;
 use std::path::Path;
 use trueup_core::Day;
 use trueup_core::dataset::Verification;
+use trueup_core::dataset::manifest::Manifest;
 use trueup_core::model::QuarterSpan;
 
 /// A customer of a row group.
@@ -25,7 +26,7 @@ struct Customer {
 
 /// Checks that row groups hold whole customers in order, all of the same period, and at most `group_rows` rows, and
 /// that customers are numbered in order. The case must have periods of every kind.
-pub(crate) fn check(case: &Case, group_rows: usize) {
+fn check_layout(case: &Case, group_rows: usize) {
     let mut seen = BTreeSet::new();
     let mut periods = BTreeMap::new();
     for file in case.manifest().events {
@@ -136,4 +137,41 @@ fn a_dictionary_has_each_text_once() {
     let first = group.get_column_page_reader(column).unwrap().get_next_page().unwrap();
     // The six customers have two ids.
     assert!(matches!(first, Some(Page::DictionaryPage { num_values: 2, .. })), "{first:?}");
+}
+
+/// Removes the random ids from the names of event files.
+fn without_ids(mut manifest: Manifest) -> Manifest {
+    for file in &mut manifest.events {
+        file.path.truncate("events/00000001-0000".len());
+    }
+    manifest
+}
+
+#[test]
+fn events_that_are_spilled_make_the_same_files() {
+    let (first, second) = (random_events(2_000, 1), random_events(1_500, 2));
+    let ingest = |memory: usize, threads: usize| {
+        let case = Case::new();
+        write_csv((&HEADER, &first), &case.path("1.csv"));
+        write_parquet((&HEADER, &second), 100, &case.path("2.parquet"));
+        // Only this row has the column `agent`.
+        let later = "{\"account\":\"account-01\",\"opportunityId\":\"customer-7\",\"type\":\"sold\",\"date\":\"2025-03-01\",\"agent\":\"x\"}\n";
+        let later = case.file("3.ndjson", later);
+        let sized = |ingest: trueup_ingest::Ingest| {
+            ingest.memory(memory).threads(threads).batch_rows(64).row_group_rows(100).file_rows(700)
+        };
+        let one = sized(case.ingest().events(case.path("1.csv"))).run(&()).unwrap();
+        let two = sized(case.ingest().events(case.path("2.parquet")).events(later)).run(&()).unwrap();
+        (case, one.events, two.events)
+    };
+    let (whole, ..) = ingest(1 << 30, 1);
+    assert!(whole.manifest().events.len() > 2);
+    check_layout(&whole, 100);
+    for (memory, threads) in [(1, 2), (30_000, 2), (200_000, 1), (600_000, 2)] {
+        let (spilled, one, two) = ingest(memory, threads);
+        let (_, one_whole, two_whole) = ingest(1 << 30, 2);
+        assert_eq!((one, two), (one_whole, two_whole));
+        assert_eq!(spilled.stored_events(), whole.stored_events(), "{memory}");
+        assert_eq!(without_ids(spilled.manifest()), without_ids(whole.manifest()), "{memory}");
+    }
 }

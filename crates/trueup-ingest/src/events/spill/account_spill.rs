@@ -2,10 +2,9 @@
 
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::events::account_ranges::{AccountSlice, ranges_by_account};
-use crate::events::concat::{BatchSet, RowRange};
 use crate::events::dictionaries::{DictionaryBuilders, EventDictionaries, lock};
 use crate::events::event_batch::EventBatch;
+use crate::events::row_ranges::{AccountSlice, BatchSet, RowRange, ranges_by_account};
 use crate::version::Scratch;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;

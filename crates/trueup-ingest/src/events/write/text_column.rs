@@ -1,20 +1,22 @@
-//! Encodes columns of texts that recur: the codes of the ingest's dictionaries (global codes) become codes of the row
-//! group (own codes), and these become a Parquet column chunk.
+//! Columns of texts that recur. The codes of the ingest's dictionaries (global codes) become codes of the row group
+//! (own codes), and these become a Parquet column chunk: a page of the distinct texts, then a page of their codes.
 //!
 //! [`TextColumnBuilder`] collects a column of a row group, and [`TextColumn::column`] encodes it or leaves its texts to
-//! parquet's `ArrowWriter`. Nothing outside this folder knows how a chunk is encoded: `chunk` writes its pages, and
-//! `hybrid` its codes. The decoder is `scan/encoding` in `trueup-core`.
+//! parquet's `ArrowWriter`. The decoder is `scan/encoding` in `trueup-core`.
 
-mod chunk;
-mod hybrid;
-
-use crate::parquet_file::ColumnData;
+use super::hybrid;
+use crate::parquet_file::{ColumnData, EncodedChunk};
 use arrow_array::StringArray;
 use arrow_array::builder::StringBuilder;
-use chunk::PageCompression;
-pub(super) use chunk::TextColumn;
 use hashbrown::HashMap;
+use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
+use parquet::file::statistics::{Statistics, ValueStatistics};
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use std::sync::Arc;
 
@@ -30,13 +32,18 @@ const CODED_TOGETHER: usize = 1 << 10;
 /// In `of_global`: the global code has no own code yet.
 const NEW: u32 = u32::MAX;
 
+/// The statistics of a column have no bounds if any of its texts is longer than this.
+const MAX_BOUND_BYTES: usize = 64;
+
+/// The level of [`PageCompression::Strong`].
+const STRONG_LEVEL: i32 = 1;
+
 /// Builds a text column from rows with global codes or texts.
 pub(super) struct TextColumnBuilder<'a> {
     own: OwnCodes<'a>,
     codes: Vec<u32>,
     /// As in [`TextColumn`].
     validity: Vec<u32>,
-    rows: usize,
 }
 
 /// The row group's own codes so far.
@@ -51,13 +58,13 @@ struct OwnCodes<'a> {
 }
 
 impl<'a> TextColumnBuilder<'a> {
-    /// Begins a column of `rows` rows whose global codes have these texts.
-    pub(super) fn new(texts: &'a [Box<str>], rows: usize) -> Self {
+    /// Begins a column whose global codes have these texts.
+    pub(super) fn new(texts: &'a [Box<str>]) -> Self {
         let mut of_global = vec![NEW; texts.len().max(1)];
         // Null must not get a code, because it has no text.
         of_global[0] = 0;
         let own = OwnCodes { global: texts, of_global, of_text: HashMap::new(), texts: Vec::new() };
-        Self { own, codes: Vec::with_capacity(rows), validity: Vec::new(), rows }
+        Self { own, codes: Vec::new(), validity: Vec::new() }
     }
 
     /// Adds the rows `order`, whose global codes `global` returns; 0 is null.
@@ -71,13 +78,12 @@ impl<'a> TextColumnBuilder<'a> {
     }
 
     fn extend_from(&mut self, global: &[u32]) {
-        let Self { own, codes, validity, rows } = self;
+        let Self { own, codes, validity } = self;
         if validity.is_empty() && !global.contains(&0) {
             codes.extend(global.iter().map(|code| own.of(*code)));
             return;
         }
         if validity.is_empty() {
-            validity.reserve(*rows);
             validity.extend(std::iter::repeat_n(1, codes.len()));
         }
         validity.extend(global.iter().map(|code| u32::from(*code != 0)));
@@ -131,6 +137,29 @@ impl<'a> OwnCodes<'a> {
     }
 }
 
+/// How the pages of a column chunk are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PageCompression {
+    /// LZ4, which is fast to decompress.
+    Fast,
+    /// Zstandard, which makes pages smaller.
+    Strong,
+}
+
+/// The texts of a row group's column, as codes into its distinct texts.
+///
+/// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity `[1, 1,
+/// 0, 1]`.
+#[derive(Debug, Default)]
+pub(super) struct TextColumn<'a> {
+    /// The distinct texts, in the order of their first rows.
+    texts: Vec<&'a str>,
+    /// The code of each row that is not null.
+    codes: Vec<u32>,
+    /// For each row, 0 if it is null and 1 if not; empty if no row is null.
+    validity: Vec<u32>,
+}
+
 impl TextColumn<'_> {
     /// Returns the column, encoded with a dictionary if that makes it smaller.
     pub(super) fn column(&self, column: &ColumnDescPtr) -> Result<ColumnData, ParquetError> {
@@ -147,7 +176,7 @@ impl TextColumn<'_> {
 
     /// Returns the texts of all rows.
     fn values(&self) -> StringArray {
-        let mut values = StringBuilder::with_capacity(self.codes.len(), self.codes.len() * 16);
+        let mut values = StringBuilder::new();
         let mut texts = self.codes.iter().map(|code| self.texts[*code as usize]);
         if self.validity.is_empty() {
             texts.for_each(|text| values.append_value(text));
@@ -156,6 +185,126 @@ impl TextColumn<'_> {
         }
         values.finish()
     }
+
+    fn rows(&self) -> usize {
+        if self.validity.is_empty() { self.codes.len() } else { self.validity.len() }
+    }
+
+    /// Encodes the column chunk.
+    fn encode(&self, column: &ColumnDescPtr, compression: PageCompression) -> Result<EncodedChunk, ParquetError> {
+        let mut sink = TrackedWrite::new(Vec::new());
+        let mut pages = SerializedPageWriter::new(&mut sink);
+        let (dictionary, length) = compression.compress(self.dictionary_page())?;
+        let num_values = count(self.texts.len())?;
+        let page =
+            Page::DictionaryPage { buf: dictionary.into(), num_values, encoding: Encoding::PLAIN, is_sorted: false };
+        let dictionary = pages.write_page(CompressedPage::new(page, length))?;
+        let (data, length) = compression.compress(self.data_page(column.max_def_level() > 0))?;
+        let page = Page::DataPage {
+            buf: data.into(),
+            num_values: count(self.rows())?,
+            encoding: Encoding::RLE_DICTIONARY,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let data = pages.write_page(CompressedPage::new(page, length))?;
+        pages.close()?;
+        let stats = |page_type, encoding| PageEncodingStats { page_type, encoding, count: 1 };
+        let metadata = ColumnChunkMetaData::builder(column.clone())
+            .set_compression(compression.codec())
+            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
+            .set_page_encoding_stats(vec![
+                stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN),
+                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY),
+            ])
+            .set_total_compressed_size(signed(dictionary.compressed_size + data.compressed_size))
+            .set_total_uncompressed_size(signed(dictionary.uncompressed_size + data.uncompressed_size))
+            .set_num_values(signed(self.rows()))
+            .set_dictionary_page_offset(Some(0))
+            .set_data_page_offset(signed(dictionary.compressed_size))
+            .set_statistics(self.statistics())
+            .build()?;
+        let bytes = sink.into_inner()?;
+        let close = ColumnCloseResult {
+            bytes_written: bytes.len() as u64,
+            rows_written: self.rows() as u64,
+            metadata,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        Ok(EncodedChunk { bytes, close })
+    }
+
+    fn dictionary_page(&self) -> Vec<u8> {
+        let mut page = Vec::new();
+        for text in &self.texts {
+            push_length(text.len(), &mut page);
+            page.extend_from_slice(text.as_bytes());
+        }
+        page
+    }
+
+    fn data_page(&self, nullable: bool) -> Vec<u8> {
+        let mut page = Vec::new();
+        if nullable {
+            let mut levels = Vec::new();
+            if self.validity.is_empty() {
+                hybrid::repeat(1, self.codes.len(), 1, &mut levels);
+            } else {
+                hybrid::encode(&self.validity, 1, &mut levels);
+            }
+            push_length(levels.len(), &mut page);
+            page.append(&mut levels);
+        }
+        let width = hybrid::width(self.texts.len().saturating_sub(1));
+        page.push(width);
+        hybrid::encode(&self.codes, width, &mut page);
+        page
+    }
+
+    fn statistics(&self) -> Statistics {
+        let bound = |text: &&str| ByteArray::from(text.as_bytes().to_vec());
+        let short = self.texts.iter().all(|text| text.len() <= MAX_BOUND_BYTES);
+        let (min, max) = if short { (self.texts.iter().min(), self.texts.iter().max()) } else { (None, None) };
+        let nulls = (self.rows() - self.codes.len()) as u64;
+        Statistics::ByteArray(
+            ValueStatistics::new(min.map(bound), max.map(bound), None, Some(nulls), false)
+                .with_min_is_exact(min.is_some())
+                .with_max_is_exact(max.is_some()),
+        )
+    }
+}
+
+impl PageCompression {
+    fn codec(self) -> Compression {
+        match self {
+            Self::Fast => Compression::LZ4_RAW,
+            Self::Strong => Compression::ZSTD(ZstdLevel::default()),
+        }
+    }
+
+    /// Returns the compressed page, and the length of the page itself.
+    fn compress(self, page: Vec<u8>) -> Result<(Vec<u8>, usize), ParquetError> {
+        let compressed = match self {
+            Self::Fast => lz4_flex::block::compress(&page),
+            Self::Strong => zstd::bulk::compress(&page, STRONG_LEVEL)?,
+        };
+        Ok((compressed, page.len()))
+    }
+}
+
+fn push_length(length: usize, page: &mut Vec<u8>) {
+    page.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+fn count(rows: usize) -> Result<u32, ParquetError> {
+    u32::try_from(rows).map_err(|_| ParquetError::General("too many rows in a row group".to_owned()))
+}
+
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -165,7 +314,7 @@ mod tests {
     #[test]
     fn codes_follow_the_first_rows_of_their_texts_and_nulls_have_none() {
         let texts = ["", "a", "b"].map(Box::from);
-        let mut builder = TextColumnBuilder::new(&texts, 6);
+        let mut builder = TextColumnBuilder::new(&texts);
         builder.extend_from(&[2, 1]);
         builder.extend_from(&[0, 1, 0]);
         builder.push_text("c");

@@ -3,10 +3,10 @@
 
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::events::account_ranges::AccountSlice;
 use crate::events::budget::{Budget, Size};
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::{EventBatch, primitive_column, text_column};
+use crate::events::row_ranges::AccountSlice;
 use crate::events::spill::AccountSpill;
 use crate::spill_file::SpillFile;
 use crate::version::Scratch;

@@ -1,5 +1,8 @@
-//! Concatenation of event batches, or of some rows of them.
+//! Rows of several batches: where the rows of each account are, which accounts are sorted together, and how some of the
+//! rows become one batch.
 
+use super::budget::Size;
+use super::dictionaries::EventDictionaries;
 use super::event_batch::{DimensionColumn, DimensionKind, EventBatch, row_bytes, text_bytes, unsound_column};
 use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::ArrowPrimitiveType;
@@ -7,6 +10,12 @@ use arrow_array::{Array, ArrowNativeTypeOp, PrimitiveArray, StringArray};
 use arrow_schema::ArrowError;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// The most rows of a slice of several accounts.
+const MAX_SLICE_ROWS: usize = 1 << 17;
+
+/// The most bytes of a slice of several accounts.
+const MAX_SLICE_BYTES: usize = 64 << 20;
 
 /// Consecutive rows of one of several batches.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +45,80 @@ impl RowRange {
             }
         }
         split
+    }
+}
+
+/// Returns the rows of some batches by account: the account's rank and a range of its rows, sorted by rank. Ranges of
+/// one account keep the order of the batches. `ranks` gives the rank of each account code.
+pub(super) fn ranges_by_account(batches: &[EventBatch], ranks: &[u32]) -> Vec<(u32, RowRange)> {
+    let mut ranges = Vec::new();
+    for (batch, rows) in (0..).zip(batches) {
+        let mut start = 0;
+        for (account, len) in rows.account_runs() {
+            ranges.push((ranks[account as usize], RowRange { batch, start, len }));
+            start += len;
+        }
+    }
+    ranges.sort_by_key(|(rank, _)| *rank);
+    ranges
+}
+
+/// How much one account has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AccountSize {
+    pub(super) rows: usize,
+    pub(super) text_bytes: usize,
+}
+
+impl AccountSize {
+    /// Returns the size in memory if each row takes `row_bytes` without its texts.
+    pub(super) fn size(self, row_bytes: usize) -> Size {
+        Size { rows: self.rows, bytes: self.rows * row_bytes + self.text_bytes }
+    }
+}
+
+/// Whole accounts with consecutive ranks. A slice is sorted as a unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AccountSlice {
+    /// The rank of the first account.
+    pub(super) first: u32,
+    /// The rank of the last account.
+    pub(super) last: u32,
+    pub(super) size: Size,
+}
+
+impl AccountSlice {
+    /// Divides all accounts into slices, in the order of their ranks. `accounts` has a size for each account code.
+    pub(super) fn divide(accounts: &[AccountSize], row_bytes: usize, dictionaries: &EventDictionaries) -> Vec<Self> {
+        let mut accounts: Vec<(u32, AccountSize)> = (0..)
+            .zip(accounts)
+            .filter(|(_, account)| account.rows > 0)
+            .map(|(code, account)| (dictionaries.account_rank(code), *account))
+            .collect();
+        accounts.sort_unstable_by_key(|(rank, _)| *rank);
+        let mut slices: Vec<Self> = Vec::new();
+        for (rank, account) in accounts {
+            let size = account.size(row_bytes);
+            match slices.last_mut() {
+                Some(Self { last, size: Size { rows, bytes }, .. })
+                    if *rows + size.rows <= MAX_SLICE_ROWS && *bytes + size.bytes <= MAX_SLICE_BYTES =>
+                {
+                    *last = rank;
+                    *rows += size.rows;
+                    *bytes += size.bytes;
+                }
+                _ => slices.push(Self { first: rank, last: rank, size }),
+            }
+        }
+        slices
+    }
+
+    /// Returns which of some items, sorted by account, overlap the slice. `first` and `last` give the ranks of an
+    /// item's first and last account.
+    pub(super) fn find<T>(&self, items: &[T], first: impl Fn(&T) -> u32, last: impl Fn(&T) -> u32) -> Range<usize> {
+        let start = items.partition_point(|item| last(item) < self.first);
+        let end = items.partition_point(|item| first(item) <= self.last);
+        start..end.max(start)
     }
 }
 
