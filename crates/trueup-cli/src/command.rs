@@ -1,6 +1,6 @@
-//! The commands of the program. Each file implements one or two commands, except five files that several commands
-//! share: `option_values` and `names` check what the user typed, `query_spec` holds the options of a query, `directory`
-//! the paths of a dataset and its directory, and `service` the options of a service.
+//! The commands of the program. Each file implements one or two commands, except four files that several commands
+//! share: `option_values` and `names` check what the user typed, `directory` holds the paths of a dataset and its
+//! directory, and `service` the options of a service.
 
 mod batch;
 mod bench;
@@ -14,12 +14,13 @@ mod names;
 mod option_values;
 mod orgs;
 mod query;
-mod query_spec;
 mod serve;
 mod service;
 mod users;
 
 use crate::exit::Failure;
+use std::path::Path;
+use trueup::Dataset;
 
 /// A command. The help text of each is the documentation of its type.
 #[derive(Debug, clap::Subcommand)]
@@ -61,4 +62,12 @@ impl Command {
             Self::Keys(command) => command.run(),
         }
     }
+}
+
+/// Opens a version of the dataset in `folder`; `None` means the newest.
+fn open_dataset(folder: &Path, version: Option<u64>) -> Result<Dataset, Failure> {
+    Ok(match version {
+        Some(version) => Dataset::open_version(folder, version)?,
+        None => Dataset::open(folder)?,
+    })
 }

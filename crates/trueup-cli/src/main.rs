@@ -1,15 +1,14 @@
 //! The `trueup` program: raw event data in, exact numbers out.
 //!
-//! [`command`] runs the command, which writes its result to stdout through [`output`]. [`progress`] and [`notice`]
-//! write everything else to stderr, through [`terminal`] if a terminal shows it. [`exit`] maps every failure to an exit
-//! code, and [`panics`] describes a panic that ends the program.
+//! [`command`] runs the command, which writes its result to stdout through [`output`]. [`notice`] writes everything
+//! else to stderr. [`terminal`] makes both safe for a terminal. [`exit`] maps every failure to an exit code, and
+//! [`panics`] describes a panic that ends the program.
 
 mod command;
 mod exit;
 mod notice;
 mod output;
 mod panics;
-mod progress;
 mod terminal;
 
 use clap::Parser;
@@ -19,8 +18,8 @@ use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
 
-/// Requests huge pages, so that address translation costs less, and keeps the memory that a query frees for the next
-/// one.
+/// The allocator of the program. It requests huge pages, which make address translation cheaper, and keeps the memory
+/// that a query frees for the next query.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,9 +1,13 @@
-//! Messages on stderr: in color on a terminal, unless `NO_COLOR` is set.
+//! Messages and progress bars on stderr. Messages are in color on a terminal, unless `NO_COLOR` is set; progress bars
+//! are drawn only on a terminal.
 
 use crate::exit::Exit;
 use crate::terminal::{printable, printable_lines};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Reports the error that ends the program.
 pub(crate) fn error(message: &str) {
@@ -37,4 +41,76 @@ pub(crate) fn usage(refused: &clap::Error) -> Exit {
 fn print(message: std::fmt::Arguments<'_>) {
     // If stderr cannot be written, there is nowhere else to report it, and a good result must not turn into a failure.
     drop(writeln!(anstream::stderr(), "{message}"));
+}
+
+// The templates of progress bars: for a known number of bytes, a number of things, and an unknown number of bytes.
+const KNOWN_BYTES: &str = "{msg:24} {bar:32} {binary_bytes:>11} of {binary_total_bytes}  {eta}";
+const COUNT: &str = "{msg:24} {bar:32} {human_pos:>11} of {human_len}  {eta}";
+const UNKNOWN_BYTES: &str = "{msg:24} {spinner} {binary_bytes:>11}  {elapsed}";
+
+/// Creates a progress bar that counts up to `total`.
+pub(crate) fn progress_bar(name: &'static str, total: u64) -> ProgressBar {
+    bar(name, COUNT, Some(total))
+}
+
+/// The progress of an ingest: a bar for each step, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct IngestProgress {
+    /// The bar of the step that is running; `None` before the first step and after the last.
+    current: Mutex<Option<ProgressBar>>,
+}
+
+impl IngestProgress {
+    /// Removes the last bar.
+    pub(crate) fn finish(&self) {
+        self.replace(None);
+    }
+
+    fn replace(&self, next: Option<ProgressBar>) {
+        if let Some(bar) = std::mem::replace(&mut *self.current(), next) {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        // A panic elsewhere does not invalidate the bar.
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl trueup_ingest::Progress for IngestProgress {
+    fn stage(&self, name: &str, total_bytes: Option<u64>) {
+        let template = if total_bytes.is_some() { KNOWN_BYTES } else { UNKNOWN_BYTES };
+        self.replace(Some(bar(name, template, total_bytes)));
+    }
+
+    fn advance(&self, bytes: u64) {
+        if let Some(bar) = &*self.current() {
+            bar.inc(bytes);
+        }
+    }
+}
+
+fn bar(name: &str, template: &str, total: Option<u64>) -> ProgressBar {
+    // If stderr is not a terminal, this target draws nothing.
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(8));
+    // A test checks that the templates above are well formed.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("━╸ "));
+    }
+    bar.set_message(printable(name));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_well_formed() {
+        for template in [KNOWN_BYTES, COUNT, UNKNOWN_BYTES] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
 }

@@ -2,12 +2,11 @@
 
 mod jobs_file;
 
-use super::option_values;
-use super::query_spec::warn_about_unknown_fields;
+use super::query::warn_about_unknown_fields;
+use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, OutputWriter, number::counted};
-use crate::progress;
 use indicatif::ProgressBar;
 use jobs_file::{JobsFile, QueryJob};
 use std::collections::HashMap;
@@ -76,12 +75,12 @@ impl BatchCommand {
         let file = JobsFile::read(&self.jobs)?;
         let folder = self.jobs.parent().unwrap_or(Path::new(""));
         let path = file.dataset_path(folder);
-        let dataset = file.open_dataset(&path)?;
+        let dataset = open_dataset(&path, file.as_of)?;
         let outputs = Outputs::new(self.force).input(&self.jobs).dataset(path);
         let checked = self.check(&file, &dataset, &outputs)?;
         fs::create_dir_all(&self.into).map_err(|error| Failure::path(&self.into, &error))?;
 
-        let bar = progress::counter("queries", checked.len() as u64);
+        let bar = notice::progress_bar("queries", checked.len() as u64);
         let ran = checked.iter().try_for_each(|(job, query)| {
             self.answer(job, query, &dataset, &outputs, &bar)
                 .map_err(|failure| failure.context(&format!("query `{}`", job.name)))?;

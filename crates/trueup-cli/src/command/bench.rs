@@ -1,17 +1,24 @@
-//! `trueup bench`: measures how fast a dataset answers queries.
+//! `trueup bench`: measures how fast a dataset answers queries. [`suite`] holds the queries, [`measure`] measures each,
+//! and [`report`] shows the measurements of a whole run. With `--on-request`, lines on stdin say what to measure.
 
 mod measure;
 mod report;
-mod requests;
 mod suite;
 
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
-use measure::{BenchTarget, Repetitions, Timings};
+use crate::output::OutputWriter;
+use measure::{BenchTarget, Repetitions, Timings, milliseconds};
 use report::{ReportFormat, ReportWriter};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::io::{BufRead, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use suite::BenchQuery;
+use trueup::json;
+use trueup_core::Shown;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,10 +77,10 @@ impl BenchCommand {
         let target = BenchTarget::open(&self.dataset, self.threads)?;
         let mut queries = suite::queries(&target.dataset)?;
         if self.on_request {
-            return requests::answer(&queries, &target, std::io::stdin().lock());
+            return answer_requests(&queries, &target, std::io::stdin().lock());
         }
         for name in &self.queries {
-            requests::find(&queries, name)?;
+            find(&queries, name)?;
         }
         if !self.queries.is_empty() {
             queries.retain(|query| self.queries.iter().any(|name| name == query.name));
@@ -88,4 +95,75 @@ impl BenchCommand {
         }
         writer.finish()
     }
+}
+
+/// The response to `NAME hot` and `NAME cold`.
+#[derive(Serialize)]
+struct TimedResponse<'a> {
+    name: &'a str,
+    milliseconds: f64,
+    rows: usize,
+}
+
+/// The response to `NAME answer`.
+#[derive(Serialize)]
+struct AnswerResponse<'a> {
+    name: &'a str,
+    rows: Box<RawValue>,
+}
+
+/// Answers each line of `lines` before it reads the next, so that another program can measure trueup and the engines
+/// that it compares trueup with in turns.
+fn answer_requests(queries: &[BenchQuery], target: &BenchTarget, lines: impl BufRead) -> Result<(), Failure> {
+    let mut out = OutputWriter::stdout();
+    for line in lines.lines() {
+        let line = line.map_err(Failure::fault)?;
+        if !line.trim().is_empty() {
+            let written = answer_line(&line, queries, target, &mut out);
+            // Flushes, because the other program waits for the response.
+            out.finish(written)?;
+        }
+    }
+    Ok(())
+}
+
+fn answer_line(
+    line: &str,
+    queries: &[BenchQuery],
+    target: &BenchTarget,
+    out: &mut OutputWriter,
+) -> Result<(), Failure> {
+    let (name, what) = line.trim().rsplit_once(' ').unwrap_or((line, ""));
+    let bench = find(queries, name)?;
+    let query = bench.query()?;
+    match what {
+        "question" => write(bench, out),
+        "hot" | "cold" => {
+            let (time, answer) = if what == "hot" { target.hot(&query)? } else { target.cold(&query)? };
+            write(&TimedResponse { name, milliseconds: milliseconds(time), rows: answer.len() }, out)
+        }
+        "answer" => {
+            let mut rows = Vec::new();
+            json::write_rows(&target.hot(&query)?.1, &mut rows).map_err(Failure::fault)?;
+            let rows = RawValue::from_string(String::from_utf8(rows).map_err(Failure::fault)?);
+            write(&AnswerResponse { name, rows: rows.map_err(Failure::fault)? }, out)
+        }
+        _ => Err(Failure::request(format!(
+            "expected a line `NAME hot`, `NAME cold`, `NAME answer` or `NAME question`, but found `{}`",
+            Shown(line)
+        ))),
+    }
+}
+
+/// Returns the query of a name.
+fn find<'a>(queries: &'a [BenchQuery], name: &str) -> Result<&'a BenchQuery, Failure> {
+    queries.iter().find(|query| query.name == name).ok_or_else(|| {
+        let names: Vec<&str> = queries.iter().map(|query| query.name).collect();
+        Failure::request(format!("expected one of the queries {}, but found `{}`", names.join(", "), Shown(name)))
+    })
+}
+
+fn write(value: &impl Serialize, out: &mut OutputWriter) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *out, value).map_err(Failure::fault)?;
+    writeln!(out).map_err(Failure::fault)
 }

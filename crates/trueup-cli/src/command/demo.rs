@@ -1,14 +1,14 @@
-//! `trueup demo`: builds a synthetic dataset, reports on it, and suggests commands to try.
+//! `trueup demo`: builds a synthetic dataset ([`build`]) with a directory ([`access`]), reports on it, and suggests
+//! commands to try ([`report`]).
 
 mod access;
 mod build;
-mod next;
 mod report;
 
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
-use next::ServiceExamples;
+use report::ServiceExamples;
 use std::path::PathBuf;
 use trueup::query::DateRange;
 use trueup::{ATTRIBUTION_WINDOW_DAYS, Dataset, Day};
@@ -62,8 +62,8 @@ impl DemoCommand {
         let examples = ServiceExamples::new(&dataset, &dir, end)?;
         let range = last_window(end);
         let mut out = OutputWriter::stdout();
-        let written = report::write(&dataset, range, &mut out)
-            .and_then(|()| next::write(&dataset, &dir, range, &examples, &mut out).map_err(Failure::fault));
+        let written = report::write_figures(&dataset, range, &mut out)
+            .and_then(|()| report::write_commands(&dataset, &dir, range, &examples, &mut out).map_err(Failure::fault));
         out.finish(written)
     }
 }

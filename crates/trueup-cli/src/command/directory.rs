@@ -1,4 +1,4 @@
-//! The directory of a dataset: finds, opens, creates and verifies its file.
+//! The directory of a dataset, for all commands that need one: finds, opens, creates and verifies its file.
 
 use super::names;
 use crate::exit::Failure;
@@ -27,7 +27,7 @@ pub(crate) struct DirectoryPaths {
 }
 
 impl DirectoryPaths {
-    fn directory(&self) -> PathBuf {
+    fn directory_path(&self) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE_NAME))
     }
 
@@ -38,7 +38,7 @@ impl DirectoryPaths {
 
     /// Opens the directory, which must exist.
     pub(super) fn open_directory_with(&self, settings: DirectorySettings) -> Result<Arc<dyn Directory>, Failure> {
-        let path = self.directory();
+        let path = self.directory_path();
         if !path.exists() {
             self.check_dataset()?;
             return Err(Failure::request(format!(
@@ -51,7 +51,7 @@ impl DirectoryPaths {
 
     /// Opens the directory; creates it if it does not exist.
     pub(super) fn open_or_create_directory(&self) -> Result<Arc<dyn Directory>, Failure> {
-        let path = self.directory();
+        let path = self.directory_path();
         let is_new = !path.exists();
         if is_new {
             self.check_dataset()?;
@@ -65,7 +65,7 @@ impl DirectoryPaths {
 
     /// Checks the whole directory and returns its path; `None` if the dataset has no directory and no option names one.
     pub(super) fn verify_directory(&self) -> Result<Option<PathBuf>, Failure> {
-        let path = self.directory();
+        let path = self.directory_path();
         // A dangling symbolic link means that the directory is lost.
         if self.directory.is_none() && path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return Ok(None);

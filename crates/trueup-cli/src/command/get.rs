@@ -1,7 +1,7 @@
 //! `trueup get`: one request to the service, answered in this process.
 
-use super::option_values;
 use super::service::ServiceArgs;
+use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
@@ -66,7 +66,8 @@ impl GetCommand {
         // Waits for benchmarks as long as the request may take: their computation ends with this process, so the usual
         // advice to retry later would be useless.
         let limits = Limits { benchmarks_wait: self.service.deadline, ..Limits::default() };
-        let service = self.service.builder(Arc::new(self.service.open_dataset()?), limits)?;
+        let dataset = open_dataset(&self.service.paths.dataset, None)?;
+        let service = self.service.builder(Arc::new(dataset), limits)?;
         let remember_cause = move |error: &ServiceError| {
             *cause_of_failure.lock().unwrap_or_else(PoisonError::into_inner) = error.source().map(ToString::to_string);
         };

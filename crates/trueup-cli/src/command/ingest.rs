@@ -2,9 +2,8 @@
 
 use super::option_values;
 use crate::exit::Failure;
-use crate::notice;
+use crate::notice::{self, IngestProgress};
 use crate::output::{OutputWriter, number::grouped};
-use crate::progress::IngestProgress;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! `trueup inspect` and `trueup verify`: what a dataset contains, and whether its files are undamaged.
 
 use super::directory::DirectoryPaths;
+use super::open_dataset;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{OutputWriter, number};
@@ -27,10 +28,7 @@ pub(crate) struct InspectCommand {
 
 impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let dataset = match self.as_of {
-            Some(version) => Dataset::open_version(&self.dataset, version)?,
-            None => Dataset::open(&self.dataset)?,
-        };
+        let dataset = open_dataset(&self.dataset, self.as_of)?;
         let text = describe(&dataset)?;
         let mut out = OutputWriter::stdout();
         let written = out.write_all(text.as_bytes()).map_err(Failure::fault);

@@ -1,15 +1,19 @@
-//! `trueup query` and `trueup explain`: one query on a dataset, run or explained.
+//! `trueup query` and `trueup explain`: one query on a dataset, run or explained. `trueup batch` shares the options of
+//! a query, [`QuerySpec`].
 
-use super::option_values;
-use super::query_spec::{QuerySpec, list_of_fields, warn_about_unknown_fields};
+use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
+use crate::notice;
 use crate::output::{self, Format, OutputWriter};
 use clap::Args;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup::query::EventsQuery;
-use trueup::{Dataset, Execution};
+use trueup::dictionary::{self, FieldKind};
+use trueup::filter::{self, FILTER_PARAMETER};
+use trueup::query::{EventsQuery, Interval};
+use trueup::{Dataset, Day, Execution, QueryError, ResultTable};
+use trueup_core::Shown;
 use trueup_ingest::Outputs;
 
 /// A dataset, a query on it, and how to run the query.
@@ -31,15 +35,8 @@ struct DatasetQueryArgs {
 }
 
 impl DatasetQueryArgs {
-    fn open(&self) -> Result<Dataset, Failure> {
-        Ok(match self.as_of {
-            Some(version) => Dataset::open_version(&self.dataset, version)?,
-            None => Dataset::open(&self.dataset)?,
-        })
-    }
-
-    fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
-        self.spec.query(dataset)
+    fn open_dataset(&self) -> Result<Dataset, Failure> {
+        open_dataset(&self.dataset, self.as_of)
     }
 
     fn execution(&self) -> Execution {
@@ -61,7 +58,7 @@ Examples:
 #[command(after_help = QUERY_EXAMPLES, after_long_help = format!("{QUERY_EXAMPLES}\n\n{}", list_of_fields()))]
 pub(crate) struct QueryCommand {
     #[command(flatten)]
-    query: DatasetQueryArgs,
+    args: DatasetQueryArgs,
 
     /// Format of the result; by default the one for the ending of FILE, or a table
     #[arg(long, value_enum)]
@@ -83,12 +80,12 @@ impl QueryCommand {
             (None, Some(path)) => Format::of_file(path)?,
             (None, None) => Format::Table,
         };
-        let outputs = Outputs::new(self.force).dataset(&self.query.dataset);
+        let outputs = Outputs::new(self.force).dataset(&self.args.dataset);
         if let Some(path) = &self.output {
             outputs.check(path)?;
         }
-        let dataset = self.query.open()?;
-        let answer = dataset.run(&self.query.query(&dataset)?, self.query.execution())?;
+        let dataset = self.args.open_dataset()?;
+        let answer = dataset.run(&self.args.spec.query(&dataset)?, self.args.execution())?;
         warn_about_unknown_fields("", &answer, &dataset);
         let mut out = match &self.output {
             Some(path) => OutputWriter::create(path, &outputs)?,
@@ -108,7 +105,7 @@ Example:
 #[command(after_help = EXPLAIN_EXAMPLE)]
 pub(crate) struct ExplainCommand {
     #[command(flatten)]
-    query: DatasetQueryArgs,
+    args: DatasetQueryArgs,
 
     /// Also run the query, and add times and counts
     #[arg(long)]
@@ -117,12 +114,109 @@ pub(crate) struct ExplainCommand {
 
 impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let dataset = self.query.open()?;
-        let query = self.query.query(&dataset)?;
+        let dataset = self.args.open_dataset()?;
+        let query = self.args.spec.query(&dataset)?;
         let explanation =
-            if self.analyze { dataset.analyze(&query, self.query.execution())? } else { dataset.explain(&query)? };
+            if self.analyze { dataset.analyze(&query, self.args.execution())? } else { dataset.explain(&query)? };
         let mut out = OutputWriter::stdout();
         let written = write!(out, "{explanation}").map_err(Failure::fault);
         out.finish(written)
     }
+}
+
+/// What a query asks for, from the command line or from a file of jobs.
+#[derive(Clone, Debug, Args)]
+pub(super) struct QuerySpec {
+    /// Metrics, and dimensions to group by, separated by commas; `trueup query --help` lists them
+    #[arg(long, required = true, value_delimiter = ',')]
+    pub(super) fields: Vec<String>,
+
+    /// First day, as YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    pub(super) start: Day,
+
+    /// Last day (inclusive), as YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    pub(super) end: Day,
+
+    /// Split the range into sub-ranges: total (one for the whole range), month, week or day
+    #[arg(long, default_value = "total")]
+    pub(super) interval: Interval,
+
+    /// Read only this account; repeat the option for several. By default all accounts are read
+    #[arg(long = "account", value_name = "KEY")]
+    pub(super) accounts: Vec<String>,
+
+    /// Keep only events whose dimension, or rows of the result whose metric, has this value or matches a JSON
+    /// expression such as 'campaign=["regex", "drain", "i"]'. Repeat the option for several: values of the same field
+    /// are alternatives, conditions on different fields must all hold
+    #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = condition)]
+    pub(super) conditions: Vec<(String, String)>,
+
+    /// Keep only what matches conditions across fields, such as '["or", {"zip": "00123"}, {"total": ["gte", 500]}]'
+    #[arg(long, value_name = "JSON")]
+    pub(super) filter: Option<String>,
+
+    /// Allow the interval total to span more than 90 days, the attribution window
+    #[arg(long)]
+    pub(super) allow_long_total: bool,
+}
+
+impl QuerySpec {
+    /// Returns the query for `dataset`.
+    ///
+    /// # Errors
+    /// If the dataset lacks an account, no field is a metric, or a condition is invalid.
+    pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
+        let mut query = EventsQuery::new(self.fields(), self.start, self.end).interval(self.interval);
+        if !self.accounts.is_empty() {
+            names::check_accounts(dataset, &self.accounts)?;
+            query = query.accounts(&self.accounts);
+        }
+        if let Err(fault @ QueryError::MissingMetric) = query.check() {
+            return Err(match names::unknown_fields(self.fields(), dataset) {
+                Some(unknown) => {
+                    Failure::request(format!("{fault}; neither the dictionary nor the dataset knows {unknown}"))
+                }
+                None => Failure::request(format!("{fault}, such as `leads`; `trueup query --help` lists all")),
+            });
+        }
+        let across = self.filter.iter().map(|text| (FILTER_PARAMETER.to_owned(), text.clone()));
+        let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
+        let query = filter::apply(query, &parameters)?;
+        Ok(if self.allow_long_total { query.allow_long_total() } else { query })
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|name| name.trim()).filter(|name| !name.is_empty())
+    }
+}
+
+/// Parses a condition written as `field=value`.
+pub(super) fn condition(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((field, value)) if !field.is_empty() => Ok((field.to_owned(), value.to_owned())),
+        _ => Err(format!("expected `field=value`, but found `{}`", Shown(text))),
+    }
+}
+
+/// Warns about each field of a query that neither the dictionary nor the dataset knows. `prefix` names the query if
+/// there are several.
+pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, dataset: &Dataset) {
+    for name in answer.unknown_fields() {
+        let hint = names::did_you_mean(name, dataset).map(|hint| format!("; {hint}")).unwrap_or_default();
+        notice::warning(format_args!(
+            "{prefix}neither the dictionary nor the dataset knows `{}`; it is empty on every row{hint}",
+            Shown(name)
+        ));
+    }
+}
+
+/// Lists the fields that every dataset has, for the end of a help text.
+pub(super) fn list_of_fields() -> String {
+    let names = |is_metric: bool| {
+        let fields = dictionary::fields().filter(|field| matches!(field.kind, FieldKind::Metric(_)) == is_metric);
+        fields.map(|field| field.name).collect::<Vec<_>>().join(", ")
+    };
+    format!("Metrics:\n{}\n\nDimensions (and every other column of your events):\n{}", names(true), names(false))
 }

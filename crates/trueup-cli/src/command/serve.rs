@@ -1,15 +1,19 @@
-//! `trueup serve`: the service over HTTP.
+//! `trueup serve`: the service over HTTP, its log, and its background threads ([`background`]).
 
 mod background;
-mod log;
 
+use super::open_dataset;
 use super::option_values::{bytes, seconds};
 use super::service::ServiceArgs;
 use crate::exit::Failure;
 use crate::notice;
+use std::env::{self, VarError};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
 use trueup::MemoryBudget;
 use trueup::service::Limits;
 use trueup_server::{Server, Settings};
@@ -40,7 +44,7 @@ pub(crate) struct ServeCommand {
 
     /// Log level: error, warn, info, debug, trace or off, or levels of modules such as warn,trueup_server=debug. By
     /// default the value of the variable RUST_LOG, or info
-    #[arg(long, value_name = "LEVEL", value_parser = log::parse)]
+    #[arg(long, value_name = "LEVEL", value_parser = log_levels)]
     log: Option<Targets>,
 
     /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB. Columns use at most half
@@ -80,10 +84,10 @@ pub(crate) struct ServeCommand {
 
 impl ServeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        log::start(self.log)?;
+        start_log(self.log)?;
         let default_limits = Limits::default();
         let columns = self.memory / 2;
-        let dataset = Arc::new(self.service.open_dataset()?.with_column_budget(columns));
+        let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(columns));
         let limits = Limits {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),
             memory_wait: self.memory_wait.unwrap_or(default_limits.memory_wait),
@@ -119,5 +123,54 @@ impl ServeCommand {
         server.run().map_err(Failure::fault)?;
         notice::note("stopped");
         Ok(())
+    }
+}
+
+/// The environment variable with the log level, used if the option is absent.
+const LOG_VARIABLE: &str = "RUST_LOG";
+
+/// Starts logging to stderr with the levels of the option, of the environment, or else `info`.
+fn start_log(option: Option<Targets>) -> Result<(), Failure> {
+    let targets = match option {
+        Some(targets) => targets,
+        None => log_levels_of_environment()?,
+    };
+    let lines = fmt::layer().with_writer(io::stderr);
+    tracing_subscriber::registry().with(lines).with(targets).try_init().map_err(Failure::fault)
+}
+
+/// Parses a level, or levels of modules. Any other word is refused, because `tracing` would take it for a module to log
+/// in full.
+fn log_levels(text: &str) -> Result<Targets, String> {
+    let is_clear = |part: &str| part.contains('=') || !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    text.split(',').all(is_clear).then(|| text.parse().ok()).flatten().ok_or_else(|| {
+        format!(
+            "expected a level such as `info`, or levels of modules such as `warn,trueup_server=debug`, but found `{text}`"
+        )
+    })
+}
+
+/// Returns the levels of [`LOG_VARIABLE`]; `info` if the variable is not set or empty.
+fn log_levels_of_environment() -> Result<Targets, Failure> {
+    let refused = |why| Failure::usage(format!("the variable {LOG_VARIABLE}: {why}"));
+    match env::var(LOG_VARIABLE) {
+        Ok(text) if !text.is_empty() => log_levels(&text).map_err(refused),
+        Err(VarError::NotUnicode(text)) => log_levels(&text.to_string_lossy()).map_err(refused),
+        Ok(_) | Err(VarError::NotPresent) => Ok(Targets::new().with_default(LevelFilter::INFO)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::log_levels;
+
+    #[test]
+    fn log_levels_are_parsed_and_other_words_refused() {
+        for text in ["info", "WARN", "off", "warn,trueup_server=debug", "trueup=trace"] {
+            assert!(log_levels(text).is_ok(), "{text}");
+        }
+        for text in ["loud", "", "info,", "info,trueup_server", "trueup=loud"] {
+            assert!(log_levels(text).is_err(), "{text}");
+        }
     }
 }

@@ -11,7 +11,8 @@ use trueup::access::DirectorySettings;
 use trueup::benchmarks::Privacy;
 use trueup::service::{Limits, Service, ServiceBuilder};
 
-/// A dataset, its directory, and the limits of a request.
+/// A dataset, its directory, and the limits of a request. Options without a default value here take the default of the
+/// library.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServiceArgs {
     #[command(flatten)]
@@ -46,11 +47,6 @@ pub(crate) struct ServiceArgs {
 const DEADLINE: &str = "30";
 
 impl ServiceArgs {
-    /// Opens the newest version of the dataset.
-    pub(super) fn open_dataset(&self) -> Result<Dataset, Failure> {
-        Ok(Dataset::open(&self.paths.dataset)?)
-    }
-
     /// Returns a builder of the service. Limits that no option here sets are taken from `limits`.
     pub(super) fn builder(&self, dataset: Arc<Dataset>, limits: Limits) -> Result<ServiceBuilder, Failure> {
         let mut settings = DirectorySettings::default();

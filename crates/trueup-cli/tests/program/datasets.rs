@@ -1,6 +1,113 @@
-//! `trueup inspect`, `verify` and `explain`.
+//! `trueup ingest`, and what `inspect`, `verify` and `explain` show of a dataset.
 
-use crate::workspace::{RANGE, Workspace};
+use crate::workspace::{EVENTS_CSV, RANGE, Workspace};
+
+#[test]
+fn ingest_reports_how_many_rows_it_took_and_replaced() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    let ingest = ["ingest", "events.csv", "--into", "ds"];
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 1 of `ds`\nevents   5 taken\n");
+    assert_eq!(
+        workspace.run(&ingest).succeeded(),
+        "nothing changed: `ds` stays at version 1; all of this was ingested before\n"
+    );
+    workspace.write("later.csv", &EVENTS_CSV.replace("1234.50", "2000"));
+    let ingest = ["ingest", "later.csv", "--into", "ds", "--memory", "64MiB", "--threads", "1"];
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 2 of `ds`\nevents   5 taken, 5 replaced\n");
+    assert_eq!(workspace.query("closedRevenue", &["--format", "json"]).succeeded(), r#"[{"closedRevenue":2000}]"#);
+    let before = workspace.query("closedRevenue", &["--format", "json", "--as-of", "1"]);
+    assert_eq!(before.succeeded(), r#"[{"closedRevenue":1234.5}]"#);
+}
+
+#[test]
+fn a_header_without_rows_is_counted() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "account,opportunityId,type,date\n");
+    workspace.write("spend.csv", "account,date,adSpend\n");
+    let run = workspace.run(&["ingest", "events.csv", "--spend", "spend.csv", "--into", "ds"]);
+    assert_eq!(run.succeeded(), "version 1 of `ds`\nevents   0 taken\nspend    0 taken\n");
+    workspace.write("accounts.csv", "account\n");
+    let run = workspace.run(&["ingest", "--accounts", "accounts.csv", "--into", "ds"]);
+    assert!(run.code == 0 && !run.stdout.contains("events"), "{run:?}");
+}
+
+#[test]
+fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
+    let workspace = Workspace::with_dataset();
+    workspace.write("bad.csv", &EVENTS_CSV.replace("1234.50", "\"$1,234.50\""));
+    let message = workspace.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
+    for part in ["bad.csv", "line 4", "`total`", "`$1,234.50`"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(workspace.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
+
+    let run = workspace.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.ndjson"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "version 1 of `other`\nevents   4 taken, 1 rejected\n"), "{run:?}");
+    assert!(std::fs::read_to_string(workspace.path("rejects.ndjson")).unwrap().contains("$1,234.50"));
+}
+
+#[test]
+fn columns_with_the_name_of_a_metric_are_ignored_with_a_warning() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "account,opportunityId,type,date,leads\na,1,booked,2025-01-01,7\n");
+    let run = workspace.run(&["ingest", "events.csv", "--into", "ds"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`leads`"), "{run:?}");
+}
+
+#[test]
+fn an_ingest_without_inputs_or_a_dataset_is_wrong_usage() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    workspace.run(&["ingest", "events.csv"]).failed(2);
+    workspace.run(&["ingest", "--into", "ds"]).failed(2);
+    workspace.run(&["ingest", "events.csv", "--into", "ds", "--memory", "lots"]).failed(2);
+    let message = workspace.run(&["ingest", "missing.csv", "--into", "ds"]).failed(1);
+    assert!(message.contains("missing.csv"), "{message}");
+    assert!(!workspace.path("ds").join("manifest-00000001.json").exists());
+}
+
+/// The environment is at fault, not the program.
+#[test]
+fn folders_that_cannot_be_written_are_reported() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    workspace.write("plain", "a file, not a folder");
+    for folder in ["plain", "plain/ds"] {
+        let message = workspace.run(&["ingest", "events.csv", "--into", folder]).failed(1);
+        assert!(message.contains(&format!("`{folder}`")) && message.lines().count() == 1, "{message}");
+    }
+    let message =
+        workspace.run(&["ingest", "events.csv", "--into", "ds", "--rejects", "plain/rejects.ndjson"]).failed(1);
+    assert!(message.contains("plain/rejects.ndjson"), "{message}");
+    assert_eq!(std::fs::read_to_string(workspace.path("plain")).unwrap(), "a file, not a folder");
+}
+
+/// Root may write to every folder; then the ingest succeeds.
+#[cfg(unix)]
+#[test]
+fn a_folder_without_write_permission_is_reported() {
+    use std::os::unix::fs::PermissionsExt;
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    let folder = workspace.path("closed");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let may_write = std::fs::write(folder.join("try"), "").is_ok();
+    let run = workspace.run(&["ingest", "events.csv", "--into", "closed/ds"]);
+    assert_eq!(run.code, i32::from(!may_write), "{run:?}");
+    assert!(may_write || run.stderr.contains("`closed/ds`"), "{run:?}");
+}
+
+#[cfg(not(feature = "mapping"))]
+#[test]
+fn a_mapping_needs_its_feature() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    let message = workspace.run(&["ingest", "events.csv", "--into", "ds", "--mapping", "mapping.toml"]).failed(2);
+    assert!(message.contains("feature `mapping`") && message.contains("cargo build"), "{message}");
+}
 
 #[test]
 fn inspect_shows_the_contents() {
@@ -25,8 +132,7 @@ fn inspect_shows_the_contents() {
 fn verify_finds_a_changed_byte() {
     let workspace = Workspace::with_dataset();
     assert!(workspace.run(&["verify", "ds"]).succeeded().starts_with("version 1 is whole: 3 files"));
-    let folder = workspace.path("ds").join("events");
-    let file = folder.read_dir().unwrap().next().unwrap().unwrap().path();
+    let file = workspace.event_file();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[20] ^= 1;
     std::fs::write(&file, bytes).unwrap();
@@ -55,7 +161,7 @@ fn inspect_lists_accounts_up_to_twenty() {
 #[test]
 fn a_damaged_file_is_reported_in_one_line() {
     let workspace = Workspace::with_dataset();
-    let file = workspace.path("ds").join("events").read_dir().unwrap().next().unwrap().unwrap().path();
+    let file = workspace.event_file();
     let sound = std::fs::read(&file).unwrap();
     for at in (0..sound.len()).step_by(37) {
         let mut bytes = sound.clone();

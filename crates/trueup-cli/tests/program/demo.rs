@@ -1,7 +1,6 @@
 //! `trueup demo`: the dataset, the report and the suggested commands.
 
-use crate::serve::RunningServer;
-use crate::workspace::{Run, Workspace};
+use crate::workspace::{Run, RunningServer, Workspace};
 use std::process::Command;
 
 fn demo(workspace: &Workspace, more: &[&str]) -> Run {

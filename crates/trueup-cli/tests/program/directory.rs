@@ -228,8 +228,7 @@ fn verify_also_checks_the_directory() {
         assert!(message.contains("ds/directory.sqlite` is damaged: "), "{message}");
     }
     // Damage to the dataset and to its directory are both reported.
-    let events = workspace.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path();
-    std::fs::write(events, "").unwrap();
+    std::fs::write(workspace.event_file(), "").unwrap();
     let message = workspace.run(&["verify", "ds"]).failed(1);
     assert!(message.contains("is damaged: ") && message.contains("does not match its manifest"), "{message}");
 }

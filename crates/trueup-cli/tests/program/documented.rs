@@ -5,16 +5,15 @@
 
 #![expect(clippy::panic, reason = "tests")]
 
-use crate::serve::RunningServer;
-use crate::workspace::Workspace;
+use crate::workspace::{RunningServer, Workspace};
 use serde_json::Value as Json;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Number of times to send a request whose answer says to retry.
+/// Largest number of times to send a request whose answer says to retry.
 const ATTEMPTS: usize = 60;
 
 /// A code block of the page.
@@ -23,6 +22,7 @@ struct Block {
     text: String,
 }
 
+/// Returns the code blocks of the page, in their order.
 fn blocks() -> Vec<Block> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "api.md"].iter().collect();
     let page = fs::read_to_string(path).unwrap();
@@ -39,22 +39,18 @@ struct Reader {
 }
 
 impl Reader {
-    /// Creates a command that has the variables, and `trueup` on its path.
-    fn command(&self, name: &str) -> Command {
-        let program = Path::new(env!("CARGO_BIN_EXE_trueup"));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::iter::once(program.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
-        let mut command = Command::new(name);
-        command.current_dir(self.workspace.path("")).env("PATH", std::env::join_paths(folders).unwrap());
-        command.env_remove("CARGO_MANIFEST_DIR").env_remove("http_proxy").env("no_proxy", "*");
+    /// Returns a command that has the variables, and `trueup` on its path. It uses no proxy.
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.workspace.command_of(program);
+        command.env_remove("http_proxy").env("no_proxy", "*");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
     /// Runs a program with `-c text` and returns its output.
     #[track_caller]
-    fn output_of(&self, name: &str, text: &str) -> String {
-        let output = self.command(name).args(["-c", text]).output().unwrap();
+    fn output_of(&self, program: &str, text: &str) -> String {
+        let output = self.command(program).args(["-c", text]).output().unwrap();
         assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

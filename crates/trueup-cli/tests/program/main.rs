@@ -1,5 +1,5 @@
-//! The built program, run as a user runs it. `workspace` is the folder that a test runs it in; every other file tests
-//! one or more commands, or a promise that all commands keep.
+//! The built program, run as a user runs it. `workspace` has what all tests use; every other file tests one or more
+//! commands, or a promise that all commands keep.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod batch;
@@ -9,12 +9,9 @@ mod demo;
 mod directory;
 mod directory_faults;
 mod documented;
-mod get;
-mod ingest;
 mod memory;
 mod outputs;
 mod query;
-mod refusals;
-mod serve;
+mod service;
 mod terminal;
 mod workspace;

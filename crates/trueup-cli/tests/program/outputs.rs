@@ -26,10 +26,6 @@ fn dataset(workspace: &Workspace) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn an_event_file(workspace: &Workspace) -> std::path::PathBuf {
-    workspace.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path()
-}
-
 #[test]
 fn an_existing_file_is_replaced_only_with_force() {
     let workspace = Workspace::with_dataset();
@@ -53,8 +49,8 @@ fn no_result_is_written_into_a_dataset() {
     let workspace = Workspace::with_dataset();
     workspace.run(&["ingest", "events.csv", "--into", "other"]).succeeded();
     let before = dataset(&workspace);
-    fs::hard_link(an_event_file(&workspace), workspace.path("hard.parquet")).unwrap();
-    symlink(an_event_file(&workspace), workspace.path("soft.parquet")).unwrap();
+    fs::hard_link(workspace.event_file(), workspace.path("hard.parquet")).unwrap();
+    symlink(workspace.event_file(), workspace.path("soft.parquet")).unwrap();
     symlink("ds", workspace.path("alias")).unwrap();
     fs::create_dir(workspace.path("ds/notes")).unwrap();
     let manifest = "ds/manifest-00000001.json";

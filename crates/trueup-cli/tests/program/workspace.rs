@@ -1,7 +1,11 @@
-//! A temporary folder to run the program in.
+//! What all tests of the program use: a temporary folder to run it in, and a server that it runs.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Two accounts, three customers, five events; one customer from lead to closed work.
 pub(crate) const EVENTS_CSV: &str = "\
@@ -23,6 +27,9 @@ acme,Acme Plumbing,Plumbing,America/Denver
 
 /// A range that contains all of [`EVENTS_CSV`].
 pub(crate) const RANGE: [&str; 4] = ["--start", "2025-01-01", "--end", "2025-03-31"];
+
+/// A request for the leads of the organization `group`, see [`Workspace::with_directory`].
+pub(crate) const EVENTS_URL: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
 
 /// A temporary folder, removed when dropped.
 pub(crate) struct Workspace(tempfile::TempDir);
@@ -60,22 +67,33 @@ impl Workspace {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// Returns a command that runs the program in this folder.
+    /// Returns a command that runs `trueup` in this folder.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
         command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
         command
     }
 
+    /// Returns a command that runs any program in this folder, with `trueup` on its path.
+    pub(crate) fn command_of(&self, program: &str) -> Command {
+        let trueup = Path::new(env!("CARGO_BIN_EXE_trueup"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(trueup.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
+        command.env("PATH", std::env::join_paths(folders).unwrap());
+        command
+    }
+
     /// Runs a shell script in this folder, with `trueup` on its path.
     #[cfg(unix)]
     pub(crate) fn shell(&self, script: &str) -> Run {
-        let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueup"));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::iter::once(program.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script]).current_dir(self.0.path()).env_remove("CARGO_MANIFEST_DIR").env_remove("TRUEUP_KEY");
-        shell.env("PATH", std::env::join_paths(folders).unwrap()).output().unwrap().into()
+        self.command_of("sh").args(["-c", script]).output().unwrap().into()
+    }
+
+    /// Returns the path of a file of events of the dataset `ds`.
+    pub(crate) fn event_file(&self) -> PathBuf {
+        self.path("ds/events").read_dir().unwrap().next().unwrap().unwrap().path()
     }
 
     /// Returns the names of all files in this folder, hidden ones too, sorted.
@@ -156,5 +174,83 @@ impl Run {
         assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");
         assert!(!self.stderr.contains('\u{1b}'), "color although stderr is not a terminal: {self:?}");
         self.stderr
+    }
+}
+
+/// A running server.
+pub(crate) struct RunningServer {
+    child: Child,
+    /// The address and the port.
+    pub(crate) address: String,
+    /// The thread that reads the log, because the server would wait for its reader.
+    log: Option<JoinHandle<String>>,
+}
+
+impl RunningServer {
+    /// Runs a command that serves, and waits until it listens.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("listening on http://") {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the server does not listen");
+        }
+        let address = line["listening on http://".len()..].split(';').next().unwrap().to_owned();
+        let log = std::thread::spawn(move || {
+            let mut lines = String::new();
+            log.read_to_string(&mut lines).unwrap();
+            lines
+        });
+        Self { child, address, log: Some(log) }
+    }
+
+    /// Starts a server of the dataset `ds` with the options `more`.
+    pub(crate) fn of(workspace: &Workspace, more: &[&str]) -> Self {
+        let mut command = workspace.command();
+        command.args(["serve", "ds", "--listen", "127.0.0.1:0", "--refresh", "0.05"]).args(more);
+        Self::start(command)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Sends a GET request. Returns the head and the body of the answer, uncompressed.
+    pub(crate) fn get(&self, path: &str, key: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: test\r\nAuthorization: {key}\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    /// Waits until the request [`EVENTS_URL`] gets the expected answer.
+    #[track_caller]
+    pub(crate) fn wait_for_answer(&self, key: &str, expected: &str) {
+        let begun = Instant::now();
+        while self.get(EVENTS_URL, key).1 != expected {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Stops the server by a signal. Returns its exit status, and its log since it listened.
+    pub(crate) fn stop(mut self, signal: &str) -> (ExitStatus, String) {
+        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        let log = self.log.take().unwrap().join().unwrap();
+        (self.child.wait().unwrap(), log)
+    }
+}
+
+/// Kills the server, so that a failed test leaves none running.
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        // The server may have stopped already.
+        drop(self.child.kill());
     }
 }

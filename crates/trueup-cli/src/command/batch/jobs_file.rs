@@ -1,12 +1,12 @@
 //! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
-use crate::command::query_spec::{self, QuerySpec};
+use crate::command::query::{self, QuerySpec};
 use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
-use trueup::{Dataset, Day};
+use trueup::Day;
 use trueup_core::Shown;
 
 /// The contents of a jobs file.
@@ -14,7 +14,8 @@ use trueup_core::Shown;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct JobsFile {
     dataset: PathBuf,
-    as_of: Option<u64>,
+    /// The version of the dataset to read; `None` for the newest.
+    pub(super) as_of: Option<u64>,
     #[serde(default)]
     pub(super) defaults: JobDefaults,
     #[serde(default)]
@@ -81,14 +82,6 @@ impl JobsFile {
     pub(super) fn dataset_path(&self, folder: &Path) -> PathBuf {
         folder.join(&self.dataset)
     }
-
-    /// Opens the dataset at `path`, in the version of `as-of` or else the newest.
-    pub(super) fn open_dataset(&self, path: &Path) -> Result<Dataset, Failure> {
-        Ok(match self.as_of {
-            Some(version) => Dataset::open_version(path, version)?,
-            None => Dataset::open(path)?,
-        })
-    }
 }
 
 impl JobEntry {
@@ -145,7 +138,7 @@ impl QueryJob {
             accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
             conditions: conditions
                 .iter()
-                .map(|text| query_spec::condition(text))
+                .map(|text| query::condition(text))
                 .collect::<Result<_, _>>()
                 .map_err(Failure::request)?,
             filter: entry.filter.clone().or_else(|| defaults.filter.clone()),

@@ -2,7 +2,7 @@
 
 use super::access;
 use crate::exit::Failure;
-use crate::progress::{self, IngestProgress};
+use crate::notice::{self, IngestProgress};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -15,8 +15,8 @@ use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 
 /// Returns the folder of the demo if the command line names none: in cargo's target folder if the program was built
-/// there, which keeps the source tree clean, or else in the current folder. If the settings
-/// are not those of the default demo, the name of the folder contains them.
+/// there, which keeps the source tree clean, or else in the current folder. If the settings are not those of the
+/// default demo, the name of the folder contains them.
 pub(super) fn default_folder(settings: &Settings) -> PathBuf {
     let name = if *settings == Settings::demo() {
         "trueup-demo".to_owned()
@@ -89,12 +89,12 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let path = |name: &str| scratch.path().join(name);
     let (events, spend, accounts) = (path(&events_file), path("demo-spend.parquet"), path("demo-accounts.parquet"));
 
-    let bar = progress::counter("generating events", expected_events);
-    write(&events, &generator.event_schema(), generator.events(), |rows| bar.inc(rows))?;
+    let bar = notice::progress_bar("generating events", expected_events);
+    write_parquet(&events, &generator.event_schema(), generator.events(), |rows| bar.inc(rows))?;
     bar.finish_and_clear();
-    write(&spend, &generator.spend_schema(), generator.spend(), |_| ())?;
+    write_parquet(&spend, &generator.spend_schema(), generator.spend(), |_| ())?;
     let batch = generator.accounts().map_err(Failure::fault)?;
-    write(&accounts, &batch.schema(), [Ok(batch.clone())], |_| ())?;
+    write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], |_| ())?;
 
     let dataset = path("dataset");
     let progress = IngestProgress::default();
@@ -110,7 +110,8 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     fs::rename(&dataset, dir).map_err(|error| Failure::path(dir, &error))
 }
 
-fn write(
+/// Writes batches of rows to a new Parquet file. Calls `on_rows` with the number of rows of each batch.
+fn write_parquet(
     path: &Path,
     schema: &SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,

@@ -32,9 +32,9 @@ impl BackgroundThread {
     }
 }
 
-/// Checks after each `interval` whether the service uses the newest version of the dataset in the folder. If not,
-/// switches the service to that version, with at most `memory` bytes of decoded columns. A version that cannot be
-/// opened is logged once and tried again.
+/// Starts a thread that checks after each `interval` whether the service uses the newest version of the dataset in the
+/// folder. If not, the thread switches the service to that version, with at most `memory` bytes of decoded columns. A
+/// version that cannot be opened is logged once and tried again.
 pub(super) fn watch_versions(
     service: Arc<Service>,
     folder: PathBuf,
@@ -74,11 +74,11 @@ fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64
     Ok(opened)
 }
 
-/// Returns freed memory to the system, even while no request arrives.
+/// Starts a thread that returns freed memory to the system, even while no request arrives.
 ///
-/// mimalloc returns memory that was freed a second ago when a thread ends, or after 10,000 allocations of one thread.
-/// Therefore this ends a short thread every [`PURGE_INTERVAL`]; otherwise the memory of large answers would stay until
-/// enough requests follow.
+/// mimalloc returns memory a second after it was freed at the earliest, and only when some thread ends or has made
+/// 10,000 allocations. Therefore a short thread is started every [`PURGE_INTERVAL`]; otherwise the memory of large
+/// answers would stay until enough requests follow.
 pub(super) fn purge_memory() -> io::Result<BackgroundThread> {
     BackgroundThread::start("trueup-purge", PURGE_INTERVAL, || {
         // The allocator notices only threads that have allocated.

@@ -1,89 +1,144 @@
-//! `trueup serve`: the same answers as `trueup get`, over HTTP.
+//! `trueup get` and `trueup serve` give the service's own answers: in this process, and over HTTP.
 
-use crate::workspace::Workspace;
-use std::io::{BufRead, BufReader, Read, Write};
+use crate::workspace::{EVENTS_URL, Run, RunningServer, Workspace};
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
+use trueup::Dataset;
+use trueup::access::{Directory, DirectorySettings, SqliteDirectory};
+use trueup::service::{Request, Service};
 
-const EVENTS_URL: &str = "/api/group/events?fields=leads&start=2025-01-01&end=2025-03-31";
+const RANGE: &str = "start=2025-01-01&end=2025-03-31";
 
-/// A running server.
-pub(crate) struct RunningServer {
-    child: Child,
-    address: String,
-    /// The thread that reads the log, because the server would wait for its reader.
-    log: Option<JoinHandle<String>>,
+/// Runs `trueup get` with the key in the variable.
+fn get(workspace: &Workspace, key: Option<&str>, arguments: &[&str]) -> Run {
+    let mut command = workspace.command();
+    command.arg("get").args(arguments);
+    if let Some(key) = key {
+        command.env("TRUEUP_KEY", key);
+    }
+    command.output().unwrap().into()
 }
 
-impl RunningServer {
-    /// Runs a command that serves, and waits until it listens.
-    pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("listening on http://") {
-            line.clear();
-            assert_ne!(log.read_line(&mut line).unwrap(), 0, "the server does not listen");
-        }
-        let address = line["listening on http://".len()..].split(';').next().unwrap().to_owned();
-        let log = std::thread::spawn(move || {
-            let mut lines = String::new();
-            log.read_to_string(&mut lines).unwrap();
-            lines
+#[test]
+fn get_answers_like_the_service() {
+    let (workspace, key) = Workspace::with_directory();
+    let directory =
+        SqliteDirectory::open_existing(workspace.path("ds/directory.sqlite"), DirectorySettings::default()).unwrap();
+    let directory: Arc<dyn Directory> = Arc::new(directory);
+    let service = Service::builder(Arc::new(Dataset::open(workspace.path("ds")).unwrap()), directory).build();
+    let events = |organization: &str, query: &str| format!("/api/{organization}/events?{query}");
+    let requests: [(u16, String, Option<&str>); 16] = [
+        (200, "/api".to_owned(), Some(&key)),
+        (200, "/api/".to_owned(), Some(&key)),
+        (200, events("group", &format!("fields=account%2Cleads&{RANGE}")), Some(&key)),
+        (200, events("acme", &format!("fields=leads,zip&interval=month&{RANGE}&campaign=%5BVa%5D+Drain")), Some(&key)),
+        (200, "/api/group/insights".to_owned(), Some(&key)),
+        (400, events("group", RANGE), Some(&key)),
+        (400, events("group", "fields=leads&start=2025-01-01"), Some(&key)),
+        (400, events("group", "fields=leads&start=2025-01-01&end=2025-12-31"), Some(&key)),
+        (400, events("group", &format!("fields=leads&{RANGE}&campaign=%5B%5D")), Some(&key)),
+        (401, "/api".to_owned(), None),
+        (401, "/api".to_owned(), Some("tu_guess")),
+        (401, events("group", RANGE), None),
+        (404, events("elsewhere", RANGE), Some(&key)),
+        (404, events("beta", RANGE), Some(&key)),
+        (404, events("group", "account=beta"), Some(&key)),
+        (404, "/nothing".to_owned(), Some(&key)),
+    ];
+    for (status, path, key) in requests {
+        let run = get(&workspace, key, &["ds", &path]);
+        let answer = service.handle(&Request {
+            authorization: key.map(str::to_owned),
+            accept_encoding: Some("identity".to_owned()),
+            ..Request::get(path.as_str())
         });
-        Self { child, address, log: Some(log) }
-    }
-
-    /// Starts a server of the dataset `ds` with the options `more`.
-    fn of(workspace: &Workspace, more: &[&str]) -> Self {
-        let mut command = workspace.command();
-        command.args(["serve", "ds", "--listen", "127.0.0.1:0", "--refresh", "0.05"]).args(more);
-        Self::start(command)
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Sends a request and returns the head and the body of the answer, uncompressed.
-    pub(crate) fn get(&self, path: &str, key: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: test\r\nAuthorization: {key}\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
-    }
-
-    /// Waits until the events request gets the expected answer.
-    #[track_caller]
-    fn wait_for_answer(&self, key: &str, expected: &str) {
-        let begun = Instant::now();
-        while self.get(EVENTS_URL, key).1 != expected {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{expected} is not answered");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Stops the server by a signal. Returns its exit status, and its log since it listened.
-    pub(crate) fn stop(mut self, signal: &str) -> (ExitStatus, String) {
-        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
-        let log = self.log.take().unwrap().join().unwrap();
-        (self.child.wait().unwrap(), log)
+        assert_eq!(answer.status, status, "{path}");
+        let (head, body) = run.stdout.split_once("\n\n").unwrap();
+        let mut lines = head.lines();
+        assert!(lines.next().unwrap().starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {head}");
+        let headers: Vec<String> = answer.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(lines.collect::<Vec<_>>(), headers, "{path}");
+        assert_eq!(body.as_bytes(), answer.body.into_bytes().unwrap(), "{path}");
+        assert_eq!(run.code, i32::from(status != 200), "{path}: {}", run.stderr);
+        assert_eq!(run.stderr.is_empty(), status == 200, "{path}: {}", run.stderr);
+        assert!(key.is_none_or(|key| !run.stderr.contains(key)), "{}", run.stderr);
     }
 }
 
-/// A failed test does not leave a server running.
-impl Drop for RunningServer {
-    fn drop(&mut self) {
-        // The server may have stopped already.
-        drop(self.child.kill());
-    }
+#[test]
+fn the_key_comes_from_an_option_a_file_or_a_variable() {
+    let (workspace, key) = Workspace::with_directory();
+    workspace.write("anna.key", &format!("{key}\n"));
+    let body = |run: Run| {
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stdout
+    };
+    let by_variable = body(get(&workspace, Some(&key), &["ds", "/api", "--body-only"]));
+    assert!(by_variable.starts_with(r#"{"user":"anna""#), "{by_variable}");
+    assert_eq!(body(get(&workspace, None, &["ds", "/api", "--body-only", "--key", &key])), by_variable);
+    assert_eq!(
+        body(get(&workspace, Some("tu_old"), &["ds", "/api", "--body-only", "--key-file", "anna.key"])),
+        by_variable
+    );
+    let message = get(&workspace, None, &["ds", "/api", "--key-file", "anna.key", "--key", &key]).failed(2);
+    assert!(!message.contains(&key), "{message}");
+    get(&workspace, None, &["ds", "/api", "--key-file", "no.key"]).failed(1);
+}
+
+#[test]
+fn the_body_is_compressed_on_request() {
+    let (workspace, key) = Workspace::with_directory();
+    let output =
+        workspace.command().args(["get", "ds", "/api", "--gzip", "--body-only"]).env("TRUEUP_KEY", &key).output();
+    assert!(output.unwrap().stdout.starts_with(&[0x1f, 0x8b]));
+    let output = workspace.command().args(["get", "ds", "/api", "--gzip"]).env("TRUEUP_KEY", &key).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\nContent-Encoding: gzip\n"));
+}
+
+#[test]
+fn get_warns_about_unknown_fields() {
+    let (workspace, key) = Workspace::with_directory();
+    let run = get(&workspace, Some(&key), &["ds", &format!("/api/group/events?fields=leads,colour&{RANGE}")]);
+    assert!(run.code == 0 && run.stderr.starts_with("warning: ") && run.stderr.contains("colour"), "{run:?}");
+}
+
+#[test]
+fn get_enforces_limits() {
+    let (workspace, key) = Workspace::with_directory();
+    let status = |more: &[&str], path: &str| {
+        let run = get(&workspace, Some(&key), &[&["ds", path], more].concat());
+        (run.code, run.stdout[9..12].to_owned())
+    };
+    let events = format!("/api/group/events?fields=leads,date&{RANGE}");
+    assert_eq!(status(&["--max-rows", "1"], &events), (1, "400".to_owned()));
+    assert_eq!(status(&["--max-account-intervals", "0"], &events), (1, "400".to_owned()));
+    assert_eq!(status(&["--deadline", "0.000001"], &events), (1, "504".to_owned()));
+    assert_eq!(status(&["--hourly-limit", "2"], &events), (1, "429".to_owned()));
+    let run = get(&workspace, Some(&key), &["ds", "/api", "--hourly-limit", "0"]);
+    assert!(run.stdout.contains("\nRetry-After: "), "{run:?}");
+    get(&workspace, Some(&key), &["ds", "/api", "--deadline", "soon"]).failed(2);
+}
+
+/// The cause, which the answer does not contain, is written to stderr.
+#[test]
+fn a_damaged_dataset_is_a_502_and_the_cause_goes_to_stderr() {
+    let (workspace, key) = Workspace::with_directory();
+    workspace.write(
+        "insights.ndjson",
+        "{\"account\": \"acme\", \"date\": \"2025-02-03\", \"insight\": {\"period\": \"January\"}}\n",
+    );
+    workspace.run(&["ingest", "--insights", "insights.ndjson", "--into", "ds"]).succeeded();
+    let insights = ["ds", "/api/group/insights"];
+    assert!(get(&workspace, Some(&key), &insights).succeeded().ends_with(r#""insight":{"period": "January"}}]"#));
+    let file = workspace.path("ds/insights").read_dir().unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[20] ^= 0xff;
+    std::fs::write(&file, bytes).unwrap();
+    let run = get(&workspace, Some(&key), &insights);
+    assert!(run.code == 1 && run.stdout.starts_with("HTTP/1.1 502 "), "{run:?}");
+    assert!(run.stderr.contains("ndjson") && !run.stdout.contains("ndjson"), "{run:?}");
 }
 
 #[test]
@@ -236,7 +291,7 @@ fn a_restored_directory_takes_effect_immediately() {
 }
 
 #[test]
-fn options_set_limits_and_the_log_level() {
+fn options_of_serve_set_limits_and_the_log_level() {
     let (workspace, key) = Workspace::with_directory();
     let server = RunningServer::of(&workspace, &["--hourly-limit", "1", "--log", "warn"]);
     assert!(server.get("/api", &key).0.starts_with("HTTP/1.1 200 "));
@@ -247,7 +302,7 @@ fn options_set_limits_and_the_log_level() {
 }
 
 #[test]
-fn options_bound_memory_and_connections() {
+fn options_of_serve_bound_memory_and_connections() {
     let (workspace, key) = Workspace::with_directory();
     let server = RunningServer::of(&workspace, &["--memory", "20", "--memory-wait", "0.1", "--max-connections", "1"]);
     // This connection is idle, so it is closed for the next one.
