@@ -38,10 +38,8 @@
 mod directory;
 mod error;
 mod login;
-mod login_scope;
 mod memory;
 mod model;
-mod rules;
 mod scope;
 mod secret;
 mod settings;
@@ -52,10 +50,9 @@ mod time;
 pub use directory::{Directory, Keys, Organizations, Requests, Users};
 pub use error::{Entity, Error, StorageError};
 pub use login::{Hourly, Login, Refusal};
-pub use login_scope::{ListedOrganization, LoginScope};
 pub use memory::MemoryDirectory;
 pub use model::{Grant, IssuedKey, KeyEntry, KeyId, Organization, User};
-pub use scope::{OutOfReach, Scope};
+pub use scope::{ListedOrganization, LoginScope, OutOfReach, Scope};
 pub use secret::SecretKey;
 pub use settings::DirectorySettings;
 #[cfg(feature = "sqlite")]

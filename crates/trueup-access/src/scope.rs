@@ -1,7 +1,245 @@
-//! The accounts that a query may read.
+//! What a login may read: all of it, a [`LoginScope`], and the part of it that a query reads, a [`Scope`].
 
-use std::collections::BTreeSet;
+use crate::model::Organization;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The organizations and accounts within reach of a login, at the time of the call that returned it.
+///
+/// A request reads a part of these accounts: a [`Scope`].
+///
+/// ```
+/// use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
+/// use trueup_access::{Organizations as _, Requests as _, Users as _};
+///
+/// let directory = MemoryDirectory::new(DirectorySettings::default());
+/// directory.add_organization(&Organization::new("platform").as_umbrella())?;
+/// directory.add_organization(&Organization::new("acme").under("platform"))?;
+/// for (account, organization) in [("a-1", "acme"), ("a-2", "acme"), ("solo", "platform")] {
+///     directory.add_account(account)?;
+///     directory.place_account(account, organization)?;
+/// }
+/// directory.add_user("root")?;
+/// directory.grant("root", &Grant::Organization("platform".into()))?;
+///
+/// let reach = directory.reach(&directory.login("root")?.unwrap())?;
+/// let listed = reach.organizations();
+/// assert_eq!(listed.iter().map(|listed| listed.id()).collect::<Vec<_>>(), ["acme", "solo"]);
+/// assert!(reach.resolve("platform").is_none());
+/// assert!(reach.resolve("a-1").is_some());
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LoginScope {
+    /// Granted organizations and all below them, including umbrellas, sorted by id.
+    nodes: Vec<ScopeNode>,
+    /// Every account in reach.
+    accounts: Scope,
+}
+
+#[derive(Clone, Debug)]
+struct ScopeNode {
+    id: Arc<str>,
+    umbrella: bool,
+    /// Indexes into `LoginScope::nodes`.
+    children: Vec<usize>,
+    /// Indexes into `LoginScope::accounts` of the accounts directly under the organization.
+    accounts: Vec<usize>,
+}
+
+/// An organization that a login can name, or an account that is listed as an organization of its own.
+///
+/// ```
+/// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
+/// # let directory = MemoryDirectory::new(DirectorySettings::default());
+/// # directory.add_account("solo")?;
+/// # directory.add_user("anna")?;
+/// # directory.grant("anna", &Grant::Account("solo".into()))?;
+/// # let reach = directory.reach(&directory.login("anna")?.unwrap())?;
+/// let listed = &reach.organizations()[0];
+/// assert_eq!(listed.id(), "solo");
+/// assert_eq!(listed.accounts().accounts().collect::<Vec<_>>(), ["solo"]);
+/// # Ok::<(), trueup_access::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedOrganization {
+    id: Arc<str>,
+    accounts: Scope,
+}
+
+impl ListedOrganization {
+    /// Returns the organization's id, or the account's key.
+    ///
+    /// ```
+    /// fn ids(reach: &trueup_access::LoginScope) -> Vec<String> {
+    ///     reach.organizations().iter().map(|listed| listed.id().to_owned()).collect()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the accounts at and below the organization, or the one account. An organization may have none.
+    ///
+    /// ```
+    /// fn size(listed: &trueup_access::ListedOrganization) -> usize {
+    ///     listed.accounts().len()
+    /// }
+    /// ```
+    #[must_use]
+    pub const fn accounts(&self) -> &Scope {
+        &self.accounts
+    }
+}
+
+impl LoginScope {
+    /// Returns what a login can name, by id; an organization is before an account of the same name:
+    ///
+    /// - each granted organization and each below it, except umbrellas, with the accounts at and below it;
+    /// - each account in reach that is in none of them, as an organization with the account's key as its id.
+    ///
+    /// A login that reaches one account can name that account only.
+    ///
+    /// ```
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organization};
+    /// # use trueup_access::{Organizations as _, Requests as _, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// directory.add_organization(&Organization::new("acme"))?;
+    /// directory.add_account("a-1")?;
+    /// directory.place_account("a-1", "acme")?;
+    /// # directory.add_user("anna")?;
+    /// directory.grant("anna", &Grant::Organization("acme".into()))?;
+    /// let reach = directory.reach(&directory.login("anna")?.unwrap())?;
+    /// assert_eq!(reach.organizations()[0].id(), "a-1");
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    #[must_use]
+    pub fn organizations(&self) -> Vec<ListedOrganization> {
+        if let Some(only) = self.only_account() {
+            return vec![ListedOrganization { id: only.clone(), accounts: self.accounts.clone() }];
+        }
+        let mut is_held = vec![false; self.accounts.len()];
+        let mut listed = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| !node.umbrella) {
+            let accounts = self.accounts_at_and_below(index);
+            for &account in &accounts {
+                is_held[account] = true;
+            }
+            listed.push(ListedOrganization { id: node.id.clone(), accounts: self.accounts.pick(accounts) });
+        }
+        let alone = self.accounts.keys().iter().zip(is_held).filter(|(_, is_held)| !is_held);
+        listed.extend(alone.map(|(key, _)| ListedOrganization { id: key.clone(), accounts: Scope::of(key.clone()) }));
+        // The sort is stable, so an organization stays before the account of its name.
+        listed.sort_by(|a, b| a.id.cmp(&b.id));
+        listed
+    }
+
+    /// Returns every account in reach.
+    ///
+    /// ```
+    /// fn reaches_nothing(reach: &trueup_access::LoginScope) -> bool {
+    ///     reach.accounts().is_empty()
+    /// }
+    /// ```
+    #[must_use]
+    pub const fn accounts(&self) -> &Scope {
+        &self.accounts
+    }
+
+    /// Returns the accounts that the path of a request names: those at and below an organization, or the account with
+    /// that key.
+    ///
+    /// A name of both an organization and an account means the organization, unless the login reaches only that
+    /// account. Returns `None` for an umbrella, and for a name that is unknown or out of reach.
+    ///
+    /// ```
+    /// # use trueup_access::{DirectorySettings, Grant, MemoryDirectory, Organizations as _, Requests as _, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default());
+    /// # directory.add_account("solo")?;
+    /// # directory.add_account("other")?;
+    /// # directory.add_user("anna")?;
+    /// directory.grant("anna", &Grant::Account("solo".into()))?;
+    /// let reach = directory.reach(&directory.login("anna")?.unwrap())?;
+    /// assert_eq!(reach.resolve("solo").unwrap().accounts().collect::<Vec<_>>(), ["solo"]);
+    /// assert!(reach.resolve("other").is_none());
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    #[must_use]
+    pub fn resolve(&self, segment: &str) -> Option<Scope> {
+        if self.only_account().is_some_and(|only| **only == *segment) {
+            return Some(self.accounts.clone());
+        }
+        match self.nodes.binary_search_by(|node| (*node.id).cmp(segment)) {
+            Ok(index) if !self.nodes[index].umbrella => Some(self.accounts.pick(self.accounts_at_and_below(index))),
+            _ => self.accounts.key(segment).map(|key| Scope::of(key.clone())),
+        }
+    }
+
+    fn only_account(&self) -> Option<&Arc<str>> {
+        match self.accounts.keys() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// Returns the indexes of the accounts at and below a node, sorted.
+    ///
+    /// The walk does not recurse and visits each node once, because a file that was edited by hand may contain a deep
+    /// chain or a cycle.
+    fn accounts_at_and_below(&self, node: usize) -> BTreeSet<usize> {
+        let mut accounts = BTreeSet::new();
+        let mut seen = BTreeSet::from([node]);
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            accounts.extend(&self.nodes[node].accounts);
+            open.extend(self.nodes[node].children.iter().filter(|child| seen.insert(**child)));
+        }
+        accounts
+    }
+}
+
+/// The rows of a directory at and below the grants of a login, from which [`LoginScope::assemble`] makes the scope.
+#[derive(Debug, Default)]
+pub(crate) struct GrantedRows {
+    /// Each granted organization and each below it, once. The parent of a granted organization may be missing.
+    pub(crate) organizations: Vec<Organization>,
+    /// Pairs of organization and account, for each account directly under one of `organizations`.
+    pub(crate) placements: Vec<(String, String)>,
+    /// The accounts that are granted directly.
+    pub(crate) accounts: Vec<String>,
+}
+
+impl LoginScope {
+    /// Links the rows to a tree, whose nodes refer to each other and to the accounts by index.
+    pub(crate) fn assemble(rows: &GrantedRows) -> Self {
+        let placed = rows.placements.iter().map(|(_, account)| account);
+        let keys: BTreeSet<&str> = placed.chain(&rows.accounts).map(String::as_str).collect();
+        let ordinals: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(ordinal, key)| (*key, ordinal)).collect();
+
+        let organizations: BTreeMap<&str, &Organization> =
+            rows.organizations.iter().map(|row| (row.id.as_str(), row)).collect();
+        let index: BTreeMap<&str, usize> = organizations.keys().enumerate().map(|(index, id)| (*id, index)).collect();
+        let node = |row: &&Organization| ScopeNode {
+            id: row.id.as_str().into(),
+            umbrella: row.umbrella,
+            children: Vec::new(),
+            accounts: Vec::new(),
+        };
+        let mut nodes: Vec<ScopeNode> = organizations.values().map(node).collect();
+        for (child, row) in organizations.values().enumerate() {
+            if let Some(parent) = row.parent.as_deref().and_then(|parent| index.get(parent)) {
+                nodes[*parent].children.push(child);
+            }
+        }
+        for (organization, account) in &rows.placements {
+            if let (Some(node), Some(ordinal)) = (index.get(organization.as_str()), ordinals.get(account.as_str())) {
+                nodes[*node].accounts.push(*ordinal);
+            }
+        }
+        Self { nodes, accounts: Scope::sorted(keys.into_iter().map(Arc::from)) }
+    }
+}
 
 /// A set of accounts that a login may read.
 ///
@@ -137,3 +375,6 @@ pub struct OutOfReach {
     /// The name as given.
     pub account: String,
 }
+
+#[cfg(test)]
+mod tests;

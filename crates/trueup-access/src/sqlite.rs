@@ -1,27 +1,23 @@
 //! A directory in one SQLite file.
 //!
-//! [`create`] creates the file, and [`database`] opens and checks it, with [`companions`] for the files next to it,
-//! [`connect`] for its connections and [`migrate`] for the version of its tables. [`organizations`], [`users`],
-//! [`keys`] and [`requests`] implement one trait each, with [`statements`] for what their SQL shares.
+//! [`create`] creates the file and migrates its tables, and [`database`] opens and checks it, with [`companions`] for
+//! the files next to it and [`connection`] for its connections. [`organizations`], [`users`] and [`requests`] implement
+//! the traits of a directory.
 
 mod companions;
-mod connect;
+mod connection;
 mod create;
 mod database;
-mod keys;
-mod migrate;
 mod organizations;
 mod requests;
-mod statements;
 mod users;
 
 use crate::error::{Error, StorageError};
 use crate::settings::DirectorySettings;
 use companions::FileIdentity;
-use connect::Purpose;
+use connection::{Purpose, SqliteFault, retry_while_busy};
 use database::OpenDatabase;
 use rusqlite::Transaction;
-use statements::SqliteFault;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -118,7 +114,7 @@ impl SqliteDirectory {
     /// ```
     pub fn verify(&self) -> Result<Vec<String>, Error> {
         self.with_current_file(Instant::now() + self.settings.change_wait, |file, deadline| {
-            connect::retry_while_busy(deadline, || file.findings(deadline))
+            retry_while_busy(deadline, || file.findings(deadline))
         })
     }
 

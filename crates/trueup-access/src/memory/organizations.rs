@@ -2,10 +2,9 @@
 
 use super::MemoryDirectory;
 use super::state::{DirectoryState, OrganizationNode};
-use crate::directory::Organizations;
+use crate::directory::{Organizations, check_id, check_parent};
 use crate::error::{Entity, Error};
 use crate::model::{Grant, Organization};
-use crate::rules::{check_id, check_parent};
 
 impl Organizations for MemoryDirectory {
     fn add_organization(&self, organization: &Organization) -> Result<(), Error> {

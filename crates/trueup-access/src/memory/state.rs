@@ -6,17 +6,22 @@ use crate::secret::{KeyHash, Locator};
 use crate::time::UnixTime;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// Everything that a directory in memory holds, except the hourly counts.
 #[derive(Default)]
 pub(super) struct DirectoryState {
+    /// By id.
     pub(super) organizations: BTreeMap<String, OrganizationNode>,
+    /// The keys of all accounts.
     pub(super) accounts: BTreeSet<String>,
+    /// By login.
     pub(super) users: BTreeMap<String, UserEntry>,
     /// The keys of users, also the revoked ones.
     pub(super) keys: BTreeMap<KeyId, UserKey>,
-    /// The number of each of `keys`.
+    /// The numbers in `keys`, by the hash of the key.
     pub(super) user_keys: KeyIndex<KeyId>,
-    /// The organization of each retired key.
+    /// The organizations of retired keys, by the hash of the key.
     pub(super) organization_keys: KeyIndex<String>,
+    /// By the hash of the token; expired sessions stay until the next one is opened.
     pub(super) sessions: KeyIndex<Session>,
     /// The number of the newest key.
     pub(super) last_key: i64,
@@ -46,6 +51,7 @@ pub(super) struct Session {
     pub(super) expires: UnixTime,
 }
 
+/// Each function that takes an id fails with [`Error::Unknown`] if the directory lacks the id.
 impl DirectoryState {
     pub(super) fn organization(&self, id: &str) -> Result<&OrganizationNode, Error> {
         self.organizations.get(id).ok_or_else(|| Error::unknown(Entity::Organization, id))

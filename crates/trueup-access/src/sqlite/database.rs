@@ -1,9 +1,9 @@
 //! An open file: its checks and its connections.
 
 use super::companions::{CompanionFiles, FileIdentity};
-use super::connect::{Purpose, allow_checkpoint_on_close, connect, enable_write_ahead_log, retry_while_busy};
-use super::migrate;
-use super::statements::{SqliteFault, all};
+use super::connection::retry_while_busy;
+use super::connection::{Purpose, SqliteFault, all, allow_checkpoint_on_close, connect, enable_write_ahead_log};
+use super::create;
 use crate::error::{Error, StorageError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ impl OpenDatabase {
         let _companions = CompanionFiles::lock(&self.path, deadline)?;
         let mut connection = connect(&self.path, self.identity, Purpose::Read)?;
         // This first transaction opens the log.
-        migrate::check(&mut connection, &self.path)?;
+        create::check_version(&mut connection, &self.path)?;
         Ok(connection)
     }
 
@@ -158,13 +158,13 @@ impl Writers {
     fn open(path: &Path, file: FileIdentity) -> Result<Self, SqliteFault> {
         let mut change = connect(path, file, Purpose::Change)?;
         // Before anything is written, because the file may belong to another program.
-        migrate::check(&mut change, path)?;
+        create::check_version(&mut change, path)?;
         enable_write_ahead_log(&change)?;
-        migrate::update(&mut change, path)?;
+        create::migrate(&mut change, path)?;
         let mut count = connect(path, file, Purpose::Count)?;
         // These transactions open the log for both.
-        migrate::check(&mut change, path)?;
-        migrate::check(&mut count, path)?;
+        create::check_version(&mut change, path)?;
+        create::check_version(&mut count, path)?;
         Ok(Self { change, count })
     }
 

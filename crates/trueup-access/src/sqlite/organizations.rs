@@ -1,11 +1,10 @@
 //! Organizations and accounts in the file.
 
 use super::SqliteDirectory;
-use super::statements::{all, check_changed, check_known, execute, exists};
-use crate::directory::Organizations;
+use super::connection::{all, check_changed, check_known, execute, exists};
+use crate::directory::{Organizations, check_id, check_parent};
 use crate::error::{Entity, Error};
 use crate::model::Organization;
-use crate::rules::{check_id, check_parent};
 
 impl Organizations for SqliteDirectory {
     fn add_organization(&self, organization: &Organization) -> Result<(), Error> {

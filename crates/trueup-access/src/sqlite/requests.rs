@@ -1,13 +1,12 @@
 //! Authentication, reach and counts in the file.
 
 use super::SqliteDirectory;
-use super::statements::{SqliteFault, all, by_hash, check_known, execute};
-use crate::directory::Requests;
+use super::connection::{SqliteFault, all, by_hash, check_known, execute};
+use crate::directory::{self, Requests};
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
-use crate::login_scope::{GrantedRows, LoginScope};
 use crate::model::Organization;
-use crate::rules;
+use crate::scope::{GrantedRows, LoginScope};
 use crate::secret::SecretKey;
 use crate::time::UnixTime;
 use rusqlite::{OptionalExtension as _, Transaction};
@@ -31,7 +30,7 @@ macro_rules! below {
 
 impl Requests for SqliteDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match rules::credential_hash(key) {
+        let hash = match directory::credential_hash(key) {
             Ok(hash) => hash,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -40,7 +39,7 @@ impl Requests for SqliteDirectory {
                 FROM user_keys JOIN users ON users.login = user_keys.user WHERE locator = ?1";
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             if let Some((user, active, revoked)) = found {
-                return Ok(rules::login_by_key(user, active, revoked));
+                return Ok(directory::login_by_key(user, active, revoked));
             }
             let sql = "SELECT hash, organization FROM organization_keys WHERE locator = ?1";
             let organization = by_hash(transaction, sql, &hash, |row| row.get(1))?;
@@ -49,7 +48,7 @@ impl Requests for SqliteDirectory {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match rules::credential_hash(token) {
+        let hash = match directory::credential_hash(token) {
             Ok(hash) => hash,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -60,7 +59,7 @@ impl Requests for SqliteDirectory {
             Ok(match found {
                 None => Err(Refusal::Unknown),
                 Some((user, active, expires)) => {
-                    rules::login_by_session(user, active, UnixTime::from_seconds(expires), now)
+                    directory::login_by_session(user, active, UnixTime::from_seconds(expires), now)
                 }
             })
         })
@@ -70,7 +69,7 @@ impl Requests for SqliteDirectory {
         self.read(|transaction| {
             let mut statement = transaction.prepare_cached("SELECT active FROM users WHERE login = ?1")?;
             let active = statement.query_row([user], |row| row.get(0)).optional()?;
-            Ok(active.map_or(Err(Refusal::Unknown), |active| rules::login(user.to_owned(), active)))
+            Ok(active.map_or(Err(Refusal::Unknown), |active| directory::login(user.to_owned(), active)))
         })
     }
 
@@ -81,7 +80,7 @@ impl Requests for SqliteDirectory {
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
         let (user, hour, limit) = (login.user(), now.hour(), self.settings.hourly_limit);
-        let oldest = rules::oldest_counted_hour(now);
+        let oldest = directory::oldest_counted_hour(now);
         self.change_counts(|transaction| {
             check_known(transaction, Entity::User, user)?;
             execute(transaction, "DELETE FROM hourly_counts WHERE user = ?1 AND hour < ?2", (user, oldest))?;

@@ -1,11 +1,13 @@
-//! Users in the file.
+//! Users, keys and sessions in the file.
 
 use super::SqliteDirectory;
-use super::statements::{all, check_changed, check_known, execute};
-use crate::directory::Users;
+use super::connection::{SqliteFault, all, by_hash, check_changed, check_known, execute};
+use crate::directory::{Keys, Users, check_id};
 use crate::error::{Entity, Error};
-use crate::model::{Grant, User};
-use crate::rules::check_id;
+use crate::model::{Grant, IssuedKey, KeyEntry, KeyId, User};
+use crate::secret::SecretKey;
+use crate::time::UnixTime;
+use rusqlite::Transaction;
 
 impl Users for SqliteDirectory {
     fn add_user(&self, login: &str) -> Result<(), Error> {
@@ -83,4 +85,90 @@ impl Users for SqliteDirectory {
             Ok(grants)
         })
     }
+}
+
+impl Keys for SqliteDirectory {
+    fn create_key(&self, user: &str, now: UnixTime) -> Result<IssuedKey, Error> {
+        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        self.change(|transaction| {
+            check_known(transaction, Entity::User, user)?;
+            insert_key(transaction, user, &secret, now)
+        })
+    }
+
+    fn rotate_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<IssuedKey, Error> {
+        let secret = SecretKey::issue_key(&self.settings.key_prefix)?;
+        self.change(|transaction| {
+            revoke(transaction, user, key, now)?;
+            insert_key(transaction, user, &secret, now)
+        })
+    }
+
+    fn delete_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<(), Error> {
+        self.change(|transaction| revoke(transaction, user, key, now))
+    }
+
+    fn keys(&self, user: &str) -> Result<Vec<KeyEntry>, Error> {
+        self.read(|transaction| {
+            check_known(transaction, Entity::User, user)?;
+            let sql = "SELECT id, created FROM user_keys WHERE user = ?1 AND revoked IS NULL ORDER BY id";
+            all(transaction, sql, [user], |row| {
+                Ok(KeyEntry { id: KeyId(row.get(0)?), created: UnixTime::from_seconds(row.get(1)?) })
+            })
+        })
+    }
+
+    fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error> {
+        let hash = key.hash();
+        self.change(|transaction| {
+            check_known(transaction, Entity::Organization, organization)?;
+            let sql = "SELECT hash FROM user_keys WHERE locator = ?1
+                UNION ALL SELECT hash FROM organization_keys WHERE locator = ?1";
+            if key.is_empty() || by_hash(transaction, sql, &hash, |_| Ok(()))?.is_some() {
+                return Err(Error::KeyTaken { organization: organization.to_owned() }.into());
+            }
+            let sql = "INSERT INTO organization_keys (organization, locator, hash) VALUES (?1, ?2, ?3)";
+            execute(transaction, sql, (organization, hash.locator(), hash.as_bytes())).map(drop)
+        })
+    }
+
+    fn open_session(&self, user: &str, now: UnixTime, expires: UnixTime) -> Result<SecretKey, Error> {
+        let token = SecretKey::issue_token()?;
+        let hash = token.hash();
+        self.change(|transaction| {
+            check_known(transaction, Entity::User, user)?;
+            execute(transaction, "DELETE FROM sessions WHERE expires <= ?1", [now.seconds()])?;
+            let sql = "INSERT INTO sessions (user, locator, hash, expires) VALUES (?1, ?2, ?3, ?4)";
+            execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), expires.seconds()))
+        })?;
+        Ok(token)
+    }
+
+    fn close_session(&self, token: &SecretKey) -> Result<(), Error> {
+        let hash = token.hash();
+        self.change(|transaction| {
+            let sql = "SELECT hash, id FROM sessions WHERE locator = ?1";
+            let id: Option<i64> = by_hash(transaction, sql, &hash, |row| row.get(1))?;
+            execute(transaction, "DELETE FROM sessions WHERE id = ?1", [id]).map(drop)
+        })
+    }
+}
+
+fn insert_key(
+    transaction: &Transaction<'_>,
+    user: &str,
+    secret: &SecretKey,
+    now: UnixTime,
+) -> Result<IssuedKey, SqliteFault> {
+    let hash = secret.hash();
+    let sql = "INSERT INTO user_keys (user, locator, hash, created) VALUES (?1, ?2, ?3, ?4)";
+    execute(transaction, sql, (user, hash.locator(), hash.as_bytes(), now.seconds()))?;
+    Ok(IssuedKey { id: KeyId(transaction.last_insert_rowid()), secret: secret.clone() })
+}
+
+fn revoke(transaction: &Transaction<'_>, user: &str, key: KeyId, now: UnixTime) -> Result<(), SqliteFault> {
+    check_known(transaction, Entity::User, user)?;
+    let sql = "UPDATE user_keys SET revoked = ?3 WHERE id = ?2 AND user = ?1 AND revoked IS NULL";
+    let rows = execute(transaction, sql, (user, key.0, now.seconds()))?;
+    check_changed(rows, || Error::UnknownKey { user: user.to_owned(), key })
 }

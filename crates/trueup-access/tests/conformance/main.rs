@@ -1,15 +1,14 @@
-//! What every directory does. Each test runs with a directory in memory and with one in a file.
+//! What every directory does. Each test runs with a directory in memory and with one in a file; [`naive`] has the
+//! definition that random directories are compared with.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod changes;
 mod ids;
 mod keys;
 mod load;
 mod naive;
 mod reach;
-mod sessions;
-mod tree;
-mod users;
 
 use trueup_access::{
     Directory, DirectorySettings, Grant, ListedOrganization, LoginScope, MemoryDirectory, Organization,
@@ -28,7 +27,7 @@ fn both(test: impl Fn(&dyn Directory)) {
 
 /// Adds organizations, given as (id, parent), and places accounts, given as (account, organization). Adds an account
 /// before it is first placed.
-fn plant(directory: &dyn Directory, organizations: &[(&str, Option<&str>)], placements: &[(&str, &str)]) {
+fn build_tree(directory: &dyn Directory, organizations: &[(&str, Option<&str>)], placements: &[(&str, &str)]) {
     for (id, parent) in organizations {
         let node = Organization { id: (*id).into(), parent: parent.map(Into::into), umbrella: false };
         directory.add_organization(&node).unwrap();

@@ -1,58 +1,73 @@
-//! A naive model of what a login reaches. It walks up from each node, and answers each question independently.
+//! Random directories, and a naive definition of what their user reaches: each question is answered on its own, by
+//! walking up the tree from every organization.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::Index;
 use std::collections::BTreeSet;
 use trueup_access::{Directory, Grant, Organization};
 
-/// A random directory with one user `u`. Some organizations have the name of an account.
+/// A random directory with one user, `u`. Accounts and organizations are given by their indexes in the two lists.
 #[derive(Clone, Debug)]
-pub(crate) struct World {
-    /// (id, index of the parent, whether it is an umbrella). The parent is an earlier organization.
-    organizations: Vec<(String, Option<usize>, bool)>,
+pub(crate) struct RandomDirectory {
+    organizations: Vec<RandomOrganization>,
+    /// The keys of the accounts.
     accounts: Vec<String>,
-    /// (index of the account, index of the organization).
+    /// Pairs of an account and an organization that it is directly under.
     placements: BTreeSet<(usize, usize)>,
     granted_organizations: BTreeSet<usize>,
     granted_accounts: BTreeSet<usize>,
 }
 
-impl Arbitrary for World {
+#[derive(Clone, Debug)]
+struct RandomOrganization {
+    /// For some organizations, the key of an account.
+    id: String,
+    /// An earlier organization; `None` for a root.
+    parent: Option<usize>,
+    is_umbrella: bool,
+}
+
+impl Arbitrary for RandomDirectory {
     type Parameters = ();
     type Strategy = BoxedStrategy<Self>;
 
     fn arbitrary_with((): ()) -> Self::Strategy {
-        let organization = (any::<bool>(), any::<Option<prop::sample::Index>>(), prop::bool::weighted(0.25));
-        let pair = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
-        let some = vec(any::<prop::sample::Index>(), 0..3);
-        (vec(organization, 1..10), 1_usize..8, vec(pair, 0..14), some.clone(), some)
-            .prop_map(|(organizations, accounts, placements, granted_organizations, granted_accounts)| {
-                let organization =
-                    |(index, (alias, parent, umbrella)): (usize, (bool, Option<prop::sample::Index>, bool))| {
-                        let id = if alias && index < accounts { format!("a{index}") } else { format!("o{index}") };
-                        (id, parent.filter(|_| index > 0).map(|parent| parent.index(index)), umbrella)
-                    };
-                let organizations: Vec<_> = organizations.into_iter().enumerate().map(organization).collect();
-                let count = organizations.len();
+        // Whether the organization has the key of an account as its id, its parent, and whether it is an umbrella.
+        let organization = (any::<bool>(), any::<Option<Index>>(), prop::bool::weighted(0.25));
+        let placement = (any::<Index>(), any::<Index>());
+        let grants = vec(any::<Index>(), 0..3);
+        (vec(organization, 1..10), 1_usize..8, vec(placement, 0..14), grants.clone(), grants)
+            .prop_map(|(drawn, accounts, placements, granted_organizations, granted_accounts)| {
+                let organizations = drawn.len();
+                let pick = |indexes: Vec<Index>, len: usize| indexes.iter().map(|index| index.index(len)).collect();
                 Self {
-                    placements: placements.iter().map(|(a, o)| (a.index(accounts), o.index(count))).collect(),
-                    granted_organizations: granted_organizations.iter().map(|index| index.index(count)).collect(),
-                    granted_accounts: granted_accounts.iter().map(|index| index.index(accounts)).collect(),
-                    accounts: (0..accounts).map(|index| format!("a{index}")).collect(),
-                    organizations,
+                    organizations: (drawn.into_iter().enumerate())
+                        .map(|(at, (has_account_key, parent, is_umbrella))| RandomOrganization {
+                            id: if has_account_key && at < accounts { format!("a{at}") } else { format!("o{at}") },
+                            parent: parent.filter(|_| at > 0).map(|parent| parent.index(at)),
+                            is_umbrella,
+                        })
+                        .collect(),
+                    accounts: (0..accounts).map(|at| format!("a{at}")).collect(),
+                    placements: (placements.iter())
+                        .map(|(account, organization)| (account.index(accounts), organization.index(organizations)))
+                        .collect(),
+                    granted_organizations: pick(granted_organizations, organizations),
+                    granted_accounts: pick(granted_accounts, accounts),
                 }
             })
             .boxed()
     }
 }
 
-impl World {
+impl RandomDirectory {
     /// Adds everything to an empty directory.
-    pub(crate) fn plant(&self, directory: &dyn Directory) {
-        let id = |index: usize| self.organizations[index].0.clone();
-        for (own, parent, umbrella) in &self.organizations {
-            let node = Organization { id: own.clone(), parent: parent.map(id), umbrella: *umbrella };
-            directory.add_organization(&node).unwrap();
+    pub(crate) fn add_to(&self, directory: &dyn Directory) {
+        let id = |organization: usize| self.organizations[organization].id.clone();
+        for RandomOrganization { id: own, parent, is_umbrella } in &self.organizations {
+            let added = Organization { id: own.clone(), parent: parent.map(id), umbrella: *is_umbrella };
+            directory.add_organization(&added).unwrap();
         }
         for key in &self.accounts {
             directory.add_account(key).unwrap();
@@ -69,89 +84,88 @@ impl World {
         }
     }
 
-    fn is_at_or_below(&self, node: usize, top: usize) -> bool {
-        node == top || self.organizations[node].1.is_some_and(|parent| self.is_at_or_below(parent, top))
+    fn is_at_or_below(&self, organization: usize, top: usize) -> bool {
+        organization == top
+            || self.organizations[organization].parent.is_some_and(|parent| self.is_at_or_below(parent, top))
     }
 
-    fn is_node_in_reach(&self, node: usize) -> bool {
-        self.granted_organizations.iter().any(|granted| self.is_at_or_below(node, *granted))
+    /// Returns whether the account is directly under the organization, or under one below it.
+    fn is_account_below(&self, account: usize, top: usize) -> bool {
+        self.placements.iter().any(|(placed, under)| *placed == account && self.is_at_or_below(*under, top))
     }
 
-    /// Returns whether the account is under the node, or under a node below it.
-    fn holds(&self, node: usize, account: usize) -> bool {
-        self.placements
-            .iter()
-            .any(|(placed, organization)| *placed == account && self.is_at_or_below(*organization, node))
+    fn is_organization_in_reach(&self, organization: usize) -> bool {
+        self.granted_organizations.iter().any(|granted| self.is_at_or_below(organization, *granted))
     }
 
     fn is_account_in_reach(&self, account: usize) -> bool {
         self.granted_accounts.contains(&account)
-            || self.granted_organizations.iter().any(|node| self.holds(*node, account))
+            || self.granted_organizations.iter().any(|granted| self.is_account_below(account, *granted))
     }
 
-    fn listed_nodes(&self) -> Vec<usize> {
-        let nodes = 0..self.organizations.len();
-        nodes.filter(|node| self.is_node_in_reach(*node) && !self.organizations[*node].2).collect()
-    }
-
-    fn accounts_below(&self, node: usize) -> Vec<String> {
-        (0..self.accounts.len())
-            .filter(|account| self.holds(node, *account))
-            .map(|a| self.accounts[a].clone())
+    /// Returns the organizations that the user can name: those in reach, except umbrellas.
+    fn nameable_organizations(&self) -> Vec<usize> {
+        (0..self.organizations.len())
+            .filter(|organization| self.is_organization_in_reach(*organization))
+            .filter(|organization| !self.organizations[*organization].is_umbrella)
             .collect()
     }
 
-    pub(crate) fn accounts_in_reach(&self) -> Vec<&str> {
-        (0..self.accounts.len()).filter(|a| self.is_account_in_reach(*a)).map(|a| self.accounts[a].as_str()).collect()
+    /// Returns the keys of the accounts for which a condition holds.
+    fn keys(&self, holds: impl Fn(usize) -> bool) -> Vec<&str> {
+        (self.accounts.iter().enumerate()).filter(|(account, _)| holds(*account)).map(|(_, key)| key.as_str()).collect()
     }
 
-    /// Returns the listed organizations, each as `id: account account`.
+    fn keys_below(&self, organization: usize) -> Vec<&str> {
+        self.keys(|account| self.is_account_below(account, organization))
+    }
+
+    pub(crate) fn accounts_in_reach(&self) -> Vec<&str> {
+        self.keys(|account| self.is_account_in_reach(account))
+    }
+
+    /// Returns the listed organizations and accounts, each as `id: account account`.
     pub(crate) fn listing(&self) -> Vec<String> {
         if let [only] = self.accounts_in_reach()[..] {
             return vec![format!("{only}: {only}")];
         }
-        // (id, 0 for an organization and 1 for an account, line)
-        let mut lines = BTreeSet::new();
-        for node in self.listed_nodes() {
-            let id = &self.organizations[node].0;
-            lines.insert((id.clone(), 0, format!("{id}: {}", self.accounts_below(node).join(" "))));
-        }
-        for account in (0..self.accounts.len()).filter(|account| self.is_account_in_reach(*account)) {
-            if !self.listed_nodes().iter().any(|node| self.holds(*node, account)) {
-                let key = &self.accounts[account];
-                lines.insert((key.clone(), 1, format!("{key}: {key}")));
-            }
-        }
-        lines.into_iter().map(|(_, _, line)| line).collect()
+        let listed = self.nameable_organizations();
+        let alone = self.keys(|account| {
+            self.is_account_in_reach(account) && !listed.iter().any(|top| self.is_account_below(account, *top))
+        });
+        let organizations = listed.iter().map(|at| (self.organizations[*at].id.as_str(), self.keys_below(*at)));
+        let mut entries: Vec<(&str, Vec<&str>)> =
+            organizations.chain(alone.into_iter().map(|key| (key, vec![key]))).collect();
+        // The sort is stable, so an organization stays before the account of its name.
+        entries.sort_by_key(|(id, _)| *id);
+        entries.into_iter().map(|(id, keys)| format!("{id}: {}", keys.join(" "))).collect()
     }
 
-    /// Returns the accounts that a segment of a path resolves to.
-    pub(crate) fn resolve(&self, segment: &str) -> Option<Vec<String>> {
+    /// Returns the accounts that a segment of a path names; `None` if it names nothing in reach.
+    pub(crate) fn resolve(&self, segment: &str) -> Option<Vec<&str>> {
         let accounts = self.accounts_in_reach();
+        let account = accounts.iter().find(|key| **key == segment).map(|key| vec![*key]);
         if accounts == [segment] {
-            return Some(vec![segment.to_owned()]);
+            return account;
         }
-        match self.listed_nodes().into_iter().find(|node| self.organizations[*node].0 == segment) {
-            Some(node) => Some(self.accounts_below(node)),
-            None => accounts.contains(&segment).then(|| vec![segment.to_owned()]),
-        }
+        let mut organizations = self.nameable_organizations().into_iter();
+        let organization = organizations.find(|organization| self.organizations[*organization].id == segment);
+        organization.map(|organization| self.keys_below(organization)).or(account)
     }
 
     /// Returns the name of every organization and account, and one that names nothing.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = String> {
-        let organizations = self.organizations.iter().map(|(id, _, _)| id.clone());
-        organizations.chain(self.accounts.iter().cloned()).chain(["nowhere".into()])
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &str> {
+        let organizations = self.organizations.iter().map(|organization| organization.id.as_str());
+        organizations.chain(self.accounts.iter().map(String::as_str)).chain(["nowhere"])
     }
 
-    pub(crate) fn organizations_out_of_reach(&self) -> Vec<String> {
-        let nodes = 0..self.organizations.len();
-        nodes.filter(|node| !self.is_node_in_reach(*node)).map(|node| self.organizations[node].0.clone()).collect()
-    }
-
-    /// Returns the accounts that are not directly under an organization.
-    pub(crate) fn accounts_not_under(&self, id: &str) -> impl Iterator<Item = &str> {
-        let node = self.organizations.iter().position(|(own, _, _)| own == id).unwrap();
-        let accounts = self.accounts.iter().enumerate();
-        accounts.filter(move |(account, _)| !self.placements.contains(&(*account, node))).map(|(_, key)| key.as_str())
+    /// Returns each organization out of reach, with the accounts that are not directly under it.
+    pub(crate) fn out_of_reach(&self) -> Vec<(&str, Vec<&str>)> {
+        (self.organizations.iter().enumerate())
+            .filter(|(organization, _)| !self.is_organization_in_reach(*organization))
+            .map(|(at, organization)| {
+                (organization.id.as_str(), self.keys(|account| !self.placements.contains(&(account, at))))
+            })
+            .collect()
     }
 }

@@ -2,14 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod candidates;
 mod damaged;
-mod hidden;
-mod locked;
 mod open;
 mod processes;
 mod replaced;
-mod rotation;
+mod secrets;
 
 use std::path::Path;
 use trueup_access::{DirectorySettings, SqliteDirectory, UnixTime};

@@ -1,16 +1,16 @@
-use super::{STEPS, SqliteFault, create, migrate};
+use super::{STEPS, create_tables, migrate_by};
 use crate::error::Error;
 use rusqlite::Connection;
 use std::path::Path;
 
 fn run(connection: &mut Connection, steps: &[&str]) -> Result<(), Error> {
-    migrate(connection, Path::new("d"), steps).map_err(|fault: SqliteFault| fault.at(Path::new("d")))
+    migrate_by(connection, Path::new("d"), steps).map_err(|fault| fault.at(Path::new("d")))
 }
 
 /// A directory in memory.
 fn new_directory() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
-    create(&mut connection, Path::new("d")).map_err(|fault| fault.at(Path::new("d"))).unwrap();
+    create_tables(&mut connection, Path::new("d")).map_err(|fault| fault.at(Path::new("d"))).unwrap();
     connection
 }
 
