@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::campaign::{Campaign, campaigns};
 use super::dice::Dice;
-use super::market::{CITIES, City, INDUSTRIES, Industry};
-use super::names::{CompanyNames, crew};
+use super::market::{CITIES, City, CompanyNames, INDUSTRIES, Industry, crew};
 
 /// An account, with everything that is drawn once for it.
 #[derive(Debug)]

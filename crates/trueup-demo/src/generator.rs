@@ -11,7 +11,7 @@ use super::calendar::DemoCalendar;
 use super::dice::{Dice, DrawStream};
 use super::event::EventRow;
 use super::history::HistoryGenerator;
-use super::names::CompanyNames;
+use super::market::CompanyNames;
 use super::plan::CustomerPlan;
 use super::settings::{Settings, SettingsError};
 use super::spend::SpendLedger;

@@ -2,8 +2,7 @@
 
 use super::account::Account;
 use super::calendar::DemoCalendar;
-use super::campaign::MAIN_LINE_INDEX;
-use super::channel::WALK_IN;
+use super::campaign::{MAIN_LINE_INDEX, WALK_IN};
 use super::dice::Dice;
 use super::event::{Conversion, CustomerProfile, Event, EventRow, LocalTime, Stage, grade};
 use super::plan::{LEADS_PER_MILLE, LeadMix};

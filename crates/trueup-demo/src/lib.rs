@@ -16,19 +16,16 @@
 //! # Ok::<(), trueup_demo::SettingsError>(())
 //! ```
 
-// In call order: `settings`; `generator`, which calls all others; `calendar`, `account` with `names`, `market`,
-// `campaign` and `channel`; `plan`; `history` with `service_job` and `event`; `spend`; `tables`. Every draw is made by
-// `dice`.
+// In call order: `settings`; `generator`, which calls all others; `calendar`; `account` with `market` and `campaign`;
+// `plan`; `history` with `service_job` and `event`; `spend`; `tables`. Every draw is made by `dice`.
 mod account;
 mod calendar;
 mod campaign;
-mod channel;
 mod dice;
 mod event;
 mod generator;
 mod history;
 mod market;
-mod names;
 mod plan;
 mod service_job;
 mod settings;

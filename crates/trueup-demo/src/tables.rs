@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::account::Account;
 use super::calendar::DemoCalendar;
-use super::channel::{Channel, WALK_IN};
+use super::campaign::{Channel, WALK_IN};
 use super::event::{EventRow, Stage};
 use super::spend::SpendRow;
 

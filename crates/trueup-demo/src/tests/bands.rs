@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use chrono::{Datelike, NaiveDate};
 
-use super::figures::{Figures, Row, event_batches, figures, rows};
+use super::{Figures, Row, event_batches, figures, rows};
 use crate::{Generator, Settings};
 
 const EVENT: &[&str] =
