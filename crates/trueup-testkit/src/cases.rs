@@ -8,12 +8,10 @@
 //! |---|---|
 //! | `pools` | days and values |
 //! | `rows` | rows of the three tables |
-//! | `filters` | filters of requests |
-//! | `requests` | requests |
+//! | `requests` | requests with their filters |
 //! | `batches` | Arrow record batches from tables |
 
 mod batches;
-mod filters;
 mod pools;
 mod requests;
 mod rows;

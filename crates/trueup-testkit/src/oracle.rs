@@ -8,32 +8,27 @@
 //! | file | sections |
 //! |---|---|
 //! | `tables` | 1: the tables as plain rows |
-//! | `fields` | 4, 6, 7: names with a meaning |
-//! | `request` | 3: a request and its sub-ranges |
+//! | `request` | 3, 4, 6, 7: a request, its sub-ranges, and the names of fields with a meaning |
 //! | `json`, `filters`, `condition` | 8: reading filters and deciding them |
 //! | `customer` | 1, 2: stored events and histories |
 //! | `segment` | 4: enriched events, which are the events of a sub-range with their computed fields |
-//! | `spend` | 7: spend |
-//! | `metric` | 6: the metrics of a group |
+//! | `metric` | 6, 7: the metrics of a group, and spend |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
 //! | `answer` | 3, 6, 7, 9: the rows of the result |
 
 mod answer;
 mod condition;
 mod customer;
-mod fields;
 mod filters;
 mod json;
 mod metric;
 mod request;
 mod segment;
-mod spend;
 mod tables;
 mod values;
 
 pub use answer::answer;
-pub use fields::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS};
-pub use request::{Refusal, Request};
+pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, Refusal, Request};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;
 

@@ -1,11 +1,13 @@
-//! Random requests, valid and invalid.
+//! Random requests and their filters (section 8), valid and invalid. A filter picks events or rows of the result.
+
+use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use proptest::strategy::Union;
 
-use super::filters::{FilterParameters, filters, invalid};
-use super::pools::{self, ACCOUNTS, DIMENSIONS, SPAN};
+use super::pools::{self, ACCOUNTS, DIMENSIONS, FILTERED, OPERANDS, SPAN, value};
 use crate::oracle::{METRICS, Request, Tables};
 
 /// A request whose days are offsets from a base, and whose accounts are not yet restricted to those of the tables.
@@ -129,4 +131,235 @@ impl RelativeRequest {
             filter,
         }
     }
+}
+
+/// The filters of a request: pairs of the query string, and values of the parameter `filter`.
+type FilterParameters = (Vec<(String, String)>, Vec<String>);
+
+/// Generates the filters of a request. About half of the requests have none.
+fn filters() -> impl Strategy<Value = FilterParameters> {
+    prop_oneof![
+        14 => Just((Vec::new(), Vec::new())),
+        4 => parameters().prop_map(|pairs| (pairs, Vec::new())),
+        5 => across().prop_map(|texts| (Vec::new(), texts)),
+        2 => (parameters(), across()),
+        1 => invalid(),
+    ]
+}
+
+/// Generates one to three parameters, some of them repeated.
+fn parameters() -> impl Strategy<Value = Vec<(String, String)>> {
+    let parameter = prop_oneof![
+        5 => Union::new(FILTERED.map(|(field, pool)| values(Just(field), text_value(pool)))),
+        1 => values(Just("total"), number_value()),
+        2 => values(select(&METRICS[..]), number_value()),
+    ]
+    .boxed();
+    let parameters = prop_oneof![
+        3 => proptest::collection::vec(parameter.clone(), 1),
+        1 => proptest::collection::vec(parameter, 2..=3),
+    ];
+    parameters.prop_map(|parameters| parameters.concat())
+}
+
+/// Generates one to three values of a field, each as a pair.
+fn values(
+    field: impl Strategy<Value = &'static str> + 'static,
+    value: BoxedStrategy<String>,
+) -> BoxedStrategy<Vec<(String, String)>> {
+    let values = prop_oneof![
+        3 => proptest::collection::vec(value.clone(), 1),
+        1 => proptest::collection::vec(value, 2..=3),
+    ];
+    (field, values)
+        .prop_map(|(field, values)| values.into_iter().map(|value| (field.to_owned(), value)).collect())
+        .boxed()
+}
+
+/// Generates a literal or an expression. An expression that is not an array is a literal too, with its quotes.
+fn text_value(pool: &'static [&'static str]) -> BoxedStrategy<String> {
+    prop_oneof![1 => select(pool).prop_map(str::to_owned), 2 => on_text(pool)].boxed()
+}
+
+/// Generates a value for a number, whose literals must be decimal numbers.
+fn number_value() -> BoxedStrategy<String> {
+    let literal = select(OPERANDS.iter().copied().filter(|number| !number.contains('e')).collect::<Vec<_>>());
+    let literal = literal.prop_map(str::to_owned);
+    prop_oneof![1 => literal, 2 => on_number().prop_map(|text| array(&text))].boxed()
+}
+
+/// Returns an expression as an array, which is the only form that a parameter reads as an expression.
+fn array(text: &str) -> String {
+    if text.starts_with('[') { text.to_owned() } else { format!("[\"eq\", {text}]") }
+}
+
+/// Generates one or two values of the parameter `filter`.
+fn across() -> impl Strategy<Value = Vec<String>> {
+    let (events, rows) = (on_events(), on_result_rows());
+    prop_oneof![
+        4 => events.clone().prop_map(|text| vec![text]),
+        2 => rows.clone().prop_map(|text| vec![text]),
+        2 => (events.clone(), rows.clone()).prop_map(|(events, rows)| vec![format!("[\"and\",{events},{rows}]")]),
+        1 => (condition_on_events(), condition_on_result_rows()).prop_map(|(a, b)| vec![object(vec![a, b])]),
+        1 => proptest::collection::vec(events.clone(), 2),
+        1 => proptest::collection::vec(rows.clone(), 2),
+        1 => (events.clone(), rows.clone(), events.clone())
+            .prop_map(|(a, b, c)| vec![format!("[\"and\", [\"and\", {a}, {b}], {c}]")]),
+        // Refused, because the two cannot be decided together.
+        1 => (events, rows).prop_map(|(events, rows)| vec![format!("[\"or\",{events},{rows}]")]),
+    ]
+}
+
+/// Generates conditions that pick events.
+fn on_events() -> BoxedStrategy<String> {
+    joined(proptest::collection::vec(condition_on_events(), 1..=2).prop_map(object).boxed())
+}
+
+/// Generates conditions that pick rows of the result.
+fn on_result_rows() -> BoxedStrategy<String> {
+    joined(proptest::collection::vec(condition_on_result_rows(), 1..=2).prop_map(object).boxed())
+}
+
+fn condition_on_events() -> BoxedStrategy<(String, String)> {
+    let named = |(field, pool): (&'static str, &'static [&'static str])| {
+        on_text(pool).prop_map(move |text| (field.to_owned(), text)).boxed()
+    };
+    prop_oneof![
+        5 => Union::new(FILTERED.map(named)),
+        1 => on_text(&ACCOUNTS).prop_map(|text| ("account".to_owned(), text)),
+        1 => on_number().prop_map(|text| ("total".to_owned(), text)),
+    ]
+    .boxed()
+}
+
+fn condition_on_result_rows() -> BoxedStrategy<(String, String)> {
+    let metrics: Vec<&str> = METRICS.into_iter().filter(|metric| *metric != "total").collect();
+    (select(metrics), on_number()).prop_map(|(metric, text)| (metric.to_owned(), text)).boxed()
+}
+
+/// Returns an object of conditions. Of two conditions on a field, the last one stays.
+fn object(conditions: Vec<(String, String)>) -> String {
+    let conditions: BTreeMap<String, String> = conditions.into_iter().collect();
+    let entries: Vec<String> = conditions.iter().map(|(field, text)| format!("{}: {text}", quoted(field))).collect();
+    format!("{{{}}}", entries.join(", "))
+}
+
+/// Generates a filter that must be refused, or a valid one that looks invalid.
+fn invalid() -> impl Strategy<Value = FilterParameters> {
+    let parameter = vec![
+        ("campaign", "[]"),
+        ("campaign", "[\"or\"]"),
+        ("campaign", "[\"not\", \"x\", \"X\"]"),
+        ("campaign", "[\"EQ\", \"x\"]"),
+        ("campaign", "[\"eq\"]"),
+        ("campaign", "[\"eq\", \"x\", \"X\"]"),
+        ("campaign", "[\"gt\", null]"),
+        ("campaign", "[\"empty\", \"x\"]"),
+        ("campaign", "[\"regex\", \"(\"]"),
+        ("campaign", "[\"regex\", \"(?=x)\"]"),
+        ("campaign", "[\"regex\", \"x\", \"g\"]"),
+        ("campaign", "[\"regex\"]"),
+        ("campaign", "[\"eq\", {\"a\": 1}]"),
+        ("noSuchField", "[1, 2]"),
+        ("total", "1e2"),
+        ("total", "[\"empty\"]"),
+        ("leads", "many"),
+        ("leads", ""),
+        ("leads", "[\"eq\", null]"),
+        ("bookRate", "[\"regex\", \"1\"]"),
+        // Valid: these are literals.
+        ("campaign", "[Va] Drain"),
+        ("campaign", "[\"or\", \"x\""),
+        ("campaign", "[\"eq\", \"\\ud800\"]"),
+        ("campaign", "{\"campaign\": \"x\"}"),
+    ];
+    let across = vec![
+        "",
+        "x",
+        "[]",
+        "{}",
+        "null",
+        "\"campaign\"",
+        "{\"campaign\": \"\\udc00\"}",
+        "{\"campaign\": \"x\", \"campaign\": \"X\"}",
+        "[\"or\", {}]",
+        "[\"and\"]",
+        "[\"eq\", {\"campaign\": \"x\"}]",
+        "[\"not\", {\"campaign\": \"x\"}, {\"campaign\": \"X\"}]",
+        "[\"or\", {\"campaign\": \"x\"}, \"X\"]",
+        "[\"or\", {\"leads\": 1, \"campaign\": \"x\"}]",
+        "[\"not\", [\"and\", {\"leads\": 1}, {\"total\": 1}]]",
+        "{\"campaign\": {\"eq\": \"x\"}}",
+    ];
+    prop_oneof![
+        select(parameter).prop_map(|(field, value)| (vec![(field.to_owned(), value.to_owned())], Vec::new())),
+        select(across).prop_map(|text| (Vec::new(), vec![text.to_owned()])),
+    ]
+}
+
+/// Returns a JSON string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Generates an expression on a dimension with the values of the pool. It is not always an array.
+fn on_text(pool: &'static [&'static str]) -> BoxedStrategy<String> {
+    let word = || value(pool).prop_map(quoted);
+    let number = || select(&OPERANDS[..]).prop_map(str::to_owned);
+    let scalar = || {
+        prop_oneof![
+            6 => word(),
+            2 => number(),
+            1 => select(vec!["null", "true", "false"]).prop_map(str::to_owned),
+        ]
+    };
+    let equality = (select(vec!["eq", "ne"]), scalar()).prop_map(operation);
+    let order = (select(vec!["gt", "gte", "lt", "lte"]), prop_oneof![3 => word(), 1 => number()]).prop_map(operation);
+    let pattern = prop_oneof![
+        2 => select(vec!["", "^$", "e", "^[a-c]", "\\d+$", ".", "X|é", "a b", "^line$", "k.b"]).prop_map(str::to_owned),
+        1 => select(pool).prop_map(regex::escape),
+    ];
+    let flags = prop_oneof![2 => Just(None), 1 => select(vec!["", "i", "m", "s", "u", "x", "ims"]).prop_map(Some)];
+    let matching = (pattern, flags).prop_map(|(pattern, flags)| match flags {
+        None => format!("[\"regex\",{}]", quoted(&pattern)),
+        Some(flags) => format!("[\"regex\", {}, {}]", quoted(&pattern), quoted(flags)),
+    });
+    let emptiness = select(vec!["[\"empty\"]", "[\"notEmpty\"]"]).prop_map(str::to_owned);
+    // Most events pass these.
+    let generous = prop_oneof![
+        2 => word().prop_map(|text| format!("[\"ne\",{text}]")),
+        1 => word().prop_map(|text| format!("[\"not\", {text}]")),
+        2 => proptest::collection::vec(word(), 3..=6).prop_map(|texts| format!("[\"or\", {}]", texts.join(","))),
+    ];
+    joined(prop_oneof![2 => scalar(), 2 => equality, 3 => order, 2 => matching, 2 => emptiness, 5 => generous].boxed())
+}
+
+/// Generates an expression on `total` or a metric. It is not always an array.
+fn on_number() -> BoxedStrategy<String> {
+    let number = || {
+        prop_oneof![
+            3 => select(&OPERANDS[..]).prop_map(str::to_owned),
+            1 => select(vec!["\"0\"", "\"1\"", "\"-7.50\"", "\"0.5\"", "\"007\""]).prop_map(str::to_owned),
+        ]
+    };
+    let operators = vec!["gt", "gte", "lt", "lte", "eq", "ne"];
+    let comparison = (select(operators), number()).prop_map(operation);
+    let generous = select(vec!["[\"gte\",0]", "[\"gte\", \"-1\"]", "[\"ne\",0.5]", "[\"lt\",1e15]"]);
+    joined(prop_oneof![1 => number(), 3 => comparison, 2 => generous.prop_map(str::to_owned)].boxed())
+}
+
+fn operation((operator, operand): (&str, String)) -> String {
+    format!("[\"{operator}\",{operand}]")
+}
+
+/// Generates leaves, or joins of them by `or`, `and` and `not`, a few levels deep.
+fn joined(leaf: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    let join = |inner: BoxedStrategy<String>| {
+        let several = (select(vec!["or", "and"]), proptest::collection::vec(inner.clone(), 1..=3));
+        prop_oneof![
+            2 => several.prop_map(|(operator, parts)| format!("[\"{operator}\", {}]", parts.join(", "))),
+            1 => inner.prop_map(|part| format!("[\"not\",{part}]")),
+        ]
+    };
+    prop_oneof![2 => leaf.clone(), 1 => leaf.prop_recursive(3, 8, 3, join)].boxed()
 }

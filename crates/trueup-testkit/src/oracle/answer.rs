@@ -6,12 +6,10 @@ use chrono::NaiveDate;
 
 use super::condition::{TestedValue, Truth};
 use super::customer::{CustomerHistory, customers};
-use super::fields::is_metric;
 use super::filters::{self, RequestFilters};
-use super::metric::{MetricGroup, needs_spend};
-use super::request::{Refusal, Request, sub_ranges};
+use super::metric::{MetricGroup, needs_spend, spend_carries, spend_dimension, spend_is_worth_a_row};
+use super::request::{Refusal, Request, is_metric, sub_ranges};
 use super::segment::{CustomerSegment, EnrichedEvent, segment};
-use super::spend;
 use super::tables::{SpendRow, Tables};
 use super::values::{self, ExactAmount};
 
@@ -107,7 +105,7 @@ impl AnswerContext<'_> {
     /// false for it".
     fn keeps(&self, row: &SpendRow) -> bool {
         let value =
-            |field: &str| spend::dimension(self.tables, row, field).map_or(TestedValue::Unknown, TestedValue::Text);
+            |field: &str| spend_dimension(self.tables, row, field).map_or(TestedValue::Unknown, TestedValue::Text);
         self.filters.rows.truth(&value) != Truth::False
     }
 
@@ -158,12 +156,12 @@ impl AnswerContext<'_> {
         let mut alone: BTreeMap<Vec<String>, Vec<&'a SpendRow>> = BTreeMap::new();
         for row in spend {
             if !shown.contains(&self.carried(row)) {
-                let value = |dimension| spend::dimension(self.tables, row, dimension).unwrap_or_default();
+                let value = |dimension| spend_dimension(self.tables, row, dimension).unwrap_or_default();
                 alone.entry(self.dimensions().map(value).collect()).or_default().push(row);
             }
         }
         for (key, spend) in alone {
-            if spend::is_worth_a_row(&spend) {
+            if spend_is_worth_a_row(&spend) {
                 groups.insert(key, MetricGroup { rows: Vec::new(), spend });
             }
         }
@@ -178,12 +176,12 @@ impl AnswerContext<'_> {
 
     /// Returns a spend row's values of the selected dimensions that spend carries.
     fn carried(&self, row: &SpendRow) -> Vec<String> {
-        self.dimensions().filter_map(|dimension| spend::dimension(self.tables, row, dimension)).collect()
+        self.dimensions().filter_map(|dimension| spend_dimension(self.tables, row, dimension)).collect()
     }
 
     /// Returns a result row's values of the selected dimensions that spend carries.
     fn carried_of(&self, key: &[String]) -> Vec<String> {
-        self.dimensions().zip(key).filter(|(name, _)| spend::carries(name)).map(|(_, value)| value.clone()).collect()
+        self.dimensions().zip(key).filter(|(name, _)| spend_carries(name)).map(|(_, value)| value.clone()).collect()
     }
 
     /// Writes one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),

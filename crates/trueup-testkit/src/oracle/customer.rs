@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
-use super::fields::is_stored;
+use super::request::is_stored;
 use super::tables::{AccountRow, EventRow, Tables, local_date};
 use super::values::text_of;
 

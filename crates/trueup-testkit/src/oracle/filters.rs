@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use regex::{Regex, RegexBuilder};
 
 use super::condition::{Comparison, Condition, Operand, ValueTest};
-use super::fields::is_metric;
 use super::json::{self, Json};
-use super::request::{Refusal, Request};
+use super::request::{Refusal, Request, is_metric};
 use super::values::decimal_number;
 
 /// The filters of a request. Both conditions must hold.

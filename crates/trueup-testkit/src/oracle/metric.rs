@@ -1,11 +1,10 @@
-//! Section 6: the metrics of one group.
+//! Sections 6 and 7: the metrics of one group of events and spend, and the dimensions of spend.
 
 use std::collections::BTreeSet;
 
 use super::segment::EnrichedEvent;
-use super::spend;
-use super::tables::SpendRow;
-use super::values::{ExactAmount, average};
+use super::tables::{SpendRow, Tables};
+use super::values::{self, ExactAmount, average};
 
 /// Returns whether a metric is computed from the spend table (section 7, last rule).
 pub(super) fn needs_spend(metric: &str) -> bool {
@@ -119,11 +118,11 @@ impl<'a> MetricGroup<'a> {
             })),
             "soldRevenue" => Money(self.over_state("sold", |row| sum(row, &row.segment.live_events("sold")))),
             "closedRevenue" => Money(self.over_state("closed", |row| sum(row, &row.segment.events_in_range("closed")))),
-            "spend" => Money(spend::spend(&self.spend)),
-            "campaignSpend" => Money(spend::campaign_spend(&self.spend)),
-            "cost" => Money(spend::cost(&self.spend)),
-            "clicks" => Count(spend::clicks(&self.spend)),
-            "impressions" => Count(spend::impressions(&self.spend)),
+            "spend" => Money(spend(&self.spend)),
+            "campaignSpend" => Money(campaign_spend(&self.spend)),
+            "cost" => Money(cost(&self.spend)),
+            "clicks" => Count(clicks(&self.spend)),
+            "impressions" => Count(impressions(&self.spend)),
             "gradedConversions" => {
                 Count(self.count(|row| is_conversion(row) && !row.dimension("conversionDetailedLabel").is_empty()))
             }
@@ -216,4 +215,69 @@ fn sum(row: &EnrichedEvent<'_>, places: &[usize]) -> i128 {
 
 fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> i128 {
     values.collect::<BTreeSet<T>>().iter().map(|_| 1).sum()
+}
+
+/// "Spend rows carry these dimensions".
+const CARRIED: [&str; 9] = [
+    "account",
+    "accountKey",
+    "accountName",
+    "date",
+    "week",
+    "month",
+    "attributionCategory",
+    "attributionChannel",
+    "campaign",
+];
+
+/// Returns whether spend carries a dimension.
+pub(super) fn spend_carries(dimension: &str) -> bool {
+    CARRIED.contains(&dimension)
+}
+
+/// Returns the value of a dimension on a spend row; `None` if spend does not carry it.
+pub(super) fn spend_dimension(tables: &Tables, row: &SpendRow, name: &str) -> Option<String> {
+    match name {
+        "account" | "accountKey" => Some(row.account.clone()),
+        "accountName" => Some(tables.account(&row.account).name().to_owned()),
+        "date" => Some(values::date(row.date)),
+        "week" => Some(values::week(row.date)),
+        "month" => Some(values::month(row.date)),
+        "attributionCategory" => Some(row.attribution_category.clone().unwrap_or_default()),
+        "attributionChannel" => Some(row.attribution_channel.clone().unwrap_or_default()),
+        "campaign" => Some(row.campaign.clone().unwrap_or_default()),
+        _ => None,
+    }
+}
+
+/// "`cost` = `adSpend`", in millionths.
+fn cost(rows: &[&SpendRow]) -> i128 {
+    rows.iter().map(|row| i128::from(row.ad_spend.unwrap_or(0))).sum()
+}
+
+/// "`spend` = `adSpend` + `managementFee`", in millionths.
+fn spend(rows: &[&SpendRow]) -> i128 {
+    let fees: i128 = rows.iter().map(|row| i128::from(row.management_fee.unwrap_or(0))).sum();
+    cost(rows) + fees
+}
+
+/// "`campaignSpend` = `spend` of rows with a non-empty campaign", in millionths.
+fn campaign_spend(rows: &[&SpendRow]) -> i128 {
+    let named = |row: &&SpendRow| row.campaign.as_deref().is_some_and(|campaign| !campaign.is_empty());
+    spend(&rows.iter().copied().filter(named).collect::<Vec<_>>())
+}
+
+/// Sums the clicks.
+fn clicks(rows: &[&SpendRow]) -> i128 {
+    rows.iter().map(|row| i128::from(row.clicks.unwrap_or(0))).sum()
+}
+
+/// Sums the impressions.
+fn impressions(rows: &[&SpendRow]) -> i128 {
+    rows.iter().map(|row| i128::from(row.impressions.unwrap_or(0))).sum()
+}
+
+/// Returns whether spend without an event gets a row: "any of `spend`, `cost`, `clicks`, `impressions` is not 0 there".
+pub(super) fn spend_is_worth_a_row(rows: &[&SpendRow]) -> bool {
+    spend(rows) != 0 || cost(rows) != 0 || clicks(rows) != 0 || impressions(rows) != 0
 }

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 
 use super::customer::{CustomerHistory, StoredEvent};
-use super::fields::GRADING_FIELDS;
+use super::request::GRADING_FIELDS;
 use super::values;
 
 /// The segment of a customer in one sub-range. Events are given by their index in the customer's history.

@@ -1,37 +1,46 @@
-//! The engine and polars must return the same rows.
+//! The engine and polars return the same rows: for the demo data of three seeds, and for random small tables with many
+//! collisions.
 
+use super::enriched::enriched;
 use super::frame::{frame, frame_rows, table_rows};
-use super::funnel::enriched;
-use super::metrics::{COUNTS, MONEY, RATIOS, aggregate_names, aggregates, ratios, sums};
-use super::question::{Cut, Question};
-use super::spend::{spend, with_spend};
-use arrow_array::RecordBatch;
+use super::metrics::{COUNTS, MONEY, RATIOS, aggregate_names, aggregates, ratios, spend, sums, with_spend};
+use super::question::Question;
+use chrono::{DateTime, NaiveDate};
 use polars::prelude::*;
+use proptest::prelude::*;
+use proptest::sample::subsequence;
 use std::collections::BTreeSet;
 use trueup_core::dataset::{Dataset, Tables};
 use trueup_core::dictionary::{FieldKind, fields};
 use trueup_core::query::{EventsQuery, Filter, Interval};
 use trueup_core::{Day, Execution};
+use trueup_demo::{Generator, Settings};
+use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
+use trueup_testkit::oracle;
 
-/// The tables in the forms of the engine and of polars.
+/// The same tables for the engine and for polars.
 #[derive(Debug)]
-pub(crate) struct Both {
+struct BothEngines {
     dataset: Dataset,
     events: DataFrame,
     spend: DataFrame,
     accounts: DataFrame,
     /// Whether all amounts are exact as doubles, so that ratios of money can be compared.
-    pub(crate) exact_doubles: bool,
+    exact_doubles: bool,
 }
 
-impl Both {
-    pub(crate) fn new(events: Vec<RecordBatch>, spend: Vec<RecordBatch>, accounts: Vec<RecordBatch>) -> Self {
-        let frames = (frame(&events).unwrap(), frame(&spend).unwrap(), frame(&accounts).unwrap());
-        let tables = Tables { events, spend, accounts, row_group_rows: 1_000 };
-        let dataset = Dataset::from_tables(&tables).unwrap();
-        Self { dataset, events: frames.0, spend: frames.1, accounts: frames.2, exact_doubles: true }
+impl BothEngines {
+    fn new(tables: &Tables, exact_doubles: bool) -> Self {
+        Self {
+            dataset: Dataset::from_tables(tables).unwrap(),
+            events: frame(&tables.events).unwrap(),
+            spend: frame(&tables.spend).unwrap(),
+            accounts: frame(&tables.accounts).unwrap(),
+            exact_doubles,
+        }
     }
 
+    /// Returns the metrics to compare.
     fn metrics(&self) -> Vec<&'static str> {
         let is_of_counts = |(_, numerator, denominator): &(&str, &str, &str)| {
             !MONEY.contains(numerator) && !MONEY.contains(denominator) && *numerator != "earned"
@@ -41,11 +50,13 @@ impl Both {
         COUNTS.into_iter().chain(MONEY).chain(ratios).collect()
     }
 
-    /// Returns the enriched events of the question's range. Its dimensions and its filter do not matter.
-    pub(crate) fn enriched(&self, question: &Question) -> DataFrame {
-        enriched((&self.events, &self.accounts), question).unwrap().collect().unwrap()
+    /// Returns the enriched events in the question's range. Questions that differ only in dimensions and filters share
+    /// them.
+    fn enriched(&self, question: &Question) -> DataFrame {
+        enriched(&self.events, &self.accounts, question).unwrap().collect().unwrap()
     }
 
+    /// Returns the answer of polars.
     fn polars(&self, enriched: &DataFrame, question: &Question) -> PolarsResult<DataFrame> {
         let events = enriched.clone().lazy();
         let events = match question.filter {
@@ -66,11 +77,12 @@ impl Both {
             .collect()
     }
 
+    /// Returns the rows of the engine's answer, as texts.
     fn engine(&self, question: &Question) -> Vec<String> {
         let day = |date| Day::from_date(date).unwrap();
         let fields = question.dimensions.iter().copied().chain(self.metrics());
         let query = EventsQuery::new(fields, day(question.days.0), day(question.days.1)).allow_long_total();
-        let query = query.interval(if question.cut == Cut::Month { Interval::Month } else { Interval::Total });
+        let query = query.interval(if question.by_month { Interval::Month } else { Interval::Total });
         let query = match question.filter {
             Some((dimension, value)) => query.filter(Filter::equals(dimension, value)),
             None => query,
@@ -79,7 +91,7 @@ impl Both {
     }
 
     /// Returns the number of rows if the answers are equal, or else the first difference.
-    pub(crate) fn agree(&self, enriched: &DataFrame, question: &Question) -> Result<usize, String> {
+    fn agree(&self, enriched: &DataFrame, question: &Question) -> Result<usize, String> {
         let polars = frame_rows(&self.polars(enriched, question).unwrap());
         let engine = self.engine(question);
         if let Some((engine, polars)) = engine.iter().zip(&polars).find(|(engine, polars)| engine != polars) {
@@ -98,4 +110,133 @@ fn every_metric_of_the_dictionary_is_covered() {
         fields().filter(|field| matches!(field.kind, FieldKind::Metric(_))).map(|field| field.name).collect();
     let here = COUNTS.into_iter().chain(MONEY).chain(RATIOS.into_iter().map(|(name, ..)| name));
     assert_eq!(here.collect::<BTreeSet<_>>(), known);
+}
+
+/// The dimensions of the questions about demo data.
+const GROUPINGS: [&[&str]; 9] = [
+    &[],
+    &["campaign"],
+    &["account"],
+    &["attributionChannel"],
+    &["customerStatus"],
+    &["adjustedType"],
+    &["type", "attributionCategory"],
+    &["account", "week"],
+    &["opportunityAgent", "month"],
+];
+
+fn demo(seed: u64) -> BothEngines {
+    let generator = Generator::new(Settings { seed, ..Settings::scale(20_000, 8) }).unwrap();
+    let events = generator.events().collect::<Result<_, _>>().unwrap();
+    let spend = generator.spend().collect::<Result<_, _>>().unwrap();
+    let accounts = vec![generator.accounts().unwrap()];
+    BothEngines::new(&Tables { events, spend, accounts, row_group_rows: 1_000 }, true)
+}
+
+#[track_caller]
+fn check_demo(seed: u64) {
+    let both = demo(seed);
+    let day = |text: &str| text.parse::<NaiveDate>().unwrap();
+    // The whole range, and a part that starts and ends inside a month, with history before and after it.
+    let ranges = [(day("2024-07-01"), day("2026-06-30")), (day("2025-01-15"), day("2025-04-10"))];
+    let filters = [None, Some(("attributionCategory", "Advertising")), Some(("adjustedType", "sold"))];
+    let mut rows = 0;
+    for days in ranges {
+        for by_month in [false, true] {
+            let enriched = both.enriched(&Question { dimensions: Vec::new(), days, by_month, filter: None });
+            for dimensions in GROUPINGS {
+                for filter in filters {
+                    let question = Question { dimensions: dimensions.to_vec(), days, by_month, filter };
+                    rows += both.agree(&enriched, &question).unwrap_or_else(|difference| panic!("{difference}"));
+                }
+            }
+        }
+    }
+    assert!(rows > 10_000, "{rows}");
+}
+
+#[test]
+fn the_engine_agrees_with_polars_on_the_first_seed() {
+    check_demo(1);
+}
+
+#[test]
+fn the_engine_agrees_with_polars_on_the_second_seed() {
+    check_demo(2);
+}
+
+#[test]
+fn the_engine_agrees_with_polars_on_the_third_seed() {
+    check_demo(3);
+}
+
+/// Replaces what the expressions of polars do not compute: dates in local time (all time zones become UTC), and ties
+/// that only further columns break (all events get an id).
+fn simplify(tables: &mut oracle::Tables) {
+    for account in &mut tables.accounts {
+        "UTC".clone_into(&mut account.time_zone);
+    }
+    let ids: BTreeSet<String> = tables.events.iter().filter_map(|event| event.event_id.clone()).collect();
+    let unused = (0..).map(|number| format!("unused {number}")).filter(|id| !ids.contains(id));
+    for (event, id) in tables.events.iter_mut().zip(unused) {
+        if event.event_id.as_ref().is_none_or(String::is_empty) {
+            event.event_id = Some(id);
+        }
+        let day = event.date_time.and_then(DateTime::from_timestamp_micros).map(|instant| instant.date_naive());
+        let is_near = |date| day.is_none_or(|day| day.signed_duration_since(date).num_days().abs() <= 1);
+        event.date = event.date.filter(|date| is_near(*date));
+    }
+}
+
+/// Generates the dimensions of a question.
+fn grouping() -> impl Strategy<Value = Vec<&'static str>> {
+    let known = vec![
+        "account",
+        "date",
+        "week",
+        "month",
+        "attributionCategory",
+        "attributionChannel",
+        "campaign",
+        "customerStatus",
+        "opportunityAgent",
+        "zip",
+        "type",
+        "adjustedType",
+        "opportunityId",
+    ];
+    subsequence(known, 0..=3).prop_shuffle()
+}
+
+/// Returns half of the usual number of cases, which `PROPTEST_CASES` sets.
+fn config() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.div_ceil(2), ..usual }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_engine_agrees_with_polars_on_random_tables(
+        ((mut tables, request), dimensions, by_month, filtered) in (case(), grouping(), any::<bool>(), 0..4_usize),
+    ) {
+        simplify(&mut tables);
+        let canonical = Tables {
+            events: event_batches(&tables),
+            spend: spend_batches(&tables),
+            accounts: account_batches(&tables),
+            row_group_rows: 1_000,
+        };
+        let both = BothEngines::new(&canonical, false);
+        let filters = [
+            None,
+            Some(("attributionCategory", "Advertising")),
+            Some(("adjustedType", "canceled")),
+            Some(("customerStatus", "New")),
+        ];
+        let question = Question { dimensions, days: (request.start, request.end), by_month, filter: filters[filtered] };
+        let agreement = both.agree(&both.enriched(&question), &question);
+        prop_assert!(agreement.is_ok(), "{}", agreement.unwrap_err());
+    }
 }

@@ -3,22 +3,16 @@
 use chrono::{Datelike, NaiveDate};
 use polars::prelude::*;
 
-/// The interval of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
-    Total,
-    Month,
-}
-
 /// A condition: a dimension, and the value that it must have.
 pub(crate) type Equality = (&'static str, &'static str);
 
-/// A request for all metrics by some dimensions, from the first to the last of `days`.
+/// A request for all metrics by some dimensions. `days` are the first and the last day.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) dimensions: Vec<&'static str>,
     pub(crate) days: (NaiveDate, NaiveDate),
-    pub(crate) cut: Cut,
+    /// Whether the range is split into months; otherwise it is one sub-range.
+    pub(crate) by_month: bool,
     pub(crate) filter: Option<Equality>,
 }
 
@@ -32,25 +26,21 @@ pub(crate) fn carries(dimension: &str) -> bool {
 }
 
 impl Question {
-    /// Returns the name of a row's sub-range.
+    /// Returns the name of a row's sub-range: its month, or an empty text.
     pub(crate) fn sub_range(&self) -> Expr {
-        match self.cut {
-            Cut::Total => lit("").alias("sub-range"),
-            Cut::Month => col("day").dt().to_string("%Y-%m").alias("sub-range"),
-        }
+        let name = if self.by_month { col("day").dt().to_string("%Y-%m") } else { lit("") };
+        name.alias("sub-range")
     }
 
     /// Returns the names of all sub-ranges.
     pub(crate) fn sub_ranges(&self) -> Vec<String> {
-        let (start, end) = self.days;
-        match self.cut {
-            Cut::Total => vec![String::new()],
-            Cut::Month => {
-                let number = |day: NaiveDate| day.year() * 12 + i32::try_from(day.month0()).unwrap();
-                let name = |number: i32| format!("{:04}-{:02}", number.div_euclid(12), number.rem_euclid(12) + 1);
-                (number(start)..=number(end)).map(name).collect()
-            }
+        if !self.by_month {
+            return vec![String::new()];
         }
+        let (start, end) = self.days;
+        let number = |day: NaiveDate| day.year() * 12 + i32::try_from(day.month0()).unwrap();
+        let name = |number: i32| format!("{:04}-{:02}", number.div_euclid(12), number.rem_euclid(12) + 1);
+        (number(start)..=number(end)).map(name).collect()
     }
 
     /// Returns the condition that a day is in the range.
