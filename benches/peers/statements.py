@@ -16,8 +16,8 @@ state event. A second pass computes what the metrics need of the customers' hist
 | `h` | customer | `f`, the first event; `f1` to `f3`, the first of a stage; `f4`, the last closed; `lc`, the last cancellation |
 | `g`, `p` | row of the answer | the measures of events; those of spend |
 
-With precomputed columns, `e` has `rank` (0 for canceled, -1 if the event is not live, else its stage plus 1) and `s` has `best`, the rank
-and the number of the state event.
+With precomputed columns, `e` has `rank` (0 for canceled, -1 if the event is not live, or else its stage plus 1) and `s` has `best`, the
+highest rank of its events, and the number of the last event that has this rank: the state event.
 """
 
 import json
@@ -25,21 +25,24 @@ import json
 # Larger than the number of any event, so that a rank and a number fit into one integer whose order is that of the pair.
 RANK_UNIT = 1 << 40
 
-# The measures that need the state; below, the measures that need the whole history.
+# The measures that need the state.
 OF_STATE = {
     "customers", "matchedCustomers", "unmatchedCustomers", "payingCustomers", "bookedCustomers", "canceledCustomers",
     "canceledAfterBooking", "opportunityAgents", "estimatedRevenue", "soldRevenue", "closedRevenue",
 }  # fmt: skip
+# The measures that need the whole history.
 OF_HISTORY = {
     "soldLeads", "closedLeads", "bookedLeads", "firstBooked", "firstBookedEstimated", "firstEstimated", "firstEstimatedSold",
     "firstSold", "firstSoldClosed", "canceledAfterBooking",
 }  # fmt: skip
+# The measures of lead grading, each with the condition on the grade of a conversion.
 GRADES = {
     "gradedConversions": "<> ''",
     "bookedConversions": "= 'Bookable - Booked'",
     "bookableUnbookedConversions": "= 'Bookable - Didn''t Book'",
     "unbookableConversions": "= 'Unbookable'",
 }
+# The measures of spend.
 SPENDS = {
     "adSpend": 'sum("adSpend")',
     "managementFee": 'sum("managementFee")',
