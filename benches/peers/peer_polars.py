@@ -172,7 +172,7 @@ class Answer:
     def states_precomputed(self, events):
         """Returns the columns of each run, from the column `rank`."""
         stage, rank = col("stage"), col("rank")
-        # The state event has the highest rank, and is the last of those that have it.
+        # The state event has the highest rank, and among equals the highest number.
         columns = {"best": (rank * RANK_UNIT + col("ord")).max()}
         if "bookedCustomers" in self.measures:
             columns["booked"] = (stage == BOOKED).max()
