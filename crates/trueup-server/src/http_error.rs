@@ -1,6 +1,6 @@
 //! The errors that the server answers without the facade.
 
-use crate::Settings;
+use crate::settings::Settings;
 use axum::body::Body;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};

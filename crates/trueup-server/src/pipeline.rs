@@ -1,10 +1,10 @@
 //! The path of a request through the server: id and log, limits, routing, the facade, and back.
 
-use crate::Settings;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
 use crate::http_error::{HttpError, json};
 use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
 use crate::response::ResponseHead;
+use crate::settings::Settings;
 use crate::workers::Workers;
 use axum::Router;
 use axum::body::{Body, HttpBody};

@@ -1,7 +1,7 @@
 //! Accepts connections until a stop signal: [`serve`] in the caller's runtime, [`Server`] with its own runtime.
 
-use crate::Settings;
 use crate::pipeline::Pipeline;
+use crate::settings::Settings;
 use crate::signal::StopSignal;
 use crate::slots::{Admission, ConnectionSlot, ConnectionSlots};
 use crate::timed_stream::TimedStream;

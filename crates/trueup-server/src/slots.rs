@@ -1,7 +1,7 @@
 //! The open connections, their limits, and which of them is closed to make room for another.
 
-use crate::Settings;
 use crate::connection_state::ConnectionState;
+use crate::settings::Settings;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

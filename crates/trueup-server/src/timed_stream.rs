@@ -7,9 +7,9 @@
 //!
 //! hyper also reads while a request is being answered, so [`ConnectionState`] decides what a read waits for.
 
-use crate::Settings;
 use crate::connection_state::{ConnectionState, RequestStage};
 use crate::request_line::RequestLineFilter;
+use crate::settings::Settings;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -121,8 +121,8 @@ impl TimedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Waits because no bytes are available. Ready with an error after the timeout, which only a read between two
-    /// answers has.
+    /// Waits because no bytes are available. Ready with an error after the timeout, which applies only while no request
+    /// is being answered.
     fn poll_read_timeout(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.state.is_answering() {
             // The end of the answer wakes this task too, because then the timeout of the next request starts.
@@ -147,7 +147,7 @@ impl TimedStream {
         match self.state.stage() {
             // The last bytes of an answer are still being written; the end of that write wakes this task.
             RequestStage::Request if self.write_timer.is_some() => return Poll::Pending,
-            // No request is complete, so there is nothing to answer.
+            // No request waits for an answer.
             RequestStage::Request | RequestStage::Body => return Poll::Ready(Ok(())),
             RequestStage::Work => {
                 let limit = self.timeouts.half_closed;

@@ -15,11 +15,17 @@ fn decompressed(answer: &Answer) -> Vec<u8> {
     body
 }
 
-#[test]
-fn equivalent_urls_get_the_same_answer() {
+/// Returns a service, a server that runs it, and a client of the server.
+fn connected() -> (Town, RunningServer, Client) {
     let town = Town::new();
     let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let client = Client::connect(server.address);
+    (town, server, client)
+}
+
+#[test]
+fn equivalent_urls_get_the_same_answer() {
+    let (town, _server, mut client) = connected();
     let spring = r#"[{"campaign":"Spring, Drain + Sale","leads":50}]"#;
     let other = r#"[{"campaign":"Zoë's \"50%\" [Va] Drain|$99","leads":50}]"#;
     let requests = [
@@ -60,9 +66,7 @@ fn equivalent_urls_get_the_same_answer() {
 
 #[test]
 fn a_small_answer_has_a_content_length() {
-    let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let (town, _server, mut client) = connected();
     let answer = client.get("/api", &town.headers());
     assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()));
     assert_eq!(answer.header("transfer-encoding"), None);
@@ -79,9 +83,7 @@ fn a_large_answer_is_compressed_while_it_is_sent() {
 
 #[test]
 fn credentials_are_read_from_the_headers() {
-    let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let (town, _server, mut client) = connected();
     let status = |client: &mut Client, headers: &str| client.get("/api", headers).status;
     assert_eq!(status(&mut client, ""), 401);
     assert_eq!(status(&mut client, &format!("authorization: {}\r\n", town.key)), 200);
@@ -93,9 +95,7 @@ fn credentials_are_read_from_the_headers() {
 
 #[test]
 fn health_and_openapi_need_no_key() {
-    let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let (_town, _server, mut client) = connected();
     let health = client.get("/health", "");
     assert_eq!((health.status, health.text()), (200, r#"{"status":"ok"}"#));
     let openapi = client.get("/openapi.json", "");
@@ -112,9 +112,7 @@ fn health_and_openapi_need_no_key() {
 
 #[test]
 fn a_request_has_the_id_of_the_client_or_a_new_one() {
-    let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let (_town, _server, mut client) = connected();
     let id =
         |client: &mut Client, headers: &str| client.get("/api", headers).header("x-request-id").unwrap().to_owned();
     assert_eq!(id(&mut client, "X-Request-Id: 7f3a.b-c_d\r\n"), "7f3a.b-c_d");
@@ -124,9 +122,7 @@ fn a_request_has_the_id_of_the_client_or_a_new_one() {
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let (town, _server, mut client) = connected();
     let paths = ["/health", "/api", "/nowhere?a=b", "/api/waterworks/insights", "/health"];
     let requests: String = paths.iter().map(|path| town.request(path)).collect();
     client.send(requests);
@@ -136,9 +132,7 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn an_answer_to_head_has_no_body() {
-    let town = Town::new();
-    let server = RunningServer::new(&town.service, Settings::default());
-    let mut client = Client::connect(server.address);
+    let (_town, _server, mut client) = connected();
     for (path, status) in [("/health", 200), ("/api", 405)] {
         client.send(format!("HEAD {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
         assert_eq!(client.head().unwrap().status, status, "{path}");

@@ -35,19 +35,19 @@ impl ServiceError {
         let (status, code, words) = match self {
             Self::MissingFields => (
                 400,
-                "missing-fields",
+                Some("missing-fields"),
                 "`fields` is missing; name the dimensions and metrics wanted, separated by commas, for example \
                  fields=account,leads"
                     .to_owned(),
             ),
             Self::MissingRange(MissingRange::Needed(missing)) => (
                 400,
-                "missing-range",
+                Some("missing-range"),
                 format!("`{missing}` is missing; pass both `start` and `end`, each a date as YYYY-MM-DD"),
             ),
             Self::MissingRange(MissingRange::Unpaired(missing)) => (
                 400,
-                "missing-range",
+                Some("missing-range"),
                 format!(
                     "`{missing}` is missing; pass both `start` and `end`, or neither for the most recent insight of each \
                      account"
@@ -55,54 +55,52 @@ impl ServiceError {
             ),
             Self::MissingMetric => (
                 400,
-                "missing-metric",
+                Some("missing-metric"),
                 format!("`fields` has no metric; add at least one of {}", metrics().collect::<Vec<_>>().join(", ")),
             ),
             Self::InvalidQuery(InvalidQuery::NotUtf8 { parameter }) => (
                 400,
-                "invalid-query",
+                Some("invalid-query"),
                 format!("the parameter `{}` is not UTF-8; encode its text as UTF-8", Shown(parameter)),
             ),
             Self::InvalidQuery(InvalidQuery::Repeated { parameter, first, second }) => (
                 400,
-                "invalid-query",
+                Some("invalid-query"),
                 format!("`{parameter}` is given twice, as `{}` and as `{}`; give it once", Shown(first), Shown(second)),
             ),
             Self::ReservedField { name } => (
                 400,
-                "invalid-fields",
+                Some("invalid-fields"),
                 format!("a field cannot be named `{name}`: rows carry their sub-range under that name; leave it out"),
             ),
             Self::UnknownInterval(unknown) => (
                 400,
-                "unknown-interval",
+                Some("unknown-interval"),
                 format!("the interval `{}` is unknown; use one of {}", Shown(&unknown.0), intervals().join(", ")),
             ),
             Self::InvalidDate { parameter, text } => (
                 400,
-                "invalid-date",
+                Some("invalid-date"),
                 format!("expected `{parameter}` to be a calendar date as YYYY-MM-DD, but found `{}`", Shown(text)),
             ),
             Self::ReversedRange { start, end } => (
                 400,
-                "invalid-range",
+                Some("invalid-range"),
                 format!("the range ends on {end}, before it starts on {start}; exchange `start` and `end`"),
             ),
-            Self::InvalidFilter(error) => (400, "invalid-filter", error.to_string()),
-            Self::Filter { field, fault } => (400, "invalid-filter", format!("`{}`: {fault}", Shown(field))),
-            Self::SpanTooLong { days, limit } => {
-                return ErrorRow {
-                    status: 400,
-                    code: None,
-                    words: format!(
-                        "Requested range spans {days} days, exceeding the {limit}-day attribution window. Pass \
+            Self::InvalidFilter(error) => (400, Some("invalid-filter"), error.to_string()),
+            Self::Filter { field, fault } => (400, Some("invalid-filter"), format!("`{}`: {fault}", Shown(field))),
+            Self::SpanTooLong { days, limit } => (
+                400,
+                None,
+                format!(
+                    "Requested range spans {days} days, exceeding the {limit}-day attribution window. Pass \
                          interval=month|week|day to compute metrics per sub-range, or shorten the range."
-                    ),
-                };
-            }
+                ),
+            ),
             Self::TooManyIntervals { accounts, sub_ranges, limit } => (
                 400,
-                "too-many-intervals",
+                Some("too-many-intervals"),
                 format!(
                     "too many accounts and intervals: {accounts} accounts x {sub_ranges} sub-ranges are {}, and the limit \
                      is {limit}; reduce the accounts or the range, or choose a longer interval",
@@ -111,7 +109,7 @@ impl ServiceError {
             ),
             Self::TooManyRows { limit } => (
                 400,
-                "too-many-rows",
+                Some("too-many-rows"),
                 format!(
                     "too many rows: the answer would have more than {limit}, which is the limit; reduce the dimensions, \
                      the accounts or the range, or choose a longer interval"
@@ -119,7 +117,7 @@ impl ServiceError {
             ),
             Self::TooManyCells { columns, rows, limit } => (
                 400,
-                "too-many-rows",
+                Some("too-many-rows"),
                 format!(
                     "too many rows: the answer would have more than {rows} of {columns} columns, and the limit is {limit} \
                      values; reduce the fields, the accounts or the range, or choose a longer interval"
@@ -127,26 +125,24 @@ impl ServiceError {
             ),
             Self::TooMuchMemory { limit } => (
                 400,
-                "too-many-rows",
+                Some("too-many-rows"),
                 format!(
                     "too many rows: the query takes more than {limit} bytes of memory, and one may take no more; reduce the \
                      fields, the accounts or the range, or choose a longer interval"
                 ),
             ),
-            Self::TooManyDocuments { matched, limit } => {
-                return ErrorRow {
-                    status: 400,
-                    code: None,
-                    words: format!(
-                        "{matched} insight documents match, exceeding the limit of {limit} per request. Ask for fewer \
+            Self::TooManyDocuments { matched, limit } => (
+                400,
+                None,
+                format!(
+                    "{matched} insight documents match, exceeding the limit of {limit} per request. Ask for fewer \
                          accounts or a shorter period."
-                    ),
-                };
-            }
-            Self::Benchmarks(fault) => (400, benchmarks_code(fault), fault.to_string()),
+                ),
+            ),
+            Self::Benchmarks(fault) => (400, Some(benchmarks_code(fault)), fault.to_string()),
             Self::BenchmarkExpression { dimension, expression } => (
                 400,
-                "not-benchmarkable",
+                Some("not-benchmarkable"),
                 format!(
                     "benchmarks are filtered on one value of a dimension, but `{dimension}` was given the expression \
                      `{}`; give the value itself, of any of {}",
@@ -156,20 +152,16 @@ impl ServiceError {
             ),
             Self::Unauthorized(_) => (
                 401,
-                "unauthorized",
+                Some("unauthorized"),
                 "the API key is missing or not valid; send a user API key, alone, in the header Authorization"
                     .to_owned(),
             ),
             Self::SignedOut(_) => {
-                return ErrorRow {
-                    status: 401,
-                    code: None,
-                    words: "Sign in or use an API key: send it, alone, in the header Authorization.".to_owned(),
-                };
+                (401, None, "Sign in or use an API key: send it, alone, in the header Authorization.".to_owned())
             }
             Self::InaccessibleOrganization { segment } => (
                 404,
-                "inaccessible-organization",
+                Some("inaccessible-organization"),
                 format!(
                     "`{}` is unknown or inaccessible; GET /api lists the organizations that can be asked for",
                     Shown(segment)
@@ -177,38 +169,38 @@ impl ServiceError {
             ),
             Self::InaccessibleAccounts(out) => (
                 404,
-                "inaccessible-accounts",
+                Some("inaccessible-accounts"),
                 format!(
                     "the account `{}` is unknown or inaccessible here; GET /api lists the accounts of each organization",
                     Shown(&out.account)
                 ),
             ),
             Self::NotFound { path } => {
-                (404, "not-found", format!("there is nothing at `{}`; GET /api lists the endpoints", Shown(path)))
+                (404, Some("not-found"), format!("there is nothing at `{}`; GET /api lists the endpoints", Shown(path)))
             }
             Self::MethodNotAllowed { method } => {
-                (405, "method-not-allowed", format!("the method `{}` is not allowed; use GET", Shown(method)))
+                (405, Some("method-not-allowed"), format!("the method `{}` is not allowed; use GET", Shown(method)))
             }
             Self::RateLimited { retry_after_seconds } => (
                 429,
-                "rate-limited",
+                Some("rate-limited"),
                 format!("too many requests in this hour; retry in {retry_after_seconds} seconds, when it has passed"),
             ),
             Self::Upstream(_) => (
                 502,
-                "upstream-failed",
+                Some("upstream-failed"),
                 "an upstream data service failed or gave an unreadable response; retry later".to_owned(),
             ),
             Self::BenchmarksGathering { retry_after_seconds } => (
                 503,
-                "benchmarks-gathering",
+                Some("benchmarks-gathering"),
                 format!(
                     "the benchmarks of this month are still being gathered; retry in {retry_after_seconds} seconds"
                 ),
             ),
             Self::Overloaded { retry_after_seconds } => (
                 503,
-                "overloaded",
+                Some("overloaded"),
                 format!(
                     "the service holds as many queries and answers as it may; retry in {retry_after_seconds} seconds, and \
                      read answers as they come"
@@ -216,11 +208,11 @@ impl ServiceError {
             ),
             Self::Timeout(_) => (
                 504,
-                "timeout",
+                Some("timeout"),
                 "the request took too long; use a shorter date range, fewer dimensions or fewer metrics".to_owned(),
             ),
         };
-        ErrorRow { status, code: Some(code), words }
+        ErrorRow { status, code, words }
     }
 }
 

@@ -4,7 +4,7 @@ use super::Service;
 use super::endpoint::description::{Endpoint, RequestContext};
 use super::endpoint::{self, access};
 use super::error::ServiceError;
-use super::request::{Parameters, Request, path_text};
+use super::request::{Parameters, Request, percent_decoded};
 use super::response::{Answer, Response, accepts_gzip};
 use crate::access::{Entity, Error, Hourly, Login, LoginScope, Refusal, Scope, SecretKey};
 
@@ -140,7 +140,7 @@ impl Route {
             ["", "api"] => Ok(Self::Access),
             ["", "api", segment, name] if !segment.is_empty() => {
                 let endpoint = endpoint::find(name).ok_or_else(not_found)?;
-                Ok(Self::Endpoint { endpoint, organization: path_text(segment), segment: (*segment).to_owned() })
+                Ok(Self::Endpoint { endpoint, organization: percent_decoded(segment), segment: (*segment).to_owned() })
             }
             _ => Err(not_found()),
         }

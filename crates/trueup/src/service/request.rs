@@ -130,21 +130,14 @@ pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceErr
     if end < start { Err(ServiceError::ReversedRange { start, end }) } else { Ok(DateRange { start, end }) }
 }
 
-/// Decodes a name or a value of a query.
-///
-/// `+` is a space, and `%` with two hexadecimal digits is a byte. Any other `%` stays as it is. Returns `None` if the
-/// bytes are not UTF-8.
+/// Decodes a name or a value of a query, in which `+` is a space.
 fn query_text(encoded: &str) -> Option<String> {
     percent_decoded(&encoded.replace('+', " "))
 }
 
-/// Decodes a segment of a path, like [`query_text`], but keeps `+`.
-pub(super) fn path_text(encoded: &str) -> Option<String> {
-    percent_decoded(encoded)
-}
-
-/// Decodes `%` with two hexadecimal digits, and keeps every other character.
-fn percent_decoded(encoded: &str) -> Option<String> {
+/// Decodes a segment of a path: `%` with two hexadecimal digits is a byte, and any other `%` stays as it is. Returns
+/// `None` if the bytes are not UTF-8.
+pub(super) fn percent_decoded(encoded: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
@@ -175,6 +168,6 @@ mod tests {
         assert_eq!(query_text("a+b%20c%2C%c3%A9").as_deref(), Some("a b c,é"));
         assert_eq!(query_text("100%+%4+%zz%").as_deref(), Some("100% %4 %zz%"));
         assert_eq!(query_text("%FF"), None);
-        assert_eq!(path_text("a+b").as_deref(), Some("a+b"));
+        assert_eq!(percent_decoded("a+b").as_deref(), Some("a+b"));
     }
 }

@@ -1,7 +1,7 @@
 //! Compares `docs/api.md` with the code: error codes, limits and fields. A test of `trueup-cli` runs its commands.
 
-use crate::at;
 use crate::openapi::codes;
+use crate::{at, quoted_codes};
 use std::fs;
 use trueup::service::Limits;
 
@@ -19,11 +19,8 @@ fn every_code_of_the_service_is_on_the_page() {
 #[test]
 fn codes_of_the_server_are_on_the_page() {
     let server = fs::read_to_string(at("crates/trueup-server/src/http_error.rs")).unwrap();
-    let quoted = server.split('"').skip(1).step_by(2);
-    let is_code =
-        |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     let (page, mut looked_at) = (page(), 0);
-    for code in quoted.filter(is_code).filter(|text| *text != "no-store") {
+    for code in quoted_codes(&server).filter(|text| *text != "no-store") {
         assert!(page.contains(&format!("`{code}`")), "{code}");
         looked_at += 1;
     }

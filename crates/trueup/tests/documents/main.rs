@@ -28,6 +28,13 @@ fn at(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "..", path].iter().collect()
 }
 
+/// Returns the texts in quotation marks that look like an error code: lower case, with a hyphen.
+fn quoted_codes(source: &str) -> impl Iterator<Item = &str> {
+    let is_code =
+        |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    source.split('"').skip(1).step_by(2).filter(is_code)
+}
+
 /// A golden of the service, in parts that the documents have, too.
 struct Golden {
     /// The name of the file, with its extension.

@@ -1,6 +1,6 @@
 //! Compares `docs/openapi.json` with the code, the rules of OpenAPI 3.1, and the goldens of the service.
 
-use crate::{Golden, at, goldens};
+use crate::{Golden, at, goldens, quoted_codes};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -173,14 +173,8 @@ fn every_status_and_code_of_the_goldens_is_described() {
 /// Returns the codes in the source of the table of errors.
 pub(crate) fn codes() -> BTreeSet<String> {
     let table = fs::read_to_string(at("crates/trueup/src/service/error_table.rs")).unwrap();
-    let quoted = table.split('"').skip(1).step_by(2);
-    let is_code =
-        |text: &&str| text.contains('-') && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-    quoted
-        .filter(is_code)
-        .map(str::to_owned)
-        .chain(["overloaded", "timeout", "unauthorized"].map(str::to_owned))
-        .collect()
+    let all = quoted_codes(&table).chain(["overloaded", "timeout", "unauthorized"]);
+    all.map(str::to_owned).collect()
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Benchmarks as callers see them: computed once per month, and never revealing a single account.
 
-use crate::platform::{NOW, PLUMBERS, Platform, Received, Rival, crowd, crowded, crowded_with};
+use crate::platform::{NOW, PLUMBERS, Platform, Received, Rival, crowd, crowded, crowded_with, damage};
 use std::fs;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -98,18 +98,6 @@ fn a_canceled_request_stops_waiting_and_the_gathering_continues() {
     assert_eq!(platform.service.benchmark_jobs(), 1);
 }
 
-/// Adds every Parquet file below the folder to `found`.
-fn find_parquet(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            find_parquet(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "parquet") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn a_failed_gathering_is_answered_502_and_the_next_request_retries() {
     let logged: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -120,12 +108,11 @@ fn a_failed_gathering_is_answered_502_and_the_next_request_retries() {
         }
     };
     let platform = crowded_with(&crowd(), Duration::from_secs(600), |builder| builder.on_failure(hook));
-    let mut files = Vec::new();
-    find_parquet(&platform.dataset(), &mut files);
+    let manifest = platform.service.dataset().manifest().unwrap().clone();
+    let files = manifest.tables().into_iter().flat_map(|(_, files)| files.to_vec());
+    let files: Vec<PathBuf> = files.map(|file| platform.dataset().join(file.path)).collect();
     let sound: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
-    for (file, bytes) in files.iter().zip(&sound) {
-        fs::write(file, vec![0xA5; bytes.len()]).unwrap();
-    }
+    damage(&platform.dataset());
     let failed = platform.get("anna", NOVEMBER);
     assert_eq!(failed.status, 502);
     let text = body(&failed);

@@ -145,8 +145,10 @@ const BENCHMARKS: [Fault; 15] = [
 ];
 
 /// Services by the values at [`Place::Execution`] and [`Place::Size`], which decide about limits and damaged files.
-/// Each is made once.
-static PLATFORMS: LazyLock<Mutex<BTreeMap<(&str, &str), Arc<Platform>>>> = LazyLock::new(Mutex::default);
+type Platforms = BTreeMap<(&'static str, &'static str), Arc<Platform>>;
+
+/// The services that were made so far.
+static PLATFORMS: LazyLock<Mutex<Platforms>> = LazyLock::new(Mutex::default);
 
 /// How many users have been added. Each request has its own user, because of the hourly limit.
 static USERS: AtomicUsize = AtomicUsize::new(0);
