@@ -45,7 +45,7 @@ pub(crate) use table_file::Pruning;
 use crate::model::Accounts;
 use crate::query::DateRange;
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
-use crate::{Day, MemoryBudget};
+use crate::{Code, Day, MemoryBudget};
 use insights::InsightFile;
 use manifest::Manifest;
 use row_group::ColumnCache;
@@ -95,8 +95,8 @@ impl Dataset {
         for row_group in &self.spend {
             let columns = row_group.read(&SpendProjection::default())?;
             let (rows, accounts) = (columns.days.len(), &columns.accounts);
-            let codes: BTreeSet<u32> = (0..rows).map(|row| accounts.codes.get(row)).collect();
-            keys.extend(codes.into_iter().map(|code| accounts.texts[code as usize].to_string()));
+            let codes: BTreeSet<Code> = (0..rows).map(|row| accounts.codes.get(row)).collect();
+            keys.extend(codes.into_iter().map(|code| accounts.texts[code].to_string()));
         }
         Ok(keys)
     }

@@ -43,3 +43,5 @@ pub use interrupt::{Interrupt, Interruption};
 pub use memory::{MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
 pub use text::{Shown, TextList};
+
+pub(crate) use text::Code;

@@ -1,4 +1,4 @@
-//! A compact list of texts, and the form of a text in an error message.
+//! A compact list of texts, the code of a text in it, and the form of a text in an error message.
 
 use std::fmt;
 use std::ops::Index;
@@ -105,6 +105,38 @@ impl<T: AsRef<str>> FromIterator<T> for TextList {
         let mut list = Self::default();
         texts.into_iter().for_each(|text| list.push(text.as_ref()));
         list
+    }
+}
+
+/// A dictionary code: the number of a text in the list of texts that is the dictionary of its column.
+///
+/// A code means a text only together with that list. The dictionaries of two columns, or of one column in two row
+/// groups, give different texts the same code. Columns, and slices that inner loops read, hold codes as bare integers,
+/// as narrow as the number of texts allows; a code has this type where it is passed alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub(crate) struct Code(pub(crate) u32);
+
+impl Code {
+    /// The code of the empty text in the dictionary of a stored column, and of null, which is the empty text.
+    pub(crate) const EMPTY: Self = Self(0);
+
+    /// Returns the place of the text in its dictionary, and in tables with an entry for each of its texts.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Index<Code> for TextList {
+    type Output = str;
+
+    /// Returns the text with a code.
+    ///
+    /// # Panics
+    /// The code is not one of this list.
+    fn index(&self, code: Code) -> &str {
+        &self[code.index()]
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> EventAggregator<'a> {
         let selected = self.context.selected(columns.customers.account_keys());
         let (start, end) = (plan.range.start.number(), plan.range.end.number());
         let is_read = |block: &&CustomerBlock| {
-            selected[block.account as usize] && block.last_day >= start && block.first_day <= end
+            selected[block.account.index()] && block.last_day >= start && block.first_day <= end
         };
         let blocks = columns.customers.blocks().iter().filter(is_read);
         let customers = blocks.clone().map(|block| block.customers.len()).sum();

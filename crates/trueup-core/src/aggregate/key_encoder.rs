@@ -168,7 +168,7 @@ impl<'a> KeyEncoder<'a> {
                 gather(column, units, codes);
                 let accounts = columns.customers.accounts();
                 for (code, customer) in codes.iter_mut().zip(&*units.customers()) {
-                    if !graded[accounts.get(*customer as usize) as usize] {
+                    if !graded[accounts.get(*customer as usize).index()] {
                         *code = 0;
                     }
                 }

@@ -4,6 +4,7 @@ use super::context::QueryContext;
 use super::filter::CodePredicate;
 use super::group::GroupTable;
 use super::types::{GroupSlot, select_indexes};
+use crate::Code;
 use crate::dictionary::{Measure, SpendColumn};
 use crate::plan::{Condition, DayTable, DayTables, FieldPredicate, Ternary};
 use crate::scan::{Amounts, SpendColumns, SpendTextColumn, TextDictionary};
@@ -98,7 +99,7 @@ fn select_rows(
     let range = context.plan.range;
     let days = range.start.number()..=range.end.number();
     let end = columns.days.len().min(first + BATCH_ROWS);
-    let is_kept = |(row, day): (usize, &u16)| days.contains(day) & selected[columns.accounts.codes.get(row) as usize];
+    let is_kept = |(row, day): (usize, &u16)| days.contains(day) & selected[columns.accounts.codes.get(row).index()];
     select_indexes(rows, (first..end).zip(&columns.days[first..end]).map(is_kept));
     #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
     rows.iter_mut().for_each(|row| *row += first as u32);
@@ -134,7 +135,8 @@ fn add_rows(
     }
     if let ([.., Some(campaigns)], true) = (&columns.texts, needs_campaign_spend) {
         for ((row, slot), (ad_spend, management_fee)) in rows.iter().zip(slots).zip(money) {
-            let of_campaign = |amount| if campaigns.codes.get(*row as usize) == 0 { 0 } else { i128::from(amount) };
+            let of_campaign =
+                |amount| if campaigns.codes.get(*row as usize) == Code::EMPTY { 0 } else { i128::from(amount) };
             sums[slot.group()].campaign_spend += of_campaign(*ad_spend) + of_campaign(*management_fee);
         }
     }

@@ -3,6 +3,7 @@
 use super::fields::{AccountAmounts, AmountMetric};
 use super::pool::{self, CohortAccount, SegmentMember};
 use super::{BenchmarkData, BenchmarkDimension, BenchmarkSelection, Privacy, Series};
+use crate::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -35,10 +36,10 @@ pub struct BenchmarkRow {
 }
 
 /// The codes of the selected dimensions, in order.
-type Segment = Vec<usize>;
+type Segment = Vec<Code>;
 
 /// The codes of the dimensions in spend; `None` for a dimension that is not selected.
-type SpendSegment = [Option<usize>; BenchmarkDimension::IN_SPEND.len()];
+type SpendSegment = [Option<Code>; BenchmarkDimension::IN_SPEND.len()];
 
 impl BenchmarkData {
     /// Returns the rows that answer a request, sorted by dimensions (byte by byte), then by series. A segment without
@@ -74,9 +75,9 @@ impl BenchmarkData {
         let cohort = self.cohort(query.scope, query.reach);
         let dimensions = query.selection.dimensions();
         let spend = self.spend_by_segment(dimensions, &filters, &cohort);
-        let mut sums: BTreeMap<(Segment, usize), AccountAmounts> = BTreeMap::new();
+        let mut sums: BTreeMap<(Segment, Code), AccountAmounts> = BTreeMap::new();
         for entry in &self.events {
-            if cohort[entry.account].is_some() && passes(&filters, &entry.segment) {
+            if cohort[entry.account.index()].is_some() && passes(&filters, &entry.segment) {
                 let segment = dimensions.iter().map(|dimension| entry.segment[dimension.index()]).collect();
                 let sum = sums.entry((segment, entry.account)).or_default();
                 sum.iter_mut().zip(entry.amounts).for_each(|(sum, amount)| *sum += amount);
@@ -84,7 +85,8 @@ impl BenchmarkData {
         }
         let mut segments: BTreeMap<Segment, Vec<SegmentMember>> = BTreeMap::new();
         for ((segment, account), mut amounts) in sums {
-            let Some(cohort_account) = cohort[account].filter(|_| AmountMetric::Customers.of(&amounts) > 0) else {
+            let Some(cohort_account) = cohort[account.index()].filter(|_| AmountMetric::Customers.of(&amounts) > 0)
+            else {
                 continue;
             };
             let code = |dimension| dimensions.iter().position(|selected| *selected == dimension).map(|at| segment[at]);
@@ -99,13 +101,13 @@ impl BenchmarkData {
     fn spend_by_segment(
         &self,
         dimensions: &[BenchmarkDimension],
-        filters: &[Option<usize>; 4],
+        filters: &[Option<Code>; 4],
         cohort: &[Option<CohortAccount>],
-    ) -> HashMap<(usize, SpendSegment), i128> {
-        let mut spend: HashMap<(usize, SpendSegment), i128> = HashMap::new();
+    ) -> HashMap<(Code, SpendSegment), i128> {
+        let mut spend: HashMap<(Code, SpendSegment), i128> = HashMap::new();
         for entry in &self.spend {
             // A filter on a dimension that spend does not have keeps the spend.
-            if cohort[entry.account].is_some() && passes(filters, &entry.segment) {
+            if cohort[entry.account.index()].is_some() && passes(filters, &entry.segment) {
                 let code = |dimension: BenchmarkDimension| {
                     dimensions.contains(&dimension).then(|| entry.segment[dimension.index()])
                 };
@@ -116,7 +118,7 @@ impl BenchmarkData {
     }
 
     /// Returns the code that each dimension is filtered on; `None` if one of the values occurs nowhere.
-    fn filter_codes(&self, selection: &BenchmarkSelection) -> Option<[Option<usize>; 4]> {
+    fn filter_codes(&self, selection: &BenchmarkSelection) -> Option<[Option<Code>; 4]> {
         let mut codes = [None; 4];
         for (dimension, value) in selection.filters() {
             codes[dimension.index()] = Some(self.texts[dimension.index()].code(value)?);
@@ -146,6 +148,6 @@ impl BenchmarkData {
 
 /// Returns whether the codes pass the filters. Codes after the last filter, and filters after the last code, do not
 /// matter.
-fn passes(filters: &[Option<usize>], codes: &[usize]) -> bool {
+fn passes(filters: &[Option<Code>], codes: &[Code]) -> bool {
     filters.iter().zip(codes).all(|(filter, code)| filter.is_none_or(|filter| filter == *code))
 }

@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::model::Account;
 use crate::query::{DateRange, EventsQuery};
-use crate::{Execution, ResultTable, Texts, Values};
+use crate::{Code, Execution, ResultTable, Texts, Values};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -49,9 +49,9 @@ pub struct BenchmarkData {
 #[derive(Debug)]
 pub(super) struct EventAmounts {
     /// The code of the account.
-    pub(super) account: usize,
+    pub(super) account: Code,
     /// The code of the value of each dimension, in the order of [`BenchmarkDimension::ALL`].
-    pub(super) segment: [usize; 4],
+    pub(super) segment: [Code; 4],
     /// The amounts of the events. Spend is 0, because events do not have it.
     pub(super) amounts: AccountAmounts,
 }
@@ -60,9 +60,9 @@ pub(super) struct EventAmounts {
 #[derive(Debug)]
 pub(super) struct SpendAmounts {
     /// The code of the account.
-    pub(super) account: usize,
+    pub(super) account: Code,
     /// The code of the value of each dimension of [`BenchmarkDimension::IN_SPEND`].
-    pub(super) segment: [usize; 2],
+    pub(super) segment: [Code; 2],
     /// Money in millionths.
     pub(super) spend: i128,
 }
@@ -90,7 +90,7 @@ impl BenchmarkData {
             let key = dimension.index() + 1;
             SortedTexts::of(&events.keys.get(key).into_iter().chain(spend.keys.get(key)).copied().collect::<Vec<_>>())
         });
-        let codes = |columns: &ResultColumns<'_>| -> Vec<Vec<usize>> {
+        let codes = |columns: &ResultColumns<'_>| -> Vec<Vec<Code>> {
             let dictionaries = [&accounts].into_iter().chain(&texts);
             dictionaries.zip(&columns.keys).map(|(texts, column)| texts.codes(column)).collect()
         };
@@ -172,20 +172,21 @@ impl SortedTexts {
     }
 
     /// Returns the code of a text; `None` if it has none.
-    pub(super) fn code(&self, text: &str) -> Option<usize> {
-        self.0.binary_search_by(|known| (**known).cmp(text)).ok()
+    pub(super) fn code(&self, text: &str) -> Option<Code> {
+        let index = self.0.binary_search_by(|known| (**known).cmp(text)).ok()?;
+        u32::try_from(index).ok().map(Code)
     }
 
     /// Returns the code of each row of a column, all of whose texts have one.
-    fn codes(&self, column: &Texts) -> Vec<usize> {
-        let code = |text: &str| self.0.partition_point(|known| **known < *text);
-        let shared: Vec<usize> = column.dictionary().iter().map(code).collect();
+    fn codes(&self, column: &Texts) -> Vec<Code> {
+        // Every text has a code, so the default is never used.
+        let shared: Vec<Code> = column.dictionary().iter().map(|text| self.code(text).unwrap_or(Code(0))).collect();
         column.codes().iter().map(|code| shared[*code as usize]).collect()
     }
 
     /// Returns the text of a code.
-    pub(super) fn text(&self, code: usize) -> &Arc<str> {
-        &self.0[code]
+    pub(super) fn text(&self, code: Code) -> &Arc<str> {
+        &self.0[code.index()]
     }
 
     /// Returns the texts in the order of their codes.

@@ -18,7 +18,7 @@ fn a_request_without_fields_selects_every_metric() {
 }
 
 #[test]
-fn order_is_kept_and_duplicates_are_dropped() {
+fn fields_keep_their_order_and_duplicates_are_dropped() {
     let fields = ["roasClosed", "customerStatus", "bookRate", "roasClosed", "attributionChannel", "customerStatus"];
     let filters = [("customerStatus", "New"), ("customerStatus", "New")];
     let (_, selection) = read(&fields, &filters, None, "2025-03-15".parse().unwrap()).unwrap();
@@ -28,7 +28,7 @@ fn order_is_kept_and_duplicates_are_dropped() {
 }
 
 #[test]
-fn the_first_fault_is_reported() {
+fn the_first_fault_of_a_request_is_reported() {
     let filters = [("campaign", "x")];
     assert_eq!(fault(&["customerStatus", "campaign"], &filters, Some("x")), BenchmarkFault::MissingMetric);
     let invalid = BenchmarkFault::InvalidMonth { found: "x".to_owned() };
@@ -171,7 +171,7 @@ fn the_dictionary_agrees_on_the_dimensions_in_spend() {
 }
 
 #[test]
-fn indexes_match_the_lists() {
+fn an_index_is_the_place_in_the_list_of_all() {
     assert!(AmountMetric::ALL.iter().enumerate().all(|(index, amount)| *amount as usize == index));
     assert!(BenchmarkDimension::ALL.iter().enumerate().all(|(index, dimension)| dimension.index() == index));
 }
@@ -181,7 +181,7 @@ fn rounded(above: i128, below: i128) -> f64 {
 }
 
 #[test]
-fn three_digits_are_kept_half_away_from_zero() {
+fn ratios_are_rounded_to_three_digits_half_away_from_zero() {
     assert_eq!(rounded(2, 3), 0.667);
     assert_eq!(rounded(1, 3), 0.333);
     assert_eq!(rounded(-2, 3), -0.667);

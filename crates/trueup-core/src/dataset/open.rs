@@ -173,7 +173,7 @@ impl Dataset {
     /// Makes a dataset in memory.
     ///
     /// # Errors
-    /// A table breaks a rule. The error names the first row at fault, its column and value.
+    /// A table breaks a rule. The error names the column at fault and, if a value is wrong, its row and the value.
     pub fn from_tables(tables: &Tables) -> Result<Self, Error> {
         let accounts = Accounts::from_batches(&tables.accounts)?;
         let events = sorted_events(&tables.events, &accounts)?;
@@ -227,8 +227,7 @@ fn event_row_groups(
     let mut from = 0;
     for to in sorted.customers.iter().skip(1).map(|offset| *offset as usize) {
         if to - from >= row_group_rows || to == batch.num_rows() {
-            // Each row group is decoded alone, because a dictionary of the texts of all rows would be held once per row
-            // group.
+            // Each row group is decoded alone, so that its dictionaries hold only its own texts.
             let rows = batch.slice(from, to - from);
             let columns = EventColumns::decode(&ColumnSource::Batch(&rows), &projection).map_err(unexpected)?;
             let bounds = bounds(&columns.days);

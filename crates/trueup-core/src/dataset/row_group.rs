@@ -90,6 +90,7 @@ impl StoredRowGroup {
         self.cache.get(self.cache_key).filter(|columns: &Arc<T>| includes(&**columns, projection))
     }
 
+    /// Returns the held columns with those of `projection`, decoded if they are not held.
     fn read<T: TableColumns>(&self, projection: &T::Projection) -> Result<Arc<T>, DatasetError> {
         if let Some(held) = self.held(projection) {
             return Ok(held);
@@ -107,6 +108,7 @@ impl StoredRowGroup {
         Ok(columns)
     }
 
+    /// Decodes the columns of `projection`, and adds them to the `held` ones.
     fn decode<T: TableColumns>(&self, projection: &T::Projection, held: Option<T>) -> Result<T, DatasetError> {
         let rows = self.file.read(self.number, &T::names(projection, held.is_none()))?;
         let columns = match held {
@@ -125,13 +127,13 @@ fn includes<T: TableColumns>(columns: &T, projection: &T::Projection) -> bool {
 /// The decoded columns of row groups. If they take more than the budget, the columns that have not been read for the
 /// longest time are dropped. A query that still uses dropped columns keeps them until it ends.
 #[derive(Debug)]
-pub(super) struct ColumnCache(Mutex<Held>);
+pub(super) struct ColumnCache(Mutex<CachedColumns>);
 
 /// What a cache holds.
 #[derive(Debug)]
-struct Held {
+struct CachedColumns {
     /// The columns of each row group, by its key.
-    row_groups: HashMap<usize, Entry>,
+    row_groups: HashMap<usize, CachedRowGroup>,
     /// The bytes of all columns.
     bytes: usize,
     /// The most bytes of all columns.
@@ -146,63 +148,70 @@ struct Held {
 
 /// The columns of a row group.
 #[derive(Debug)]
-struct Entry {
+struct CachedRowGroup {
     columns: Arc<dyn Any + Send + Sync>,
     bytes: usize,
-    /// The value of [`Held::accesses`] at the last access.
+    /// The value of [`CachedColumns::accesses`] at the last access.
     last_access: u64,
 }
 
 impl ColumnCache {
     pub(super) fn new(budget: usize) -> Self {
-        Self(Mutex::new(Held { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, accesses: 0 }))
+        Self(Mutex::new(CachedColumns {
+            row_groups: HashMap::new(),
+            bytes: 0,
+            budget,
+            memory: None,
+            counted: 0,
+            accesses: 0,
+        }))
     }
 
     /// Returns the columns that are held under a row group's key; `None` if there are none.
-    pub(super) fn get<T: Any + Send + Sync>(&self, row_group: usize) -> Option<Arc<T>> {
-        let mut held = self.held();
-        held.accesses += 1;
-        let accesses = held.accesses;
-        let entry = held.row_groups.get_mut(&row_group)?;
+    pub(super) fn get<T: Any + Send + Sync>(&self, key: usize) -> Option<Arc<T>> {
+        let mut cached = self.locked();
+        cached.accesses += 1;
+        let accesses = cached.accesses;
+        let entry = cached.row_groups.get_mut(&key)?;
         entry.last_access = accesses;
         // A row group belongs to one table, so its columns always have the same type.
         entry.columns.clone().downcast().ok()
     }
 
     /// Holds columns under a row group's key, in place of earlier ones. Drops columns if they exceed the budget.
-    pub(super) fn put<T: Any + Send + Sync>(&self, row_group: usize, columns: Arc<T>, bytes: usize) {
-        let mut held = self.held();
-        held.accesses += 1;
-        let entry = Entry { columns, bytes, last_access: held.accesses };
-        let before = held.row_groups.insert(row_group, entry).map_or(0, |entry| entry.bytes);
-        held.bytes = held.bytes - before + bytes;
-        held.shrink();
+    pub(super) fn put<T: Any + Send + Sync>(&self, key: usize, columns: Arc<T>, bytes: usize) {
+        let mut cached = self.locked();
+        cached.accesses += 1;
+        let entry = CachedRowGroup { columns, bytes, last_access: cached.accesses };
+        let before = cached.row_groups.insert(key, entry).map_or(0, |entry| entry.bytes);
+        cached.bytes = cached.bytes - before + bytes;
+        cached.shrink();
     }
 
     /// Changes the budget, and drops columns that do not fit.
     pub(super) fn set_budget(&self, budget: usize) {
-        let mut held = self.held();
-        held.budget = budget;
-        held.shrink();
+        let mut cached = self.locked();
+        cached.budget = budget;
+        cached.shrink();
     }
 
     /// Counts the columns against a shared budget, which drops some when a query needs their memory.
     pub(super) fn count_against(self: &Arc<Self>, memory: &MemoryBudget) {
-        let mut held = self.held();
-        held.stop_counting();
-        held.memory = Some(memory.clone());
-        held.shrink();
-        drop(held);
+        let mut cached = self.locked();
+        cached.stop_counting();
+        cached.memory = Some(memory.clone());
+        cached.shrink();
+        drop(cached);
         let cache: Weak<Self> = Arc::downgrade(self);
         memory.watch(cache);
     }
 
     /// Returns the bytes of the held columns.
     pub(super) fn bytes(&self) -> usize {
-        self.held().bytes
+        self.locked().bytes
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn locked(&self) -> MutexGuard<'_, CachedColumns> {
         // The code that holds the lock cannot panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,14 +219,14 @@ impl ColumnCache {
 
 impl Evict for ColumnCache {
     fn evict(&self, bytes: usize) {
-        let mut held = self.held();
-        let most = held.bytes.saturating_sub(bytes);
-        while held.bytes > most && held.drop_oldest() {}
-        held.shrink();
+        let mut cached = self.locked();
+        let most = cached.bytes.saturating_sub(bytes);
+        while cached.bytes > most && cached.drop_oldest() {}
+        cached.shrink();
     }
 }
 
-impl Held {
+impl CachedColumns {
     /// Drops columns until the rest fits into both budgets.
     fn shrink(&mut self) {
         while (self.bytes > self.budget || !self.count()) && self.drop_oldest() {}
@@ -249,7 +258,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for CachedColumns {
     fn drop(&mut self) {
         self.stop_counting();
     }

@@ -31,7 +31,7 @@ fn a_row_group_holds_only_its_own_texts() {
 }
 
 #[test]
-fn a_row_that_breaks_a_rule_is_a_fault_of_the_table() {
+fn a_table_without_a_required_column_is_refused() {
     let spend = RecordBatch::try_from_iter([("account", Arc::new(StringArray::from(vec!["a"])) as ArrayRef)]).unwrap();
     let tables = Tables { spend: vec![spend], ..Tables::default() };
     let error = Dataset::from_tables(&tables).unwrap_err();

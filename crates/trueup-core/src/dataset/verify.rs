@@ -165,13 +165,13 @@ impl Customers {
                 format!("the row group begins with the customer {first_number} of the file, out of order"),
             ));
         }
-        let id = |customer: usize, row: usize| &ids.dictionary()[ids.code(customer, row) as usize];
+        let id = |customer: usize, row: usize| &ids.dictionary()[ids.code(customer, row)];
         let mut previous = None;
         let mut period = None;
         for number in 0..columns.customers.len() {
             let rows = columns.customers.events(number);
             let first = rows.start;
-            let account = &columns.customers.account_keys()[columns.customers.accounts().get(number) as usize];
+            let account = &columns.customers.account_keys()[columns.customers.accounts().get(number)];
             let opportunity_id = id(number, first);
             if opportunity_id.is_empty() {
                 return Err((first, format!("a customer of `{account}` has no `{OPPORTUNITY_ID}`")));
@@ -251,7 +251,7 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
         let rows = file.read(row_group, &projection.columns(true))?;
         let columns = SpendColumns::decode(&rows, &projection).map_err(|fault| file.damaged(row_group, fault))?;
         for (row, day) in columns.days.iter().copied().enumerate() {
-            let account = &columns.accounts.texts[columns.accounts.codes.get(row) as usize];
+            let account = &columns.accounts.texts[columns.accounts.codes.get(row)];
             let quarter = Day::from_number(day).quarter();
             if last
                 .as_ref()

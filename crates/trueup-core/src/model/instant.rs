@@ -8,10 +8,10 @@ use chrono_tz::Tz;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
-/// A point in time: the number of microseconds since 1970-01-01 00:00:00 UTC, without leap seconds. It is negative
-/// before 1970, and every number is a point in time, although [`format_date_time`] has no text for most of them.
+/// A point in time: the number of microseconds since 1970-01-01 00:00:00 UTC, without leap seconds; negative before
+/// 1970.
 ///
-/// Amounts of money are integers of 64 bits too, in millionths of a currency unit; the type keeps the two apart. The
+/// Amounts of money are 64-bit integers too, in millionths of a currency unit; this type keeps the two apart. The
 /// decoded column `dateTime` holds bare integers, because loops over its rows read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]

@@ -208,8 +208,8 @@ fn push_instant(value: i64, unit: TimeUnit, out: &mut String) -> bool {
     }
 }
 
-/// Returns the decimal number with these digits, `scale` of them after the point, without trailing zeros after the
-/// point.
+/// Returns the text of the integer `digits` divided by ten to the power of `scale`, without an exponent and without
+/// trailing zeros after the point.
 pub(super) fn plain_decimal(digits: &str, scale: i8) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let places = usize::from(scale.unsigned_abs());

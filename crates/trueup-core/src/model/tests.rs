@@ -183,7 +183,7 @@ fn naive(rows: &[TestEvent]) -> Vec<TestEvent> {
 
 proptest! {
     #[test]
-    fn the_order_of_the_input_does_not_matter(
+    fn events_are_sorted_whatever_the_order_of_the_input(
         (given, shuffled) in proptest::collection::vec(row(), 0..40).prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle()))
     ) {
         let sorted = sort_events(&stored(&given)).unwrap();

@@ -1,6 +1,7 @@
 //! The events of each customer.
 
 use super::{Codes, ColumnFault, TextDictionary};
+use crate::Code;
 use std::ops::Range;
 
 /// The events and the account of each customer of a row group.
@@ -22,7 +23,7 @@ pub(crate) struct CustomerIndex {
 pub(crate) struct CustomerBlock {
     pub(crate) customers: Range<usize>,
     /// The code of the account in [`CustomerIndex::account_keys`].
-    pub(crate) account: u32,
+    pub(crate) account: Code,
     /// The first day of any event of the block, since 1970.
     pub(crate) first_day: u16,
     /// The last day of any event of the block, since 1970.
@@ -95,7 +96,7 @@ impl CustomerIndex {
     /// Returns the keys of the accounts that have a customer in the row group; a key may occur more than once.
     pub(crate) fn present_accounts(&self) -> impl Iterator<Item = &str> {
         let firsts = self.blocks.chunk_by(|a, b| a.account == b.account).filter_map(|blocks| blocks.first());
-        firsts.map(|block| &self.account_keys[block.account as usize])
+        firsts.map(|block| &self.account_keys[block.account])
     }
 
     /// Returns the account keys by code.

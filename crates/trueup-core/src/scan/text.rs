@@ -1,7 +1,7 @@
 //! Text columns as codes into a dictionary.
 
 use super::stored_column::{RowValues, StoredColumn};
-use crate::TextList;
+use crate::{Code, TextList};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl TextColumn {
 
     /// Returns the code of an event of a customer.
     #[inline]
-    pub(crate) fn code(&self, customer: usize, event: usize) -> u32 {
+    pub(crate) fn code(&self, customer: usize, event: usize) -> Code {
         self.codes.get(if self.per_customer { customer } else { event })
     }
 
@@ -145,12 +145,12 @@ impl Codes {
 
     /// Returns the code of a row or a customer.
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> u32 {
-        match self {
-            Self::Byte(codes) => u32::from(codes[at]),
-            Self::Short(codes) => u32::from(codes[at]),
+    pub(crate) fn get(&self, at: usize) -> Code {
+        Code(match self {
+            Self::Byte(codes) => codes[at].into(),
+            Self::Short(codes) => codes[at].into(),
             Self::Word(codes) => codes[at],
-        }
+        })
     }
 
     /// Appends the codes at `indexes`.

@@ -76,7 +76,7 @@ impl<'a> GradeColumn<'a> {
     #[inline]
     fn push_conversions(&mut self, slot: GroupSlot, customer: usize, events: Range<usize>) {
         let Self { columns, column, graded_accounts, conversions, .. } = self;
-        if !graded_accounts[columns.customers.accounts().get(customer) as usize] {
+        if !graded_accounts[columns.customers.accounts().get(customer).index()] {
             return;
         }
         let mut found = conversions.len();
@@ -84,7 +84,7 @@ impl<'a> GradeColumn<'a> {
         for (event, flags) in events.clone().zip(&columns.histories.events()[events]) {
             // The next event overwrites one that is no conversion. There is no branch, because it is unpredictable
             // which events are conversions.
-            conversions[found] = (slot, column.code(customer, event));
+            conversions[found] = (slot, column.code(customer, event).0);
             found += usize::from(flags.stage() == stage::LEAD_ORIGINATED);
         }
         conversions.truncate(found);
