@@ -24,7 +24,8 @@ pub(crate) struct BatchPlan {
 struct PlannedTable {
     table: Table,
     inputs: Vec<Input>,
-    /// The files as given, before any mapping.
+    /// The files whose checksum identifies the batch: the inputs as given, and the mapping file if the inputs come from
+    /// it.
     origins: Vec<PathBuf>,
     checksum: BatchChecksum,
 }
@@ -77,7 +78,7 @@ impl BatchPlan {
     }
 
     /// Returns a warning for each skipped table. There is none if everything is skipped and nothing is overtaken,
-    /// because then the summary says it all.
+    /// because the summary then says that the dataset has not changed.
     pub(crate) fn warnings(&self) -> Vec<String> {
         if self.is_empty() && !self.skipped.iter().any(|skipped| skipped.is_overtaken) {
             return Vec::new();

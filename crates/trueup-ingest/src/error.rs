@@ -100,10 +100,10 @@ pub(crate) enum InputFault {
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
-    /// Of a file that declares its columns.
+    /// The fault of a file that declares its columns.
     #[error("the file has {count} columns, but at most {limit} are allowed; leave some out, or raise `--max-columns`")]
     TooManyColumns { count: usize, limit: usize },
-    /// Of NDJSON, whose columns are counted while it is read.
+    /// The fault of an NDJSON file, whose columns are counted while it is read.
     #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
     ManyColumns { limit: usize },
     #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
@@ -177,7 +177,7 @@ pub(crate) struct RowFault {
 }
 
 impl RowFault {
-    /// Returns the bytes of memory that it takes, approximately.
+    /// Returns the bytes of memory that the fault takes, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let cells: usize = self.cells.iter().map(|(name, cell)| size_of_val(name) * 2 + name.len() + text(cell)).sum();

@@ -18,7 +18,7 @@ use trueup_core::files::Files;
 /// its rows are buffered.
 const ROW_BYTES: usize = 4_096;
 
-/// An ingest of files into a dataset. Either all of it takes place, or nothing of it. A limit of 0 counts as 1.
+/// An ingest of files into a dataset. Either all of it takes effect, or nothing of it. A limit of 0 counts as 1.
 ///
 /// # Inputs
 /// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If a name ends in another way, the
@@ -173,8 +173,9 @@ impl Ingest {
         self
     }
 
-    /// Sets the rows of an event file; 1,048,576 if not set. A file ends with the account that reaches this number, or
-    /// within that account at four times as many rows. It ends earlier if its row groups take too much memory.
+    /// Sets the rows after which an event file ends; 1,048,576 if not set. The file ends with the account that reaches
+    /// this number, or within that account at four times as many rows. It ends earlier if its row groups take too much
+    /// memory.
     #[must_use]
     pub fn file_rows(mut self, rows: usize) -> Self {
         self.file_rows = rows.max(1);
@@ -271,7 +272,7 @@ impl Ingest {
         Ok(summary)
     }
 
-    /// Checks that the rejects file may be written. Returns its path, and the rules for outputs that allow it.
+    /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it.
     fn checked_rejects(&self, given: &[(Table, Input)]) -> Result<Option<(&Path, Outputs)>, IngestError> {
         let Some(path) = self.rejects.as_deref() else { return Ok(None) };
         let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);

@@ -82,12 +82,13 @@ struct DocumentIndex {
 /// The location of a document's line.
 #[derive(Clone, Copy)]
 struct DocumentLocation {
-    /// The number of the file.
+    /// The position of the file among all files, counted from 0.
     file: usize,
     /// The physical line, counted from 1.
     line: u64,
-    /// The first byte.
+    /// The position of the document's first byte in the file.
     start: u64,
+    /// The length of the document in bytes.
     bytes: usize,
 }
 
@@ -160,7 +161,7 @@ impl DocumentFile {
         read.map_err(|error| self.failed(error))
     }
 
-    /// Passes on each line that is not blank, with its location. `number` is the number of this file.
+    /// Passes on each line that is not blank, with its location. `number` is the position of this file among all files.
     fn each_line(
         &mut self,
         number: usize,

@@ -201,7 +201,7 @@ fn files(dataset: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns whether it is a pipe or a character device.
+/// Returns whether the file is a pipe or a character device.
 #[cfg(unix)]
 fn is_stream(found: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt as _;

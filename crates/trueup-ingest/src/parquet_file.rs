@@ -52,7 +52,8 @@ impl ParquetFileWriter {
         })
     }
 
-    /// Writes row groups. `rows` returns the rows of a row group, and `column` one of its columns.
+    /// Writes row groups. `rows` returns the number of rows of a row group, and `column` returns its column at a
+    /// position, which is counted from 0.
     pub(crate) fn write_groups<G: Sync>(
         &mut self,
         row_groups: &[G],

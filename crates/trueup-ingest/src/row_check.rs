@@ -140,7 +140,7 @@ impl BatchFaults {
         Self { batch: Some(batch).filter(|_| !rows.is_empty()), locations, longest, malformed, rows }
     }
 
-    /// Returns the bytes of memory that they take, approximately.
+    /// Returns the bytes of memory that the faults take, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let batch = self.batch.as_ref().map_or(0, RecordBatch::get_array_memory_size);
         let malformed: usize = self.malformed.iter().map(RowFault::bytes).sum();

@@ -70,7 +70,7 @@ pub(crate) fn ingest(
     let none = concat_spend(&[]).doing("sort spend")?;
     let file = ParquetFileWriter::begin(version.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
     let mut groups = SpendFile { file, group_rows, rest: none };
-    quarters.sorted(|rows| groups.add(&rows))?;
+    quarters.each_sorted(|rows| groups.add(&rows))?;
     Ok((vec![groups.finish()?], counts))
 }
 
@@ -127,7 +127,7 @@ impl Quarters {
     }
 
     /// Sorts the rows quarter by quarter, and passes each quarter on.
-    fn sorted(mut self, mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>) -> Result<(), IngestError> {
+    fn each_sorted(mut self, mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>) -> Result<(), IngestError> {
         self.spill()?;
         let mut sort = |batches: Vec<RecordBatch>| {
             let all = concat_spend(&batches).doing("sort spend")?;

@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trueup_core::model::ACCOUNT;
 
-/// Bytes that a text takes apart from its own, counting the spare room of growing lists and tables.
+/// Bytes of memory that a text takes in addition to its own bytes, including the spare room of lists and tables that
+/// grow.
 const TEXT_OVERHEAD_BYTES: usize = 48;
 
-/// Bytes that an account takes in lists of accounts apart from its key: sizes, ranks, and ranges of its rows.
+/// Bytes of memory that an account takes in addition to its key, in lists of sizes, of ranks, and of ranges of rows.
 const ACCOUNT_BYTES: usize = 64;
 
 /// The dictionaries of all columns while events are read. Several threads add to them.

@@ -20,7 +20,7 @@ use trueup_core::model::{
 /// A column of a batch becomes codes if it has at most this many distinct texts, even if every row has another.
 const FEW_TEXTS: usize = 256;
 
-/// A column of a batch becomes codes if its rows are at least this many times as many as its distinct texts.
+/// A column of a batch becomes codes if it has at least this many rows per distinct text.
 const ROWS_PER_TEXT: usize = 2;
 
 /// Checks the rows of one input schema and encodes them.
@@ -140,14 +140,14 @@ fn dimension_column(
     column: &ArrayRef,
     dictionaries: &DictionaryBuilders,
 ) -> Result<DimensionColumn, ArrowError> {
-    let mut left = FEW_TEXTS.max(column.len() / ROWS_PER_TEXT);
+    let mut texts_left = FEW_TEXTS.max(column.len() / ROWS_PER_TEXT);
     let coded = dictionary(column);
-    if coded.is_some_and(|(_, texts)| texts.len() > left) {
+    if coded.is_some_and(|(_, texts)| texts.len() > texts_left) {
         return Ok(DimensionColumn::Texts(plain_texts(name, column)?));
     }
     let texts = dictionaries.of(name);
     let code = |text: &str| {
-        left = left.checked_sub(1)?;
+        texts_left = texts_left.checked_sub(1)?;
         lock(&texts).code(text)
     };
     let codes = match coded {

@@ -22,7 +22,9 @@ const MAX_SLICE_BYTES: usize = 64 << 20;
 pub(super) struct RowRange {
     /// The position of the batch among the batches.
     pub(super) batch: u32,
+    /// The number of the first row in the batch.
     pub(super) start: u32,
+    /// The number of rows.
     pub(super) len: u32,
 }
 
@@ -48,8 +50,9 @@ impl RowRange {
     }
 }
 
-/// Returns the rows of some batches by account: the account's rank and a range of its rows, sorted by rank. Ranges of
-/// one account keep the order of the batches. `ranks` gives the rank of each account code.
+/// Returns the rows of some batches by account: the account's rank, which is its place in the order of the account
+/// keys, and a range of its rows, sorted by rank. Ranges of one account keep the order of the batches. `ranks` gives
+/// the rank of each account code.
 pub(super) fn ranges_by_account(batches: &[EventBatch], ranks: &[u32]) -> Vec<(u32, RowRange)> {
     let mut ranges = Vec::new();
     for (batch, rows) in (0..).zip(batches) {
@@ -63,7 +66,7 @@ pub(super) fn ranges_by_account(batches: &[EventBatch], ranks: &[u32]) -> Vec<(u
     ranges
 }
 
-/// How much one account has.
+/// The number of rows of one account, and the bytes of their texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AccountSize {
     pub(super) rows: usize,

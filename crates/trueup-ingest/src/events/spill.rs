@@ -146,9 +146,8 @@ impl<'a> EventBuffer<'a> {
             Some(spill) => spill,
             None => self.spill.insert(AccountSpill::new(version.scratch()?)),
         };
-        let batch_bytes = self.budget.spilled_batch();
-        spill.write_stored(&std::mem::take(&mut self.stored), self.dictionaries, batch_bytes)?;
-        spill.write_new(&std::mem::take(&mut self.new), self.dictionaries, batch_bytes)?;
+        let (stored, new) = (std::mem::take(&mut self.stored), std::mem::take(&mut self.new));
+        spill.write(&stored, &new, self.dictionaries, self.budget.spilled_batch())?;
         (self.bytes, self.text_column_bytes) = (0, 0);
         Ok(())
     }

@@ -85,7 +85,7 @@ impl DamagedDataset {
         self.files().into_iter().chain([manifest]).collect()
     }
 
-    /// Whether a query is refused. If not, checks its answer.
+    /// Returns whether a query is refused. If not, checks its answer.
     fn query_is_refused(&self, what: &str) -> bool {
         match Dataset::open(self.folder()).and_then(|dataset| answers(&dataset)) {
             Ok(answer) => assert_eq!(answer, self.sound, "{what}"),
@@ -100,7 +100,7 @@ impl DamagedDataset {
         assert!(found.is_err() || found.is_ok_and(|found| !found.faults.is_empty()), "{what}");
     }
 
-    /// Whether a further ingest is refused. If not, checks the answer of the new version.
+    /// Returns whether a further ingest is refused. If not, checks the answer of the new version.
     fn ingest_is_refused(&self, what: &str) -> bool {
         if self.ingest("more-").is_err() {
             return true;

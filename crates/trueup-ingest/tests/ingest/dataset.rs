@@ -39,10 +39,7 @@ impl Case {
 
     /// Returns the sorted names in the folder, hidden ones included.
     pub(crate) fn names(&self) -> Vec<String> {
-        let entries = self.dir.path().read_dir().unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort_unstable();
-        names
+        names(self.dir.path())
     }
 
     pub(crate) fn dataset(&self) -> PathBuf {
@@ -111,7 +108,15 @@ impl Case {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Vec<RecordBatch> {
+/// Returns the sorted names in a folder.
+pub(crate) fn names(dir: &Path) -> Vec<String> {
+    let entries = dir.read_dir().unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+fn read(path: &Path) -> Vec<RecordBatch> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
     reader.map(Result::unwrap).collect()
 }

@@ -1,6 +1,6 @@
 //! Faulty input: the message names the place, and the dataset stays as it was.
 
-use crate::dataset::{Case, write_parquet};
+use crate::dataset::{Case, names, write_parquet};
 use std::path::Path;
 use trueup_ingest::Ingest;
 
@@ -149,14 +149,6 @@ fn only_one_ingest_writes_to_a_dataset_at_a_time() {
     assert!(error.to_string().starts_with("another ingest is writing to"), "{error}");
     folder.unlock().unwrap();
     assert!(case.ingest().events(&path).run(&()).unwrap().changed);
-}
-
-/// Returns the sorted names in a folder.
-fn names(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = entries.collect();
-    names.sort();
-    names
 }
 
 #[test]

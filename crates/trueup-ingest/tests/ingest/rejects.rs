@@ -47,7 +47,7 @@ fn a_fault_of_the_whole_file_ends_the_ingest_despite_a_rejects_file() {
     assert!(!rejects.exists() && !case.dataset().exists());
 }
 
-/// The rejects are kept because they may explain why the data cannot be ingested.
+/// The rejected rows may explain why the data cannot be ingested.
 #[test]
 fn rejects_are_kept_if_faulty_data_ends_the_ingest() {
     let case = Case::new();
@@ -87,7 +87,7 @@ fn rejects_are_removed_if_the_version_is_not_published() {
     assert!(!rejects.exists());
 }
 
-/// Otherwise the rejects of an earlier ingest would pass for those of this one.
+/// A reader would otherwise take the rejects of an earlier ingest for the rejects of this one.
 #[test]
 fn an_ingest_without_faults_leaves_an_empty_rejects_file() {
     let case = Case::new();

@@ -25,7 +25,7 @@ const COLUMN_BYTES: usize = 4 << 10;
 
 /// If a slice of accounts needs at most one in this many rows of a batch, the rows are copied, because a part of the
 /// batch would keep the whole batch in memory.
-const COPY_FRACTION: usize = 2;
+const ROWS_PER_COPY: usize = 2;
 
 /// Events on disk. Every file is sorted by account, and each batch knows its first and last account, so that a slice of
 /// accounts is read without reading much else.
@@ -49,32 +49,24 @@ impl AccountSpill {
         Self { scratch, stored: Vec::new(), new: Vec::new() }
     }
 
-    /// Appends rows that the dataset already had. Each spilled batch takes at most about `batch_bytes`.
-    pub(super) fn write_stored(
+    /// Appends rows that the dataset already had, and rows of the inputs. Each spilled batch takes at most about
+    /// `batch_bytes`.
+    pub(super) fn write(
         &mut self,
-        batches: &[EventBatch],
+        stored: &[EventBatch],
+        new: &[EventBatch],
         dictionaries: &DictionaryBuilders,
         batch_bytes: usize,
     ) -> Result<(), IngestError> {
-        let files = self.write(batches, dictionaries, batch_bytes)?;
-        self.stored.extend(files);
-        Ok(())
-    }
-
-    /// Appends rows of the inputs, like [`write_stored`](Self::write_stored).
-    pub(super) fn write_new(
-        &mut self,
-        batches: &[EventBatch],
-        dictionaries: &DictionaryBuilders,
-        batch_bytes: usize,
-    ) -> Result<(), IngestError> {
-        let files = self.write(batches, dictionaries, batch_bytes)?;
-        self.new.extend(files);
+        let stored = self.write_files(stored, dictionaries, batch_bytes)?;
+        self.stored.extend(stored);
+        let new = self.write_files(new, dictionaries, batch_bytes)?;
+        self.new.extend(new);
         Ok(())
     }
 
     /// Writes rows into new files, one per thread.
-    fn write(
+    fn write_files(
         &self,
         batches: &[EventBatch],
         dictionaries: &DictionaryBuilders,
@@ -151,7 +143,7 @@ impl AccountFile {
         for batch in reader.take(batches.len()) {
             let batch = batch.and_then(|batch| EventBatch::of_record_batch(&batch)).doing("read spilled rows")?;
             let rows = slice.find(batch.accounts.values(), rank, rank);
-            let rows = if rows.len() * COPY_FRACTION <= batch.len() {
+            let rows = if rows.len() * ROWS_PER_COPY <= batch.len() {
                 batch.take(rows.filter_map(|row| u32::try_from(row).ok()).collect())
             } else {
                 batch.slice(rows)

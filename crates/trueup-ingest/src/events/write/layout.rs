@@ -17,9 +17,6 @@ const MAX_FILE_FACTOR: usize = 4;
 
 /// How events are divided into row groups and files. The division depends only on the customers and their order, so
 /// that the same events always make the same files, unless their texts are so long that the memory decides.
-///
-/// For example, `group_rows: 65_536, file_rows: 1_048_576, group_bytes: 64 MiB, open_bytes: 170 MiB` for 1 GiB of
-/// memory.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::events) struct FileLayout {
     /// The most rows of a row group, unless a single customer has more.

@@ -29,7 +29,7 @@ const STRONG_ROWS_PER_TEXT: usize = 20;
 /// Rows that are coded together: few enough for their codes to stay in the first-level cache.
 const CODED_TOGETHER: usize = 1 << 10;
 
-/// In `of_global`: the global code has no own code yet.
+/// What `OwnCodes::of_global` holds for a global code without an own code.
 const NEW: u32 = u32::MAX;
 
 /// The statistics of a column have no bounds if any of its texts is longer than this.
@@ -148,9 +148,9 @@ enum PageCompression {
 
 /// The texts of a row group's column, as codes into its distinct texts.
 ///
-/// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity `[1, 1,
-/// 0, 1]`.
-#[derive(Debug, Default)]
+/// For example, the rows `b`, `a`, null, `a` have the texts `[b, a]`, the codes `[0, 1, 1]`, and the validity
+/// `[1, 1, 0, 1]`.
+#[derive(Debug)]
 pub(super) struct TextColumn<'a> {
     /// The distinct texts, in the order of their first rows.
     texts: Vec<&'a str>,

@@ -31,7 +31,7 @@ const BUCKETS: usize = MAX_PARTITIONS << 10;
 /// The column of a row's position in the order of arrival.
 pub(super) const SEQUENCE: &str = "trueup.sequence";
 
-/// The column of an event id that names the partition with its row.
+/// The column, next to event ids, of the partition that holds the row with the id.
 pub(super) const PARTITION: &str = "trueup.partition";
 
 /// The rows of a slice on disk.

@@ -3,6 +3,7 @@
 use super::partitions::{PARTITION, SEQUENCE};
 use crate::IngestError;
 use crate::error::ErrorContext;
+use crate::events::dictionaries::lock;
 use crate::events::event_batch::{primitive_column, text_column};
 use crate::spill_file::SpillFile;
 use crate::version::Scratch;
@@ -29,7 +30,7 @@ impl<'a> SupersededRows<'a> {
     /// Finds all rows but the last among those with the same account and event id.
     pub(super) fn find(ids: &[SpillFile], scratch: &'a Scratch) -> Result<Self, IngestError> {
         let all = Mutex::new(Self { scratch, count: 0 });
-        let add = |superseded| all.lock().unwrap_or_else(PoisonError::into_inner).add(superseded);
+        let add = |superseded| lock(&all).add(superseded);
         ids.par_iter().with_max_len(1).try_for_each(|ids| {
             let mut latest = LatestRows::default();
             for batch in ids.read() {
