@@ -1,6 +1,7 @@
-//! What goes wrong in an ingest: the error that ends it, the fault of an input as a whole, and the fault of a row.
+//! The errors of an ingest.
 
 use crate::OutputError;
+use crate::row_fault::RowFault;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,10 +101,10 @@ pub(crate) enum InputFault {
     RepeatedColumn { line: u64, name: String },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
-    /// The fault of a file that declares its columns.
+    /// Of a file that declares its columns.
     #[error("the file has {count} columns, but at most {limit} are allowed; leave some out, or raise `--max-columns`")]
     TooManyColumns { count: usize, limit: usize },
-    /// The fault of an NDJSON file, whose columns are counted while it is read.
+    /// Of NDJSON, whose columns are counted while it is read.
     #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
     ManyColumns { limit: usize },
     #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
@@ -132,67 +133,6 @@ pub(crate) enum InputFault {
     Record { line: u64, what: &'static str },
     #[error("{0}")]
     Schema(String),
-}
-
-/// The location of a row in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InputLocation {
-    /// The physical line, counted from 1, on which the record begins.
-    Line(u64),
-    /// The row of a row group, both counted from 0.
-    Row { row_group: usize, row: usize },
-}
-
-impl InputLocation {
-    /// Returns whether this location comes before another location of the same file.
-    pub(crate) fn is_before(self, other: Self) -> bool {
-        let key = |location| match location {
-            Self::Line(line) => (line, 0),
-            Self::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
-        };
-        key(self) < key(other)
-    }
-}
-
-impl fmt::Display for InputLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(line) => write!(f, "line {line}"),
-            Self::Row { row_group, row } => write!(f, "row group {row_group}, row {row} (both counted from 0)"),
-        }
-    }
-}
-
-/// A row that breaks a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RowFault {
-    pub(crate) location: InputLocation,
-    /// The column at fault; `None` if the record as a whole is.
-    pub(crate) column: Option<String>,
-    /// The value at fault, as text.
-    pub(crate) value: Option<String>,
-    pub(crate) reason: String,
-    /// The row's cells as text by column name, as far as they could be read; null is `None`.
-    pub(crate) cells: Vec<(String, Option<String>)>,
-}
-
-impl RowFault {
-    /// Returns the bytes of memory that the fault takes, approximately.
-    pub(crate) fn bytes(&self) -> usize {
-        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        let cells: usize = self.cells.iter().map(|(name, cell)| size_of_val(name) * 2 + name.len() + text(cell)).sum();
-        size_of_val(self) + text(&self.column) + text(&self.value) + self.reason.len() + cells
-    }
-}
-
-impl fmt::Display for RowFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.location)?;
-        if let Some(column) = &self.column {
-            write!(f, ", column `{}`", Shown(column))?;
-        }
-        write!(f, ": {}", self.reason)
-    }
 }
 
 impl IngestError {
@@ -314,15 +254,4 @@ impl InputFault {
     pub(crate) fn of(self, path: &Path) -> IngestError {
         ErrorKind::Input { path: path.to_owned(), fault: self }.into()
     }
-}
-
-/// Characters that remain of a text that is longer than allowed.
-const SHORTENED_CHARS: usize = 200;
-
-/// Returns the text, or its beginning if it has more than `longest` bytes.
-pub(crate) fn shortened(text: &str, longest: usize) -> &str {
-    if text.len() <= longest {
-        return text;
-    }
-    text.char_indices().nth(SHORTENED_CHARS).map_or(text, |(end, _)| &text[..end])
 }

@@ -1,7 +1,8 @@
 //! Insight documents: one per account and date, each kept byte for byte as published.
 
-use crate::error::{ErrorContext, ErrorKind, InputFault, InputLocation, OPEN, RowFault, shortened};
+use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::read::TableReader;
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use crate::source::{TextBlockFault, TextBlocks};
 use crate::table::Table;
 use crate::version::VersionBuilder;

@@ -8,14 +8,13 @@
 //!   accounts, events, spend, insights     ingest one table each
 //!     read           reads the inputs of a table in parallel, and keeps the order of their rows
 //!       source       decodes files of any format into batches
-//!       row_check    finds rows that break a rule
+//!       row_check    finds rows that break a rule (row_fault)
 //!       rejects      writes these rows to a file (output)
 //!     spill_file     rows on disk that do not fit into memory
 //!     parquet_file   writes a Parquet file (pending_file)
 //! ```
 //!
-//! `table` names the four tables, `report` holds what an ingest reports, and `error` how an ingest, an input or a row
-//! fails.
+//! `table` names the four tables, `report` holds what an ingest reports, and `error` how it fails.
 
 mod accounts;
 mod batch;
@@ -33,6 +32,7 @@ mod read;
 mod rejects;
 mod report;
 mod row_check;
+mod row_fault;
 mod source;
 mod spend;
 mod spill_file;

@@ -10,10 +10,11 @@
 //!   RowSink::take_chunk    rejects faulty rows, and passes CheckedBatch on, in file order
 //! ```
 
-use crate::error::{ErrorKind, InputFault, RowFault};
+use crate::error::{ErrorKind, InputFault};
 use crate::rejects::RejectsWriter;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CheckFault, check_rows};
+use crate::row_fault::RowFault;
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits};
 use crate::table::Table;
 use crate::{IngestError, Input, Progress, RowCounts};

@@ -1,8 +1,9 @@
 //! The rejects file: the rows that broke a rule, one JSON object per row.
 
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, InputLocation, RowFault};
+use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
+use crate::row_fault::{InputLocation, RowFault};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
 use std::io::{BufWriter, Write};

@@ -2,7 +2,8 @@
 //! rejects file.
 
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, InputFault, InputLocation, RowFault, shortened};
+use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use crate::source::{DecodedBatch, RowLocations};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

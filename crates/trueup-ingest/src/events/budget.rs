@@ -1,7 +1,8 @@
 //! How much of the memory each step of an ingest of events may take.
 
 use crate::IngestError;
-use crate::error::{ErrorKind, shortened};
+use crate::error::ErrorKind;
+use crate::row_fault::shortened;
 
 /// The least limit of what must fit in memory as a whole, even if the memory is smaller. A lower limit would refuse
 /// ordinary customers, and make row groups and files that slow every query down.

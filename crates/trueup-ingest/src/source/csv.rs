@@ -5,7 +5,8 @@
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::text_blocks::{TextBlock, count_lines};
-use crate::error::{InputFault, InputLocation, RowFault, shortened};
+use crate::error::InputFault;
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};

@@ -1,6 +1,7 @@
 //! What decoders of every format share: the batch that they return, and the limits that they keep.
 
-use crate::error::{InputFault, InputLocation, RowFault, shortened};
+use crate::error::InputFault;
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use hashbrown::HashSet;

@@ -6,7 +6,8 @@
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::text_blocks::TextBlock;
-use crate::error::{InputFault, InputLocation, RowFault, shortened};
+use crate::error::InputFault;
+use crate::row_fault::{InputLocation, RowFault, shortened};
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};

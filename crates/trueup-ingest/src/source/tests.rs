@@ -1,5 +1,5 @@
 use super::*;
-use crate::error::InputLocation;
+use crate::row_fault::InputLocation;
 use arrow_array::cast::AsArray;
 use proptest::prelude::*;
 
