@@ -1,6 +1,7 @@
 //! Random directories and random data: the answers to a user cover all accounts in the user's reach and reveal nothing
 //! else.
 
+use crate::platform::NOW;
 use crate::tenants_world::{
     ACCOUNTS, Change, Data, Listing, USERS, World, changes, data, event_counts, has_column, ingest, insights, segments,
 };
@@ -8,22 +9,21 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use trueup::access::{Directory, DirectorySettings, MemoryDirectory, SqliteDirectory, UnixTime};
+use trueup::access::{Directory, DirectorySettings, MemoryDirectory, SqliteDirectory};
 use trueup::query::{DateRange, EventsQuery, Filter, Interval, Predicate};
 use trueup::service::{Limits, Request, Service};
 
-const NOW: UnixTime = UnixTime::from_seconds(1_744_719_300);
 const FEBRUARY: &str = "start=2025-02-01&end=2025-02-28";
 
 /// A service over random data with a random directory.
-struct Platform {
+struct RandomPlatform {
     folder: tempfile::TempDir,
     service: Service,
     keys: BTreeMap<&'static str, String>,
     world: World,
 }
 
-impl Platform {
+impl RandomPlatform {
     fn new(data: &Data, changes: &[Change], in_file: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = DirectorySettings::default().hourly_limit(u32::MAX);
@@ -125,7 +125,7 @@ fn listing(answer: &Answer) -> Listing {
 }
 
 /// Checks that the answers to a user cover exactly the accounts that the model gives.
-fn check_against_model(platform: &Platform, data: &Data, user: &'static str) {
+fn check_against_model(platform: &RandomPlatform, data: &Data, user: &'static str) {
     let world = &platform.world;
     assert_eq!(listing(&platform.get(user, "/api")), world.listing(user), "{user}");
     let unknown = |path: &str| platform.get(user, &format!("/api/nowhere/{path}"));
@@ -167,7 +167,7 @@ fn check_against_model(platform: &Platform, data: &Data, user: &'static str) {
 }
 
 /// Checks that the typed call reports the same unknown fields.
-fn check_typed_unknown_fields(platform: &Platform, user: &str, segment: &str, unknown: &[String]) {
+fn check_typed_unknown_fields(platform: &RandomPlatform, user: &str, segment: &str, unknown: &[String]) {
     let directory = platform.service.directory();
     let login = directory.login(user).unwrap().unwrap();
     let scope = directory.reach(&login).unwrap().resolve(segment).unwrap();
@@ -183,7 +183,7 @@ fn check_typed_unknown_fields(platform: &Platform, user: &str, segment: &str, un
 }
 
 /// Returns the debug output of the typed answers, which includes texts that no row uses.
-fn typed_answers(platform: &Platform, user: &str) -> Vec<String> {
+fn typed_answers(platform: &RandomPlatform, user: &str) -> Vec<String> {
     let directory = platform.service.directory();
     let reach = directory.reach(&directory.login(user).unwrap().unwrap()).unwrap();
     let [start, end] = ["2025-02-01", "2025-02-28"].map(|day| day.parse().unwrap());
@@ -201,7 +201,7 @@ fn typed_answers(platform: &Platform, user: &str) -> Vec<String> {
 }
 
 /// Checks that no answer contains a text that only accounts out of reach have.
-fn check_nothing_out_of_reach(platform: &Platform, user: &'static str) {
+fn check_nothing_out_of_reach(platform: &RandomPlatform, user: &'static str) {
     let reach = platform.world.reach(user);
     let others = || ACCOUNTS.iter().filter(|account| !reach.contains(**account));
     for path in paths() {
@@ -221,7 +221,7 @@ fn check_nothing_out_of_reach(platform: &Platform, user: &'static str) {
 /// the platform, whose directory has had the changes `before`, with one in which accounts out of reach have the data
 /// `others`, and whose directory has also had the changes of `after` that leave the user's view as it is.
 fn check_others_change_nothing(
-    platform: &Platform,
+    platform: &RandomPlatform,
     user: &'static str,
     data: &Data,
     others: &Data,
@@ -230,7 +230,7 @@ fn check_others_change_nothing(
     let reach = platform.world.reach(user);
     let source = |account: &&'static str| if reach.contains(*account) { &data[*account] } else { &others[*account] };
     let mixed: Data = ACCOUNTS.iter().map(|account| (*account, source(account).clone())).collect();
-    let mut other = Platform::new(&mixed, before, false);
+    let mut other = RandomPlatform::new(&mixed, before, false);
     for change in after {
         let mut tried = other.world.clone();
         if tried.change(change) && tried.view(user) == platform.world.view(user) {
@@ -247,7 +247,7 @@ fn check_others_change_nothing(
 
 /// Checks the answers of one service before and after its directory changes. `in_file` puts the directory into SQLite.
 fn check(in_file: bool, data: &Data, others: &Data, before: &[Change], after: &[Change], user: &'static str) {
-    let mut platform = Platform::new(data, before, in_file);
+    let mut platform = RandomPlatform::new(data, before, in_file);
     check_against_model(&platform, data, user);
     check_nothing_out_of_reach(&platform, user);
     check_others_change_nothing(&platform, user, data, others, (before, after));
