@@ -12,6 +12,8 @@ import sys
 import time
 import venv
 
+import measures
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = ["duckdb", "polars", "datafusion", "chdb"]
@@ -150,8 +152,6 @@ def say(text):
 
 def differences(question, expected, found):
     """Returns how a peer's rows differ from trueup's, a line for each difference; empty if they are equal."""
-    import measures
-
     shown = (["start"] if question.is_split else []) + question.dimensions
     by_key = {}
     for key, measured in found:
@@ -179,8 +179,6 @@ def differences(question, expected, found):
 def choose_formulations(trueup, peers, questions, temperature):
     """Checks the answers of every peer to every formulation of every question. Returns for each question and peer the time and the
     name of the fastest formulation whose answer is right."""
-    import measures
-
     best = {}
     for described in questions:
         question = measures.Question(described)
