@@ -152,9 +152,9 @@ pub(crate) fn check_parent(organization: &str, parent: &str) -> Result<(), Error
     Ok(())
 }
 
-/// Returns the hash by which a key or token is looked up; [`Refusal::Missing`] if there is none, or an empty one.
-pub(crate) fn credential_hash(secret: Option<&SecretKey>) -> Result<KeyHash, Refusal> {
-    secret.filter(|secret| !secret.is_empty()).map(SecretKey::hash).ok_or(Refusal::Missing)
+/// Returns the hash by which a key or token is looked up; `None` if there is no key or token, or an empty one.
+pub(crate) fn credential_hash(secret: Option<&SecretKey>) -> Option<KeyHash> {
+    secret.filter(|secret| !secret.is_empty()).map(SecretKey::hash)
 }
 
 /// Returns the login of a known user.

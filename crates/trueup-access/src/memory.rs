@@ -71,10 +71,7 @@ impl std::fmt::Debug for MemoryDirectory {
 
 impl Requests for MemoryDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match directory::credential_hash(key) {
-            Ok(hash) => hash,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let Some(hash) = directory::credential_hash(key) else { return Ok(Err(Refusal::Missing)) };
         let state = self.read();
         let Some(key) = state.user_keys.find(&hash).and_then(|id| state.keys.get(id)) else {
             return Ok(Err(match state.organization_keys.find(&hash) {
@@ -87,10 +84,7 @@ impl Requests for MemoryDirectory {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match directory::credential_hash(token) {
-            Ok(hash) => hash,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let Some(hash) = directory::credential_hash(token) else { return Ok(Err(Refusal::Missing)) };
         let state = self.read();
         let Some(session) = state.sessions.find(&hash) else { return Ok(Err(Refusal::Unknown)) };
         let user = state.users.get(&session.user).ok_or(Refusal::Unknown);

@@ -20,7 +20,7 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use trueup::{Column, ResultTable, Texts, Value, Values, json, money};
 use trueup_core::TextList;
@@ -105,6 +105,13 @@ pub(crate) fn write(answer: &ResultTable, format: Format, out: &mut OutputWriter
         Format::Parquet => write_parquet(answer, &mut *out).map_err(Failure::fault),
         Format::Arrow => write_arrow(answer, &mut *out).map_err(Failure::fault),
     };
+    out.finish(written)
+}
+
+/// Writes text to stdout with `write`. A reader that has closed its pipe is not a failure.
+pub(crate) fn print(write: impl FnOnce(&mut OutputWriter) -> io::Result<()>) -> Result<(), Failure> {
+    let mut out = OutputWriter::stdout();
+    let written = write(&mut out).map_err(Failure::fault);
     out.finish(written)
 }
 

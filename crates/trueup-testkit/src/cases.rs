@@ -23,21 +23,23 @@ pub use batches::{account_batches, event_batches, spend_batches};
 use chrono::NaiveDate;
 use proptest::prelude::*;
 
+use requests::RelativeRequest;
+
 use crate::oracle::{Request, Tables};
 
 /// Generates tables of at most 40 events and 12 spend rows, and a request that mostly concerns them.
 pub fn case() -> impl Strategy<Value = (Tables, Request)> {
-    (pools::base(), relative_tables(), requests::request()).prop_map(|(base, relative_tables, request)| {
-        let tables = relative_tables.at(base);
-        let request = request.at(base, &tables);
-        (tables, request)
-    })
+    with_request(requests::request())
 }
 
 /// Generates tables and a request with faults, mostly two or more. A few of the faults only look like one, so a few
 /// requests are valid.
 pub fn faulty_case() -> impl Strategy<Value = (Tables, Request)> {
-    (pools::base(), relative_tables(), requests::faulty()).prop_map(|(base, relative_tables, request)| {
+    with_request(requests::faulty())
+}
+
+fn with_request(request: impl Strategy<Value = RelativeRequest>) -> impl Strategy<Value = (Tables, Request)> {
+    (pools::base(), relative_tables(), request).prop_map(|(base, relative_tables, request)| {
         let tables = relative_tables.at(base);
         let request = request.at(base, &tables);
         (tables, request)

@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 5;
 pub(super) struct OpenDatabase {
     /// The path without symbolic links, because SQLite names the log after it.
     path: PathBuf,
-    /// Unique while connections are open, because the inode is not reused until then.
+    /// No other file gets this identity while connections are open, because the inode is not reused until they close.
     identity: FileIdentity,
     // Declared before the writers, and so dropped before them: a writer must close last, to write the log into the
     // file.
@@ -93,7 +93,7 @@ impl OpenDatabase {
         read: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>,
     ) -> Result<T, SqliteFault> {
         retry_while_busy(deadline, || {
-            // In a statement of its own, so that the lock is released before a connection is opened.
+            // A separate statement, so that the lock is released before a connection is opened.
             let idle = self.idle_readers().pop();
             let connection = match idle {
                 Some(connection) => connection,

@@ -13,8 +13,8 @@ use rusqlite::{OptionalExtension as _, Transaction};
 
 /// Selects from the organizations at and below a user's grants, each once.
 ///
-/// `CROSS JOIN` makes SQLite join in the order written. So a small login costs what it reaches, not what the directory
-/// holds.
+/// `CROSS JOIN` makes SQLite join in the order written, so the time depends on what the user reaches, and not on the size
+/// of the directory.
 macro_rules! below {
     ($select:literal) => {
         concat!(
@@ -30,10 +30,7 @@ macro_rules! below {
 
 impl Requests for SqliteDirectory {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match directory::credential_hash(key) {
-            Ok(hash) => hash,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let Some(hash) = directory::credential_hash(key) else { return Ok(Err(Refusal::Missing)) };
         self.read(|transaction| {
             let sql = "SELECT hash, login, active, revoked IS NOT NULL
                 FROM user_keys JOIN users ON users.login = user_keys.user WHERE locator = ?1";
@@ -48,10 +45,7 @@ impl Requests for SqliteDirectory {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let hash = match directory::credential_hash(token) {
-            Ok(hash) => hash,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let Some(hash) = directory::credential_hash(token) else { return Ok(Err(Refusal::Missing)) };
         self.read(|transaction| {
             let sql = "SELECT hash, login, active, expires
                 FROM sessions JOIN users ON users.login = sessions.user WHERE locator = ?1";

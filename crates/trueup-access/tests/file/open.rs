@@ -1,6 +1,6 @@
 //! Opening and reopening.
 
-use super::{NOW, open};
+use super::{NOW, new_directory, open};
 use std::fs;
 use trueup_access::{DirectorySettings, Error, Grant, Hourly, Organization, Refusal, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
@@ -65,9 +65,7 @@ fn no_key_or_token_is_in_the_file() {
 
 #[test]
 fn a_key_with_an_earlier_prefix_stays_valid() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("directory.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     directory.add_user("u").unwrap();
     let key = directory.create_key("u", NOW).unwrap();
     let directory =

@@ -1,6 +1,6 @@
 //! Two processes that use one file: one sees the changes of the other, and waits for its locks.
 
-use super::{NOW, open};
+use super::{NOW, new_directory, open};
 use rusqlite::Connection;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -101,9 +101,7 @@ impl SecondProcess {
 
 #[test]
 fn a_key_revoked_by_one_process_is_refused_by_the_other_immediately() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("directory.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     directory.add_user("u").unwrap();
     let mut second = SecondProcess::start(&path);
     let mut key = directory.create_key("u", NOW).unwrap();
@@ -126,9 +124,7 @@ fn a_key_revoked_by_one_process_is_refused_by_the_other_immediately() {
 
 #[test]
 fn two_processes_share_one_hourly_limit() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("directory.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     directory.add_user("u").unwrap();
     let login = directory.login("u").unwrap().unwrap();
     let mut second = SecondProcess::start(&path);
@@ -156,9 +152,7 @@ fn no_thread_accepts_a_key_that_another_process_has_rotated() {
     const ROUNDS: usize = 60;
     /// Longest time that a round waits, in milliseconds.
     const MAX_WAIT: usize = 10_000;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("directory.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     directory.add_user("u").unwrap();
     let key = directory.create_key("u", NOW).unwrap();
     let mut second = SecondProcess::start(&path);
@@ -218,9 +212,7 @@ const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn requests_wait_for_a_locked_file_in_parallel() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("d.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     directory.add_user("u").unwrap();
     let key = directory.create_key("u", NOW).unwrap();
     let login = directory.login("u").unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! Keys and tokens stay secret: no printed form of a result, an error or a directory contains one, whatever fails. The
 //! first bytes of a hash select candidates, and the whole hash decides, compared in constant time.
 
-use super::{NOW, open};
+use super::{NOW, new_directory, open};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::error::Error as _;
@@ -136,9 +136,7 @@ fn flip(path: &Path, byte: usize, bit: u8) {
 
 #[test]
 fn a_stored_hash_with_one_wrong_bit_is_not_accepted() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("directory.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     directory.add_user("u").unwrap();
     directory.add_organization(&Organization::new("o")).unwrap();
     let key = directory.create_key("u", NOW).unwrap().secret;
@@ -167,9 +165,7 @@ fn a_stored_hash_with_one_wrong_bit_is_not_accepted() {
 
 #[test]
 fn the_right_key_is_found_among_candidates_with_its_locator() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("directory.sqlite");
-    let directory = open(&path);
+    let (_folder, path, directory) = new_directory();
     let secrets: Vec<SecretKey> = ["u", "v", "w"]
         .map(|user| {
             directory.add_user(user).unwrap();

@@ -141,10 +141,7 @@ impl BatchCommand {
         file.keep()?;
         bar.suspend(|| {
             warn_about_unknown_fields(&format!("query `{}`: ", job.name), &answer, dataset);
-            let mut out = OutputWriter::stdout();
-            let rows = counted(answer.len() as u64, "row");
-            let written = writeln!(out, "{}: {rows}", job.output).map_err(Failure::fault);
-            out.finish(written)
+            output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
         })
     }
 }

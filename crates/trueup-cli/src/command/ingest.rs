@@ -3,7 +3,7 @@
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice::{self, IngestProgress};
-use crate::output::{OutputWriter, number::grouped};
+use crate::output::{self, number::grouped};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -131,9 +131,7 @@ impl IngestCommand {
         for warning in &summary.warnings {
             notice::warning(warning);
         }
-        let mut out = OutputWriter::stdout();
-        let written = self.write_summary(&summary, &mut out).map_err(Failure::fault);
-        out.finish(written)
+        output::print(|out| self.write_summary(&summary, out))
     }
 
     /// Writes the row counts of each table for which a file was given, even if it had no rows, or to which a mapping

@@ -4,7 +4,7 @@ use super::directory::DirectoryPaths;
 use super::open_dataset;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{OutputWriter, number};
+use crate::output::{self, number};
 use crate::terminal::printable;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -30,9 +30,7 @@ impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = open_dataset(&self.dataset, self.as_of)?;
         let text = describe(&dataset)?;
-        let mut out = OutputWriter::stdout();
-        let written = out.write_all(text.as_bytes()).map_err(Failure::fault);
-        out.finish(written)
+        output::print(|out| out.write_all(text.as_bytes()))
     }
 }
 
@@ -136,11 +134,12 @@ impl VerifyCommand {
         }
         let directory = directory?;
         let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));
-        let mut out = OutputWriter::stdout();
-        let mut written = writeln!(out, "version {} is whole: {files}, {bytes}", found.version);
-        if let Some(file) = directory {
-            written = written.and_then(|()| writeln!(out, "the directory `{}` is whole", file.display()));
-        }
-        out.finish(written.map_err(Failure::fault))
+        output::print(|out| {
+            writeln!(out, "version {} is whole: {files}, {bytes}", found.version)?;
+            match directory {
+                Some(file) => writeln!(out, "the directory `{}` is whole", file.display()),
+                None => Ok(()),
+            }
+        })
     }
 }

@@ -4,7 +4,7 @@ use super::directory::{DirectoryPaths, now};
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Format, OutputWriter, ResultTableBuilder};
+use crate::output::{self, Format, ResultTableBuilder};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -175,9 +175,7 @@ fn only_key(directory: &dyn Directory, user: &str) -> Result<KeyId, Failure> {
 /// Prints a new key.
 fn show(user: &str, key: &IssuedKey) -> Result<(), Failure> {
     notice::note(format_args!("key {} of user `{user}`; it cannot be shown again:", key.id));
-    let mut out = OutputWriter::stdout();
-    let written = writeln!(out, "{}", key.secret.reveal()).map_err(Failure::fault);
-    out.finish(written)
+    output::print(|out| writeln!(out, "{}", key.secret.reveal()))
 }
 
 /// Formats a time as RFC 3339 in UTC.

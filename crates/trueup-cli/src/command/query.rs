@@ -118,9 +118,7 @@ impl ExplainCommand {
         let query = self.args.spec.query(&dataset)?;
         let explanation =
             if self.analyze { dataset.analyze(&query, self.args.execution())? } else { dataset.explain(&query)? };
-        let mut out = OutputWriter::stdout();
-        let written = write!(out, "{explanation}").map_err(Failure::fault);
-        out.finish(written)
+        output::print(|out| write!(out, "{explanation}"))
     }
 }
 

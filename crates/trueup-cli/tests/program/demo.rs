@@ -67,10 +67,8 @@ fn a_larger_demo_has_benchmarks() {
     let run = workspace.run(&["demo", "large", "--events", "40000", "--accounts", "40"]);
     let line = run.stdout.lines().find(|line| line.contains("/benchmarks?")).unwrap_or_default();
     let path = line.split('\'').nth(1).unwrap();
-    let get =
-        workspace.command().args(["get", "large", path, "--body-only"]).env("TRUEUP_KEY", key(&run)).output().unwrap();
-    let body = String::from_utf8(get.stdout).unwrap();
-    assert!(get.status.success() && body.contains(r#""series":"p50""#), "{body}");
+    let get = workspace.get(Some(&key(&run)), &["large", path, "--body-only"]);
+    assert!(get.code == 0 && get.stdout.contains(r#""series":"p50""#), "{get:?}");
 }
 
 #[test]
@@ -78,9 +76,8 @@ fn the_user_of_a_demo_sees_some_of_its_accounts() {
     let workspace = Workspace::new();
     let run = workspace.run(&["demo", "ds", "--events", "2000", "--accounts", "8"]);
     let access = |key: &str| {
-        let get =
-            workspace.command().args(["get", "ds", "/api", "--body-only"]).env("TRUEUP_KEY", key).output().unwrap();
-        serde_json::from_slice::<serde_json::Value>(&get.stdout).unwrap()
+        let get = workspace.get(Some(key), &["ds", "/api", "--body-only"]);
+        serde_json::from_str::<serde_json::Value>(&get.stdout).unwrap()
     };
     let seen = access(&key(&run));
     let held: Vec<(&str, usize)> = seen["organizations"]

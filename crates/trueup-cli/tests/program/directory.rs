@@ -64,10 +64,7 @@ fn organizations_form_a_tree() {
 #[test]
 fn keys_are_shown_once_and_revoked_immediately() {
     let (workspace, first) = Workspace::with_directory();
-    let status = |key: &str| {
-        let run = workspace.command().args(["get", "ds", "/api"]).env("TRUEUP_KEY", key).output().unwrap();
-        String::from_utf8(run.stdout).unwrap()[9..12].to_owned()
-    };
+    let status = |key: &str| workspace.get(Some(key), &["ds", "/api"]).stdout[9..12].to_owned();
     assert!(first.starts_with("tu_") && first.len() == 46, "{first}");
     assert_eq!(status(&first), "200");
 
@@ -260,7 +257,6 @@ fn ingest_verify_and_inspect_do_not_change_the_directory() {
     workspace.write("more.csv", "account,opportunityId,type,date\nacme,9,lead-originated,2025-03-01\n");
     workspace.run(&["ingest", "more.csv", "--into", "ds"]).succeeded();
     assert_eq!(std::fs::read(workspace.path("ds/directory.sqlite")).unwrap(), before);
-    let get = ["get", "ds", "/api/west/events?fields=leads&start=2025-01-01&end=2025-03-31", "--body-only"];
-    let run = workspace.command().args(get).env("TRUEUP_KEY", key).output().unwrap();
-    assert_eq!(String::from_utf8(run.stdout).unwrap(), r#"[{"leads":3}]"#);
+    let path = "/api/west/events?fields=leads&start=2025-01-01&end=2025-03-31";
+    assert_eq!(workspace.get(Some(&key), &["ds", path, "--body-only"]).stdout, r#"[{"leads":3}]"#);
 }

@@ -11,16 +11,6 @@ use trueup::service::{Request, Service};
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
 
-/// Runs `trueup get` with the key in the variable.
-fn get(workspace: &Workspace, key: Option<&str>, arguments: &[&str]) -> Run {
-    let mut command = workspace.command();
-    command.arg("get").args(arguments);
-    if let Some(key) = key {
-        command.env("TRUEUP_KEY", key);
-    }
-    command.output().unwrap().into()
-}
-
 #[test]
 fn get_answers_like_the_service() {
     let (workspace, key) = Workspace::with_directory();
@@ -48,7 +38,7 @@ fn get_answers_like_the_service() {
         (404, "/nothing".to_owned(), Some(&key)),
     ];
     for (status, path, key) in requests {
-        let run = get(&workspace, key, &["ds", &path]);
+        let run = workspace.get(key, &["ds", &path]);
         let answer = service.handle(&Request {
             authorization: key.map(str::to_owned),
             accept_encoding: Some("identity".to_owned()),
@@ -75,16 +65,16 @@ fn the_key_comes_from_an_option_a_file_or_a_variable() {
         assert_eq!(run.code, 0, "{run:?}");
         run.stdout
     };
-    let by_variable = body(get(&workspace, Some(&key), &["ds", "/api", "--body-only"]));
+    let by_variable = body(workspace.get(Some(&key), &["ds", "/api", "--body-only"]));
     assert!(by_variable.starts_with(r#"{"user":"anna""#), "{by_variable}");
-    assert_eq!(body(get(&workspace, None, &["ds", "/api", "--body-only", "--key", &key])), by_variable);
+    assert_eq!(body(workspace.get(None, &["ds", "/api", "--body-only", "--key", &key])), by_variable);
     assert_eq!(
-        body(get(&workspace, Some("tu_old"), &["ds", "/api", "--body-only", "--key-file", "anna.key"])),
+        body(workspace.get(Some("tu_old"), &["ds", "/api", "--body-only", "--key-file", "anna.key"])),
         by_variable
     );
-    let message = get(&workspace, None, &["ds", "/api", "--key-file", "anna.key", "--key", &key]).failed(2);
+    let message = workspace.get(None, &["ds", "/api", "--key-file", "anna.key", "--key", &key]).failed(2);
     assert!(!message.contains(&key), "{message}");
-    get(&workspace, None, &["ds", "/api", "--key-file", "no.key"]).failed(1);
+    workspace.get(None, &["ds", "/api", "--key-file", "no.key"]).failed(1);
 }
 
 #[test]
@@ -100,7 +90,7 @@ fn the_body_is_compressed_on_request() {
 #[test]
 fn get_warns_about_unknown_fields() {
     let (workspace, key) = Workspace::with_directory();
-    let run = get(&workspace, Some(&key), &["ds", &format!("/api/group/events?fields=leads,colour&{RANGE}")]);
+    let run = workspace.get(Some(&key), &["ds", &format!("/api/group/events?fields=leads,colour&{RANGE}")]);
     assert!(run.code == 0 && run.stderr.starts_with("warning: ") && run.stderr.contains("colour"), "{run:?}");
 }
 
@@ -108,7 +98,7 @@ fn get_warns_about_unknown_fields() {
 fn get_enforces_limits() {
     let (workspace, key) = Workspace::with_directory();
     let status = |more: &[&str], path: &str| {
-        let run = get(&workspace, Some(&key), &[&["ds", path], more].concat());
+        let run = workspace.get(Some(&key), &[&["ds", path], more].concat());
         (run.code, run.stdout[9..12].to_owned())
     };
     let events = format!("/api/group/events?fields=leads,date&{RANGE}");
@@ -116,9 +106,9 @@ fn get_enforces_limits() {
     assert_eq!(status(&["--max-account-intervals", "0"], &events), (1, "400".to_owned()));
     assert_eq!(status(&["--deadline", "0.000001"], &events), (1, "504".to_owned()));
     assert_eq!(status(&["--hourly-limit", "2"], &events), (1, "429".to_owned()));
-    let run = get(&workspace, Some(&key), &["ds", "/api", "--hourly-limit", "0"]);
+    let run = workspace.get(Some(&key), &["ds", "/api", "--hourly-limit", "0"]);
     assert!(run.stdout.contains("\nRetry-After: "), "{run:?}");
-    get(&workspace, Some(&key), &["ds", "/api", "--deadline", "soon"]).failed(2);
+    workspace.get(Some(&key), &["ds", "/api", "--deadline", "soon"]).failed(2);
 }
 
 /// The cause, which the answer does not contain, is written to stderr.
@@ -131,12 +121,12 @@ fn a_damaged_dataset_is_a_502_and_the_cause_goes_to_stderr() {
     );
     workspace.run(&["ingest", "--insights", "insights.ndjson", "--into", "ds"]).succeeded();
     let insights = ["ds", "/api/group/insights"];
-    assert!(get(&workspace, Some(&key), &insights).succeeded().ends_with(r#""insight":{"period": "January"}}]"#));
+    assert!(workspace.get(Some(&key), &insights).succeeded().ends_with(r#""insight":{"period": "January"}}]"#));
     let file = workspace.path("ds/insights").read_dir().unwrap().next().unwrap().unwrap().path();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[20] ^= 0xff;
     std::fs::write(&file, bytes).unwrap();
-    let run = get(&workspace, Some(&key), &insights);
+    let run = workspace.get(Some(&key), &insights);
     assert!(run.code == 1 && run.stdout.starts_with("HTTP/1.1 502 "), "{run:?}");
     assert!(run.stderr.contains("ndjson") && !run.stdout.contains("ndjson"), "{run:?}");
 }

@@ -112,6 +112,16 @@ impl Workspace {
         self.output(arguments).into()
     }
 
+    /// Runs `trueup get` with the key in the variable.
+    pub(crate) fn get(&self, key: Option<&str>, arguments: &[&str]) -> Run {
+        let mut command = self.command();
+        command.arg("get").args(arguments);
+        if let Some(key) = key {
+            command.env("TRUEUP_KEY", key);
+        }
+        command.output().unwrap().into()
+    }
+
     /// Queries the dataset `ds` over [`RANGE`].
     pub(crate) fn query(&self, fields: &str, more: &[&str]) -> Run {
         let arguments: Vec<&str> = ["query", "ds", "--fields", fields].into_iter().chain(RANGE).collect();
