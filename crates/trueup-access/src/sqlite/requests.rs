@@ -13,8 +13,8 @@ use rusqlite::{OptionalExtension as _, Transaction};
 
 /// Selects from the organizations at and below a user's grants, each once.
 ///
-/// `CROSS JOIN` makes SQLite join in the order written, so the time depends on what the user reaches, and not on the size
-/// of the directory.
+/// `CROSS JOIN` makes SQLite join in the order written, so the time depends on what the user reaches, and not on the
+/// size of the directory.
 macro_rules! below {
     ($select:literal) => {
         concat!(
