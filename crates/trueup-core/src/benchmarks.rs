@@ -1,4 +1,5 @@
-//! Benchmarks: anonymous statistics of an industry for one month, computed over the accounts of a platform.
+//! Benchmarks: anonymous statistics of an industry for one month, computed over all accounts of a dataset. These are
+//! called its platform.
 //!
 //! | file | step |
 //! |---|---|

@@ -1,8 +1,5 @@
 //! The result table as an Arrow record batch.
 
-#[cfg(test)]
-mod tests;
-
 use super::{Column, ResultTable, Texts, Values};
 use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
@@ -51,7 +48,10 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
 const MAX_TEXT_BYTES: usize = i32::MAX as usize;
 
 /// Returns the texts that occur, in their order, and for each row the key of its text.
-fn dictionary(texts: &Texts, max_bytes: usize) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
+pub(super) fn dictionary(
+    texts: &Texts,
+    max_bytes: usize,
+) -> Result<DictionaryArray<arrow_array::types::Int32Type>, ArrowError> {
     let mut occurs = vec![false; texts.dictionary.len()];
     texts.codes.iter().for_each(|code| occurs[*code as usize] = true);
     let mut keys = Vec::with_capacity(occurs.len());

@@ -169,7 +169,7 @@ impl HistorySorter<'_> {
         history.clear();
         history.extend(rows.iter().map(|row| (self.moment(*row as usize), *row)));
         let compare = |one: &(EventMoment, u32), other: &(EventMoment, u32)| {
-            one.0.cmp(&other.0).then_with(|| self.compare_rest(one.1 as usize, other.1 as usize))
+            one.0.cmp(&other.0).then_with(|| self.compare_in_moment(one.1 as usize, other.1 as usize))
         };
         if history.len() > 1 {
             history.sort_unstable_by(compare);
@@ -180,30 +180,31 @@ impl HistorySorter<'_> {
     fn moment(&self, row: usize) -> EventMoment {
         let stage = self.keys.stages[row];
         let time = match self.keys.date_times[row] {
-            Some(time) => TimeOfDay::At(time),
-            None if stage == Stage::LeadOriginated => TimeOfDay::BeforeAll,
-            None => TimeOfDay::AfterAll,
+            Some(time) => PlaceInDay::At(time),
+            None if stage == Stage::LeadOriginated => PlaceInDay::BeforeAll,
+            None => PlaceInDay::AfterAll,
         };
         (self.keys.dates[row], time, stage)
     }
 
-    /// Compares two rows of one moment.
-    fn compare_rest(&self, one: usize, other: usize) -> Ordering {
+    /// Compares two rows that have the same place in their history by event id, and then by the rest.
+    fn compare_in_moment(&self, one: usize, other: usize) -> Ordering {
         let ids = &self.keys.event_ids;
         ids[one].cmp(ids[other]).then_with(|| (self.compare_rest)(one, other))
     }
 }
 
+/// Returns the text of a row; null is the empty text.
 fn text(column: &StringArray, row: usize) -> &str {
     if column.is_valid(row) { column.value(row) } else { "" }
 }
 
-/// The place of an event in its history: the date in days since 1970-01-01, the time of day, and the stage.
-type EventMoment = (i32, TimeOfDay, Stage);
+/// The place of an event in its history: the date in days since 1970-01-01, the place in that day, and the stage.
+type EventMoment = (i32, PlaceInDay, Stage);
 
 /// The place of an event among the events of its date.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum TimeOfDay {
+enum PlaceInDay {
     /// The place of a lead-originated event without a point in time.
     BeforeAll,
     At(UtcMicros),
