@@ -1,7 +1,7 @@
 //! The errors of an ingest.
 
 use crate::OutputError;
-use crate::row_fault::RowFault;
+use crate::row_fault::{RowFault, ValueFault};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,12 @@ pub(crate) enum ErrorKind {
     GivenTwice(PathBuf),
     #[error("the input `{}` lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere", .0.display())]
     InputInDataset(PathBuf),
-    #[cfg_attr(feature = "mapping", expect(dead_code, reason = "only raised where the feature is absent"))]
-    #[error("this build of trueup cannot read mappings; build it with `--features mapping`")]
-    MappingNotBuilt,
     #[error("{}: {fault}", path.display())]
     Input { path: PathBuf, fault: InputFault },
     #[error("{}, {fault}", path.display())]
     Row { path: PathBuf, fault: RowFault },
+    #[error(transparent)]
+    Value(Box<ValueFault>),
     #[error(
         "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: its events' dates are already decided; \
          to change it, ingest all of the account's events again, together with the new accounts, into a new dataset",
@@ -85,7 +84,6 @@ pub(crate) enum ErrorKind {
     Write { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("cannot {action}")]
     Internal { action: &'static str, source: Box<dyn std::error::Error + Send + Sync> },
-    #[cfg(feature = "mapping")]
     #[error("{0}")]
     Mapping(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -99,6 +97,9 @@ pub(crate) enum InputFault {
     NoHeader,
     #[error("line {line}: the header has the column `{}` twice", Shown(.name))]
     RepeatedColumn { line: u64, name: String },
+    /// Of a file whose columns the mapping names.
+    #[error("the mapping's header has {expected} columns, but the first line has {found}")]
+    OtherWidth { expected: usize, found: usize },
     #[error("line {line}: column {at} of the header has no name")]
     NamelessColumn { line: u64, at: usize },
     /// Of a file that declares its columns.
@@ -144,6 +145,7 @@ impl IngestError {
         match &*self.0 {
             ErrorKind::Input { .. }
             | ErrorKind::Row { .. }
+            | ErrorKind::Value(_)
             | ErrorKind::ZoneChanged { .. }
             | ErrorKind::ManyDimensions { .. }
             | ErrorKind::LongHistory { .. }
@@ -157,7 +159,6 @@ impl IngestError {
             ErrorKind::AfterRejects { error, .. } => error.is_data(),
             // An input that cannot be opened is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
-            #[cfg(feature = "mapping")]
             ErrorKind::Mapping(_) => true,
             _ => false,
         }
@@ -170,17 +171,18 @@ impl IngestError {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
     }
 
-    /// Returns whether the call is at fault: no input, an input that is given twice, an input in the dataset's own
-    /// folder, or a mapping without the feature `mapping`.
+    /// Returns whether the call is at fault: no input, an input that is given twice, or an input in the dataset's own
+    /// folder.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(
-            &*self.0,
-            ErrorKind::NothingToIngest
-                | ErrorKind::GivenTwice(_)
-                | ErrorKind::InputInDataset(_)
-                | ErrorKind::MappingNotBuilt
-        )
+        matches!(&*self.0, ErrorKind::NothingToIngest | ErrorKind::GivenTwice(_) | ErrorKind::InputInDataset(_))
+    }
+}
+
+impl IngestError {
+    /// Returns what happened, to be matched.
+    pub(crate) fn into_kind(self) -> ErrorKind {
+        *self.0
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::Budget;
-use crate::input::{self, Input, MappedInputs};
+use crate::input::{self, MappedInputs};
 use crate::read::TableReader;
-use crate::rejects::{self, RejectsWriter};
+use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::version::VersionBuilder;
-use crate::{CREATED_BY, IngestError, IngestSummary, Outputs, Progress, accounts, events, insights, spend};
+use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, Progress, accounts, events, insights, spend};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
@@ -129,7 +129,7 @@ impl Ingest {
         self
     }
 
-    /// Reads the event files through a mapping file. Needs the feature `mapping`.
+    /// Reads the event files through a mapping file.
     #[must_use]
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
@@ -244,7 +244,13 @@ impl Ingest {
         let given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
-        let mapped = MappedInputs::make(self.mapping.as_deref(), &given, &mut version)?;
+        let limits = ReadLimits {
+            rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
+            decoded_bytes: self.memory / 8,
+            max_columns: self.max_columns,
+            max_text_bytes: self.max_text_bytes,
+        };
+        let mapped = MappedInputs::new(self.mapping.as_deref(), &given, &self.files, limits)?;
         let plan = BatchPlan::new(&given, &mapped, latest.as_ref(), &self.files, progress)?;
         let warnings = plan.warnings();
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
@@ -253,18 +259,16 @@ impl Ingest {
         }
         let mut reader = TableReader {
             files: &self.files,
-            limits: ReadLimits {
-                rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
-                decoded_bytes: self.memory / 8,
-                max_columns: self.max_columns,
-                max_text_bytes: self.max_text_bytes,
-            },
+            limits,
             progress,
-            rejects: rejects.map(|(path, outputs)| RejectsWriter::create(path, &outputs)).transpose()?,
+            faulty_rows: match rejects {
+                Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(path, &outputs)?),
+                None => FaultyRows::Refuse,
+            },
             warnings: Vec::new(),
         };
-        let written = self.write(plan, latest, &mut version, &mut reader, &mut summary);
-        let (manifest, rejects) = rejects::settle(written, reader.rejects)?;
+        let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
+        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows)?;
         version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.version = manifest.version;
@@ -306,6 +310,7 @@ impl Ingest {
     fn write(
         &self,
         plan: BatchPlan,
+        mapped: &MappedInputs,
         latest: Option<Manifest>,
         version: &mut VersionBuilder,
         reader: &mut TableReader<'_>,
@@ -336,6 +341,7 @@ impl Ingest {
         });
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
         if let Some(inputs) = plan.inputs(Table::Events) {
+            mapped.find_first_conversions(reader)?;
             let budget = Budget { memory: self.memory, customer_events: self.max_customer_events };
             let (group_rows, file_rows) = (self.group_rows, self.file_rows);
             let settings = events::Settings { accounts: &all_accounts, budget, group_rows, file_rows };

@@ -1,31 +1,14 @@
-//! The files of an ingest, as given or as a mapping made them.
+//! The inputs of an ingest, as given or read through a mapping.
 
-use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN};
+use crate::mapping::{MappedTables, Mapping, MappingError};
+use crate::read::TableReader;
+use crate::source::ReadLimits;
 use crate::table::Table;
-use crate::version::VersionBuilder;
+use crate::{IngestError, Input};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// A file that is ingested.
-#[derive(Clone, Debug)]
-pub(crate) struct Input {
-    pub(crate) path: PathBuf,
-    /// The name in messages.
-    pub(crate) shown: PathBuf,
-}
-
-impl Input {
-    /// Makes an input of a file that the user gave.
-    pub(crate) fn given(path: &Path) -> Self {
-        Self { path: path.to_owned(), shown: path.to_owned() }
-    }
-
-    /// Returns the file's bytes; 0 if the file cannot be read, because reading it reports a better error.
-    pub(crate) fn size(&self) -> u64 {
-        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
-    }
-}
+use trueup_core::files::Files;
 
 /// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
 /// folder of the dataset.
@@ -45,57 +28,40 @@ pub(crate) fn check<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path)
     Ok(())
 }
 
-/// The files that a mapping made of the event files. Empty without a mapping.
+/// The inputs of a mapping: the event files, read through it. Empty without a mapping.
 #[derive(Default)]
 pub(crate) struct MappedInputs {
-    files: Vec<(Table, Input)>,
-    /// Every file that the mapping read, and the mapping itself.
+    tables: MappedTables,
+    /// Every file that the mapping reads, and the mapping itself.
     origins: Vec<PathBuf>,
     /// Whether there is a mapping, which then reads the event files.
     is_active: bool,
-    #[cfg(feature = "mapping")]
-    _scratch: Option<crate::version::Scratch>,
 }
 
 impl MappedInputs {
-    #[cfg(not(feature = "mapping"))]
-    pub(crate) fn make(
-        mapping: Option<&Path>,
-        _given: &[(Table, Input)],
-        _version: &mut VersionBuilder,
-    ) -> Result<Self, IngestError> {
-        match mapping {
-            None => Ok(Self::default()),
-            Some(_) => Err(ErrorKind::MappingNotBuilt.into()),
-        }
-    }
-
-    /// Runs a mapping over the event files. The files that it makes stay in a scratch folder until the result is
-    /// dropped.
-    #[cfg(feature = "mapping")]
-    pub(crate) fn make(
+    /// Plans the mapping at a path, and reads the inputs that it joins.
+    pub(crate) fn new(
         mapping: Option<&Path>,
         given: &[(Table, Input)],
-        version: &mut VersionBuilder,
+        files: &Files,
+        limits: ReadLimits,
     ) -> Result<Self, IngestError> {
         let Some(path) = mapping else { return Ok(Self::default()) };
-        let failed = |error| ErrorKind::Mapping(Box::new(error));
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<PathBuf> = given.map(|(_, input)| input.path.clone()).collect();
-        let mapping = crate::mapping::Mapping::read(path).map_err(failed)?;
-        let scratch = version.scratch()?;
-        let made = mapping.run(&raw, scratch.path()).map_err(failed)?;
-        let tables = [(Table::Events, made.events), (Table::Spend, made.spend), (Table::Accounts, made.accounts)];
-        let files = tables.into_iter().flat_map(|(table, paths)| {
-            let shown = PathBuf::from(format!("{}, table of {}", path.display(), table.name()));
-            paths.into_iter().map(move |path| (table, Input { path, shown: shown.clone() }))
+        let tables = Mapping::read(path).and_then(|mapping| mapping.tables(&raw, files, limits));
+        let tables = tables.map_err(|error| match error {
+            MappingError::Value(fault) => ErrorKind::Value(fault).into(),
+            MappingError::Ingest(error) => error,
+            other => ErrorKind::Mapping(Box::new(other)).into(),
         });
-        Ok(Self {
-            files: files.collect(),
-            origins: raw.into_iter().chain([path.to_owned()]).collect(),
-            is_active: true,
-            _scratch: Some(scratch),
-        })
+        Ok(Self { tables: tables?, origins: raw.into_iter().chain([path.to_owned()]).collect(), is_active: true })
+    }
+
+    /// Finds the conversions that give their customers credit, if the mapping asks for it. The events can be read
+    /// after.
+    pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
+        self.tables.find_first_conversions(reader)
     }
 
     /// Returns the inputs of a table, and the files whose checksums decide whether the inputs are new.
@@ -103,7 +69,7 @@ impl MappedInputs {
         let direct = given.iter().filter(|(of, _)| *of == table && !(self.is_active && table == Table::Events));
         let mut inputs: Vec<Input> = direct.map(|(_, input)| input.clone()).collect();
         let mut origins: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
-        let mapped = self.files.iter().filter(|(of, _)| *of == table).map(|(_, input)| input.clone());
+        let mapped = self.tables.inputs.iter().filter(|(of, _)| *of == table).map(|(_, input)| input.clone());
         let direct = inputs.len();
         inputs.extend(mapped);
         if inputs.len() > direct {

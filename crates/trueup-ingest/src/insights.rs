@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::read::TableReader;
-use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault, shortened};
 use crate::source::{TextBlockFault, TextBlocks};
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -245,7 +245,8 @@ impl DocumentFault {
             column: column.map(str::to_owned),
             value: Some(shortened(value, longest).to_owned()),
             reason: self.to_string(),
-            cells: Vec::new(),
+            cells: RowCells::Texts(Vec::new()),
+            mapping: None,
         }
     }
 }

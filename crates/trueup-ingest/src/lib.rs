@@ -23,7 +23,6 @@ mod events;
 mod ingest;
 mod input;
 mod insights;
-#[cfg(feature = "mapping")]
 pub mod mapping;
 mod output;
 mod parquet_file;
@@ -44,7 +43,7 @@ pub use ingest::Ingest;
 pub use output::{OutputError, OutputFile, Outputs};
 pub use report::{IngestSummary, Progress, RowCounts};
 
-use input::Input;
+use source::Input;
 
 /// The program that wrote a manifest or a file, as both name it.
 const CREATED_BY: &str = concat!("trueup ", env!("CARGO_PKG_VERSION"));

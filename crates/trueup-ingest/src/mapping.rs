@@ -2,43 +2,63 @@
 //! describes. `docs/mapping.md` documents the format.
 //!
 //! ```text
-//! Mapping::read        the file as written, and a check without data   declaration.rs, check.rs
-//! Mapping::run
-//!   inputs::open       files as tables of text, each row with its location   inputs.rs, csv_outline.rs
-//!   TablePlanner       a plan for each canonical table
-//!     joined_rows      joins inputs and picks rows                     join.rs
-//!     ColumnCompiler   the origin of each column, read by type         column.rs, origin.rs, values.rs, expressions.rs
-//!     table, events    canonical tables                                table.rs, canonical.rs
-//!     first_conversions, give_credit   first-touch credit              table.rs
-//!   sink               polars runs each plan and writes Parquet
+//! Mapping::read        the file as written, and a check without data          declaration.rs, check.rs
+//! Mapping::tables      plans each canonical table
+//!   inputs::open       the given files by input, and their columns            inputs.rs
+//!   TablePlanner       a TableMapper for each table                           table.rs
+//!     RowPlan          joins, whose inputs are read now, and conditions       rows.rs, columns.rs
+//!     ColumnPlanner    the origin of each column, read by type                column.rs, origin.rs, canonical.rs
+//! TableMapper::map     makes a canonical batch, when the ingest reads an input
+//!   RowPlan::pick      joins and picks rows                                   rows.rs, cells.rs
+//!   ColumnPlan::read   reads a column of these rows                           column.rs, values.rs, timestamps.rs
+//!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! ```
+//!
+//! `faults` holds what is wrong with rows, and `error` what is wrong with a mapping.
 
 mod canonical;
+mod cells;
 mod check;
 mod column;
-mod csv_outline;
+mod columns;
+mod credit;
 mod declaration;
 mod error;
-mod expressions;
+mod faults;
 mod inputs;
-mod join;
 mod origin;
+mod rows;
 mod table;
+mod timestamps;
 mod values;
 
 pub use error::{MappingError, ValueFault};
 
+use crate::IngestError;
+use crate::error::ErrorContext;
+use crate::read::{RowRules, TableReader};
+use crate::rejects::FaultyRows;
+use crate::report::{IgnoredColumn, RowCounts};
+use crate::source::{Input, InputFormat, ReadLimits, ReadOptions};
+use crate::table::Table;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
-use declaration::{MappingFile, TableDeclaration};
-use error::FirstFault;
-use join::TablePlanner;
-use polars::prelude::*;
+use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
+use declaration::MappingFile;
+use inputs::Reading;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use table::{TablePlan, first_conversions, give_credit};
+use table::{TableMapper, TablePlanner};
+use trueup_core::files::Files;
+use trueup_core::model::CellFault;
 
-/// A mapping, which describes how the rows of CSV and Parquet files become events, spend and accounts.
+/// A mapping, which describes how the rows of CSV, NDJSON and Parquet files become events, spend and accounts.
 ///
 /// ```
 /// use trueup_ingest::mapping::Mapping;
@@ -75,6 +95,16 @@ pub struct MappedFiles {
     pub accounts: Vec<PathBuf>,
 }
 
+/// The canonical tables that a mapping makes.
+#[derive(Default)]
+pub(crate) struct MappedTables {
+    /// The inputs of each table, in the order of the mapping's tables.
+    pub(crate) inputs: Vec<(Table, Input)>,
+    /// The number of inputs of each table.
+    lengths: Vec<usize>,
+    credit: Option<Arc<FirstTouchCredit>>,
+}
+
 impl Mapping {
     /// Reads a mapping file and checks it as far as possible without data.
     ///
@@ -90,7 +120,7 @@ impl Mapping {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Makes the mapping's tables from the given CSV and Parquet files, and writes them to a folder that exists.
+    /// Makes the mapping's tables from the given files, and writes them to a folder that exists.
     ///
     /// Dates are written as dates, times as UTC microseconds, and amounts as they are read: text stays text.
     ///
@@ -99,61 +129,145 @@ impl Mapping {
     /// cannot be read; the first such row is reported. Files written before the error stay in the folder and are of no
     /// use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
+        let (files, limits) = (Files::default(), ReadLimits::default());
+        let tables = self.tables(inputs, &files, limits)?;
+        let faulty_rows = FaultyRows::Refuse;
+        let mut reader = TableReader { files: &files, limits, progress: &(), faulty_rows, warnings: Vec::new() };
+        tables.find_first_conversions(&reader)?;
+        let mut made = MappedFiles::default();
+        for (table, inputs) in tables.by_table() {
+            let paths = match table {
+                Table::Spend => &mut made.spend,
+                Table::Accounts => &mut made.accounts,
+                Table::Events | Table::Insights => &mut made.events,
+            };
+            let path = folder.join(format!("{}-{:03}.parquet", table.name(), paths.len() + 1));
+            write_table(table, inputs, &path, &mut reader)?;
+            paths.push(path);
+        }
+        Ok(made)
+    }
+
+    /// Plans the mapping's tables over the given files, and reads the inputs that they join.
+    pub(crate) fn tables(
+        &self,
+        inputs: &[PathBuf],
+        files: &Files,
+        limits: ReadLimits,
+    ) -> Result<MappedTables, MappingError> {
         check_distinct(inputs)?;
-        let first_fault = FirstFault::default();
-        let opened = inputs::open(&self.file, &self.path, inputs)?;
-        let planner =
-            TablePlanner { mapping: &self.path, maps: &self.file.map, inputs: &opened, first_fault: &first_fault };
-        let plan = |target, tables: &[TableDeclaration]| -> Result<Vec<TablePlan>, MappingError> {
-            tables.iter().enumerate().map(|(at, table)| planner.table(target, table, at)).collect()
+        let reading = Reading { mapping: &self.path, files, limits };
+        let opened = inputs::open(&self.file, reading, inputs)?;
+        let credit = self.file.first_touch.as_ref();
+        let credit = credit.map(|first_touch| Arc::new(FirstTouchCredit::new(first_touch.copy.clone())));
+        let planner = TablePlanner { reading, maps: &self.file.map, inputs: &opened, credit: credit.as_ref() };
+        let mut tables = MappedTables { credit: credit.clone(), ..MappedTables::default() };
+        let mut add = |table: Table, from: Option<&String>, mapper: TableMapper| {
+            let files = from.and_then(|from| opened.get(from)).map_or_else(
+                || {
+                    let options = ReadOptions { format: Some(InputFormat::OneRow), ..ReadOptions::default() };
+                    vec![Input { options: Arc::new(options), ..Input::given(&self.path) }]
+                },
+                |opened| opened.files.clone(),
+            );
+            let mapper: Arc<TableMapper> = Arc::new(mapper);
+            tables.lengths.push(files.len());
+            let mapped = |file: Input| (table, Input { mapper: Some(mapper.clone()), ..file });
+            tables.inputs.extend(files.into_iter().map(mapped));
         };
-        let write = |tables: Vec<TablePlan>, target: CanonicalTable| -> Result<Vec<PathBuf>, MappingError> {
-            let mut paths = Vec::new();
-            for (at, table) in tables.into_iter().enumerate() {
-                let path = folder.join(format!("{}-{:03}.parquet", target.key(), at + 1));
-                let written = sink(table, &path);
-                // The fault of a row says more than the error that it causes.
-                first_fault.check(inputs)?;
-                written?;
-                paths.push(path);
-            }
-            Ok(paths)
-        };
-        let spend = plan(CanonicalTable::Spend, &self.file.spend)?;
-        let accounts = plan(CanonicalTable::Accounts, &self.file.accounts)?;
-        let first_touch = self.file.first_touch.as_ref();
-        let mut events = Vec::new();
         for (at, table) in self.file.events.iter().enumerate() {
-            events.extend(planner.events(table, at, first_touch)?);
+            planner.events(table, at)?.into_iter().for_each(|mapper| add(Table::Events, Some(&table.from), mapper));
         }
-        if let Some(first_touch) = first_touch {
-            let credit = first_conversions(&events, &first_touch.copy);
-            first_fault.check(inputs)?;
-            let credit = credit?;
-            events = events.into_iter().map(|table| give_credit(table, &credit, &first_touch.copy)).collect();
+        for (target, kind, declared) in [
+            (CanonicalTable::Spend, Table::Spend, &self.file.spend),
+            (CanonicalTable::Accounts, Table::Accounts, &self.file.accounts),
+        ] {
+            for (at, table) in declared.iter().enumerate() {
+                add(kind, table.from.as_ref(), planner.table(target, table, at)?);
+            }
         }
-        Ok(MappedFiles {
-            events: write(events, CanonicalTable::Events)?,
-            spend: write(spend, CanonicalTable::Spend)?,
-            accounts: write(accounts, CanonicalTable::Accounts)?,
+        Ok(tables)
+    }
+}
+
+impl MappedTables {
+    /// Reads the events and finds the first conversion of each customer, if the mapping gives credit. A row that cannot
+    /// be read gives none; without a rejects file it ends the ingest.
+    pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
+        let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
+        let faulty_rows = reader.faulty_rows.without_report();
+        let TableReader { files, limits, progress, .. } = *reader;
+        let mut reader = TableReader { files, limits, progress, faulty_rows, warnings: Vec::new() };
+        let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
+        progress.stage("finding first conversions", Some(events().map(Input::size).sum()));
+        let mut found = FirstConversions::default();
+        let rules = |_: &Schema| Ok(Box::new(ConversionRules(credit)) as Box<dyn RowRules<Conversions>>);
+        for input in events() {
+            reader.read(input, Table::Events, &rules, &mut RowCounts::default(), &mut |conversions| {
+                found.add(&conversions);
+                Ok(())
+            })?;
+        }
+        credit.give(found);
+        Ok(())
+    }
+
+    /// Returns the inputs of each table.
+    fn by_table(&self) -> impl Iterator<Item = (Table, &[(Table, Input)])> {
+        let mut rest = self.inputs.as_slice();
+        self.lengths.iter().filter_map(move |length| {
+            let (inputs, others) = rest.split_at(*length);
+            rest = others;
+            Some((inputs.first()?.0, inputs))
         })
     }
 }
 
-/// Runs a plan batch by batch, and writes the rows to a Parquet file.
-fn sink(table: TablePlan, path: &Path) -> Result<(), MappingError> {
-    let TablePlan { frame, key, .. } = table;
-    let target = PlRefPath::try_from_path(path).map_err(|source| MappingError::engine(&key, source))?;
-    let destination = SinkDestination::File { target: SinkTarget::Path(target) };
-    let format = FileWriteFormat::Parquet(Arc::new(ParquetWriteOptions {
-        compression: ParquetCompression::Lz4Raw,
-        ..ParquetWriteOptions::default()
-    }));
-    frame
-        .sink(destination, format, UnifiedSinkArgs::default())
-        .and_then(|frame| frame.collect_with_engine(Engine::Streaming))
-        .map(drop)
-        .map_err(|source| MappingError::engine(&key, source))
+/// Writes the rows of a canonical table to a Parquet file.
+fn write_table(
+    table: Table,
+    inputs: &[(Table, Input)],
+    path: &Path,
+    reader: &mut TableReader<'_>,
+) -> Result<(), IngestError> {
+    let mapped = inputs.first().and_then(|(_, input)| input.mapper.as_ref());
+    let schema = plain_schema(mapped.map_or_else(|| Arc::new(Schema::empty()), |mapper| mapper.schema().clone()));
+    let properties = WriterProperties::builder().set_compression(Compression::LZ4_RAW).build();
+    let file = File::create(path).at("create", path)?;
+    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).writing(path)?;
+    let rules = |_: &Schema| Ok(Box::new(EveryRow) as Box<dyn RowRules<RecordBatch>>);
+    for (_, input) in inputs {
+        reader.read(input, table, &rules, &mut RowCounts::default(), &mut |batch| {
+            let columns = batch.columns().iter().zip(schema.fields());
+            let columns = columns.map(|(column, field)| arrow_cast::cast(column, field.data_type()));
+            let batch =
+                columns.collect::<Result<_, _>>().and_then(|columns| RecordBatch::try_new(schema.clone(), columns));
+            writer.write(&batch.writing(path)?).writing(path)
+        })?;
+    }
+    writer.close().writing(path).map(drop)
+}
+
+/// Returns the columns with texts in place of dictionaries of texts.
+fn plain_schema(schema: SchemaRef) -> SchemaRef {
+    let plain = |field: &Arc<Field>| match field.data_type() {
+        DataType::Dictionary(_, values) => field.as_ref().clone().with_data_type(values.as_ref().clone()),
+        _ => field.as_ref().clone(),
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()))
+}
+
+/// The rules of tables that are written as they are mapped: there are none.
+struct EveryRow;
+
+impl RowRules<RecordBatch> for EveryRow {
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        Vec::new()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<CellFault>), ArrowError> {
+        Ok((batch.clone(), Vec::new()))
+    }
 }
 
 /// Checks that no file is given twice, because its rows would count twice.

@@ -11,10 +11,10 @@
 //! ```
 
 use crate::error::{ErrorKind, InputFault};
-use crate::rejects::RejectsWriter;
+use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CheckFault, check_rows};
-use crate::row_fault::RowFault;
+use crate::row_fault::{RowFault, ValueFault};
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits};
 use crate::table::Table;
 use crate::{IngestError, Input, Progress, RowCounts};
@@ -53,8 +53,7 @@ pub(crate) struct TableReader<'a> {
     pub(crate) files: &'a Files,
     pub(crate) limits: ReadLimits,
     pub(crate) progress: &'a dyn Progress,
-    /// The file for faulty rows. Without it, the first faulty row ends the ingest.
-    pub(crate) rejects: Option<RejectsWriter>,
+    pub(crate) faulty_rows: FaultyRows,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -70,7 +69,8 @@ impl TableReader<'_> {
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
-            let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(&input.shown))?;
+            let rules =
+                make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(input.declared_by()))?;
             self.warn_ignored(input, &rules.ignored());
         }
         let progress = self.progress;
@@ -120,7 +120,7 @@ impl TableReader<'_> {
         (chunks, InputEnd::NotYet)
     }
 
-    /// Rejects faulty rows. Without a rejects file, ends the ingest at the first.
+    /// Does with faulty rows what [`FaultyRows`] says.
     pub(crate) fn reject_rows(
         &mut self,
         input: &Input,
@@ -130,15 +130,22 @@ impl TableReader<'_> {
         faults.each(|fault| self.reject_row(input, fault, counts))
     }
 
-    /// Rejects a faulty row. Without a rejects file, ends the ingest.
+    /// Does with a faulty row what [`FaultyRows`] says.
     pub(crate) fn reject_row(
         &mut self,
         input: &Input,
         fault: RowFault,
         counts: &mut RowCounts,
     ) -> Result<(), IngestError> {
-        let Some(rejects) = &mut self.rejects else {
-            return Err(ErrorKind::Row { path: input.shown.clone(), fault }.into());
+        let rejects = match &mut self.faulty_rows {
+            FaultyRows::Reject(rejects) => rejects,
+            FaultyRows::PassOver => return Ok(()),
+            FaultyRows::Refuse => {
+                return Err(match ValueFault::new(&input.shown, &fault) {
+                    Some(fault) => ErrorKind::Value(Box::new(fault)).into(),
+                    None => ErrorKind::Row { path: input.shown.clone(), fault }.into(),
+                });
+            }
         };
         rejects.add(&input.shown, &fault)?;
         counts.rejected += 1;

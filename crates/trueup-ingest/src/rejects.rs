@@ -3,11 +3,31 @@
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
-use crate::row_fault::{InputLocation, RowFault};
+use crate::row_fault::{CellText, InputLocation, RowFault};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+/// What becomes of a faulty row.
+pub(crate) enum FaultyRows {
+    /// The first one ends the ingest.
+    Refuse,
+    /// Each is written to a file.
+    Reject(RejectsWriter),
+    /// Each is left out, because another reading of the same input reports it.
+    PassOver,
+}
+
+impl FaultyRows {
+    /// Returns what becomes of a faulty row in another reading of the same inputs, whose faults are not reported twice.
+    pub(crate) const fn without_report(&self) -> Self {
+        match self {
+            Self::Refuse => Self::Refuse,
+            Self::Reject(_) | Self::PassOver => Self::PassOver,
+        }
+    }
+}
 
 /// A rejects file while it is written.
 ///
@@ -29,7 +49,9 @@ impl RejectsWriter {
     /// Adds a row of an input.
     pub(crate) fn add(&mut self, input: &Path, fault: &RowFault) -> Result<(), IngestError> {
         self.rows += 1;
-        let written = serde_json::to_writer(&mut self.writer, &RejectedRow { input, fault }).map_err(Into::into);
+        let cells = fault.cells.texts().doing("show a row")?;
+        let row = RejectedRow { input, fault, cells: &cells };
+        let written = serde_json::to_writer(&mut self.writer, &row).map_err(Into::into);
         written.and_then(|()| self.writer.write_all(b"\n")).at("write", &self.path)
     }
 
@@ -72,21 +94,23 @@ impl PlacedRejects {
 /// Ends the rejects file, after everything is written but not yet published, or after an error.
 pub(crate) fn settle<T>(
     written: Result<T, IngestError>,
-    rejects: Option<RejectsWriter>,
+    faulty_rows: FaultyRows,
 ) -> Result<(T, PlacedRejects), IngestError> {
-    match (written, rejects) {
-        (Ok(written), None) => Ok((written, PlacedRejects(None))),
-        (Ok(written), Some(rejects)) => Ok((written, rejects.finish()?)),
-        (Err(error), None) => Err(error),
-        (Err(error), Some(rejects)) => Err(rejects.keep_after(error)),
+    match (written, faulty_rows) {
+        (Ok(written), FaultyRows::Reject(rejects)) => Ok((written, rejects.finish()?)),
+        (Err(error), FaultyRows::Reject(rejects)) => Err(rejects.keep_after(error)),
+        (Ok(written), _) => Ok((written, PlacedRejects(None))),
+        (Err(error), _) => Err(error),
     }
 }
 
 /// A line of the file, for example
 /// `{"file":"a.csv","line":2,"column":"date","value":"x","reason":"expected …","row":{"account":"acme","date":"x"}}`.
+/// A row that a mapping reads has a `record`, too, and the `key` of the mapping if that cannot read it.
 struct RejectedRow<'a> {
     input: &'a Path,
     fault: &'a RowFault,
+    cells: &'a [CellText],
 }
 
 impl serde::Serialize for RejectedRow<'_> {
@@ -99,17 +123,26 @@ impl serde::Serialize for RejectedRow<'_> {
                 map.serialize_entry("rowGroup", &row_group)?;
                 map.serialize_entry("rowInGroup", &row)?;
             }
+            InputLocation::Record { record, line } => {
+                if let Some(line) = line {
+                    map.serialize_entry("line", &line)?;
+                }
+                map.serialize_entry("record", &record)?;
+            }
         }
         map.serialize_entry("column", &self.fault.column)?;
         map.serialize_entry("value", &self.fault.value)?;
+        if let Some(mapping) = &self.fault.mapping {
+            map.serialize_entry("key", &mapping.key)?;
+        }
         map.serialize_entry("reason", &self.fault.reason)?;
-        map.serialize_entry("row", &RejectedCells(&self.fault.cells))?;
+        map.serialize_entry("row", &RejectedCells(self.cells))?;
         map.end()
     }
 }
 
 /// The row's cells, in the order of the file.
-struct RejectedCells<'a>(&'a [(String, Option<String>)]);
+struct RejectedCells<'a>(&'a [CellText]);
 
 impl serde::Serialize for RejectedCells<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

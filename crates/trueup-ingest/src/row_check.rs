@@ -3,16 +3,11 @@
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault};
 use crate::source::{DecodedBatch, RowLocations};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
-};
-use arrow_array::{Array, ArrayRef, BooleanArray, OffsetSizeTrait, RecordBatch};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_array::{Array, BooleanArray, OffsetSizeTrait, RecordBatch};
+use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter_record_batch;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -153,14 +148,14 @@ impl BatchFaults {
         let Self { batch, locations, longest, malformed, rows } = self;
         let mut malformed = malformed.into_iter().peekable();
         if let Some(batch) = batch {
-            let renderer = RowRenderer::new(&batch, longest);
+            let batch = Arc::new(batch);
             for row in rows {
                 let location = locations.of(row.row());
                 while let Some(fault) = malformed.next_if(|fault| fault.location.is_before(location)) {
                     take(fault)?;
                 }
-                let cells = renderer.cells(row.row()).doing("show a row")?;
-                take(row.into_fault(location, cells, longest))?;
+                let cells = RowCells::of_batch(&batch, row.row(), longest);
+                take(row.into_fault(location, cells, longest).doing("show a row")?)?;
             }
         }
         malformed.try_for_each(take)
@@ -181,67 +176,23 @@ impl FaultyRow {
         }
     }
 
-    fn into_fault(self, location: InputLocation, cells: Vec<(String, Option<String>)>, longest: usize) -> RowFault {
-        match self {
+    fn into_fault(self, location: InputLocation, cells: RowCells, longest: usize) -> Result<RowFault, ArrowError> {
+        let (column, value, reason) = match self {
             Self::Rule(fault) => {
                 let message = fault.to_string();
                 let column = format!("column `{}`: ", fault.column);
                 let reason = message.strip_prefix(&column).unwrap_or(&message).to_owned();
-                RowFault { location, column: Some(fault.column), value: Some(fault.value), reason, cells }
+                (Some(fault.column), Some(fault.value), reason)
             }
             Self::Long(text) => {
-                let (column, value) = cells.get(text.column).cloned().unzip();
+                let (column, value) = cells.texts()?.get(text.column).cloned().unzip();
                 let bytes = text.bytes;
                 let reason = format!(
                     "expected a text of at most {longest} bytes, but found one of {bytes}; `--max-text` raises the limit"
                 );
-                RowFault { location, column, value: value.flatten(), reason, cells }
+                (column, value.flatten(), reason)
             }
-        }
-    }
-}
-
-/// Renders the rows of a batch as text, for the rejects file and for messages.
-struct RowRenderer {
-    names: Vec<String>,
-    columns: Vec<ArrayRef>,
-    longest: usize,
-}
-
-impl RowRenderer {
-    /// Texts of more than `longest` bytes are shortened.
-    fn new(batch: &RecordBatch, longest: usize) -> Self {
-        let names = batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
-        Self { names, columns: batch.columns().iter().map(with_utc_offset).collect(), longest }
-    }
-
-    /// Returns the cells of a row with the names of their columns; null is `None`.
-    fn cells(&self, row: usize) -> Result<Vec<(String, Option<String>)>, ArrowError> {
-        const OPTIONS: FormatOptions<'static> = FormatOptions::new();
-        let cell = |column: &ArrayRef| -> Result<Option<String>, ArrowError> {
-            if column.is_null(row) {
-                return Ok(None);
-            }
-            let text = ArrayFormatter::try_new(column, &OPTIONS)?.value(row).to_string();
-            Ok(Some(if text.len() > self.longest { shortened(&text, self.longest).to_owned() } else { text }))
         };
-        self.names.iter().zip(&self.columns).map(|(name, column)| Ok((name.clone(), cell(column)?))).collect()
-    }
-}
-
-/// Replaces the time zone of timestamps by the offset of UTC, because a zone's name cannot be shown without a time zone
-/// database.
-fn with_utc_offset(column: &ArrayRef) -> ArrayRef {
-    fn replaced<T: ArrowTimestampType>(column: &ArrayRef) -> ArrayRef {
-        Arc::new(column.as_primitive::<T>().clone().with_timezone("+00:00"))
-    }
-    match column.data_type() {
-        DataType::Timestamp(unit, Some(_)) => match unit {
-            TimeUnit::Second => replaced::<TimestampSecondType>(column),
-            TimeUnit::Millisecond => replaced::<TimestampMillisecondType>(column),
-            TimeUnit::Microsecond => replaced::<TimestampMicrosecondType>(column),
-            TimeUnit::Nanosecond => replaced::<TimestampNanosecondType>(column),
-        },
-        _ => column.clone(),
+        Ok(RowFault { location, column, value, reason, cells, mapping: None })
     }
 }

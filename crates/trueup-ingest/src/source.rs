@@ -6,32 +6,40 @@
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
 //! RawChunk               a block or a row group, not yet decoded
 //! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
+//!   RowMapper            makes canonical rows of them if a mapping does  input.rs
 //! DecodedBatch           rows, their locations, malformed records      decoded.rs
 //! ```
 //!
-//! `ReadLimits` in `decoded.rs` says how much is read at the same time.
+//! `Input` in `input.rs` says which file is read, and how. `ReadLimits` in `decoded.rs` says how much is read at the
+//! same time.
 
 mod csv;
 mod decoded;
+mod input;
 mod ndjson;
 mod parquet;
 mod row_group;
 mod text_blocks;
 
-pub(crate) use decoded::{ColumnNames, DecodedBatch, ReadLimits, RowLocations};
+pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
+pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper};
 pub(crate) use parquet::ParquetReader;
 pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 
+use crate::IngestError;
 use crate::error::{ErrorContext, InputFault, OPEN};
 use crate::table::Table;
-use crate::{IngestError, Input};
-use arrow_schema::SchemaRef;
-use csv::CsvDecoder;
-use ndjson::NdjsonDecoder;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use csv::{CsvDecoder, CsvFormat};
+use ndjson::{NdjsonColumns, NdjsonDecoder};
 use parquet::ParquetChunk;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use text_blocks::TextBlock;
 use trueup_core::files::{Files, OpenFile};
 
@@ -42,9 +50,15 @@ pub(crate) struct InputReader<'a> {
 }
 
 enum FormatReader {
-    Csv { schema: SchemaRef, first: Option<TextBlock>, blocks: TextBlocks<OpenFile> },
+    Csv {
+        format: CsvFormat,
+        first: Option<TextBlock>,
+        blocks: TextBlocks<OpenFile>,
+    },
     Ndjson(TextBlocks<OpenFile>),
     Parquet(Box<ParquetReader>),
+    /// Whether the row is still to be read.
+    OneRow(bool),
 }
 
 impl<'a> InputReader<'a> {
@@ -53,63 +67,99 @@ impl<'a> InputReader<'a> {
     /// # Errors
     /// The file cannot be read, has no sound header or footer, or has too many columns.
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
-        let path = &input.path;
+        let (path, options) = (&input.path, &input.options);
+        if options.format == Some(InputFormat::OneRow) {
+            return Ok(Self { input, reader: FormatReader::OneRow(true) });
+        }
+        let of_input = |fault: InputFault| fault.of(&input.shown);
         let mut file = files.open(path).at(OPEN, path)?;
-        let format = detect_format(path, &mut file).at(OPEN, path)?.map_err(|fault| fault.of(&input.shown))?;
+        let format = detect_format(path, options.format, &mut file).at(OPEN, path)?.map_err(of_input)?;
         let blocks = |file, quotes| TextBlocks::new(file, limits.block_bytes(), limits.record_bytes(), quotes);
         let reader = match format {
             InputFormat::Parquet => {
                 let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
-                let reader = ParquetReader::open(bytes, limits).map_err(|fault| fault.of(&input.shown))?;
-                FormatReader::Parquet(Box::new(reader))
+                FormatReader::Parquet(Box::new(ParquetReader::open(bytes, limits).map_err(of_input)?))
             }
             InputFormat::Ndjson => FormatReader::Ndjson(blocks(skip_byte_order_mark(file).at(OPEN, path)?, false)),
             InputFormat::Csv => {
                 let mut blocks = blocks(skip_byte_order_mark(file).at(OPEN, path)?, true);
-                let first = next_block(&mut blocks, input)?.ok_or_else(|| InputFault::NoHeader.of(&input.shown))?;
-                let (schema, rows) = csv::read_header(&first).map_err(|fault| fault.of(&input.shown))?;
-                FormatReader::Csv { schema, first: Some(rows), blocks }
+                let first = next_block(&mut blocks, input)?.ok_or_else(|| of_input(InputFault::NoHeader))?;
+                let separator = options.separator.unwrap_or(if has_ending(path, "tsv") { b'\t' } else { b',' });
+                let (schema, first, header_records) = match &options.header {
+                    Some(header) => (csv::check_first(&first, separator, header).map_err(of_input)?, first, 0),
+                    None => {
+                        let (schema, rows) = csv::read_header(&first, separator).map_err(of_input)?;
+                        let header_records = rows.records;
+                        (schema, rows, header_records)
+                    }
+                };
+                let format = CsvFormat { schema, separator, header_records, options: options.clone() };
+                FormatReader::Csv { format, first: Some(first), blocks }
             }
+            InputFormat::OneRow => FormatReader::OneRow(true),
         };
         let reader = Self { input, reader };
-        if let Some(schema) = reader.schema() {
-            limits.check_columns(schema).map_err(|fault| fault.of(&input.shown))?;
+        if let Some(schema) = reader.file_schema() {
+            limits.check_columns(schema).map_err(of_input)?;
         }
         Ok(reader)
     }
 
-    /// Returns the columns that the file declares; `None` for NDJSON, which declares none.
+    /// Returns the columns of the rows; `None` for NDJSON, which declares none.
     pub(crate) fn schema(&self) -> Option<&SchemaRef> {
+        self.input.mapper.as_ref().map_or_else(|| self.file_schema(), |mapper| Some(mapper.schema()))
+    }
+
+    /// Returns the columns that the file declares.
+    fn file_schema(&self) -> Option<&SchemaRef> {
         match &self.reader {
-            FormatReader::Csv { schema, .. } => Some(schema),
-            FormatReader::Ndjson(_) => None,
+            FormatReader::Csv { format, .. } => Some(&format.schema),
+            FormatReader::Ndjson(_) | FormatReader::OneRow(_) => None,
             FormatReader::Parquet(parquet) => Some(parquet.schema()),
+        }
+    }
+
+    /// Returns the columns of a file as a whole. NDJSON is read to its end for this.
+    pub(crate) fn all_columns(mut self) -> Result<SchemaRef, IngestError> {
+        if let Some(schema) = self.file_schema() {
+            return Ok(schema.clone());
+        }
+        let mut names = BTreeSet::new();
+        loop {
+            let mut blocks = Vec::new();
+            while let (true, Some(chunk)) = (blocks.len() < ReadLimits::chunks(), self.next()?) {
+                if let ChunkBytes::Ndjson(block) = chunk.bytes {
+                    blocks.push(block);
+                }
+            }
+            if blocks.is_empty() {
+                return Ok(csv::text_schema(&names.into_iter().collect::<Vec<String>>()));
+            }
+            let found = blocks.into_par_iter().map(ndjson::member_names).collect::<Result<Vec<_>, _>>();
+            names.extend(found.map_err(|fault| fault.of(&self.input.shown))?.into_iter().flatten());
         }
     }
 
     /// Returns the next chunk in file order, or `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<RawChunk>, IngestError> {
-        match &mut self.reader {
-            FormatReader::Csv { schema, first, blocks } => {
+        let bytes = match &mut self.reader {
+            FormatReader::Csv { format, first, blocks } => {
                 let block = match first.take() {
                     Some(block) => Some(block),
                     None => next_block(blocks, self.input)?,
                 };
-                Ok(block.map(|block| RawChunk::Csv(block, schema.clone())))
+                block.map(|block| ChunkBytes::Csv(block, format.clone()))
             }
-            FormatReader::Ndjson(blocks) => Ok(next_block(blocks, self.input)?.map(RawChunk::Ndjson)),
+            FormatReader::Ndjson(blocks) => next_block(blocks, self.input)?.map(ChunkBytes::Ndjson),
             FormatReader::Parquet(parquet) => {
                 let chunk = parquet.next().map_err(|fault| fault.of(&self.input.shown))?;
-                Ok(chunk.map(RawChunk::Parquet))
+                chunk.map(ChunkBytes::Parquet)
             }
-        }
+            FormatReader::OneRow(is_left) => std::mem::take(is_left).then_some(ChunkBytes::OneRow),
+        };
+        let Input { options, mapper, .. } = self.input;
+        Ok(bytes.map(|bytes| RawChunk { bytes, options: options.clone(), mapper: mapper.clone() }))
     }
-}
-
-enum InputFormat {
-    Parquet,
-    Csv,
-    Ndjson,
 }
 
 /// The first bytes of every Parquet file.
@@ -118,9 +168,13 @@ const PARQUET_MAGIC: &[u8] = b"PAR1";
 /// The bytes that some programs write before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Detectsthe format from the ending of the file's name, or from its first bytes if the ending is another. Leaves the
-/// file at its beginning.
-fn detect_format(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Result<InputFormat, InputFault>> {
+/// Detects the format from the ending of the file's name, or from its first bytes if the ending is another. A `given`
+/// format is only compared with the first bytes. Leaves the file at its beginning.
+fn detect_format(
+    path: &Path,
+    given: Option<InputFormat>,
+    file: &mut (impl Read + Seek),
+) -> io::Result<Result<InputFormat, InputFault>> {
     let mut begin = Vec::new();
     file.by_ref().take(64).read_to_end(&mut begin)?;
     file.seek(SeekFrom::Start(0))?;
@@ -129,16 +183,25 @@ fn detect_format(path: &Path, file: &mut (impl Read + Seek)) -> io::Result<Resul
     }
     let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin);
     let is_parquet = begin.starts_with(PARQUET_MAGIC);
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-    Ok(match extension.as_deref() {
-        Some("parquet") if !is_parquet => Err(InputFault::NotParquet),
-        Some("csv" | "ndjson" | "jsonl") if is_parquet => Err(InputFault::IsParquet),
-        Some("csv") => Ok(InputFormat::Csv),
-        Some("ndjson" | "jsonl") => Ok(InputFormat::Ndjson),
-        _ if is_parquet => Ok(InputFormat::Parquet),
-        _ if text.trim_ascii_start().starts_with(b"{") => Ok(InputFormat::Ndjson),
-        _ => Ok(InputFormat::Csv),
+    let ending = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
+    let format = given.unwrap_or_else(|| match () {
+        () if ending(&["parquet"]) => InputFormat::Parquet,
+        () if ending(&["csv", "tsv"]) => InputFormat::Csv,
+        () if ending(&["ndjson", "jsonl"]) => InputFormat::Ndjson,
+        () if is_parquet => InputFormat::Parquet,
+        () if text.trim_ascii_start().starts_with(b"{") => InputFormat::Ndjson,
+        () => InputFormat::Csv,
+    });
+    Ok(match format {
+        InputFormat::Parquet if !is_parquet => Err(InputFault::NotParquet),
+        InputFormat::Csv | InputFormat::Ndjson if is_parquet => Err(InputFault::IsParquet),
+        format => Ok(format),
     })
+}
+
+/// Returns whether a file's name has an ending, in any letter case.
+pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
 
 fn next_block(blocks: &mut TextBlocks<OpenFile>, input: &Input) -> Result<Option<TextBlock>, IngestError> {
@@ -162,58 +225,114 @@ fn skip_byte_order_mark(mut file: OpenFile) -> io::Result<OpenFile> {
 }
 
 /// A part of an input that any thread may decode.
-pub(crate) enum RawChunk {
-    Csv(TextBlock, SchemaRef),
+pub(crate) struct RawChunk {
+    bytes: ChunkBytes,
+    options: Arc<ReadOptions>,
+    mapper: Option<Arc<dyn RowMapper>>,
+}
+
+enum ChunkBytes {
+    Csv(TextBlock, CsvFormat),
     Ndjson(TextBlock),
     Parquet(ParquetChunk),
+    OneRow,
 }
 
 impl RawChunk {
     /// Returns the chunk's bytes in the file, for the progress report.
     pub(crate) fn bytes(&self) -> u64 {
-        match self {
-            Self::Csv(block, _) | Self::Ndjson(block) => u64::try_from(block.bytes.len()).unwrap_or(u64::MAX),
-            Self::Parquet(chunk) => chunk.bytes(),
+        match &self.bytes {
+            ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block) => {
+                u64::try_from(block.bytes.len()).unwrap_or(u64::MAX)
+            }
+            ChunkBytes::Parquet(chunk) => chunk.bytes(),
+            ChunkBytes::OneRow => 0,
         }
     }
 
     /// Returns the bytes of memory that decoding takes, approximately.
     pub(crate) fn memory(&self) -> usize {
-        match self {
-            Self::Csv(block, _) | Self::Ndjson(block) => block.bytes.len() * decoded::TEXT_COPIES,
-            Self::Parquet(chunk) => chunk.memory(),
+        match &self.bytes {
+            ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block) => block.bytes.len() * decoded::TEXT_COPIES,
+            ChunkBytes::Parquet(chunk) => chunk.memory(),
+            ChunkBytes::OneRow => 0,
         }
     }
 
     /// Begins to decode the chunk as rows of a table.
     pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, InputFault> {
-        Ok(match self {
-            Self::Csv(block, schema) => ChunkDecoder::Csv(CsvDecoder::new(block, schema, limits)?),
-            Self::Ndjson(block) => {
-                ChunkDecoder::Ndjson(NdjsonDecoder::new(block, table.required(), table.amounts(), limits)?)
+        let Self { bytes, options, mapper } = self;
+        let format = match bytes {
+            ChunkBytes::Csv(block, format) => FormatDecoder::Csv(CsvDecoder::new(block, format, limits)?),
+            ChunkBytes::Ndjson(block) => {
+                let columns = NdjsonColumns { table, options };
+                FormatDecoder::Ndjson(NdjsonDecoder::new(block, columns, limits)?)
             }
-            Self::Parquet(chunk) => ChunkDecoder::Parquet(chunk.decode()?.into_iter()),
-        })
+            ChunkBytes::Parquet(chunk) => FormatDecoder::Parquet(chunk.decode()?.into_iter()),
+            ChunkBytes::OneRow => FormatDecoder::Parquet(vec![one_row().map_err(arrow_fault)?].into_iter()),
+        };
+        Ok(ChunkDecoder { format, limits, mapper, raw: None })
     }
 }
 
 /// The rows of a chunk, decoded batch by batch because decoded text may take far more memory than the block.
-pub(crate) enum ChunkDecoder {
+pub(crate) struct ChunkDecoder {
+    format: FormatDecoder,
+    limits: ReadLimits,
+    mapper: Option<Arc<dyn RowMapper>>,
+    /// The batch of which the mapper has mapped a part.
+    raw: Option<RawRows>,
+}
+
+enum FormatDecoder {
     Csv(CsvDecoder),
     Ndjson(NdjsonDecoder),
     Parquet(std::vec::IntoIter<DecodedBatch>),
+}
+
+impl ChunkDecoder {
+    fn next_raw(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+        match &mut self.format {
+            FormatDecoder::Csv(decoder) => decoder.next(),
+            FormatDecoder::Ndjson(decoder) => decoder.next(),
+            FormatDecoder::Parquet(batches) => Ok(batches.next()),
+        }
+    }
+
+    /// Returns the next rows, mapped if there is a mapper, or `None` after the last.
+    fn next_rows(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+        if self.raw.is_none() {
+            let Some(decoded) = self.next_raw()? else { return Ok(None) };
+            self.raw = Some(RawRows { decoded, done: 0 });
+        }
+        let Some(mapper) = &self.mapper else { return Ok(self.raw.take().map(|raw| raw.decoded)) };
+        let Some(raw) = &mut self.raw else { return Ok(None) };
+        let mapped = mapper.map(raw, self.limits).map_err(arrow_fault)?;
+        if raw.is_done() {
+            self.raw = None;
+        }
+        Ok(Some(mapped))
+    }
 }
 
 impl Iterator for ChunkDecoder {
     type Item = Result<DecodedBatch, InputFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Csv(decoder) => decoder.next().transpose(),
-            Self::Ndjson(decoder) => decoder.next().transpose(),
-            Self::Parquet(batches) => batches.next().map(Ok),
-        }
+        self.next_rows().transpose()
     }
+}
+
+fn one_row() -> Result<DecodedBatch, ArrowError> {
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
+    let locations = RowLocations::Rows { row_group: 0, first: 0, before: 0 };
+    Ok(DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None })
+}
+
+/// An error that only a batch of too many rows or bytes causes.
+fn arrow_fault(error: ArrowError) -> InputFault {
+    InputFault::Schema(error.to_string())
 }
 
 #[cfg(test)]

@@ -47,8 +47,7 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     insights: Option<PathBuf>,
 
-    /// TOML file that describes how to turn the inputs into events, spend and accounts; requires a build with the
-    /// feature `mapping`
+    /// TOML file that describes how to turn the inputs into events, spend and accounts
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
@@ -98,12 +97,6 @@ impl IngestCommand {
             ingest = ingest.insights(path);
         }
         if let Some(path) = &self.mapping {
-            if cfg!(not(feature = "mapping")) {
-                return Err(Failure::usage(
-                    "this build of trueup does not support mappings; build it with the cargo feature `mapping`: \
-                     `cargo build --release -p trueup-cli --features mapping`",
-                ));
-            }
             ingest = ingest.mapping(path);
         }
         if let Some(path) = &self.rejects {

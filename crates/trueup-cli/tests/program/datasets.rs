@@ -100,15 +100,6 @@ fn a_folder_without_write_permission_is_reported() {
     assert!(may_write || run.stderr.contains("`closed/ds`"), "{run:?}");
 }
 
-#[cfg(not(feature = "mapping"))]
-#[test]
-fn a_mapping_needs_its_feature() {
-    let workspace = Workspace::new();
-    workspace.write("events.csv", EVENTS_CSV);
-    let message = workspace.run(&["ingest", "events.csv", "--into", "ds", "--mapping", "mapping.toml"]).failed(2);
-    assert!(message.contains("feature `mapping`") && message.contains("cargo build"), "{message}");
-}
-
 #[test]
 fn inspect_shows_the_contents() {
     let workspace = Workspace::with_dataset();

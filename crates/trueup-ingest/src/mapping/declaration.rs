@@ -3,7 +3,7 @@
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A mapping file.
@@ -22,6 +22,33 @@ pub(super) struct MappingFile {
     #[serde(default)]
     pub(super) accounts: Vec<TableDeclaration>,
     pub(super) first_touch: Option<FirstTouch>,
+}
+
+impl MappingFile {
+    /// Returns the names of all columns that the keys of tables mention, and of others: where a key names a column with
+    /// its input, only the name of the column.
+    pub(super) fn mentioned_columns(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        let tables = self.spend.iter().chain(&self.accounts).map(|table| (&table.join, [&table.only, &table.unless]));
+        let events = self.events.iter().map(|table| (&table.join, [&table.only, &table.unless]));
+        for (joins, conditions) in tables.chain(events) {
+            names.extend(conditions.into_iter().flat_map(|conditions| conditions.keys()).map(String::as_str));
+            names.extend(joins.iter().flat_map(|join| join.on.pairs()).flat_map(|(here, there)| [here, there]));
+        }
+        names.extend(self.events.iter().flat_map(|table| &table.keep).map(String::as_str));
+        let stages = self.events.iter().flat_map(|table| table.stages.values());
+        let columns = self.events.iter().map(|table| &table.columns);
+        let columns = columns.chain(self.spend.iter().chain(&self.accounts).map(|table| &table.columns)).chain(stages);
+        for source in columns.flat_map(BTreeMap::values) {
+            let parts = [&source.year, &source.month, &source.day].into_iter().flatten().map(Box::as_ref);
+            for source in parts.chain([source]) {
+                names.extend(source.column.iter().chain(source.columns.iter().flatten()).map(String::as_str));
+            }
+        }
+        let plain: Vec<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
+        names.extend(plain);
+        names
+    }
 }
 
 /// Files that are read as one table.
@@ -47,6 +74,7 @@ pub(super) struct InputDeclaration {
 #[serde(rename_all = "lowercase")]
 pub(super) enum FileFormat {
     Csv,
+    Ndjson,
     Parquet,
 }
 

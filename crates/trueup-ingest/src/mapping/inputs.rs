@@ -1,179 +1,293 @@
-//! Opens the given files as the inputs of a mapping.
+//! The given files as the inputs of a mapping: which input each file belongs to, the columns of each input, and the
+//! rows of the inputs that are joined.
 
-use super::csv_outline::{self, CsvOutline};
 use super::declaration::{FileFormat, InputDeclaration, MappingFile};
-use super::error::{KeyFault, MappingError, location};
-use super::expressions::{LOCATION, rows_except};
-use polars::prelude::*;
+use super::error::{KeyFault, MappingError};
+use crate::IngestError;
+use crate::error::{ErrorContext, ErrorKind};
+use crate::row_fault::InputLocation;
+use crate::source::{
+    DecodedBatch, Input, InputFormat, InputReader, RawChunk, ReadLimits, ReadOptions, RowLocations, has_ending,
+};
+use crate::table::Table;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use trueup_core::files::Files;
 
-/// An input: the rows of its files in order, each with its location.
+/// What a mapping is planned and run with.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    /// The path of the mapping.
+    pub(super) mapping: &'a Path,
+    pub(super) files: &'a Files,
+    pub(super) limits: ReadLimits,
+}
+
+/// An input: its files in the order in which they are given, and its columns.
 pub(super) struct OpenedInput {
-    pub(super) frame: LazyFrame,
-    pub(super) schema: SchemaRef,
+    pub(super) files: Vec<Input>,
+    pub(super) columns: Vec<InputColumn>,
+    held: OnceLock<Arc<HeldRows>>,
+}
+
+/// A column of an input.
+#[derive(Clone, Debug)]
+pub(super) struct InputColumn {
+    /// The name in the mapping.
+    pub(super) name: String,
+    /// The name in the files.
+    pub(super) in_file: String,
+    /// The type of the values. Dictionaries of texts count as text.
+    pub(super) data_type: DataType,
 }
 
 /// Opens every input of a mapping.
 pub(super) fn open(
     declaration: &MappingFile,
-    mapping: &Path,
+    reading: Reading<'_>,
     files: &[PathBuf],
 ) -> Result<BTreeMap<String, OpenedInput>, MappingError> {
-    let mut owner = vec![None; files.len()];
+    let mut owners = vec![None; files.len()];
     for (name, input) in &declaration.input {
-        for (at, file) in files.iter().enumerate() {
+        for (file, owner) in files.iter().zip(&mut owners) {
             if !is_match(&input.file, &file_name(file)) {
                 continue;
             }
-            if let Some(other) = owner[at].replace(name) {
-                let reason = format!("the inputs `{other}` and `{name}` both name this file");
-                return Err(MappingError::File { path: file.clone(), reason });
+            if let Some(other) = owner.replace(name) {
+                return Err(refused(file, format!("the inputs `{other}` and `{name}` both name this file")));
             }
         }
     }
-    if let Some(at) = owner.iter().position(Option::is_none) {
-        let reason = format!("no input of the mapping `{}` names this file", mapping.display());
-        return Err(MappingError::File { path: files[at].clone(), reason });
+    if let Some((file, _)) = files.iter().zip(&owners).find(|(_, owner)| owner.is_none()) {
+        return Err(refused(file, format!("no input of the mapping `{}` names this file", reading.mapping.display())));
     }
+    let mentioned = declaration.mentioned_columns();
     let mut opened = BTreeMap::new();
     for (name, input) in &declaration.input {
-        let key = format!("input.{name}");
-        let mut parts = Vec::new();
-        for (at, file) in files.iter().enumerate() {
-            if owner[at] == Some(name) {
-                let number = u32::try_from(at).map_err(|_| refused(file, "there are too many files"))?;
-                parts.push((file, scan(file, input, number, &key, mapping)?));
-            }
-        }
-        let fault = KeyFault::new(format!("{key}.file"), "no file that was given has this name");
-        let Some(((_, first), others)) = parts.split_first() else {
-            return Err(fault.with_value(&input.file).of(mapping));
-        };
-        let engine = |source| MappingError::engine(&key, source);
-        let schema = first.clone().collect_schema().map_err(engine)?;
-        let mut frames = vec![first.clone()];
-        for (file, other) in others {
-            let found = other.clone().collect_schema().map_err(engine)?;
-            check_same_columns(&schema, &found).map_err(|reason| refused(file, &reason))?;
-            frames.push(
-                other.clone().select(schema.iter_names().map(|name| Expr::Column(name.clone())).collect::<Vec<_>>()),
-            );
-        }
-        let frame =
-            if frames.len() == 1 { frames.remove(0) } else { concat(&frames, UnionArgs::default()).map_err(engine)? };
-        opened.insert(name.clone(), OpenedInput { frame, schema });
+        let own = files.iter().zip(&owners).filter(|(_, owner)| **owner == Some(name)).map(|(file, _)| file);
+        let found = open_input(name, input, own, &mentioned, reading)?;
+        opened.insert(name.clone(), found);
     }
     Ok(opened)
 }
 
-/// Opens a file, with its columns under the names of the mapping.
-fn scan(
-    file: &Path,
+fn open_input<'f>(
+    name: &str,
     input: &InputDeclaration,
-    number: u32,
+    files: impl Iterator<Item = &'f PathBuf>,
+    mentioned: &BTreeSet<&str>,
+    reading: Reading<'_>,
+) -> Result<OpenedInput, MappingError> {
+    let key = format!("input.{name}");
+    let mut opened = OpenedInput { files: Vec::new(), columns: Vec::new(), held: OnceLock::new() };
+    for path in files {
+        let options = read_options(path, input, &key).map_err(|fault| fault.of(reading.mapping))?;
+        let mut file = Input { options: Arc::new(options), ..Input::given(path) };
+        let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns()?;
+        let columns = named_columns(&schema, input, path, &key).map_err(|fault| fault.of(reading.mapping))?;
+        if file.options.format == Some(InputFormat::Ndjson) {
+            // Other members may be nested, because nothing reads them.
+            let needed = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));
+            let members = Some(needed.map(|column| column.in_file.clone()).collect());
+            file.options = Arc::new(ReadOptions { format: file.options.format, members, ..ReadOptions::default() });
+        }
+        if opened.files.is_empty() {
+            opened.columns = columns;
+        } else {
+            check_same_columns(&opened.columns, &columns).map_err(|reason| refused(path, reason))?;
+        }
+        opened.files.push(file);
+    }
+    if opened.files.is_empty() {
+        let fault = KeyFault::new(format!("{key}.file"), "no file that was given has this name");
+        return Err(fault.with_value(&input.file).of(reading.mapping));
+    }
+    Ok(opened)
+}
+
+fn read_options(path: &Path, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
+    let format = match input.format.or_else(|| format_of(path)) {
+        Some(FileFormat::Csv) => InputFormat::Csv,
+        Some(FileFormat::Ndjson) => InputFormat::Ndjson,
+        Some(FileFormat::Parquet) => InputFormat::Parquet,
+        None => {
+            let reason = format!(
+                "the name of `{}` does not say whether it is CSV, NDJSON or Parquet; set this key",
+                path.display()
+            );
+            return Err(KeyFault::new(format!("{key}.format"), reason));
+        }
+    };
+    let csv_keys = [
+        ("separator", input.separator.is_some()),
+        ("header", input.header.is_some()),
+        ("empty", !input.empty.is_empty()),
+    ];
+    if let Some((name, _)) = csv_keys.iter().find(|(_, is_set)| *is_set && format != InputFormat::Csv) {
+        return Err(KeyFault::new(format!("{key}.{name}"), "only CSV files can have this key"));
+    }
+    let ascii = |char: char| u8::try_from(char).ok().filter(u8::is_ascii);
+    let separator = match input.separator.map(ascii) {
+        Some(None) => return Err(KeyFault::new(format!("{key}.separator"), "expected an ASCII character")),
+        separator => separator.flatten(),
+    };
+    let (header, empty) = (input.header.clone(), input.empty.clone());
+    Ok(ReadOptions { format: Some(format), separator, header, empty, members: None })
+}
+
+fn format_of(path: &Path) -> Option<FileFormat> {
+    let has = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
+    match () {
+        () if has(&["csv", "tsv", "txt"]) => Some(FileFormat::Csv),
+        () if has(&["ndjson", "jsonl"]) => Some(FileFormat::Ndjson),
+        () if has(&["parquet", "pq"]) => Some(FileFormat::Parquet),
+        () => None,
+    }
+}
+
+/// Returns the columns of a file under the names of the mapping.
+fn named_columns(
+    schema: &Schema,
+    input: &InputDeclaration,
+    path: &Path,
     key: &str,
-    mapping: &Path,
-) -> Result<LazyFrame, MappingError> {
-    let engine = |source| MappingError::engine(key, source);
-    let path = PlRefPath::try_from_path(file).map_err(engine)?;
-    let csv = match input.format {
-        Some(format) => format == FileFormat::Csv,
-        None => format_of(file)? == FileFormat::Csv,
-    };
-    let (mut frame, names, blank) = if csv {
-        let separator = input.separator.map_or(Some(b','), |char| u8::try_from(char).ok());
-        let separator = separator
-            .ok_or_else(|| KeyFault::new(format!("{key}.separator"), "expected an ASCII character").of(mapping))?;
-        let CsvOutline { header: names, blank } = csv_outline::check(file, input, separator)?;
-        let empty = (!input.empty.is_empty())
-            .then(|| NullValues::AllColumns(input.empty.iter().map(|text| text.as_str().into()).collect()));
-        // Every column is text, so that ids keep their zeros and amounts their digits.
-        let schema: Schema = names.iter().map(|name| Field::new(name.as_str().into(), DataType::String)).collect();
-        let frame = LazyCsvReader::new(path)
-            .with_glob(false)
-            .with_has_header(input.header.is_none())
-            .with_separator(separator)
-            .with_null_values(empty)
-            .with_schema(Some(Arc::new(schema)))
-            .finish()
-            .map_err(engine)?;
-        (frame, names, blank)
-    } else {
-        for (name, used) in [
-            ("separator", input.separator.is_some()),
-            ("header", input.header.is_some()),
-            ("empty", !input.empty.is_empty()),
-        ] {
-            if used {
-                return Err(KeyFault::new(format!("{key}.{name}"), "only CSV files can have this key").of(mapping));
-            }
-        }
-        let arguments = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
-        let mut frame = LazyFrame::scan_parquet(path, arguments).map_err(engine)?;
-        let schema = frame.collect_schema().map_err(|source| refused(file, &source.to_string()))?;
-        // Decodes dictionaries of texts, because text is the only such type that mappings read.
-        let coded = schema.iter().filter(|(_, dtype)| dtype.is_categorical());
-        let coded: Vec<Expr> = coded.map(|(name, _)| Expr::Column(name.clone()).cast(DataType::String)).collect();
-        if !coded.is_empty() {
-            frame = frame.with_columns(coded);
-        }
-        let names = schema.iter_names().map(ToString::to_string).collect();
-        (frame, names, BTreeSet::new())
-    };
+) -> Result<Vec<InputColumn>, KeyFault> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     for (from, to) in &input.rename {
-        if !names.contains(from) {
+        if !names.contains(&from.as_str()) {
             let reason =
-                format!("`{}` has no column of this name; the columns are: {}", file.display(), names.join(", "));
-            return Err(KeyFault::new(format!("{key}.rename"), reason).with_value(from).of(mapping));
+                format!("`{}` has no column of this name; the columns are: {}", path.display(), names.join(", "));
+            return Err(KeyFault::new(format!("{key}.rename"), reason).with_value(from));
         }
-        if names.contains(to) && !input.rename.contains_key(to) {
-            let reason = format!("`{}` already has a column of this name", file.display());
-            return Err(KeyFault::new(format!("{key}.rename.{from}"), reason).with_value(to).of(mapping));
+        if names.contains(&to.as_str()) && !input.rename.contains_key(to) {
+            let reason = format!("`{}` already has a column of this name", path.display());
+            return Err(KeyFault::new(format!("{key}.rename.{from}"), reason).with_value(to));
         }
     }
-    if !input.rename.is_empty() {
-        frame = frame.rename(input.rename.keys(), input.rename.values(), true);
-    }
-    let row = col(LOCATION).cast(DataType::UInt64) + lit(location(number, 0));
-    frame = frame.with_row_index(LOCATION, Some(1)).with_columns([row.alias(LOCATION)]);
-    if !blank.is_empty() {
-        frame = frame.filter(rows_except(col(LOCATION), blank.into_iter().map(|row| location(number, row)).collect()));
-    }
-    Ok(frame)
+    let column = |field: &Arc<Field>| {
+        let in_file = field.name().clone();
+        let data_type = match field.data_type() {
+            DataType::Dictionary(_, values) => values.as_ref().clone(),
+            plain => plain.clone(),
+        };
+        InputColumn { name: input.rename.get(&in_file).unwrap_or(&in_file).clone(), in_file, data_type }
+    };
+    Ok(schema.fields().iter().map(column).collect())
 }
 
-fn format_of(file: &Path) -> Result<FileFormat, MappingError> {
-    let extension = file.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    match extension.as_deref() {
-        Some("csv" | "tsv" | "txt") => Ok(FileFormat::Csv),
-        Some("parquet" | "pq") => Ok(FileFormat::Parquet),
-        _ => Err(refused(file, "its name does not say whether it is CSV or Parquet; set the input's `format`")),
-    }
-}
-
-/// Checks that two files of an input have the same columns.
-fn check_same_columns(first: &Schema, other: &Schema) -> Result<(), String> {
-    for (name, dtype) in first.iter() {
-        match other.get(name) {
+/// Checks that two files of an input have the same columns, in any order.
+fn check_same_columns(first: &[InputColumn], other: &[InputColumn]) -> Result<(), String> {
+    let find = |columns: &'_ [InputColumn], name: &str| columns.iter().find(|column| column.name == name).cloned();
+    for InputColumn { name, data_type, .. } in first {
+        match find(other, name) {
             None => return Err(format!("it has no column `{name}`, but the first file of its input has one")),
-            Some(found) if found != dtype => {
+            Some(found) if found.data_type != *data_type => {
+                let found = found.data_type;
                 return Err(format!(
-                    "its column `{name}` is of type {found}, but {dtype} in the first file of its input"
+                    "its column `{name}` is of type {found}, but {data_type} in the first file of its input"
                 ));
             }
             Some(_) => {}
         }
     }
-    match other.iter_names().find(|name| !first.contains(name)) {
-        Some(name) => Err(format!("it has a column `{name}`, but the first file of its input has none")),
+    match other.iter().find(|column| find(first, &column.name).is_none()) {
+        Some(column) => Err(format!("it has a column `{}`, but the first file of its input has none", column.name)),
         None => Ok(()),
     }
 }
 
-fn refused(file: &Path, reason: &str) -> MappingError {
-    MappingError::File { path: file.to_owned(), reason: reason.to_owned() }
+/// The rows of a joined input, which are held in memory.
+pub(super) struct HeldRows {
+    pub(super) batches: Vec<RecordBatch>,
+    /// The file of each batch, and the locations of its rows.
+    locations: Vec<(PathBuf, RowLocations)>,
+}
+
+/// A row of a joined input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HeldRow {
+    pub(super) batch: u32,
+    pub(super) row: u32,
+}
+
+impl HeldRow {
+    /// No row, for a row that matches none.
+    pub(super) const NONE: Self = Self { batch: u32::MAX, row: u32::MAX };
+}
+
+impl HeldRows {
+    /// Returns the file of a row, and its record there.
+    pub(super) fn location(&self, row: HeldRow) -> Option<(PathBuf, InputLocation)> {
+        let (path, locations) = self.locations.get(row.batch as usize)?;
+        Some((path.clone(), locations.record(row.row as usize)))
+    }
+}
+
+impl OpenedInput {
+    /// Returns all rows, which are read once.
+    pub(super) fn held_rows(&self, reading: Reading<'_>) -> Result<Arc<HeldRows>, IngestError> {
+        if let Some(held) = self.held.get() {
+            return Ok(held.clone());
+        }
+        let mut held = HeldRows { batches: Vec::new(), locations: Vec::new() };
+        for file in &self.files {
+            for DecodedBatch { batch, locations, .. } in read_rows(file, reading)? {
+                held.batches.push(without_codes(&batch).doing("read a joined input")?);
+                held.locations.push((file.shown.clone(), locations));
+            }
+        }
+        Ok(self.held.get_or_init(|| Arc::new(held)).clone())
+    }
+}
+
+/// Replaces dictionaries by their values, so that all batches of an input have the same types.
+fn without_codes(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let plain = |column: &ArrayRef| match column.data_type() {
+        DataType::Dictionary(_, values) => arrow_cast::cast(column, values),
+        _ => Ok(column.clone()),
+    };
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect::<Result<_, _>>()?;
+    let fields = batch.schema_ref().fields().iter().zip(&columns);
+    let fields = fields.map(|(field, column)| Field::new(field.name(), column.data_type().clone(), true));
+    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), columns)
+}
+
+/// Reads all rows of a file. A record that cannot become a row is an error.
+fn read_rows(input: &Input, Reading { files, limits, .. }: Reading<'_>) -> Result<Vec<DecodedBatch>, IngestError> {
+    let mut reader = InputReader::open(files, input, limits)?;
+    let decode = |chunk: RawChunk| chunk.decode(Table::Events, limits)?.collect::<Result<Vec<_>, _>>();
+    let mut rows = Vec::new();
+    loop {
+        let mut chunks = Vec::new();
+        while chunks.len() < ReadLimits::chunks()
+            && let Some(chunk) = reader.next()?
+        {
+            chunks.push(chunk);
+        }
+        if chunks.is_empty() {
+            return Ok(rows);
+        }
+        let decoded: Vec<_> = chunks.into_par_iter().map(decode).collect();
+        for batches in decoded {
+            for mut batch in batches.map_err(|fault| fault.of(&input.shown))? {
+                if let Some(fault) = batch.malformed.into_iter().next() {
+                    return Err(ErrorKind::Row { path: input.shown.clone(), fault }.into());
+                }
+                if let Some(fault) = batch.fatal.take() {
+                    return Err(fault.of(&input.shown));
+                }
+                rows.push(DecodedBatch { malformed: Vec::new(), ..batch });
+            }
+        }
+    }
+}
+
+fn refused(file: &Path, reason: String) -> MappingError {
+    MappingError::File { path: file.to_owned(), reason }
 }
 
 fn file_name(file: &Path) -> String {

@@ -1,21 +1,58 @@
-//! Plans canonical tables over the inputs, and gives events first-touch credit.
+//! A table of a mapping: planned from its declaration, and made from the rows of its first input.
 
-use super::canonical::{CONVERSION, CanonicalTable, ColumnType, STAGES};
-use super::column::{ColumnCompiler, CompiledColumn};
-use super::declaration::{Constant, EventTableDeclaration, FirstTouch, TableDeclaration, ValueSource};
-use super::error::MappingError;
-use super::expressions::{ColumnValue, Days, Micros, days_of, each_row};
-use super::join::{JoinedRows, TablePlanner};
-use polars::prelude::*;
+use super::canonical::{CanonicalTable, ColumnType, STAGES};
+use super::cells::RowView;
+use super::column::{ColumnPlan, ColumnPlanner};
+use super::columns::{ColumnRef, KnownColumns};
+use super::credit::FirstTouchCredit;
+use super::declaration::{Constant, EventTableDeclaration, TableDeclaration, ValueSource};
+use super::error::{MappingError, PlanFault};
+use super::faults::{ColumnSite, PickedFaults, RawFault};
+use super::inputs::{OpenedInput, Reading};
+use super::rows::RowPlan;
+use super::values::NamedMaps;
+use crate::error::ErrorContext;
+use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_select::filter::filter;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A lazy frame with the columns of a canonical table.
-pub(super) struct TablePlan {
-    pub(super) frame: LazyFrame,
-    pub(super) columns: Vec<String>,
-    /// The key of the mapping that declares it.
-    pub(super) key: String,
+/// Plans the tables of a mapping over its inputs.
+pub(super) struct TablePlanner<'a> {
+    pub(super) reading: Reading<'a>,
+    pub(super) maps: &'a NamedMaps,
+    pub(super) inputs: &'a BTreeMap<String, OpenedInput>,
+    /// The credit of the customers, which tables of events take.
+    pub(super) credit: Option<&'a Arc<FirstTouchCredit>>,
 }
+
+/// A canonical table, made from the rows of an input.
+pub(super) struct TableMapper {
+    /// What messages about the table name.
+    shown: PathBuf,
+    rows: Arc<RowPlan>,
+    /// The columns, each with its name.
+    columns: Vec<(String, ColumnPlan)>,
+    dates: Dates,
+    credit: Option<Arc<FirstTouchCredit>>,
+    schema: SchemaRef,
+}
+
+/// What is required of the dates of a row.
+enum Dates {
+    /// Nothing: the table has no dates.
+    None,
+    /// A row without a date is left out.
+    Skip,
+    /// A row without a date is a fault of this column.
+    Refuse(ColumnSite),
+}
+
+/// The columns of a table by name, each with its source and the key of that source.
+type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
 
 impl TablePlanner<'_> {
     /// Plans a table of spend or accounts.
@@ -24,176 +61,184 @@ impl TablePlanner<'_> {
         target: CanonicalTable,
         table: &TableDeclaration,
         at: usize,
-    ) -> Result<TablePlan, MappingError> {
+    ) -> Result<TableMapper, MappingError> {
         let key = format!("{}[{at}]", target.key());
-        let rows = self.joined_rows(table, &key)?;
-        let spec = TableSpec { target, key: key.clone(), copied: &[], skips_undated: false };
-        let columns =
-            table.columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
-        self.select(rows, columns.collect(), &spec)
+        let columns = table.columns.iter();
+        let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
+        let mut made = self.plan(target, table, &key, vec![(columns.collect(), false)])?;
+        made.pop().ok_or_else(|| self.internal(ArrowError::ComputeError("no table was planned".to_owned())))
     }
 
     /// Plans the tables of events of one declaration: one table if it is long, one per stage if it is wide.
-    pub(super) fn events(
-        &self,
-        table: &EventTableDeclaration,
-        at: usize,
-        first_touch: Option<&FirstTouch>,
-    ) -> Result<Vec<TablePlan>, MappingError> {
+    pub(super) fn events(&self, table: &EventTableDeclaration, at: usize) -> Result<Vec<TableMapper>, MappingError> {
         let key = format!("events[{at}]");
-        let rows = self.joined_rows(&table.table(), &key)?;
-        let kept: Vec<(&str, ValueSource)> = table
-            .keep
-            .iter()
-            .map(|name| (name.as_str(), ValueSource { column: Some(name.clone()), ..ValueSource::default() }))
-            .collect();
-        let mut common: ValueSources<'_> = BTreeMap::new();
-        common.extend(kept.iter().map(|(name, source)| (*name, (source, format!("{key}.keep")))));
-        common.extend(
-            table.columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}")))),
-        );
-        let copied = first_touch.map_or(&[][..], |first_touch| &first_touch.copy);
+        let own = |name: &String| ValueSource { column: Some(name.clone()), ..ValueSource::default() };
+        let kept: Vec<(&str, ValueSource)> = table.keep.iter().map(|name| (name.as_str(), own(name))).collect();
+        let mut common: ValueSources<'_> =
+            kept.iter().map(|(name, source)| (*name, (source, format!("{key}.keep")))).collect();
+        let columns = table.columns.iter();
+        common.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}")))));
         if table.stages.is_empty() {
-            let spec = TableSpec { target: CanonicalTable::Events, key, copied, skips_undated: false };
-            return Ok(vec![self.select(rows, common, &spec)?]);
+            return self.plan(CanonicalTable::Events, &table.table(), &key, vec![(common, false)]);
         }
-        let mut tables = Vec::new();
-        for (stage, columns) in STAGES.iter().filter_map(|stage| table.stages.get_key_value(*stage)) {
+        let of_stage = |stage: &str| ValueSource { value: Some(Constant(stage.to_owned())), ..ValueSource::default() };
+        let stages = STAGES.map(of_stage);
+        let declared = STAGES.iter().zip(&stages).filter_map(|(stage, source)| {
             let key = format!("{key}.stages.{stage}");
-            let constant = Constant(stage.clone());
-            let stage = ValueSource { value: Some(constant), ..ValueSource::default() };
             let mut all = common.clone();
-            all.insert("type", (&stage, key.clone()));
-            all.extend(columns.iter().map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));
-            let spec = TableSpec { target: CanonicalTable::Events, key: key.clone(), copied, skips_undated: true };
-            tables.push(self.select(rows.clone(), all, &spec)?);
-        }
-        Ok(tables)
+            all.insert("type", (source, key.clone()));
+            let columns = table.stages.get(*stage)?.iter();
+            all.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.{name}")))));
+            Some((all, true))
+        });
+        self.plan(CanonicalTable::Events, &table.table(), &key, declared.collect())
     }
 
-    fn select(
+    /// Plans tables of the same rows, each with its columns and whether it skips rows without a date.
+    fn plan(
         &self,
-        rows: JoinedRows,
-        columns: ValueSources<'_>,
-        spec: &TableSpec<'_>,
-    ) -> Result<TablePlan, MappingError> {
-        let compiler = ColumnCompiler { planner: self, known: &rows.columns };
-        let mut frame = rows.frame.clone();
-        let (mut dates, mut others) = (Vec::new(), Vec::new());
-        for (name, (source, key)) in &columns {
-            let column_type = match spec.target.column_type(name) {
+        target: CanonicalTable,
+        table: &TableDeclaration,
+        key: &str,
+        tables: Vec<(ValueSources<'_>, bool)>,
+    ) -> Result<Vec<TableMapper>, MappingError> {
+        let plan = || -> Result<Vec<TableMapper>, PlanFault> {
+            let (mut rows, known) = RowPlan::new(table, self.inputs, key, self.reading)?;
+            let mut planned = Vec::new();
+            for (sources, skips_undated) in &tables {
+                planned.push(self.plan_columns(target, sources, &known, &mut rows, *skips_undated)?);
+            }
+            let rows = Arc::new(rows.finish().map_err(|error| self.internal(error))?);
+            let credit = self.credit.filter(|_| target == CanonicalTable::Events);
+            let shown = PathBuf::from(format!("{}, table of {}", self.reading.mapping.display(), target.key()));
+            let mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {
+                let fields = columns.iter().map(|(name, plan)| Field::new(name, plan.data_type.clone(), true));
+                let mut fields: Vec<Field> = fields.collect();
+                let copied = credit.map_or(&[][..], |credit| &credit.columns).iter();
+                let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
+                fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
+                let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
+                TableMapper { shown: shown.clone(), rows: rows.clone(), columns, dates, credit, schema }
+            };
+            Ok(planned.into_iter().map(mapper).collect())
+        };
+        plan().map_err(|fault| fault.of(self.reading.mapping))
+    }
+
+    fn plan_columns(
+        &self,
+        target: CanonicalTable,
+        sources: &ValueSources<'_>,
+        known: &KnownColumns,
+        rows: &mut RowPlan,
+        skips_undated: bool,
+    ) -> Result<(Vec<(String, ColumnPlan)>, Dates), PlanFault> {
+        let mut planner = ColumnPlanner { maps: self.maps, known, rows };
+        let mut columns = Vec::new();
+        for (name, (source, key)) in sources {
+            let is_copied = self.credit.is_some_and(|credit| credit.columns.iter().any(|copied| copied == name));
+            let column_type = match target.column_type(name) {
                 // Credit copies the column between tables, so it is text in each of them.
-                ColumnType::Dimension if spec.copied.iter().any(|copied| copied == name) => ColumnType::Text,
+                ColumnType::Dimension if is_copied => ColumnType::Text,
                 column_type => column_type,
             };
-            let CompiledColumn { expr, only } =
-                compiler.compile(source, column_type, key).map_err(|fault| fault.of(self.mapping))?;
-            if let Some(only) = only {
-                frame = frame.filter(only);
-            }
-            let list =
-                if matches!(column_type, ColumnType::Day | ColumnType::Instant) { &mut dates } else { &mut others };
-            list.push(expr.alias(made(name)));
+            columns.push(((*name).to_owned(), planner.plan(source, column_type, key)?));
         }
-        let dated = ["date", "dateTime"]
-            .into_iter()
-            .filter(|name| columns.contains_key(name))
-            .map(|name| col(made(name)).is_not_null());
-        if let Some(dated) = dated.reduce(Expr::or) {
-            frame = frame.with_columns(dates);
-            frame = if spec.skips_undated {
-                frame.filter(dated)
-            } else {
-                let column = columns.get("date").or_else(|| columns.get("dateTime"));
-                let (name, key) = column.map_or(("date", spec.key.as_str()), |(source, key)| {
-                    (source.column.as_deref().unwrap_or("date"), key.as_str())
-                });
-                let none = when(dated).then(lit(NULL)).otherwise(lit("")).cast(DataType::String);
-                let checked = each_row::<bool>(vec![none], rows.location.clone(), self.site(key, name), |texts| {
-                    if texts[0].is_none() { Ok(Some(true)) } else { Err("expected a date".to_owned()) }
-                });
-                frame.filter(checked)
+        let date = ["date", "dateTime"].iter().find_map(|name| sources.get(name));
+        let dates = match date {
+            None => Dates::None,
+            Some(_) if skips_undated => Dates::Skip,
+            Some((source, key)) => {
+                let column = source.column.clone().unwrap_or_else(|| "date".to_owned());
+                Dates::Refuse(ColumnSite { key: key.clone(), column, at: ColumnRef::FIRST })
+            }
+        };
+        Ok((columns, dates))
+    }
+
+    fn internal(&self, error: ArrowError) -> MappingError {
+        match Err::<(), _>(error).doing("plan a table of the mapping") {
+            Ok(()) => MappingError::File { path: self.reading.mapping.to_owned(), reason: String::new() },
+            Err(error) => error.into(),
+        }
+    }
+}
+
+impl RowMapper for TableMapper {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError> {
+        let batch = &raw.decoded.batch;
+        let texts = self.rows.texts_of(batch)?;
+        let (mut picked, end, mut raw_faults) = self.rows.pick(&texts, raw.done, batch.num_rows(), limits.rows);
+        macro_rules! view {
+            () => {
+                RowView { plan: &self.rows, batch, texts: &texts, picked: &picked }
             };
         }
-        let names: Vec<String> = columns.keys().map(ToString::to_string).collect();
-        let frame = frame
-            .with_columns(others)
-            .select(names.iter().map(|name| col(made(name)).alias(name.as_str())).collect::<Vec<_>>());
-        Ok(TablePlan { frame, columns: names, key: spec.key.clone() })
+        for (_, plan) in self.columns.iter().filter(|(_, plan)| plan.skips_rows()) {
+            let kept = plan.kept_rows(&view!());
+            picked.keep(&kept);
+        }
+        let mut faults = PickedFaults::default();
+        let mut made: Vec<Option<ArrayRef>> = vec![None; self.columns.len()];
+        for (slot, (_, plan)) in made.iter_mut().zip(&self.columns).filter(|(_, (name, _))| is_date(name)) {
+            *slot = Some(plan.read(&view!(), &mut faults)?);
+        }
+        if !matches!(self.dates, Dates::None) {
+            let mut dated = vec![false; picked.len()];
+            for dates in made.iter().flatten() {
+                dated.iter_mut().enumerate().for_each(|(row, dated)| *dated |= dates.is_valid(row) || faults.has(row));
+            }
+            if let Dates::Refuse(site) = &self.dates {
+                for row in (0..dated.len()).filter(|row| !dated[*row]) {
+                    faults.add(row, site.fault(&view!(), row, String::new(), "expected a date".to_owned()));
+                }
+            } else if dated.contains(&false) {
+                picked.keep(&dated);
+                faults.keep(&dated);
+                let dated = BooleanArray::from(dated);
+                for dates in made.iter_mut().flatten() {
+                    *dates = filter(dates, &dated)?;
+                }
+            }
+        }
+        for (slot, (_, plan)) in made.iter_mut().zip(&self.columns).filter(|(slot, _)| slot.is_none()) {
+            *slot = Some(plan.read(&view!(), &mut faults)?);
+        }
+        let mut columns: Vec<ArrayRef> = made.into_iter().flatten().collect();
+        if !faults.is_empty() {
+            let sound: Vec<bool> = (0..picked.len()).map(|row| !faults.has(row)).collect();
+            raw_faults.extend(faults.into_raw(&picked.from));
+            picked.keep(&sound);
+            let sound = BooleanArray::from(sound);
+            columns = columns.iter().map(|column| filter(column, &sound)).collect::<Result<_, _>>()?;
+        }
+        let mut mapped = self.batch(columns, picked.len())?;
+        if let Some(credit) = &self.credit {
+            mapped = credit.apply(&mapped)?;
+        }
+        let locations = picked.from.iter().map(|row| raw.decoded.locations.record(*row as usize)).collect();
+        let row_faults = RawFault::into_row_faults(raw_faults, raw, limits);
+        Ok(raw.finish(end, mapped, locations, row_faults))
     }
 }
 
-/// The columns of a table by name, each with its source and the key of that source.
-type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
-
-/// The properties of a table that all its columns share.
-struct TableSpec<'a> {
-    target: CanonicalTable,
-    key: String,
-    /// The columns that first-touch credit copies.
-    copied: &'a [String],
-    /// Whether a row without a date is left out. Otherwise it is a fault.
-    skips_undated: bool,
-}
-
-/// Returns the name of a finished column. No column of an input begins with `=`.
-fn made(name: &str) -> PlSmallStr {
-    format!("={name}").into()
-}
-
-/// The key of first-touch credit.
-const FIRST_TOUCH: &str = "first_touch";
-
-/// Returns the first conversion of each customer that has one: the account, the customer, and the columns to copy.
-pub(super) fn first_conversions(tables: &[TablePlan], copied: &[String]) -> Result<DataFrame, MappingError> {
-    let mut conversions = Vec::new();
-    for table in tables {
-        let has = |name: &str| table.columns.iter().any(|column| column == name);
-        let or_none = |name: &str, dtype: DataType| if has(name) { col(name) } else { lit(NULL).cast(dtype) };
-        let instant = or_none("dateTime", Micros::dtype());
-        let day = or_none("date", Days::dtype()).cast(DataType::Int32).cast(DataType::Int64);
-        // An event without a date takes the UTC date of its time, because the zones of accounts are not known yet.
-        let day = when(day.clone().is_null()).then(days_of(instant.clone())).otherwise(day);
-        let mut columns = vec![col("account"), col("opportunityId"), day.alias("=day"), instant.alias("=instant")];
-        columns.extend(copied.iter().map(|name| or_none(name, DataType::String).alias(credited(name))));
-        conversions.push(table.frame.clone().filter(col("type").eq(lit(CONVERSION))).select(columns));
+impl TableMapper {
+    fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
+        let fields = self.columns.iter().zip(&columns);
+        let fields = fields.map(|((name, _), array)| Field::new(name, array.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        RecordBatch::try_new_with_options(schema, columns, &RecordBatchOptions::new().with_row_count(Some(rows)))
     }
-    let order = SortMultipleOptions::default().with_maintain_order(true).with_nulls_last(false);
-    let mut kept = vec![col("account"), col("opportunityId")];
-    kept.extend(copied.iter().map(|name| col(credited(name))));
-    concat(&conversions, UnionArgs::default())
-        .map(|all| {
-            all.sort(["account", "opportunityId", "=day", "=instant"], order)
-                .unique_stable_generic(Some(vec![col("account"), col("opportunityId")]), UniqueKeepStrategy::First)
-                .select(kept)
-        })
-        .and_then(LazyFrame::collect)
-        .map_err(|source| MappingError::engine(FIRST_TOUCH, source))
 }
 
-/// Replaces columns of a table of events by those of each customer's first conversion. Customers without a conversion
-/// keep their values.
-pub(super) fn give_credit(table: TablePlan, credit: &DataFrame, copied: &[String]) -> TablePlan {
-    let mut columns = table.columns;
-    let own =
-        |name: &String| if columns.contains(name) { col(name.as_str()) } else { lit(NULL).cast(DataType::String) };
-    let given = copied.iter().map(|name| {
-        when(col("=credit").is_not_null()).then(col(credited(name))).otherwise(own(name)).alias(name.as_str())
-    });
-    let given: Vec<Expr> = given.collect();
-    columns.extend(copied.iter().filter(|name| !columns.contains(name)).cloned().collect::<Vec<_>>());
-    let keys = [col("account"), col("opportunityId")];
-    let mut arguments = JoinArgs::new(JoinType::Left).with_coalesce(JoinCoalesce::CoalesceColumns);
-    arguments.maintain_order = MaintainOrderJoin::Left;
-    let credit = credit.clone().lazy().with_columns([lit(true).alias("=credit")]);
-    let frame = table
-        .frame
-        .join(credit, keys.clone(), keys, arguments)
-        .with_columns(given)
-        .select(columns.iter().map(|name| col(name.as_str())).collect::<Vec<_>>());
-    TablePlan { frame, columns, key: table.key }
-}
-
-fn credited(name: &str) -> PlSmallStr {
-    format!("=credit.{name}").into()
+fn is_date(column: &str) -> bool {
+    matches!(column, "date" | "dateTime")
 }

@@ -1,5 +1,5 @@
 //! How a text of an input becomes a value: `TextRules` change the text, then `ValueReader` reads it. This file
-//! knows neither tables nor polars.
+//! does not know tables.
 
 use super::canonical::{ColumnType, STAGES};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
@@ -46,6 +46,11 @@ impl TextRules {
             unmapped: source.unmapped.unwrap_or_default(),
             default: source.default.as_ref().map(|constant| constant.0.clone()),
         })
+    }
+
+    /// Returns whether values become others by name.
+    pub(super) fn has_map(&self) -> bool {
+        self.map.is_some()
     }
 
     /// Returns whether no text changes.
@@ -141,6 +146,16 @@ impl ValueReader {
             ColumnType::Truth => Self::Truth,
             ColumnType::Text | ColumnType::Dimension => Self::Text,
         })
+    }
+
+    /// Returns whether it reads every text, and none, too.
+    pub(super) const fn reads_everything(&self) -> bool {
+        matches!(self, Self::Text)
+    }
+
+    /// Reads a cell that has no value, which then has none, or is a fault.
+    pub(super) fn read_nothing<T>(&self) -> Result<Option<T>, String> {
+        if matches!(self, Self::Key | Self::Stage) { Err("expected a value".to_owned()) } else { Ok(None) }
     }
 
     /// Checks that a text can be read.

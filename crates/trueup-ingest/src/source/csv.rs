@@ -1,12 +1,13 @@
-//! Decodes comma-separated text as RFC 4180 defines it.
+//! Decodes comma-separated text as RFC 4180 defines it, with any separator.
 //!
 //! Common CSV readers guess if quoting is broken: a quote that is never closed swallows the rest of the file, and text
 //! after a closing quote becomes part of the cell. Here both are errors that name the line.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use super::input::ReadOptions;
 use super::text_blocks::{TextBlock, count_lines};
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault, shortened};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -15,8 +16,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Reads the header of the first block. Returns the columns, all of them text, and the block of the rows that follow.
-pub(crate) fn read_header(block: &TextBlock) -> Result<(SchemaRef, TextBlock), InputFault> {
-    let mut records = CsvRecords::new(block.text()?, block.line);
+pub(crate) fn read_header(block: &TextBlock, separator: u8) -> Result<(SchemaRef, TextBlock), InputFault> {
+    let mut records = CsvRecords::new(block.text()?, block, separator);
     let mut cells = Vec::new();
     let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
     let mut names = HashSet::with_capacity(cells.len());
@@ -28,25 +29,51 @@ pub(crate) fn read_header(block: &TextBlock) -> Result<(SchemaRef, TextBlock), I
             return Err(InputFault::RepeatedColumn { line, name: cell.to_string() });
         }
     }
-    let fields: Vec<Field> = cells.iter().map(|cell| Field::new(cell.as_ref(), DataType::Utf8, true)).collect();
     let rows = block.bytes[block.bytes.len() - records.rest().len()..].to_vec();
-    Ok((Arc::new(Schema::new(fields)), TextBlock { bytes: rows, line: records.line }))
+    Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, records: records.records }))
+}
+
+/// Checks the first record of a file without a header, which has the columns `header`. Returns the columns, all of them
+/// text.
+pub(crate) fn check_first(block: &TextBlock, separator: u8, header: &[String]) -> Result<SchemaRef, InputFault> {
+    let mut cells = Vec::new();
+    let first = CsvRecords::new(block.text()?, block, separator).read(&mut cells)?;
+    if first.is_some() && cells.len() != header.len() {
+        return Err(InputFault::OtherWidth { expected: header.len(), found: cells.len() });
+    }
+    Ok(text_schema(header))
+}
+
+pub(super) fn text_schema(names: &[impl AsRef<str>]) -> SchemaRef {
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect();
+    Arc::new(Schema::new(fields))
 }
 
 /// The rows of a block, batch by batch.
 pub(crate) struct CsvDecoder {
     text: String,
-    /// Where the next record begins, and its line.
+    /// Where the next record begins, its line, and the number of records before it.
     at: usize,
     line: u64,
-    schema: SchemaRef,
+    records: u64,
+    format: CsvFormat,
     limits: ReadLimits,
 }
 
+/// The columns of a file, and how it is written.
+#[derive(Clone)]
+pub(crate) struct CsvFormat {
+    pub(crate) schema: SchemaRef,
+    pub(crate) separator: u8,
+    /// The records before the first row: the header, and empty lines before it.
+    pub(crate) header_records: u64,
+    pub(crate) options: Arc<ReadOptions>,
+}
+
 impl CsvDecoder {
-    pub(crate) fn new(block: TextBlock, schema: SchemaRef, limits: ReadLimits) -> Result<Self, InputFault> {
-        let line = block.line;
-        Ok(Self { text: block.into_text()?, at: 0, line, schema, limits })
+    pub(crate) fn new(block: TextBlock, format: CsvFormat, limits: ReadLimits) -> Result<Self, InputFault> {
+        let (line, records) = (block.line, block.records);
+        Ok(Self { text: block.into_text()?, at: 0, line, records, format, limits })
     }
 
     /// Returns the next rows, or `None` after the last. An empty cell is null.
@@ -54,10 +81,13 @@ impl CsvDecoder {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut records = CsvRecords { text: &self.text, at: self.at, line: self.line };
-        let width = self.schema.fields().len();
+        let CsvFormat { schema, separator, header_records, options } = &self.format;
+        let (at, line, records) = (self.at, self.line, self.records);
+        let mut records = CsvRecords { text: &self.text, at, line, records, separator: *separator };
+        let width = schema.fields().len();
+        let means_nothing = |cell: &str| cell.is_empty() || options.empty.iter().any(|empty| empty == cell);
         let mut builders: Vec<StringBuilder> = (0..width).map(|_| StringBuilder::new()).collect();
-        let (mut lines, mut malformed) = (Vec::new(), MalformedRecords::default());
+        let (mut lines, mut numbers, mut malformed) = (Vec::new(), Vec::new(), MalformedRecords::default());
         let mut cells = Vec::with_capacity(width);
         let fatal = loop {
             if lines.len() >= self.limits.rows || malformed.is_full() {
@@ -73,20 +103,22 @@ impl CsvDecoder {
                 }
             };
             if cells.len() != width {
-                malformed.push(wrong_width(line, &cells, &self.schema, self.limits.max_text_bytes));
+                malformed.push(wrong_width(line, &cells, schema, self.limits.max_text_bytes));
                 continue;
             }
             lines.push(line);
+            numbers.push(records.records.saturating_sub(*header_records));
             for (cell, builder) in cells.iter().zip(&mut builders) {
-                if cell.is_empty() { builder.append_null() } else { builder.append_value(cell) }
+                if means_nothing(cell) { builder.append_null() } else { builder.append_value(cell) }
             }
         };
-        (self.at, self.line) = (records.at, records.line);
+        (self.at, self.line, self.records) = (records.at, records.line, records.records);
         let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+        let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
             .map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal }))
+        let locations = RowLocations::Lines { lines, records: numbers };
+        Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
     }
 }
 
@@ -97,7 +129,8 @@ fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: u
         column: None,
         value: None,
         reason: format!("expected {} cells as in the header, but found {}", schema.fields().len(), cells.len()),
-        cells: names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect(),
+        cells: RowCells::Texts(names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect()),
+        mapping: None,
     }
 }
 
@@ -107,11 +140,14 @@ struct CsvRecords<'a> {
     at: usize,
     /// The physical line of `at`.
     line: u64,
+    /// The number of records before `at`, including empty lines.
+    records: u64,
+    separator: u8,
 }
 
 impl<'a> CsvRecords<'a> {
-    fn new(text: &'a str, line: u64) -> Self {
-        Self { text, at: 0, line }
+    fn new(text: &'a str, block: &TextBlock, separator: u8) -> Self {
+        Self { text, at: 0, line: block.line, records: block.records, separator }
     }
 
     fn rest(&self) -> &'a str {
@@ -129,28 +165,31 @@ impl<'a> CsvRecords<'a> {
                 _ => break,
             }
             self.line += 1;
+            self.records += 1;
         }
         let line = self.line;
+        self.records += 1;
         while self.read_cell(cells)? {}
         Ok(Some(line))
     }
 
-    /// Reads a cell and the comma or line end after it. Returns whether the record has another cell.
+    /// Reads a cell and the separator or line end after it. Returns whether the record has another cell.
     fn read_cell(&mut self, cells: &mut Vec<Cow<'a, str>>) -> Result<bool, InputFault> {
-        let rest = self.rest();
+        let (rest, separator) = (self.rest(), self.separator);
         if let Some(quoted) = rest.strip_prefix('"') {
             let (cell, length) = self.unquote(quoted)?;
             cells.push(cell);
             self.at += 1 + length;
         } else {
             let bytes = rest.as_bytes();
-            let length = bytes.iter().position(|byte| matches!(byte, b',' | b'\n' | b'"')).unwrap_or(bytes.len());
+            let length =
+                bytes.iter().position(|byte| matches!(byte, b'\n' | b'"') || *byte == separator).unwrap_or(bytes.len());
             if bytes.get(length) == Some(&b'"') {
                 return Err(
                     self.broken("a quote inside a cell that is not quoted; quote the cell and double the quote")
                 );
             }
-            let ended_by_line = bytes.get(length) != Some(&b',');
+            let ended_by_line = bytes.get(length) != Some(&separator);
             let cell = &rest[..length];
             // A carriage return before the line feed belongs to the line end.
             let cell = if ended_by_line { cell.strip_suffix('\r').unwrap_or(cell) } else { cell };
@@ -158,7 +197,7 @@ impl<'a> CsvRecords<'a> {
             self.at += length;
         }
         match self.rest().as_bytes() {
-            [b',', ..] => {
+            [first, ..] if *first == separator => {
                 self.at += 1;
                 Ok(true)
             }

@@ -17,20 +17,75 @@ pub(crate) struct DecodedBatch {
     pub(crate) fatal: Option<InputFault>,
 }
 
+/// Decoded rows that become other rows, part by part.
+pub(crate) struct RawRows {
+    pub(crate) decoded: DecodedBatch,
+    /// The rows before this one are done.
+    pub(crate) done: usize,
+}
+
+impl RawRows {
+    /// Marks the rows before `end` as done, and returns what became of them, in file order: `rows`, and the records
+    /// that could not become rows. `faults` are those of records that were decoded.
+    pub(crate) fn finish(
+        &mut self,
+        end: usize,
+        batch: RecordBatch,
+        rows: Vec<InputLocation>,
+        faults: Vec<RowFault>,
+    ) -> DecodedBatch {
+        let is_last = end >= self.decoded.batch.num_rows();
+        let malformed = &mut self.decoded.malformed;
+        let next = self.decoded.locations.record(end);
+        let before =
+            if is_last { malformed.len() } else { malformed.partition_point(|one| one.location.is_before(next)) };
+        let mut all: Vec<RowFault> = malformed.drain(..before).collect();
+        all.extend(faults);
+        all.sort_by(|one, other| one.location.cmp_in_file(other.location));
+        self.done = end;
+        let fatal = if is_last { self.decoded.fatal.take() } else { None };
+        DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal }
+    }
+
+    /// Returns whether every row is done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done >= self.decoded.batch.num_rows()
+    }
+}
+
 /// The locations of a batch's rows in their file.
 pub(crate) enum RowLocations {
-    /// The line of each row.
-    Lines(Vec<u64>),
+    /// The line of each row, and its record, counted from 1 after the header. Empty lines are records, too.
+    Lines { lines: Vec<u64>, records: Vec<u64> },
     /// Consecutive rows of a row group; the numbers of the row group and of the first row, both counted from 0.
-    Rows { row_group: usize, first: usize },
+    /// `before` is the number of rows in the row groups before.
+    Rows { row_group: usize, first: usize, before: u64 },
+    /// The records from which a mapping made the rows.
+    Mapped(Vec<InputLocation>),
 }
 
 impl RowLocations {
     /// Returns the location of a row of the batch.
     pub(crate) fn of(&self, row: usize) -> InputLocation {
         match self {
-            Self::Lines(lines) => InputLocation::Line(lines.get(row).copied().unwrap_or_default()),
-            Self::Rows { row_group, first } => InputLocation::Row { row_group: *row_group, row: first + row },
+            Self::Lines { lines, .. } => InputLocation::Line(lines.get(row).copied().unwrap_or_default()),
+            Self::Rows { row_group, first, .. } => InputLocation::Row { row_group: *row_group, row: first + row },
+            Self::Mapped(records) => records.get(row).copied().unwrap_or(InputLocation::Line(0)),
+        }
+    }
+
+    /// Returns the location of a row as a record of its whole file.
+    pub(crate) fn record(&self, row: usize) -> InputLocation {
+        match self {
+            Self::Lines { lines, records } => InputLocation::Record {
+                record: records.get(row).copied().unwrap_or_default(),
+                line: lines.get(row).copied(),
+            },
+            Self::Rows { first, before, .. } => {
+                let row = u64::try_from(first + row).unwrap_or(u64::MAX);
+                InputLocation::Record { record: before.saturating_add(row).saturating_add(1), line: None }
+            }
+            Self::Mapped(_) => self.of(row),
         }
     }
 }
@@ -71,6 +126,13 @@ pub(crate) struct ReadLimits {
     pub(crate) max_text_bytes: usize,
 }
 
+/// The limits of an ingest with 1 GiB of memory.
+impl Default for ReadLimits {
+    fn default() -> Self {
+        Self { rows: 1 << 16, decoded_bytes: 1 << 27, max_columns: 2_000, max_text_bytes: 1 << 20 }
+    }
+}
+
 /// Typical bytes of text per row.
 const ROW_BYTES: usize = 128;
 
@@ -93,10 +155,6 @@ const MIN_TABLE_BYTES: usize = 16 << 20;
 const MAX_NAME_BYTES: usize = 1 << 10;
 
 impl ReadLimits {
-    #[cfg(test)]
-    pub(super) const ANY: Self =
-        Self { rows: 1 << 16, decoded_bytes: 1 << 27, max_columns: 1 << 10, max_text_bytes: 1 << 20 };
-
     /// Returns the number of chunks to decode in parallel. Two per thread, because chunks take different times.
     pub(crate) fn chunks() -> usize {
         rayon::current_num_threads() * 2

@@ -5,9 +5,11 @@
 //! not be known before the last line is read.
 
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use super::input::ReadOptions;
 use super::text_blocks::TextBlock;
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault, shortened};
+use crate::table::Table;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -25,22 +27,41 @@ pub(crate) struct NdjsonDecoder {
     /// Where the next record begins, and its line.
     at: usize,
     line: u64,
-    /// Columns that every batch has, even if no object has such a member.
-    required: &'static [&'static str],
-    /// Columns whose decimal numbers stay as written, because a double does not hold all their digits.
-    exact: &'static [&'static str],
+    columns: NdjsonColumns,
     limits: ReadLimits,
 }
 
+/// The columns that the members of the objects become.
+pub(crate) struct NdjsonColumns {
+    /// The canonical table of which the rows are, unless `options` names members.
+    pub(crate) table: Table,
+    pub(crate) options: Arc<ReadOptions>,
+}
+
+impl NdjsonColumns {
+    /// Returns the columns that every batch has, even if no object has such a member.
+    fn required(&self) -> Vec<&str> {
+        match &self.options.members {
+            Some(members) => members.iter().map(String::as_str).collect(),
+            None => self.table.required().to_vec(),
+        }
+    }
+
+    /// Returns whether a member is read.
+    fn has(&self, name: &str) -> bool {
+        self.options.members.as_ref().is_none_or(|members| members.contains(name))
+    }
+
+    /// Returns whether decimal numbers of a column stay as written, because a double does not hold all their digits.
+    fn is_exact(&self, name: &str) -> bool {
+        self.options.members.is_some() || self.table.amounts().contains(&name)
+    }
+}
+
 impl NdjsonDecoder {
-    pub(crate) fn new(
-        block: TextBlock,
-        required: &'static [&'static str],
-        exact: &'static [&'static str],
-        limits: ReadLimits,
-    ) -> Result<Self, InputFault> {
+    pub(crate) fn new(block: TextBlock, columns: NdjsonColumns, limits: ReadLimits) -> Result<Self, InputFault> {
         let line = block.line;
-        Ok(Self { text: block.into_text()?, at: 0, line, required, exact, limits })
+        Ok(Self { text: block.into_text()?, at: 0, line, columns, limits })
     }
 
     /// Returns the next rows, or `None` after the last. A JSON null, an empty text, and a missing member are null.
@@ -48,7 +69,7 @@ impl NdjsonDecoder {
         if self.at == self.text.len() {
             return Ok(None);
         }
-        let mut builder = BatchBuilder::new(self.required, self.exact, self.limits.max_columns);
+        let mut builder = BatchBuilder::new(&self.columns, self.limits.max_columns);
         let (mut lines, mut malformed, mut fatal) = (Vec::new(), MalformedRecords::default(), None);
         while lines.len() < self.limits.rows && builder.cells() < self.limits.cells() && !malformed.is_full() {
             let Some(text) = self.text[self.at..].split_inclusive('\n').next() else { break };
@@ -71,13 +92,15 @@ impl NdjsonDecoder {
             }
         }
         let batch = builder.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
-        Ok(Some(DecodedBatch { batch, locations: RowLocations::Lines(lines), malformed: malformed.faults, fatal }))
+        // A file without a header has as many records as lines.
+        let locations = RowLocations::Lines { records: lines.clone(), lines };
+        Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
     }
 }
 
 /// The columns of a batch while its objects are read.
 struct BatchBuilder<'k> {
-    exact: &'k [&'k str],
+    given: &'k NdjsonColumns,
     columns: Vec<ColumnBuilder>,
     /// Indexes in `columns`, by name.
     indexes: HashMap<String, usize>,
@@ -96,10 +119,10 @@ struct ColumnBuilder {
 }
 
 impl<'k> BatchBuilder<'k> {
-    fn new(required: &[&str], exact: &'k [&'k str], max_columns: usize) -> Self {
+    fn new(given: &'k NdjsonColumns, max_columns: usize) -> Self {
         let (columns, indexes) = (Vec::new(), HashMap::new());
-        let mut builder = Self { exact, columns, indexes, max_columns, rows: 0, objects: 0 };
-        for name in required {
+        let mut builder = Self { given, columns, indexes, max_columns, rows: 0, objects: 0 };
+        for name in given.required() {
             builder.add(name);
         }
         builder
@@ -136,6 +159,9 @@ impl<'k> BatchBuilder<'k> {
             if name.is_empty() {
                 return Err(RecordFault::Row(MalformedRecord::NamelessMember));
             }
+            if !self.given.has(name) {
+                continue;
+            }
             let index = self.find(name, hint);
             let is_repeated = match index {
                 Some(at) => {
@@ -147,7 +173,7 @@ impl<'k> BatchBuilder<'k> {
             if is_repeated {
                 return Err(RecordFault::Row(MalformedRecord::RepeatedMember(name.to_string())));
             }
-            let cell = render(value.get(), self.exact.contains(&name.as_ref())).map_err(|reason| {
+            let cell = render(value.get(), self.given.is_exact(name)).map_err(|reason| {
                 let (column, value) = (name.to_string(), value.get().to_owned());
                 RecordFault::Row(MalformedRecord::Value { column, value, reason })
             })?;
@@ -210,6 +236,20 @@ fn render_number(value: &str, exact: bool) -> Cow<'_, str> {
     }
 }
 
+/// Returns the names of all members of a block, in any order. Lines that are not objects have none.
+pub(super) fn member_names(block: TextBlock) -> Result<Vec<String>, InputFault> {
+    let text = block.into_text()?;
+    let mut seen = HashSet::new();
+    for record in text.lines() {
+        for (name, _) in Members::read(record).map(|members| members.0).unwrap_or_default() {
+            if !seen.contains(name.as_ref()) {
+                seen.insert(name.into_owned());
+            }
+        }
+    }
+    Ok(seen.into_iter().collect())
+}
+
 /// The fault that a line reveals.
 enum RecordFault {
     /// The line is not a row; the lines after it are read.
@@ -244,7 +284,14 @@ impl MalformedRecord {
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
         let cells = members.iter().map(|(name, value)| (name.to_string(), Some(short(value.get())))).collect();
-        RowFault { location: InputLocation::Line(line), column, value: Some(value), reason, cells }
+        RowFault {
+            location: InputLocation::Line(line),
+            column,
+            value: Some(value),
+            reason,
+            cells: RowCells::Texts(cells),
+            mapping: None,
+        }
     }
 }
 

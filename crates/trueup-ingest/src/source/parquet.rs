@@ -105,7 +105,8 @@ impl ParquetReader {
             return Ok(None);
         };
         let bytes = proportional_bytes(row_group.metadata(), batch.num_rows());
-        Ok(Some(ParquetChunk::Rows { batch, row_group: row_group.number, first, bytes }))
+        let (row_group, before) = (row_group.number, row_group.rows_before());
+        Ok(Some(ParquetChunk::Rows { batch, row_group, first, before, bytes }))
     }
 }
 
@@ -119,6 +120,8 @@ pub(crate) enum ParquetChunk {
         row_group: usize,
         /// The number of the first row in its row group, counted from 0.
         first: usize,
+        /// The rows of the row groups before.
+        before: u64,
         /// The rows' share of the row group's bytes in the file.
         bytes: u64,
     },
@@ -145,13 +148,15 @@ impl ParquetChunk {
     pub(crate) fn decode(self) -> Result<Vec<DecodedBatch>, InputFault> {
         match self {
             Self::RowGroup(measured) => measured.decode(),
-            Self::Rows { batch, row_group, first, .. } => Ok(vec![decoded(batch, row_group, first)]),
+            Self::Rows { batch, row_group, first, before, .. } => {
+                Ok(vec![decoded(batch, RowLocations::Rows { row_group, first, before })])
+            }
         }
     }
 }
 
-fn decoded(batch: RecordBatch, row_group: usize, first: usize) -> DecodedBatch {
-    DecodedBatch { batch, locations: RowLocations::Rows { row_group, first }, malformed: Vec::new(), fatal: None }
+fn decoded(batch: RecordBatch, locations: RowLocations) -> DecodedBatch {
+    DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None }
 }
 
 /// A row group whose memory is known, and that is not decoded yet.
@@ -174,7 +179,8 @@ impl MeasuredRowGroup {
         let mut next = || catch_panics(|| Ok(reader.next().transpose()?)).map_err(|error| row_group.fault(error));
         while let Some(batch) = next()? {
             let rows = batch.num_rows();
-            batches.push(decoded(batch, row_group.number, first));
+            let locations = RowLocations::Rows { row_group: row_group.number, first, before: row_group.rows_before() };
+            batches.push(decoded(batch, locations));
             first += rows;
         }
         Ok(batches)

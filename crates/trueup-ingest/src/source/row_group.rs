@@ -101,6 +101,12 @@ impl InputRowGroup {
         u64::try_from(self.metadata().num_rows()).unwrap_or(0)
     }
 
+    /// Returns the number of rows in the row groups before this one.
+    pub(super) fn rows_before(&self) -> u64 {
+        let before = &self.metadata.row_groups()[..self.number];
+        before.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
     /// Measures the memory that the rows take, and checks that there are as many rows as the footer says.
     pub(super) fn measure(&self) -> Result<RowGroupMemory, InputFault> {
         let measured = catch_panics(|| {

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use proptest::prelude::*;
 
 fn block(text: &str) -> TextBlock {
-    TextBlock { bytes: text.as_bytes().to_vec(), line: 1 }
+    TextBlock { bytes: text.as_bytes().to_vec(), line: 1, records: 0 }
 }
 
 /// Returns the line and the text of each block.
@@ -17,8 +17,9 @@ fn blocks(text: &str, size: usize) -> Vec<(u64, String)> {
 
 /// Returns the rows after the header.
 fn read_csv(text: &str) -> Result<DecodedBatch, InputFault> {
-    let (schema, rows) = csv::read_header(&block(text))?;
-    let mut decoded = CsvDecoder::new(rows, schema, ReadLimits::ANY)?.next()?.unwrap();
+    let (schema, rows) = csv::read_header(&block(text), b',')?;
+    let format = CsvFormat { schema, separator: b',', header_records: rows.records, options: Arc::default() };
+    let mut decoded = CsvDecoder::new(rows, format, ReadLimits::default())?.next()?.unwrap();
     decoded.fatal.take().map_or(Ok(decoded), Err)
 }
 
@@ -27,7 +28,8 @@ fn csv_fault(text: &str) -> String {
 }
 
 fn read_ndjson(text: &str) -> DecodedBatch {
-    NdjsonDecoder::new(block(text), &["account"], &["total"], ReadLimits::ANY).unwrap().next().unwrap().unwrap()
+    let columns = NdjsonColumns { table: Table::Events, options: Arc::default() };
+    NdjsonDecoder::new(block(text), columns, ReadLimits::default()).unwrap().next().unwrap().unwrap()
 }
 
 fn column(decoded: &DecodedBatch, name: &str) -> Vec<Option<String>> {

@@ -9,6 +9,8 @@ pub(crate) struct TextBlock {
     pub(crate) bytes: Vec<u8>,
     /// The physical line, counted from 1, on which the block begins.
     pub(crate) line: u64,
+    /// The records before the block, including empty lines.
+    pub(super) records: u64,
 }
 
 impl TextBlock {
@@ -37,6 +39,8 @@ pub(crate) struct TextBlocks<R> {
     pending: Vec<u8>,
     /// The line on which `pending` begins.
     line: u64,
+    /// The records before `pending`, including empty lines.
+    records: u64,
     /// The bytes that a block should have.
     size: usize,
     /// The most bytes of a record. A longer record is an error, because usually its quote is never closed.
@@ -60,7 +64,7 @@ impl<R: Read> TextBlocks<R> {
     /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. With `quotes`, a
     /// line end between quotes does not end a record.
     pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
-        Self { reader, pending: Vec::new(), line: 1, size: size.max(1), longest, quotes, ended: false }
+        Self { reader, pending: Vec::new(), line: 1, records: 0, size: size.max(1), longest, quotes, ended: false }
     }
 
     /// Returns the next block, or `None` after the last.
@@ -71,16 +75,18 @@ impl<R: Read> TextBlocks<R> {
             if self.ended {
                 break;
             }
-            if let Some(end) = self.end_of_records() {
-                let rest = self.pending.split_off(end);
-                return Ok(Some(self.take_pending(rest)));
+            let whole = self.whole_records();
+            if whole.end > 0 {
+                let rest = self.pending.split_off(whole.end);
+                return Ok(Some(self.take_pending(rest, whole)));
             }
             if self.pending.len() > self.longest {
                 return Err(TextBlockFault::TooLong { line: self.line, longest: self.longest });
             }
             wanted = (self.pending.len() * 2).min(self.longest + 1);
         }
-        if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.take_pending(Vec::new()))) }
+        let whole = self.whole_records();
+        if self.pending.is_empty() { Ok(None) } else { Ok(Some(self.take_pending(Vec::new(), whole))) }
     }
 
     fn fill(&mut self, wanted: usize) -> io::Result<()> {
@@ -92,29 +98,43 @@ impl<R: Read> TextBlocks<R> {
         Ok(())
     }
 
-    /// Returns where the last whole record ends. Every block begins outside quotes, so a line end lies outside quotes
-    /// if the number of quotes before it is even. In a file with broken quoting, the first broken quote comes before
-    /// the first wrong split, and the parser reports that quote.
-    fn end_of_records(&self) -> Option<usize> {
+    /// Finds the whole records of `pending`. Every block begins outside quotes, so a line end lies outside quotes if
+    /// the number of quotes before it is even. In a file with broken quoting, the first broken quote comes before the
+    /// first wrong split, and the parser reports that quote.
+    fn whole_records(&self) -> WholeRecords {
         if !self.quotes || !self.pending.contains(&b'"') {
-            return self.pending.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+            let end = self.pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            return WholeRecords { end, broken_lines: 0 };
         }
-        let (mut open, mut end) = (false, None);
+        let mut open = false;
+        // Line ends between quotes so far, and those before the last end of a record.
+        let (mut inside, mut whole) = (0, WholeRecords { end: 0, broken_lines: 0 });
         for (at, byte) in self.pending.iter().enumerate() {
             open ^= *byte == b'"';
-            if *byte == b'\n' && !open {
-                end = Some(at + 1);
+            match (*byte == b'\n', open) {
+                (true, true) => inside += 1,
+                (true, false) => whole = WholeRecords { end: at + 1, broken_lines: inside },
+                (false, _) => {}
             }
         }
-        end
+        whole
     }
 
-    fn take_pending(&mut self, rest: Vec<u8>) -> TextBlock {
+    fn take_pending(&mut self, rest: Vec<u8>, whole: WholeRecords) -> TextBlock {
         let bytes = std::mem::replace(&mut self.pending, rest);
-        let line = self.line;
-        self.line += count_lines(&bytes);
-        TextBlock { bytes, line }
+        let (line, records, lines) = (self.line, self.records, count_lines(&bytes));
+        self.line += lines;
+        self.records += lines - whole.broken_lines;
+        TextBlock { bytes, line, records }
     }
+}
+
+/// The whole records at the beginning of a text.
+struct WholeRecords {
+    /// The bytes of the records.
+    end: usize,
+    /// The line ends between quotes.
+    broken_lines: u64,
 }
 
 /// Counts the line ends in `bytes`.

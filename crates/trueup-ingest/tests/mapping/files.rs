@@ -72,12 +72,12 @@ fn csv_is_read_as_it_is_written() {
 #[test]
 fn broken_csv_is_refused() {
     for (text, expected) in [
-        (&b""[..], "`a.csv`: expected a header, but the file is empty"),
-        (b"id,x\n1,2\n3\n", "`a.csv`: line 3 has 1 cells, but the first line has 2"),
-        (b"id,x\n1,2,3\n", "`a.csv`: line 2 has 3 cells, but the first line has 2"),
-        (b"id,x\n1,\"2\n3,4\n5,6\n", "`a.csv`: line 2 has a quote that is never closed"),
-        (b"id,id\n1,2\n", "`a.csv`: the header has the column `id` twice"),
-        (b"id,x\n1,\xff\n", "`a.csv`: line 2 is not UTF-8"),
+        (&b""[..], "`a.csv`: the file is empty"),
+        (b"id,x\n1,2\n3\n", "`a.csv`: line 3: expected 2 cells as in the header, but found 1"),
+        (b"id,x\n1,2,3\n", "`a.csv`: line 2: expected 2 cells as in the header, but found 3"),
+        (b"id,x\n1,\"2\n3,4\n5,6\n", "`a.csv`: line 2: a quote is opened and never closed"),
+        (b"id,id\n1,2\n", "`a.csv`: line 1: the header has the column `id` twice"),
+        (b"id,x\n1,\xff\n", "`a.csv`: line 2: the text is not UTF-8"),
     ] {
         let case = Case::new(&from_file("a.csv", "")).file("a.csv", text);
         assert_eq!(case.refusal(), expected);

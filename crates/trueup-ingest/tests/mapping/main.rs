@@ -1,5 +1,4 @@
 //! Mappings, from files to canonical tables.
-#![cfg(feature = "mapping")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod case;

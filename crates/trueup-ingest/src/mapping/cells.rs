@@ -1,0 +1,180 @@
+//! The cells of the rows that a table is made of: as texts, as arrays, and their locations.
+
+use super::columns::ColumnRef;
+use super::inputs::{HeldRow, HeldRows};
+use super::rows::RowPlan;
+use crate::row_fault::InputLocation;
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type};
+use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow_schema::{ArrowError, DataType};
+use arrow_select::interleave::interleave;
+use arrow_select::take::take;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The texts of a column of one batch.
+#[derive(Clone, Debug)]
+pub(super) enum Texts {
+    Plain(StringArray),
+    Coded(DictionaryArray<Int32Type>, StringArray),
+    /// The batch does not have the column, so it has no texts.
+    Absent,
+}
+
+impl Texts {
+    /// Returns the values of a column as texts: a float as its shortest decimal, a date as `YYYY-MM-DD`.
+    pub(super) fn of(column: Option<&ArrayRef>) -> Result<Self, ArrowError> {
+        let Some(column) = column else { return Ok(Self::Absent) };
+        if let Some(texts) = column.as_string_opt::<i32>() {
+            return Ok(Self::Plain(texts.clone()));
+        }
+        if let Some(coded) = column.as_dictionary_opt::<Int32Type>()
+            && let Some(texts) = coded.values().as_string_opt::<i32>()
+        {
+            return Ok(Self::Coded(coded.clone(), texts.clone()));
+        }
+        // The sum with 0 is never -0.
+        Ok(Self::Plain(match column.data_type() {
+            DataType::Float32 => shortest(column.as_primitive::<Float32Type>().iter().map(|float| Some(float? + 0.0))),
+            DataType::Float64 => shortest(column.as_primitive::<Float64Type>().iter().map(|float| Some(float? + 0.0))),
+            DataType::Float16 => return Self::of(Some(&arrow_cast::cast(column, &DataType::Float32)?)),
+            _ => arrow_cast::cast(column, &DataType::Utf8)?.as_string::<i32>().clone(),
+        }))
+    }
+
+    /// Returns the text of a row; `None` if it is null or empty.
+    pub(super) fn get(&self, row: usize) -> Option<&str> {
+        let text = match self {
+            Self::Plain(texts) => texts.is_valid(row).then(|| texts.value(row))?,
+            Self::Coded(codes, texts) => {
+                let code = codes.key(row).filter(|code| texts.is_valid(*code))?;
+                texts.value(code)
+            }
+            Self::Absent => return None,
+        };
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    fn array(&self, rows: usize) -> ArrayRef {
+        match self {
+            Self::Plain(texts) => Arc::new(texts.clone()),
+            Self::Coded(codes, _) => Arc::new(codes.clone()),
+            Self::Absent => new_null_array(&DataType::Utf8, rows),
+        }
+    }
+}
+
+fn shortest<F: std::fmt::Display>(floats: impl Iterator<Item = Option<F>>) -> StringArray {
+    let mut texts = StringBuilder::new();
+    for float in floats {
+        texts.append_option(float.map(|float| float.to_string()));
+    }
+    texts.finish()
+}
+
+/// Rows that a table is made of: each is a row of the first input with a row of each joined input.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PickedRows {
+    pub(super) from: Vec<u32>,
+    /// For each join, the row that was joined to each row.
+    pub(super) joined: Vec<Vec<HeldRow>>,
+}
+
+impl PickedRows {
+    pub(super) fn len(&self) -> usize {
+        self.from.len()
+    }
+
+    /// Keeps the rows for which `kept` is true.
+    pub(super) fn keep(&mut self, kept: &[bool]) {
+        fn retain<T>(rows: &mut Vec<T>, kept: &[bool]) {
+            let mut kept = kept.iter();
+            rows.retain(|_| kept.next() == Some(&true));
+        }
+        retain(&mut self.from, kept);
+        self.joined.iter_mut().for_each(|rows| retain(rows, kept));
+    }
+}
+
+/// Picked rows of a batch of the first input.
+#[derive(Clone, Copy)]
+pub(super) struct RowView<'a> {
+    pub(super) plan: &'a RowPlan,
+    pub(super) batch: &'a RecordBatch,
+    /// The texts of the batch's columns, by index in the input. Columns that no key reads as text have none.
+    pub(super) texts: &'a [Texts],
+    pub(super) picked: &'a PickedRows,
+}
+
+impl<'a> RowView<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.picked.len()
+    }
+
+    /// Returns a column's texts by picked row.
+    pub(super) fn texts(&self, at: ColumnRef) -> PickedTexts<'a> {
+        match at.input.checked_sub(1) {
+            None => PickedTexts::From(&self.texts[at.column], &self.picked.from),
+            Some(join) => PickedTexts::Held(self.plan.held_texts(at), &self.picked.joined[join]),
+        }
+    }
+
+    /// Returns a column as an array of the picked rows. `as_text` makes all values texts.
+    pub(super) fn array(&self, at: ColumnRef, as_text: bool) -> Result<ArrayRef, ArrowError> {
+        let Some(join) = at.input.checked_sub(1) else {
+            let rows = self.batch.num_rows();
+            let whole = if as_text {
+                self.texts[at.column].array(rows)
+            } else {
+                let column = self.batch.column_by_name(self.plan.in_file(at));
+                column.cloned().unwrap_or_else(|| new_null_array(&DataType::Null, rows))
+            };
+            let is_whole = self.len() == rows && self.picked.from.iter().zip(0..).all(|(row, at)| *row == at);
+            return if is_whole { Ok(whole) } else { take(&whole, &UInt32Array::from(self.picked.from.clone()), None) };
+        };
+        let batches = self.plan.held(join).batches.iter().enumerate().map(|(number, batch)| {
+            let rows = batch.num_rows();
+            if as_text {
+                return self.plan.held_texts(at)[number].array(rows);
+            }
+            let column = batch.column_by_name(self.plan.in_file(at));
+            column.cloned().unwrap_or_else(|| new_null_array(&DataType::Null, rows))
+        });
+        let mut arrays: Vec<ArrayRef> = batches.collect();
+        // A row without a match takes a null.
+        let data_type = arrays.first().map_or(DataType::Utf8, |array| array.data_type().clone());
+        arrays.push(new_null_array(&data_type, 1));
+        let none = (arrays.len() - 1, 0);
+        let place = |row: &HeldRow| if *row == HeldRow::NONE { none } else { (row.batch as usize, row.row as usize) };
+        let places: Vec<(usize, usize)> = self.picked.joined[join].iter().map(place).collect();
+        let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        interleave(&arrays, &places)
+    }
+
+    /// Returns the file and the record of the joined row that has a column's value; `None` if the column is of the
+    /// first input.
+    pub(super) fn joined_location(&self, at: ColumnRef, row: usize) -> Option<(PathBuf, InputLocation)> {
+        let join = at.input.checked_sub(1)?;
+        let held: &HeldRows = self.plan.held(join);
+        held.location(self.picked.joined[join][row])
+    }
+}
+
+/// The texts of a column by picked row.
+#[derive(Clone, Copy)]
+pub(super) enum PickedTexts<'a> {
+    From(&'a Texts, &'a [u32]),
+    Held(&'a [Texts], &'a [HeldRow]),
+}
+
+impl<'a> PickedTexts<'a> {
+    /// Returns the text of a picked row; `None` if it is null or empty.
+    pub(super) fn get(&self, at: usize) -> Option<&'a str> {
+        match self {
+            Self::From(texts, rows) => texts.get(rows[at] as usize),
+            Self::Held(texts, rows) => texts.get(rows[at].batch as usize)?.get(rows[at].row as usize),
+        }
+    }
+}

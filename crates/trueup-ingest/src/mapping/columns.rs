@@ -1,0 +1,96 @@
+//! The columns that the keys of a table can name.
+
+use super::error::KeyFault;
+use super::inputs::InputColumn;
+use arrow_schema::DataType;
+
+/// A column of the inputs of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ColumnRef {
+    /// 0 for the input whose rows become rows of the table, else the number of the join, counted from 1.
+    pub(super) input: usize,
+    /// The column's index in [`OpenedInput::columns`](super::inputs::OpenedInput::columns).
+    pub(super) column: usize,
+}
+
+impl ColumnRef {
+    /// A column of the first input, for the location of its rows.
+    pub(super) const FIRST: Self = Self { input: 0, column: 0 };
+}
+
+/// A column that keys can name.
+#[derive(Clone, Debug)]
+pub(super) struct KnownColumn {
+    pub(super) at: ColumnRef,
+    /// The name of its input in this table.
+    alias: String,
+    pub(super) name: String,
+    pub(super) data_type: DataType,
+    /// Whether it is a key of a join that has the same name on both sides. The plain name then means the other side's
+    /// column.
+    is_shadowed: bool,
+}
+
+/// The columns that the keys of a table can name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownColumns(Vec<KnownColumn>);
+
+impl KnownColumns {
+    /// Returns the columns of an input that is called `alias` in this table.
+    pub(super) fn new(alias: &str, input: usize, columns: &[InputColumn]) -> Self {
+        let known = columns.iter().enumerate().map(|(column, found)| KnownColumn {
+            at: ColumnRef { input, column },
+            alias: alias.to_owned(),
+            name: found.name.clone(),
+            data_type: found.data_type.clone(),
+            is_shadowed: false,
+        });
+        Self(known.collect())
+    }
+
+    /// Adds the columns of a joined input. `shared` are the keys that have the same name on both sides.
+    pub(super) fn join(&mut self, other: Self, shared: &[String]) {
+        self.0.extend(other.0.into_iter().map(|known| {
+            let is_shadowed = shared.contains(&known.name);
+            KnownColumn { is_shadowed, ..known }
+        }));
+    }
+
+    /// Finds the column that a key calls `name` or `input.name`.
+    pub(super) fn find(&self, name: &str, key: &str) -> Result<&KnownColumn, KeyFault> {
+        let plain: Vec<&KnownColumn> = self.0.iter().filter(|known| known.name == name && !known.is_shadowed).collect();
+        if let [one] = plain[..] {
+            return Ok(one);
+        }
+        if plain.len() > 1 {
+            let names: Vec<String> = plain.iter().map(|known| format!("`{}.{}`", known.alias, known.name)).collect();
+            let reason = format!("more than one input has this column; name one of {}", names.join(", "));
+            return Err(KeyFault::new(key, reason).with_value(name));
+        }
+        let exact = name
+            .split_once('.')
+            .and_then(|(alias, column)| self.0.iter().find(|known| known.alias == alias && known.name == column));
+        exact.ok_or_else(|| {
+            let names: Vec<&str> = self.0.iter().map(|known| known.name.as_str()).collect();
+            KeyFault::new(key, format!("no input has this column; the columns are: {}", names.join(", ")))
+                .with_value(name)
+        })
+    }
+}
+
+impl KnownColumn {
+    /// Checks that the values can be read as text. Returns the column.
+    pub(super) fn text(&self, key: &str) -> Result<ColumnRef, KeyFault> {
+        let found = &self.data_type;
+        let reads = found.is_string()
+            || found.is_integer()
+            || found.is_floating()
+            || found.is_decimal()
+            || matches!(found, DataType::Boolean | DataType::Date32 | DataType::Date64 | DataType::Null);
+        if reads {
+            return Ok(self.at);
+        }
+        let reason = format!("a column of type {found} cannot be read as text");
+        Err(KeyFault::new(key, reason).with_value(&self.name))
+    }
+}

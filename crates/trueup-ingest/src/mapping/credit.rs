@@ -1,0 +1,204 @@
+//! First-touch credit: each event takes values of its customer's first conversion.
+//!
+//! The tables of events are read twice. The first time [`Conversions`] are collected, and [`FirstTouchCredit`] keeps
+//! the first of each customer; from then on it changes every batch that the tables make.
+
+use super::canonical::CONVERSION;
+use super::cells::Texts;
+use super::timestamps::MICROS_PER_DAY;
+use crate::read::{CheckedRows, RowRules};
+use crate::report::IgnoredColumn;
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use hashbrown::HashMap;
+use std::sync::{Arc, OnceLock};
+use trueup_core::model::CellFault;
+
+/// The credit that a mapping gives to events.
+#[derive(Debug)]
+pub(super) struct FirstTouchCredit {
+    /// The columns that are copied.
+    pub(super) columns: Vec<String>,
+    /// The first conversions, once they are known.
+    found: OnceLock<FirstConversions>,
+}
+
+impl FirstTouchCredit {
+    pub(super) fn new(columns: Vec<String>) -> Self {
+        Self { columns, found: OnceLock::new() }
+    }
+
+    /// Returns whether the conversions are known.
+    pub(super) fn is_found(&self) -> bool {
+        self.found.get().is_some()
+    }
+
+    /// Gives credit from now on.
+    pub(super) fn give(&self, found: FirstConversions) {
+        self.found.get_or_init(|| found);
+    }
+
+    /// Replaces the copied columns of events, which a customer without a conversion keeps as they are. Adds columns
+    /// that are missing. Before the conversions are known, nothing else changes.
+    pub(super) fn apply(&self, events: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let mut fields: Vec<Field> = events.schema_ref().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let mut columns = events.columns().to_vec();
+        let customers = self.found.get().map(|found| found.of_rows(events)).transpose()?;
+        for (copied, name) in self.columns.iter().enumerate() {
+            let at = fields.iter().position(|field| field.name() == name);
+            let own = at.map(|at| columns[at].clone());
+            let made: ArrayRef = match (&customers, self.found.get()) {
+                (Some(customers), Some(found)) => Arc::new(found.column(copied, customers, &Texts::of(own.as_ref())?)),
+                _ => own.unwrap_or_else(|| new_null_array(&DataType::Utf8, events.num_rows())),
+            };
+            let field = Field::new(name, made.data_type().clone(), true);
+            match at {
+                Some(at) => (fields[at], columns[at]) = (field, made),
+                None => {
+                    fields.push(field);
+                    columns.push(made);
+                }
+            }
+        }
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+    }
+}
+
+/// The first conversion of each customer that has one.
+#[derive(Debug, Default)]
+pub(super) struct FirstConversions {
+    /// By account, by customer.
+    customers: HashMap<Box<str>, HashMap<Box<str>, FirstConversion>>,
+    /// The texts of the copied columns, which recur.
+    texts: Vec<Box<str>>,
+    codes: HashMap<Box<str>, u32>,
+}
+
+#[derive(Debug)]
+struct FirstConversion {
+    time: ConversionTime,
+    /// The codes of the copied columns' texts.
+    values: Box<[u32]>,
+}
+
+/// The code of no text.
+const NO_TEXT: u32 = u32::MAX;
+
+/// The time of a conversion: its day, since 1970-01-01, and then its microsecond, where none comes first.
+type ConversionTime = (i64, Option<i64>);
+
+impl FirstConversions {
+    /// Takes further conversions, which come after the ones before in the order of the mapping.
+    pub(super) fn add(&mut self, conversions: &Conversions) {
+        for conversion in &conversions.rows {
+            if !self.customers.contains_key(conversion.account.as_str()) {
+                self.customers.insert(conversion.account.as_str().into(), HashMap::new());
+            }
+            let Some(customers) = self.customers.get_mut(conversion.account.as_str()) else { continue };
+            let first = customers.get(conversion.customer.as_str());
+            if first.is_some_and(|first| first.time <= conversion.time) {
+                continue;
+            }
+            let mut code = |text: &Option<String>| -> u32 {
+                let Some(text) = text else { return NO_TEXT };
+                if let Some(code) = self.codes.get(text.as_str()) {
+                    return *code;
+                }
+                let code = u32::try_from(self.texts.len()).unwrap_or(NO_TEXT);
+                self.texts.push(text.as_str().into());
+                self.codes.insert(text.as_str().into(), code);
+                code
+            };
+            let values = conversion.values.iter().map(&mut code).collect();
+            customers.insert(conversion.customer.as_str().into(), FirstConversion { time: conversion.time, values });
+        }
+    }
+
+    /// Returns the first conversion of each event's customer.
+    fn of_rows(&self, events: &RecordBatch) -> Result<Vec<Option<&FirstConversion>>, ArrowError> {
+        let [accounts, customers] = ["account", "opportunityId"].map(|name| Texts::of(events.column_by_name(name)));
+        let (accounts, customers) = (accounts?, customers?);
+        let mut last = ("", None);
+        let find = |row| {
+            let account = accounts.get(row)?;
+            if account != last.0 {
+                last = (account, self.customers.get(account));
+            }
+            last.1?.get(customers.get(row)?)
+        };
+        Ok((0..events.num_rows()).map(find).collect())
+    }
+
+    /// Returns a copied column. `own` are the texts of the events themselves.
+    fn column(&self, copied: usize, customers: &[Option<&FirstConversion>], own: &Texts) -> StringArray {
+        let mut texts = StringBuilder::new();
+        for (row, first) in customers.iter().enumerate() {
+            texts.append_option(match first {
+                Some(first) => self.texts.get(first.values[copied] as usize).map(AsRef::as_ref),
+                None => own.get(row),
+            });
+        }
+        texts.finish()
+    }
+}
+
+/// The conversions of a batch of events, in its order.
+#[derive(Default)]
+pub(super) struct Conversions {
+    rows: Vec<Conversion>,
+}
+
+struct Conversion {
+    account: String,
+    customer: String,
+    time: ConversionTime,
+    values: Vec<Option<String>>,
+}
+
+impl CheckedRows for Conversions {
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn bytes(&self) -> usize {
+        let text = |text: &String| text.capacity() + size_of::<String>();
+        let row = |row: &Conversion| {
+            let values: usize = row.values.iter().map(|value| value.as_ref().map_or(0, text)).sum();
+            text(&row.account) + text(&row.customer) + values + size_of::<Conversion>()
+        };
+        self.rows.iter().map(row).sum()
+    }
+}
+
+/// Picks the conversions of events, and the columns to copy.
+pub(super) struct ConversionRules<'a>(pub(super) &'a FirstTouchCredit);
+
+impl RowRules<Conversions> for ConversionRules<'_> {
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        Vec::new()
+    }
+
+    fn normalize(&self, batch: &RecordBatch) -> Result<(Conversions, Vec<CellFault>), ArrowError> {
+        let texts = |name: &str| Texts::of(batch.column_by_name(name));
+        let (accounts, customers, stages) = (texts("account")?, texts("opportunityId")?, texts("type")?);
+        let copied: Vec<Texts> = self.0.columns.iter().map(|name| texts(name)).collect::<Result<_, _>>()?;
+        let days = batch.column_by_name("date").map(|days| arrow_cast::cast(days, &DataType::Date32)).transpose()?;
+        let days = days.as_ref().and_then(|days| days.as_primitive_opt::<Date32Type>());
+        let instants = batch.column_by_name("dateTime");
+        let instants = instants.and_then(|instants| instants.as_primitive_opt::<TimestampMicrosecondType>());
+        let conversion = |row: usize| {
+            let instant = instants.filter(|instants| instants.is_valid(row)).map(|instants| instants.value(row));
+            let day = days.filter(|days| days.is_valid(row)).map(|days| i64::from(days.value(row)));
+            // The zones of accounts need not be known here, so a time alone has the day of UTC.
+            let day = day.or_else(|| instant.map(|instant| instant.div_euclid(MICROS_PER_DAY)))?;
+            let values = copied.iter().map(|texts| texts.get(row).map(str::to_owned)).collect();
+            let (account, customer) = (accounts.get(row)?.to_owned(), customers.get(row)?.to_owned());
+            Some(Conversion { account, customer, time: (day, instant), values })
+        };
+        let rows = (0..batch.num_rows()).filter(|row| stages.get(*row) == Some(CONVERSION));
+        Ok((Conversions { rows: rows.filter_map(conversion).collect() }, Vec::new()))
+    }
+}

@@ -1,0 +1,128 @@
+//! The faults of rows that a mapping cannot read, while a batch is mapped.
+
+use super::cells::RowView;
+use super::columns::ColumnRef;
+use crate::row_fault::{InputLocation, MappingFault, RowCells, RowFault};
+use crate::source::{RawRows, ReadLimits};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is wrong with a row.
+#[derive(Clone, Debug)]
+pub(super) struct FoundFault {
+    /// The key of the mapping.
+    key: String,
+    /// The column of the input.
+    column: String,
+    /// The value; empty if there is none.
+    pub(super) value: String,
+    /// What was expected.
+    expected: String,
+    /// The file and the record of the value, if it comes from a joined input.
+    joined: Option<(PathBuf, InputLocation)>,
+}
+
+impl FoundFault {
+    pub(super) fn new(key: &str, column: &str, expected: impl Into<String>) -> Self {
+        let (key, column) = (key.to_owned(), column.to_owned());
+        Self { key, column, value: String::new(), expected: expected.into(), joined: None }
+    }
+
+    /// Returns whether this fault of a row is reported rather than another one. A fault with a value says more than one
+    /// without.
+    fn is_before(&self, other: &Self) -> bool {
+        let order = |fault: &Self| (fault.value.is_empty(), fault.key.clone(), fault.column.clone());
+        order(self) < order(other)
+    }
+
+    fn into_row_fault(self, location: InputLocation, cells: RowCells) -> RowFault {
+        let Self { key, column, value, expected, joined } = self;
+        let place = joined.as_ref().map(|(path, location)| format!(" in {location} of `{}`", path.display()));
+        let place = place.unwrap_or_default();
+        let reason = format!("{expected}, but found `{}`{place} (mapping key `{key}`)", trueup_core::Shown(&value));
+        let mapping = Some(Box::new(MappingFault { key, expected, joined }));
+        RowFault { location, column: Some(column), value: Some(value), reason, cells, mapping }
+    }
+}
+
+/// A fault of a row of a batch of the first input.
+pub(super) struct RawFault {
+    pub(super) row: usize,
+    pub(super) fault: FoundFault,
+}
+
+impl RawFault {
+    /// Makes the faults of a batch, in its order. A row that is repeated with the same fault is at fault once.
+    pub(super) fn into_row_faults(mut faults: Vec<Self>, raw: &RawRows, limits: ReadLimits) -> Vec<RowFault> {
+        faults.sort_by_key(|fault| fault.row);
+        let batch = Arc::new(raw.decoded.batch.clone());
+        let mut made: Vec<(usize, RowFault)> = Vec::with_capacity(faults.len());
+        for Self { row, fault } in faults {
+            let cells = RowCells::of_batch(&batch, row, limits.max_text_bytes);
+            let fault = fault.into_row_fault(raw.decoded.locations.record(row), cells);
+            let is_repeated = made.last().is_some_and(|(last, other)| *last == row && other.is_like(&fault));
+            if !is_repeated {
+                made.push((row, fault));
+            }
+        }
+        made.into_iter().map(|(_, fault)| fault).collect()
+    }
+}
+
+/// The faults of picked rows: of each row the one that is reported.
+#[derive(Default)]
+pub(super) struct PickedFaults(BTreeMap<usize, FoundFault>);
+
+impl PickedFaults {
+    pub(super) fn has(&self, row: usize) -> bool {
+        self.0.contains_key(&row)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn add(&mut self, row: usize, fault: FoundFault) {
+        if self.0.get(&row).is_none_or(|other| fault.is_before(other)) {
+            self.0.insert(row, fault);
+        }
+    }
+
+    /// Adapts the numbers of the rows after some rows were left out. Those have no faults.
+    pub(super) fn keep(&mut self, kept: &[bool]) {
+        if self.0.is_empty() {
+            return;
+        }
+        let numbers = kept.iter().scan(0, |next, is_kept| {
+            let number = *next;
+            *next += usize::from(*is_kept);
+            Some(number)
+        });
+        let numbers: Vec<usize> = numbers.collect();
+        self.0 = std::mem::take(&mut self.0).into_iter().map(|(row, fault)| (numbers[row], fault)).collect();
+    }
+
+    /// Returns the faults by row of the batch.
+    pub(super) fn into_raw(self, from: &[u32]) -> impl Iterator<Item = RawFault> {
+        self.0.into_iter().map(|(row, fault)| RawFault { row: from[row] as usize, fault })
+    }
+}
+
+/// A column that is read row by row, as its faults name it.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnSite {
+    /// The key of the mapping.
+    pub(super) key: String,
+    /// The column of the input.
+    pub(super) column: String,
+    pub(super) at: ColumnRef,
+}
+
+impl ColumnSite {
+    /// Makes the fault of a picked row.
+    pub(super) fn fault(&self, view: &RowView<'_>, row: usize, value: String, expected: String) -> FoundFault {
+        let joined = view.joined_location(self.at, row);
+        FoundFault { value, joined, ..FoundFault::new(&self.key, &self.column, expected) }
+    }
+}

@@ -1,0 +1,296 @@
+//! The rows that a table is made of: joins of its inputs, and the conditions that pick rows.
+
+use super::cells::{PickedRows, Texts};
+use super::columns::{ColumnRef, KnownColumns};
+use super::declaration::{Join, TableDeclaration, Unmatched};
+use super::error::{KeyFault, PlanFault};
+use super::faults::{FoundFault, RawFault};
+use super::inputs::{HeldRow, HeldRows, OpenedInput, Reading};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// How the rows of a table come from its inputs.
+#[derive(Default)]
+pub(super) struct RowPlan {
+    /// For each input, the names of its columns in the files.
+    in_file: Vec<Vec<String>>,
+    joins: Vec<JoinPlan>,
+    conditions: Vec<Condition>,
+    /// The columns that are read as text.
+    text_columns: BTreeSet<ColumnRef>,
+    /// The texts of joined columns, by batch.
+    held_texts: BTreeMap<ColumnRef, Vec<Texts>>,
+}
+
+/// A join with an input whose rows are held in memory.
+struct JoinPlan {
+    held: Arc<HeldRows>,
+    index: JoinIndex,
+    /// The key's columns on this side.
+    here: Vec<ColumnRef>,
+    unmatched: Unmatched,
+    /// The fault of a row that may not be unmatched, without its value.
+    refusal: FoundFault,
+}
+
+/// A condition on the text of a column.
+struct Condition {
+    column: ColumnRef,
+    values: Vec<String>,
+    /// Whether the column must have one of the values, or must have none.
+    wanted: bool,
+}
+
+impl RowPlan {
+    /// Plans the rows of a table, and finds the columns that its keys can name. A table without an input has one row.
+    pub(super) fn new(
+        table: &TableDeclaration,
+        inputs: &BTreeMap<String, OpenedInput>,
+        key: &str,
+        reading: Reading<'_>,
+    ) -> Result<(Self, KnownColumns), PlanFault> {
+        let mut plan = Self::default();
+        let Some(from) = &table.from else { return Ok((plan, KnownColumns::default())) };
+        let mut known = plan.add_input(from, from, inputs, &format!("{key}.from"))?;
+        for (at, join) in table.join.iter().enumerate() {
+            plan.add_join(join, inputs, &mut known, &format!("{key}.join[{at}]"), reading)?;
+        }
+        for (name, conditions, wanted) in [("where", &table.only, true), ("unless", &table.unless, false)] {
+            for (column, values) in conditions {
+                let key = format!("{key}.{name}.{column}");
+                let column = plan.add_text(known.find(column, &key)?.text(&key)?);
+                plan.conditions.push(Condition { column, values: values.texts().to_vec(), wanted });
+            }
+        }
+        Ok((plan, known))
+    }
+
+    fn add_input(
+        &mut self,
+        name: &str,
+        alias: &str,
+        inputs: &BTreeMap<String, OpenedInput>,
+        key: &str,
+    ) -> Result<KnownColumns, KeyFault> {
+        let opened = find_input(name, inputs, key)?;
+        let known = KnownColumns::new(alias, self.in_file.len(), &opened.columns);
+        self.in_file.push(opened.columns.iter().map(|column| column.in_file.clone()).collect());
+        Ok(known)
+    }
+
+    fn add_join(
+        &mut self,
+        join: &Join,
+        inputs: &BTreeMap<String, OpenedInput>,
+        known: &mut KnownColumns,
+        key: &str,
+        reading: Reading<'_>,
+    ) -> Result<(), PlanFault> {
+        let there = self.add_input(&join.input, join.alias(), inputs, &format!("{key}.input"))?;
+        let on = format!("{key}.on");
+        let (mut here_keys, mut there_keys, mut shared, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (here, other) in join.on.pairs() {
+            let (here, other) = (known.find(here, &on)?, there.find(other, &on)?);
+            names.push(here.name.clone());
+            if here.name == other.name {
+                shared.push(other.name.clone());
+            }
+            here_keys.push(self.add_text(here.text(&on)?));
+            there_keys.push(other.text(&on)?.column);
+        }
+        let held = find_input(&join.input, inputs, &on)?.held_rows(reading)?;
+        let in_file = self.in_file.last().map_or(&[][..], Vec::as_slice);
+        let there_keys: Vec<&str> = there_keys.into_iter().map(|column| in_file[column].as_str()).collect();
+        let index = JoinIndex::new(&held, &there_keys).map_err(|error| KeyFault::new(&on, error.to_string()))?;
+        if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
+            let reason = format!(
+                "the input `{}` has {rows} rows with this key; set `many = true` to take all of them",
+                join.input
+            );
+            return Err(KeyFault::new(on, reason).with_value(value.join(", ")).into());
+        }
+        let expected = format!("expected a row of the input `{}` with the same key", join.input);
+        let refusal = FoundFault::new(&on, &names.join(", "), expected);
+        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched: join.unmatched, refusal });
+        known.join(there, &shared);
+        Ok(())
+    }
+
+    /// Notes that a column is read as text. Returns the column.
+    pub(super) fn add_text(&mut self, column: ColumnRef) -> ColumnRef {
+        self.text_columns.insert(column);
+        column
+    }
+
+    /// Ends the plan: makes texts of the joined columns that are read as text.
+    pub(super) fn finish(mut self) -> Result<Self, ArrowError> {
+        for at in self.text_columns.iter().filter(|at| at.input > 0) {
+            let batches = self.held(at.input - 1).batches.iter();
+            let texts = batches.map(|batch| Texts::of(batch.column_by_name(self.in_file(*at))));
+            self.held_texts.insert(*at, texts.collect::<Result<_, _>>()?);
+        }
+        Ok(self)
+    }
+
+    pub(super) fn held(&self, join: usize) -> &HeldRows {
+        &self.joins[join].held
+    }
+
+    /// Returns the texts of a joined column, by batch.
+    pub(super) fn held_texts(&self, at: ColumnRef) -> &[Texts] {
+        self.held_texts.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn in_file(&self, at: ColumnRef) -> &str {
+        &self.in_file[at.input][at.column]
+    }
+
+    /// Returns the texts of a batch of the first input, by column.
+    pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<Texts>, ArrowError> {
+        let mut texts = vec![Texts::Absent; self.in_file.first().map_or(0, Vec::len)];
+        for at in self.text_columns.iter().filter(|at| at.input == 0) {
+            texts[at.column] = Texts::of(batch.column_by_name(self.in_file(*at)))?;
+        }
+        Ok(texts)
+    }
+
+    /// Joins and picks rows, from row `first` of a batch with `rows` rows on, until there are `limit`. Returns them,
+    /// the row of the batch after the last, and the faults of rows that may not be unmatched.
+    pub(super) fn pick(
+        &self,
+        texts: &[Texts],
+        first: usize,
+        rows: usize,
+        limit: usize,
+    ) -> (PickedRows, usize, Vec<RawFault>) {
+        let picked = PickedRows { from: Vec::new(), joined: vec![Vec::new(); self.joins.len()] };
+        let mut picker = RowPicker { plan: self, texts, chosen: Vec::new(), picked, faults: Vec::new() };
+        let mut row = first;
+        while row < rows && picker.picked.len() < limit {
+            picker.pick(row);
+            row += 1;
+        }
+        (picker.picked, row, picker.faults)
+    }
+}
+
+fn find_input<'i>(
+    name: &str,
+    inputs: &'i BTreeMap<String, OpenedInput>,
+    key: &str,
+) -> Result<&'i OpenedInput, KeyFault> {
+    inputs.get(name).ok_or_else(|| KeyFault::new(key, "no [input] has this name").with_value(name))
+}
+
+/// Picks rows one by one.
+struct RowPicker<'a> {
+    plan: &'a RowPlan,
+    texts: &'a [Texts],
+    /// The joined rows so far of the row that is picked.
+    chosen: Vec<HeldRow>,
+    picked: PickedRows,
+    faults: Vec<RawFault>,
+}
+
+impl RowPicker<'_> {
+    /// Joins the next input to a row of the first input, and then the inputs after it.
+    fn pick(&mut self, row: usize) {
+        let Some(join) = self.plan.joins.get(self.chosen.len()) else {
+            let meets = |condition: &Condition| {
+                let text = self.text(condition.column, row).unwrap_or("");
+                condition.values.iter().any(|value| value == text) == condition.wanted
+            };
+            if self.plan.conditions.iter().all(meets) {
+                // The source layer makes smaller batches.
+                self.picked.from.push(u32::try_from(row).unwrap_or(u32::MAX));
+                self.picked.joined.iter_mut().zip(&self.chosen).for_each(|(rows, row)| rows.push(*row));
+            }
+            return;
+        };
+        let key = one_text(join.here.iter().map(|column| self.text(*column, row)));
+        let (first, others) = key.map_or((None, &[][..]), |key| join.index.find(&key));
+        match (first, join.unmatched) {
+            (Some(first), _) => {
+                for held in [first].iter().chain(others) {
+                    self.chosen.push(*held);
+                    self.pick(row);
+                    self.chosen.pop();
+                }
+            }
+            (None, Unmatched::Keep) => {
+                self.chosen.push(HeldRow::NONE);
+                self.pick(row);
+                self.chosen.pop();
+            }
+            (None, Unmatched::Drop) => {}
+            (None, Unmatched::Refuse) => {
+                let texts: Vec<&str> = join.here.iter().filter_map(|column| self.text(*column, row)).collect();
+                let mut fault = join.refusal.clone();
+                fault.value = texts.join(" ");
+                self.faults.push(RawFault { row, fault });
+            }
+        }
+    }
+
+    fn text(&self, at: ColumnRef, row: usize) -> Option<&str> {
+        let Some(join) = at.input.checked_sub(1) else { return self.texts[at.column].get(row) };
+        let held = self.chosen[join];
+        self.plan.held_texts(at).get(held.batch as usize)?.get(held.row as usize)
+    }
+}
+
+/// The rows of a joined input by key. Keys are compared as text, and an empty key is no key.
+#[derive(Default)]
+struct JoinIndex {
+    first: HashMap<Box<str>, HeldRow>,
+    /// The further rows of keys that several rows have.
+    others: HashMap<Box<str>, Vec<HeldRow>>,
+    /// The keys that several rows have, and the number of these rows.
+    repeated: BTreeMap<Vec<String>, usize>,
+}
+
+impl JoinIndex {
+    fn new(held: &HeldRows, columns: &[&str]) -> Result<Self, ArrowError> {
+        let mut index = Self::default();
+        for (number, batch) in (0..).zip(&held.batches) {
+            let texts = columns.iter().map(|name| Texts::of(batch.column_by_name(name)));
+            let texts: Vec<Texts> = texts.collect::<Result<_, _>>()?;
+            for row in 0..batch.num_rows() {
+                let Some(key) = one_text(texts.iter().map(|texts| texts.get(row))) else { continue };
+                let held = HeldRow { batch: number, row: u32::try_from(row).unwrap_or(u32::MAX) };
+                if !index.first.contains_key(key.as_ref()) {
+                    index.first.insert(key.into(), held);
+                    continue;
+                }
+                let parts = texts.iter().map(|texts| texts.get(row).unwrap_or_default().to_owned());
+                *index.repeated.entry(parts.collect()).or_insert(1) += 1;
+                index.others.entry(key.into()).or_default().push(held);
+            }
+        }
+        Ok(index)
+    }
+
+    /// Returns the rows with a key: the first, and the others.
+    fn find(&self, key: &str) -> (Option<HeldRow>, &[HeldRow]) {
+        let others = if self.others.is_empty() { None } else { self.others.get(key) };
+        (self.first.get(key).copied(), others.map_or(&[], Vec::as_slice))
+    }
+}
+
+/// Returns the texts of a key as one text, which no other key has; `None` if one of them is missing.
+fn one_text<'a>(mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> Option<Cow<'a, str>> {
+    if texts.len() == 1 {
+        return texts.next()?.map(Cow::Borrowed);
+    }
+    let mut all = String::new();
+    for text in texts {
+        let text = text?;
+        write!(all, "{}:{text}", text.len()).ok()?;
+    }
+    Some(all.into())
+}

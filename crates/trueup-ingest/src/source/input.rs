@@ -1,0 +1,71 @@
+//! An input: a file, how it is read, and what becomes of its rows before they are checked.
+
+use super::decoded::{DecodedBatch, RawRows, ReadLimits};
+use arrow_schema::{ArrowError, SchemaRef};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file that is ingested.
+#[derive(Clone)]
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
+    /// The name in messages.
+    pub(crate) shown: PathBuf,
+    pub(crate) options: Arc<ReadOptions>,
+    /// Makes canonical rows of the rows of the file; `None` if these are canonical.
+    pub(crate) mapper: Option<Arc<dyn RowMapper>>,
+}
+
+impl Input {
+    /// Makes an input of a file that the user gave.
+    pub(crate) fn given(path: &Path) -> Self {
+        Self { path: path.to_owned(), shown: path.to_owned(), options: Arc::default(), mapper: None }
+    }
+
+    /// Returns the file's bytes; 0 if the file cannot be read, because reading it reports a better error.
+    pub(crate) fn size(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Returns what declares the columns, for messages: the file, or the mapping.
+    pub(crate) fn declared_by(&self) -> &Path {
+        self.mapper.as_ref().map_or(self.shown.as_path(), |mapper| mapper.shown())
+    }
+}
+
+/// How a file is read, as far as its name and its content do not say it.
+#[derive(Debug, Default)]
+pub(crate) struct ReadOptions {
+    pub(crate) format: Option<InputFormat>,
+    /// CSV: what separates cells. If absent, a tab in a file whose name ends in `.tsv`, and a comma in any other.
+    pub(crate) separator: Option<u8>,
+    /// CSV: the columns of a file whose first line is data.
+    pub(crate) header: Option<Vec<String>>,
+    /// CSV: cells that mean no value, in addition to the empty cell.
+    pub(crate) empty: Vec<String>,
+    /// NDJSON: the members that are read, each number as it is written. If absent, all are read, as canonical columns.
+    pub(crate) members: Option<BTreeSet<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputFormat {
+    Parquet,
+    Csv,
+    Ndjson,
+    /// No file at all, but a single row without columns.
+    OneRow,
+}
+
+/// Makes canonical rows of the rows of an input.
+pub(crate) trait RowMapper: Send + Sync {
+    /// Returns the columns of the canonical rows.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Returns the name of the canonical table, for messages about its columns.
+    fn shown(&self) -> &Path;
+
+    /// Maps the next rows, at least one. Returns at most the rows of a batch, unless a row becomes more.
+    fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError>;
+}
