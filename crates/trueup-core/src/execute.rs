@@ -2,16 +2,13 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `options` | says how to execute a query |
 //! | `row_groups` | selects the row groups to read |
 //! | `explain` | describes a plan and what its execution took |
 
 mod explain;
-mod options;
 mod row_groups;
 
 pub use explain::{Explanation, RunStatistics};
-pub use options::Execution;
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::Dataset;
@@ -20,13 +17,49 @@ use crate::finish::{self, ResultTable, TableMemory};
 use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
+use crate::{Interrupt, Reservation};
 use rayon::prelude::*;
 use row_groups::UnprunedRowGroups;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The smallest number of cached rows for which a thread is woken: waking it takes longer than aggregating fewer rows.
 const MIN_CACHED_ROWS_PER_THREAD: u64 = 1 << 16;
+
+/// How a query is executed. Options decide whether and how fast a query is answered; none changes a byte of the answer.
+///
+/// ```
+/// use std::time::Duration;
+/// use trueup_core::{Execution, Interrupt};
+///
+/// let interrupt = Interrupt::after(Duration::from_secs(10));
+/// let execution = Execution { max_rows: Some(100_000), interrupt, ..Execution::default() };
+/// assert!(execution.pruning);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// The number of threads; `None` shares the threads of the process, and uses fewer where there is little to do.
+    pub threads: Option<NonZeroUsize>,
+    /// Whether row groups that statistics rule out are left unread.
+    pub pruning: bool,
+    /// The largest number of rows that the answer may have before conditions on metrics; `None` sets no limit. A query
+    /// with more rows ends with [`QueryError::TooManyRows`](crate::QueryError::TooManyRows) as soon as it has found
+    /// them.
+    pub max_rows: Option<usize>,
+    /// Ends the query early, at a deadline or when it is canceled; the default never does.
+    pub interrupt: Interrupt,
+    /// Counts the memory of the query, and that of its answer until it is dropped; `None` counts nothing. A query that
+    /// does not fit ends with [`Error::NoRoom`](crate::Error::NoRoom).
+    pub memory: Option<Arc<Reservation>>,
+}
+
+impl Default for Execution {
+    fn default() -> Self {
+        Self { threads: None, pruning: true, max_rows: None, interrupt: Interrupt::default(), memory: None }
+    }
+}
 
 impl Dataset {
     /// Answers a query.

@@ -39,33 +39,25 @@ struct IngestSettings {
     threads: usize,
 }
 
-fn ingest_settings() -> impl Strategy<Value = IngestSettings> {
-    let size = prop_oneof![Just(1_usize), 2_usize..20, Just(65_536)];
-    let memory = prop_oneof![Just(1_usize), Just(1 << 30)];
-    (size.clone(), size.clone(), any::<bool>(), any::<bool>(), size.clone(), size.clone(), size, memory, 1_usize..=2)
-        .prop_map(
-            |(
-                file_rows,
-                input_group_rows,
-                reversed,
-                one_by_one,
-                batch_rows,
-                row_group_rows,
-                stored_file_rows,
-                memory,
-                threads,
-            )| IngestSettings {
-                file_rows: file_rows.max(4),
-                input_group_rows,
-                reversed,
-                one_by_one,
-                batch_rows,
-                row_group_rows,
-                stored_file_rows,
-                memory,
-                threads,
-            },
-        )
+/// Generates a number of rows: one, a few, or more than there are.
+fn size() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(1), 2_usize..20, Just(65_536)]
+}
+
+prop_compose! {
+    fn ingest_settings()(
+        (file_rows, input_group_rows, batch_rows) in (size(), size(), size()),
+        (row_group_rows, stored_file_rows) in (size(), size()),
+        (reversed, one_by_one) in any::<(bool, bool)>(),
+        memory in prop::sample::select(vec![1_usize, 1 << 30]),
+        threads in 1_usize..=2,
+    ) -> IngestSettings {
+        // Files of fewer rows would be too many.
+        let file_rows = file_rows.max(4);
+        IngestSettings {
+            file_rows, input_group_rows, reversed, one_by_one, batch_rows, row_group_rows, stored_file_rows, memory, threads,
+        }
+    }
 }
 
 /// Removes events that share an id, so that the order of the input does not matter, and events that are the same, so

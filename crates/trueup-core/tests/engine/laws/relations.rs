@@ -7,7 +7,8 @@ use trueup::filter::from_parameter;
 use trueup_core::Value;
 use trueup_core::dictionary::{Formula, Measure, ValueFormat};
 
-/// A metric, and metrics whose sum equals it under a filter: the field of the filter, and its expression.
+/// A metric, and metrics whose sum equals it under a filter: the field of the filter, and its
+/// expression. The filter on `noSuchField`, a dimension that is empty on every event, keeps every event.
 const SAME: [(&str, &[&str], &str, &str); 22] = [
     ("conversions", &["eventCount"], "type", "lead-originated"),
     ("customers", &["eventCount"], "typeIsLast", "true"),
@@ -113,7 +114,7 @@ fn sum(values: impl Iterator<Item = (bool, i128)>) -> f64 {
     text.parse().unwrap()
 }
 
-/// The law below checks all other ratios; the naive oracle checks these.
+/// `a_ratio_is_its_numerator_over_its_denominator` checks all other ratios; the naive oracle checks these.
 #[test]
 fn only_steps_and_late_cancellations_have_sides_without_metrics() {
     let (known, others) = quotients();
