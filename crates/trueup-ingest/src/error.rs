@@ -121,6 +121,18 @@ pub(crate) enum InputFault {
     NotParquet,
     #[error("this is a Parquet file, but its name ends differently; rename it to end in `.parquet`")]
     IsParquet,
+    #[error("expected an XLSX file, but the file does not begin as a ZIP archive")]
+    NotXlsx,
+    #[error(
+        "this is a ZIP archive, such as an XLSX file, but its name ends differently; unpack it, or rename it to end in `.xlsx`"
+    )]
+    IsZip,
+    #[error("this is a file of an older Excel (.xls); open it and save it as .xlsx")]
+    OldExcel,
+    #[error("the XLSX file cannot be read: {0}")]
+    DamagedWorkbook(String),
+    #[error("the workbook has no sheet `{}`; its sheets are `{}`", Shown(.wanted), Shown(.found))]
+    NoSheet { wanted: String, found: String },
     #[error("the Parquet file is damaged or cut short: {0}")]
     Damaged(parquet::errors::ParquetError),
     #[error("row group {row_group} (counted from 0) of the Parquet file cannot be read: {source}")]

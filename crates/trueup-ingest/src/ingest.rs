@@ -21,10 +21,10 @@ const ROW_BYTES: usize = 4_096;
 /// An ingest of files into a dataset. Either all of it takes effect, or nothing of it. A limit of 0 counts as 1.
 ///
 /// # Inputs
-/// Files are Parquet (`.parquet`), CSV (`.csv`) or NDJSON (`.ndjson`, `.jsonl`). If a name ends in another way, the
-/// first bytes of the file decide. A file has the columns of the table that it is given as. The order of the files
-/// matters only where rows replace one another. If the dataset already holds the batch of a table, the table stays as
-/// it is.
+/// Files are Parquet (`.parquet`), CSV (`.csv`, `.tsv`), NDJSON (`.ndjson`, `.jsonl`) or XLSX (`.xlsx`, `.xlsm`). If a
+/// name ends in another way, the first bytes of the file decide. A file has the columns of the table that it is given
+/// as. The order of the files matters only where rows replace one another. If the dataset already holds the batch of a
+/// table, the table stays as it is.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held

@@ -1,4 +1,4 @@
-//! Turns raw Parquet, CSV and NDJSON files into a sorted, verified dataset. [`Ingest`] is the entry.
+//! Turns raw Parquet, CSV, NDJSON and XLSX files into a sorted, verified dataset. [`Ingest`] is the entry.
 //!
 //! ```text
 //! ingest             one ingest, from its inputs to the next version of the dataset

@@ -58,7 +58,7 @@ use table::{TableMapper, TablePlanner};
 use trueup_core::files::Files;
 use trueup_core::model::CellFault;
 
-/// A mapping, which describes how the rows of CSV, NDJSON and Parquet files become events, spend and accounts.
+/// A mapping, which describes how the rows of files become events, spend and accounts.
 ///
 /// ```
 /// use trueup_ingest::mapping::Mapping;

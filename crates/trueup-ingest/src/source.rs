@@ -4,6 +4,7 @@
 //! InputReader            detects the format and splits the file        source.rs
 //!   TextBlocks           CSV, NDJSON: blocks of whole records          text_blocks.rs
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
+//!   SheetReader          XLSX: decoded rows                            xlsx.rs
 //! RawChunk               a block or a row group, not yet decoded
 //! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
 //!   RowMapper            makes canonical rows of them if a mapping does  input.rs
@@ -20,6 +21,7 @@ mod ndjson;
 mod parquet;
 mod row_group;
 mod text_blocks;
+mod xlsx;
 
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
 pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper};
@@ -42,6 +44,7 @@ use std::path::Path;
 use std::sync::Arc;
 use text_blocks::TextBlock;
 use trueup_core::files::{Files, OpenFile};
+use xlsx::SheetReader;
 
 /// An input file, read chunk by chunk.
 pub(crate) struct InputReader<'a> {
@@ -57,6 +60,8 @@ enum FormatReader {
     },
     Ndjson(TextBlocks<OpenFile>),
     Parquet(Box<ParquetReader>),
+    /// The sheet, and the bytes of the file until its first rows are read.
+    Xlsx(SheetReader, u64),
     /// Whether the row is still to be read.
     OneRow(bool),
 }
@@ -96,6 +101,10 @@ impl<'a> InputReader<'a> {
                 let format = CsvFormat { schema, separator, header_records, options: options.clone() };
                 FormatReader::Csv { format, first: Some(first), blocks }
             }
+            InputFormat::Xlsx => {
+                let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;
+                FormatReader::Xlsx(sheet.map_err(of_input)?, input.size())
+            }
             InputFormat::OneRow => FormatReader::OneRow(true),
         };
         let reader = Self { input, reader };
@@ -116,6 +125,7 @@ impl<'a> InputReader<'a> {
             FormatReader::Csv { format, .. } => Some(&format.schema),
             FormatReader::Ndjson(_) | FormatReader::OneRow(_) => None,
             FormatReader::Parquet(parquet) => Some(parquet.schema()),
+            FormatReader::Xlsx(sheet, _) => Some(&sheet.schema),
         }
     }
 
@@ -155,6 +165,10 @@ impl<'a> InputReader<'a> {
                 let chunk = parquet.next().map_err(|fault| fault.of(&self.input.shown))?;
                 chunk.map(ChunkBytes::Parquet)
             }
+            FormatReader::Xlsx(sheet, bytes) => {
+                let rows = sheet.next().map_err(|fault| fault.of(&self.input.shown))?;
+                rows.map(|rows| ChunkBytes::Rows(rows, std::mem::take(bytes)))
+            }
             FormatReader::OneRow(is_left) => std::mem::take(is_left).then_some(ChunkBytes::OneRow),
         };
         let Input { options, mapper, .. } = self.input;
@@ -164,6 +178,12 @@ impl<'a> InputReader<'a> {
 
 /// The first bytes of every Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
+
+/// The first bytes of every ZIP archive, which an XLSX file is.
+const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+
+/// The first bytes of Excel files before XLSX.
+const OLD_EXCEL_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
 
 /// The bytes that some programs write before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -182,19 +202,26 @@ fn detect_format(
         return Ok(Err(InputFault::Empty));
     }
     let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin);
-    let is_parquet = begin.starts_with(PARQUET_MAGIC);
+    let (is_parquet, is_zip) = (begin.starts_with(PARQUET_MAGIC), begin.starts_with(ZIP_MAGIC));
+    if begin.starts_with(OLD_EXCEL_MAGIC) {
+        return Ok(Err(InputFault::OldExcel));
+    }
     let ending = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
     let format = given.unwrap_or_else(|| match () {
         () if ending(&["parquet"]) => InputFormat::Parquet,
         () if ending(&["csv", "tsv"]) => InputFormat::Csv,
         () if ending(&["ndjson", "jsonl"]) => InputFormat::Ndjson,
+        () if ending(&["xlsx", "xlsm"]) => InputFormat::Xlsx,
         () if is_parquet => InputFormat::Parquet,
+        () if is_zip => InputFormat::Xlsx,
         () if text.trim_ascii_start().starts_with(b"{") => InputFormat::Ndjson,
         () => InputFormat::Csv,
     });
     Ok(match format {
         InputFormat::Parquet if !is_parquet => Err(InputFault::NotParquet),
+        InputFormat::Xlsx if !is_zip => Err(InputFault::NotXlsx),
         InputFormat::Csv | InputFormat::Ndjson if is_parquet => Err(InputFault::IsParquet),
+        InputFormat::Csv | InputFormat::Ndjson if is_zip => Err(InputFault::IsZip),
         format => Ok(format),
     })
 }
@@ -235,6 +262,8 @@ enum ChunkBytes {
     Csv(TextBlock, CsvFormat),
     Ndjson(TextBlock),
     Parquet(ParquetChunk),
+    /// Rows that are decoded already, and their bytes in the file.
+    Rows(DecodedBatch, u64),
     OneRow,
 }
 
@@ -246,6 +275,7 @@ impl RawChunk {
                 u64::try_from(block.bytes.len()).unwrap_or(u64::MAX)
             }
             ChunkBytes::Parquet(chunk) => chunk.bytes(),
+            ChunkBytes::Rows(_, bytes) => *bytes,
             ChunkBytes::OneRow => 0,
         }
     }
@@ -255,6 +285,7 @@ impl RawChunk {
         match &self.bytes {
             ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block) => block.bytes.len() * decoded::TEXT_COPIES,
             ChunkBytes::Parquet(chunk) => chunk.memory(),
+            ChunkBytes::Rows(rows, _) => rows.batch.get_array_memory_size(),
             ChunkBytes::OneRow => 0,
         }
     }
@@ -268,8 +299,9 @@ impl RawChunk {
                 let columns = NdjsonColumns { table, options };
                 FormatDecoder::Ndjson(NdjsonDecoder::new(block, columns, limits)?)
             }
-            ChunkBytes::Parquet(chunk) => FormatDecoder::Parquet(chunk.decode()?.into_iter()),
-            ChunkBytes::OneRow => FormatDecoder::Parquet(vec![one_row().map_err(arrow_fault)?].into_iter()),
+            ChunkBytes::Parquet(chunk) => FormatDecoder::Decoded(chunk.decode()?.into_iter()),
+            ChunkBytes::Rows(rows, _) => FormatDecoder::Decoded(vec![rows].into_iter()),
+            ChunkBytes::OneRow => FormatDecoder::Decoded(vec![one_row().map_err(arrow_fault)?].into_iter()),
         };
         Ok(ChunkDecoder { format, limits, mapper, raw: None })
     }
@@ -287,7 +319,7 @@ pub(crate) struct ChunkDecoder {
 enum FormatDecoder {
     Csv(CsvDecoder),
     Ndjson(NdjsonDecoder),
-    Parquet(std::vec::IntoIter<DecodedBatch>),
+    Decoded(std::vec::IntoIter<DecodedBatch>),
 }
 
 impl ChunkDecoder {
@@ -295,7 +327,7 @@ impl ChunkDecoder {
         match &mut self.format {
             FormatDecoder::Csv(decoder) => decoder.next(),
             FormatDecoder::Ndjson(decoder) => decoder.next(),
-            FormatDecoder::Parquet(batches) => Ok(batches.next()),
+            FormatDecoder::Decoded(batches) => Ok(batches.next()),
         }
     }
 

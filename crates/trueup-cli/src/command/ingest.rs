@@ -15,7 +15,7 @@ Examples:
   trueup ingest january.parquet february.parquet --into my-data --rejects rejects.ndjson
   trueup ingest crm.csv ads.csv --mapping mapping.toml --into my-data";
 
-/// Read Parquet, CSV or NDJSON files into a dataset, all or nothing
+/// Read Parquet, CSV, NDJSON or XLSX files into a dataset, all or nothing
 ///
 /// Files whose columns have the names of fields need no mapping. Events require the columns `account`, `opportunityId`,
 /// `type` (lead-originated, booked, estimated, sold, closed or canceled), and `date` or `dateTime`. `eventId` and

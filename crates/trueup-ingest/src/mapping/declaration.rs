@@ -62,9 +62,11 @@ pub(super) struct InputDeclaration {
     pub(super) separator: Option<char>,
     /// The columns of a CSV file that has no header.
     pub(super) header: Option<Vec<String>>,
-    /// Cells of a CSV file that mean no value.
+    /// Cells of a CSV or XLSX file that mean no value.
     #[serde(default)]
     pub(super) empty: Vec<String>,
+    /// The sheet of an XLSX file; the first one if absent.
+    pub(super) sheet: Option<String>,
     /// From the name of a column in the file to its name in the mapping.
     #[serde(default)]
     pub(super) rename: BTreeMap<String, String>,
@@ -76,6 +78,7 @@ pub(super) enum FileFormat {
     Csv,
     Ndjson,
     Parquet,
+    Xlsx,
 }
 
 /// Columns that all events of a customer take from the customer's first conversion.

@@ -85,16 +85,14 @@ fn open_input<'f>(
     let key = format!("input.{name}");
     let mut opened = OpenedInput { files: Vec::new(), columns: Vec::new(), held: OnceLock::new() };
     for path in files {
-        let options = read_options(path, input, &key).map_err(|fault| fault.of(reading.mapping))?;
-        let mut file = Input { options: Arc::new(options), ..Input::given(path) };
+        let mut options = read_options(path, input, &key).map_err(|fault| fault.of(reading.mapping))?;
+        let mut file = Input { options: Arc::new(options.clone()), ..Input::given(path) };
         let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns()?;
         let columns = named_columns(&schema, input, path, &key).map_err(|fault| fault.of(reading.mapping))?;
-        if file.options.format == Some(InputFormat::Ndjson) {
-            // Other members may be nested, because nothing reads them.
-            let needed = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));
-            let members = Some(needed.map(|column| column.in_file.clone()).collect());
-            file.options = Arc::new(ReadOptions { format: file.options.format, members, ..ReadOptions::default() });
-        }
+        // Other columns may hold anything, because nothing reads them.
+        let read = columns.iter().filter(|column| mentioned.contains(column.name.as_str()));
+        options.columns = Some(read.map(|column| column.in_file.clone()).collect());
+        file.options = Arc::new(options);
         if opened.files.is_empty() {
             opened.columns = columns;
         } else {
@@ -114,29 +112,33 @@ fn read_options(path: &Path, input: &InputDeclaration, key: &str) -> Result<Read
         Some(FileFormat::Csv) => InputFormat::Csv,
         Some(FileFormat::Ndjson) => InputFormat::Ndjson,
         Some(FileFormat::Parquet) => InputFormat::Parquet,
+        Some(FileFormat::Xlsx) => InputFormat::Xlsx,
         None => {
             let reason = format!(
-                "the name of `{}` does not say whether it is CSV, NDJSON or Parquet; set this key",
+                "the name of `{}` does not say whether it is CSV, NDJSON, Parquet or XLSX; set this key",
                 path.display()
             );
             return Err(KeyFault::new(format!("{key}.format"), reason));
         }
     };
-    let csv_keys = [
-        ("separator", input.separator.is_some()),
-        ("header", input.header.is_some()),
-        ("empty", !input.empty.is_empty()),
-    ];
-    if let Some((name, _)) = csv_keys.iter().find(|(_, is_set)| *is_set && format != InputFormat::Csv) {
-        return Err(KeyFault::new(format!("{key}.{name}"), "only CSV files can have this key"));
+    let has = |formats: &[InputFormat]| formats.contains(&format);
+    for (name, is_set, fits, whose) in [
+        ("separator", input.separator.is_some(), has(&[InputFormat::Csv]), "CSV"),
+        ("header", input.header.is_some(), has(&[InputFormat::Csv]), "CSV"),
+        ("empty", !input.empty.is_empty(), has(&[InputFormat::Csv, InputFormat::Xlsx]), "CSV and XLSX"),
+        ("sheet", input.sheet.is_some(), has(&[InputFormat::Xlsx]), "XLSX"),
+    ] {
+        if is_set && !fits {
+            return Err(KeyFault::new(format!("{key}.{name}"), format!("only {whose} files can have this key")));
+        }
     }
     let ascii = |char: char| u8::try_from(char).ok().filter(u8::is_ascii);
     let separator = match input.separator.map(ascii) {
         Some(None) => return Err(KeyFault::new(format!("{key}.separator"), "expected an ASCII character")),
         separator => separator.flatten(),
     };
-    let (header, empty) = (input.header.clone(), input.empty.clone());
-    Ok(ReadOptions { format: Some(format), separator, header, empty, members: None })
+    let (header, empty, sheet) = (input.header.clone(), input.empty.clone(), input.sheet.clone());
+    Ok(ReadOptions { format: Some(format), separator, header, empty, sheet, columns: None })
 }
 
 fn format_of(path: &Path) -> Option<FileFormat> {
@@ -145,6 +147,7 @@ fn format_of(path: &Path) -> Option<FileFormat> {
         () if has(&["csv", "tsv", "txt"]) => Some(FileFormat::Csv),
         () if has(&["ndjson", "jsonl"]) => Some(FileFormat::Ndjson),
         () if has(&["parquet", "pq"]) => Some(FileFormat::Parquet),
+        () if has(&["xlsx", "xlsm"]) => Some(FileFormat::Xlsx),
         () => None,
     }
 }

@@ -36,17 +36,20 @@ impl Input {
 }
 
 /// How a file is read, as far as its name and its content do not say it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ReadOptions {
     pub(crate) format: Option<InputFormat>,
     /// CSV: what separates cells. If absent, a tab in a file whose name ends in `.tsv`, and a comma in any other.
     pub(crate) separator: Option<u8>,
     /// CSV: the columns of a file whose first line is data.
     pub(crate) header: Option<Vec<String>>,
-    /// CSV: cells that mean no value, in addition to the empty cell.
+    /// CSV and XLSX: cells that mean no value, in addition to the empty cell.
     pub(crate) empty: Vec<String>,
-    /// NDJSON: the members that are read, each number as it is written. If absent, all are read, as canonical columns.
-    pub(crate) members: Option<BTreeSet<String>>,
+    /// XLSX: the sheet; the first one if absent.
+    pub(crate) sheet: Option<String>,
+    /// The columns that a mapping reads; `None` for canonical inputs, whose columns are all read. NDJSON then has these
+    /// members alone, each number as it is written; in XLSX only these may not hold errors.
+    pub(crate) columns: Option<BTreeSet<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,7 @@ pub(crate) enum InputFormat {
     Parquet,
     Csv,
     Ndjson,
+    Xlsx,
     /// No file at all, but a single row without columns.
     OneRow,
 }

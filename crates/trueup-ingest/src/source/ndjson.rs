@@ -33,7 +33,7 @@ pub(crate) struct NdjsonDecoder {
 
 /// The columns that the members of the objects become.
 pub(crate) struct NdjsonColumns {
-    /// The canonical table of which the rows are, unless `options` names members.
+    /// The canonical table of which the rows are, unless `options` names columns.
     pub(crate) table: Table,
     pub(crate) options: Arc<ReadOptions>,
 }
@@ -41,20 +41,20 @@ pub(crate) struct NdjsonColumns {
 impl NdjsonColumns {
     /// Returns the columns that every batch has, even if no object has such a member.
     fn required(&self) -> Vec<&str> {
-        match &self.options.members {
-            Some(members) => members.iter().map(String::as_str).collect(),
+        match &self.options.columns {
+            Some(columns) => columns.iter().map(String::as_str).collect(),
             None => self.table.required().to_vec(),
         }
     }
 
     /// Returns whether a member is read.
     fn has(&self, name: &str) -> bool {
-        self.options.members.as_ref().is_none_or(|members| members.contains(name))
+        self.options.columns.as_ref().is_none_or(|columns| columns.contains(name))
     }
 
     /// Returns whether decimal numbers of a column stay as written, because a double does not hold all their digits.
     fn is_exact(&self, name: &str) -> bool {
-        self.options.members.is_some() || self.table.amounts().contains(&name)
+        self.options.columns.is_some() || self.table.amounts().contains(&name)
     }
 }
 

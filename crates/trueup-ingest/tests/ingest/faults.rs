@@ -247,3 +247,13 @@ fn a_dataset_is_private_unless_its_folder_grants_access() {
     let modes = [&dataset.join("spend"), &stored, &dataset.join("manifest-00000002.json")].map(|path| mode(path));
     assert_eq!(modes, [0o750, 0o640, 0o640]);
 }
+
+#[test]
+fn a_row_of_a_spreadsheet_is_named_by_its_line() {
+    let case = Case::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/events.xlsx");
+    let message = case.ingest().events(&path).run(&()).unwrap_err().to_string();
+    assert!(message.contains("events.xlsx, line 4, column `date`: expected a date"), "{message}");
+    let summary = case.ingest().events(&path).rejects(case.path("rejects.ndjson")).run(&()).unwrap();
+    assert_eq!((summary.events.taken, summary.events.rejected), (2, 1));
+}

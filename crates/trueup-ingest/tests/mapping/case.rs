@@ -10,6 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
+use trueup_ingest::Ingest;
 use trueup_ingest::mapping::{MappedFiles, Mapping, MappingError};
 
 /// A row: its cells by column name. An empty text is null.
@@ -49,6 +50,12 @@ impl Case {
         let out = self.folder.path().join("out");
         std::fs::create_dir_all(&out).unwrap();
         Mapping::read(&self.mapping)?.run(&self.files, &out)
+    }
+
+    /// Prepares an ingest through the mapping into the dataset `dataset`.
+    pub(crate) fn ingest(&self) -> Ingest {
+        let ingest = Ingest::into(self.path("dataset")).mapping(&self.mapping);
+        self.files.iter().fold(ingest, Ingest::events)
     }
 
     /// Returns the rows of all tables of events.

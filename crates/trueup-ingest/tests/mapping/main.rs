@@ -5,6 +5,8 @@ mod case;
 mod credit;
 mod documented;
 mod files;
+mod formats;
+mod ingested;
 mod joins;
 mod real;
 mod refused;

@@ -1,0 +1,340 @@
+//! Reads a sheet of an XLSX file. The first row that is not empty is the header.
+//!
+//! Every cell becomes text: whole numbers without `.0`, other numbers as the shortest decimal, dates as `YYYY-MM-DD`,
+//! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
+//! formula has the value that was saved with it.
+
+use super::csv::text_schema;
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use super::input::ReadOptions;
+use crate::error::InputFault;
+use crate::row_fault::{InputLocation, RowCells, RowFault};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, SchemaRef};
+use calamine::{DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxError};
+use std::collections::BTreeSet;
+use std::io::{self, BufReader};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use trueup_core::files::OpenFile;
+
+/// A sheet that a thread of its own reads, because the reader of its cells cannot be kept between two batches.
+pub(super) struct SheetReader {
+    pub(super) schema: SchemaRef,
+    parts: Receiver<SheetPart>,
+}
+
+enum SheetPart {
+    Header(SchemaRef),
+    Rows(DecodedBatch),
+    Failed(InputFault),
+    /// Everything was read.
+    End,
+}
+
+/// Batches that are read ahead.
+const READ_AHEAD: usize = 2;
+
+/// Nobody receives the parts any more.
+struct Stopped;
+
+impl SheetReader {
+    /// Reads the header of the sheet that the options name, or of the first one.
+    pub(super) fn open(
+        file: OpenFile,
+        options: Arc<ReadOptions>,
+        limits: ReadLimits,
+    ) -> io::Result<Result<Self, InputFault>> {
+        let (sender, parts) = sync_channel(READ_AHEAD);
+        let read = move || {
+            if let Ok(last) = read_sheet(file, &options, limits, &sender) {
+                drop(sender.send(last));
+            }
+        };
+        thread::Builder::new().name("sheet".to_owned()).spawn(read)?;
+        Ok(match parts.recv() {
+            Ok(SheetPart::Header(schema)) => Ok(Self { schema, parts }),
+            Ok(SheetPart::Failed(fault)) => Err(fault),
+            Ok(SheetPart::Rows(_) | SheetPart::End) => Err(InputFault::NoHeader),
+            Err(_) => Err(broken()),
+        })
+    }
+
+    /// Returns the next rows, or `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+        match self.parts.recv() {
+            Ok(SheetPart::Rows(rows)) => Ok(Some(rows)),
+            Ok(SheetPart::Header(_) | SheetPart::End) => Ok(None),
+            Ok(SheetPart::Failed(fault)) => Err(fault),
+            Err(_) => Err(broken()),
+        }
+    }
+}
+
+/// The fault of a file on which the reader panicked.
+fn broken() -> InputFault {
+    InputFault::DamagedWorkbook("its reader could not go on".to_owned())
+}
+
+/// Sends the header and the rows of a sheet. Returns the last part.
+fn read_sheet(
+    file: OpenFile,
+    options: &ReadOptions,
+    limits: ReadLimits,
+    sender: &SyncSender<SheetPart>,
+) -> Result<SheetPart, Stopped> {
+    let damaged = |error: XlsxError| InputFault::DamagedWorkbook(error.to_string());
+    let mut workbook = match Xlsx::new(BufReader::new(file)).map_err(damaged) {
+        Ok(workbook) => workbook,
+        Err(fault) => return Ok(SheetPart::Failed(fault)),
+    };
+    let sheets = workbook.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
+    let names: Vec<String> = sheets.map(|sheet| sheet.name.clone()).collect();
+    let name = match &options.sheet {
+        Some(name) => names.iter().find(|found| *found == name),
+        None => names.first(),
+    };
+    let Some(name) = name else {
+        let wanted = options.sheet.clone().unwrap_or_default();
+        return Ok(SheetPart::Failed(InputFault::NoSheet { wanted, found: names.join("`, `") }));
+    };
+    let mut cells = match workbook.worksheet_cells_reader(name).map_err(damaged) {
+        Ok(cells) => cells,
+        Err(fault) => return Ok(SheetPart::Failed(fault)),
+    };
+    let mut sheet = SheetRows { name, options, limits, columns: None, row: 0, cells: Vec::new(), batch: None };
+    let stop = |_| Stopped;
+    loop {
+        let cell = match cells.next_cell().map_err(damaged) {
+            Ok(cell) => cell,
+            Err(fault) => return Ok(SheetPart::Failed(fault)),
+        };
+        let place = cell.as_ref().map(|cell| cell.get_position());
+        if place.is_none_or(|(row, _)| row != sheet.row) {
+            match sheet.end_row() {
+                Ok(Some(part)) => sender.send(part).map_err(stop)?,
+                Ok(None) => {}
+                Err(fault) => return Ok(SheetPart::Failed(fault)),
+            }
+        }
+        let (Some(cell), Some((row, column))) = (cell, place) else { break };
+        sheet.row = row;
+        if let Some(value) = SheetCell::of(cell.get_value()) {
+            sheet.cells.push((column, value));
+        }
+    }
+    match sheet.end_batch() {
+        Ok(Some(rows)) => sender.send(SheetPart::Rows(rows)).map_err(stop)?,
+        Ok(None) => {}
+        Err(error) => return Ok(SheetPart::Failed(InputFault::Schema(error.to_string()))),
+    }
+    Ok(SheetPart::End)
+}
+
+/// A cell that is not empty.
+enum SheetCell {
+    Text(String),
+    /// An error of the spreadsheet, such as `#N/A`.
+    Error(String),
+}
+
+impl SheetCell {
+    fn of(value: &DataRef<'_>) -> Option<Self> {
+        let text = match value {
+            DataRef::Empty => return None,
+            DataRef::Error(error) => return Some(Self::Error(error.to_string())),
+            DataRef::Int(number) => number.to_string(),
+            // The sum with 0 is never -0.
+            DataRef::Float(number) => (number + 0.0).to_string(),
+            DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
+            DataRef::SharedString(text) => (*text).to_owned(),
+            DataRef::Bool(truth) => truth.to_string(),
+            DataRef::DateTime(time) => time_text(time),
+        };
+        (!text.is_empty()).then_some(Self::Text(text))
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Error(text) => text,
+        }
+    }
+}
+
+fn time_text(time: &ExcelDateTime) -> String {
+    const SECONDS_PER_DAY: f64 = 86_400.0;
+    let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
+    let fraction = if milli == 0 { String::new() } else { format!(".{milli:03}") };
+    if time.is_duration() {
+        let seconds = (time.as_f64() * SECONDS_PER_DAY).round();
+        let (sign, seconds) = (if seconds < 0.0 { "-" } else { "" }, seconds.abs());
+        return format!(
+            "{sign}{:02}:{:02}:{:02}",
+            (seconds / 3600.0).floor(),
+            (seconds / 60.0).floor() % 60.0,
+            seconds % 60.0
+        );
+    }
+    let clock = format!("{hour:02}:{minute:02}:{second:02}{fraction}");
+    if time.as_f64() < 1.0 {
+        clock
+    } else if (hour, minute, second, milli) == (0, 0, 0, 0) {
+        format!("{year:04}-{month:02}-{day:02}")
+    } else {
+        format!("{year:04}-{month:02}-{day:02}T{clock}")
+    }
+}
+
+/// The rows of a sheet while its cells are read.
+struct SheetRows<'a> {
+    name: &'a str,
+    options: &'a ReadOptions,
+    limits: ReadLimits,
+    /// The columns, once the header was read.
+    columns: Option<SheetColumns>,
+    /// The current row, counted from 0.
+    row: u32,
+    /// The cells of the current row, each with its column, counted from 0.
+    cells: Vec<(u32, SheetCell)>,
+    batch: Option<SheetBatch>,
+}
+
+struct SheetColumns {
+    schema: SchemaRef,
+    names: Vec<String>,
+    /// The first column, counted from 0.
+    first: u32,
+    /// The line of the header, counted from 1.
+    line: u64,
+}
+
+/// The rows of a batch so far.
+struct SheetBatch {
+    columns: Vec<StringBuilder>,
+    lines: Vec<u64>,
+    malformed: MalformedRecords,
+    bytes: usize,
+}
+
+impl SheetRows<'_> {
+    /// Ends the current row. Returns the header or a batch if it is complete.
+    fn end_row(&mut self) -> Result<Option<SheetPart>, InputFault> {
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.sort_by_key(|(column, _)| *column);
+        if cells.is_empty() {
+            return Ok(None);
+        }
+        let line = u64::from(self.row) + 1;
+        let Some(columns) = &self.columns else {
+            let columns = SheetColumns::of_header(&cells, line)?;
+            let schema = columns.schema.clone();
+            self.columns = Some(columns);
+            return Ok(Some(SheetPart::Header(schema)));
+        };
+        let batch = self.batch.get_or_insert_with(|| SheetBatch {
+            columns: columns.names.iter().map(|_| StringBuilder::new()).collect(),
+            lines: Vec::new(),
+            malformed: MalformedRecords::default(),
+            bytes: 0,
+        });
+        if let Some((column, value, reason)) = columns.fault(self.name, self.options, &cells, line) {
+            let texts = cells.iter().map(|(column, cell)| (columns.name(*column), Some(cell.text().to_owned())));
+            let cells = RowCells::Texts(texts.collect());
+            let (location, value) = (InputLocation::Line(line), Some(value));
+            batch.malformed.push(RowFault { location, column, value, reason, cells, mapping: None });
+        } else {
+            batch.lines.push(line);
+            let means_nothing = |text: &str| self.options.empty.iter().any(|empty| empty == text);
+            let mut cells = cells.iter().peekable();
+            for (column, texts) in (columns.first..).zip(&mut batch.columns) {
+                let cell = cells.next_if(|(at, _)| *at == column);
+                let text = cell.map(|(_, cell)| cell.text()).filter(|text| !means_nothing(text));
+                batch.bytes += text.map_or(0, str::len);
+                texts.append_option(text);
+            }
+        }
+        let is_full = batch.lines.len() >= self.limits.rows
+            || batch.bytes >= self.limits.block_bytes()
+            || batch.malformed.is_full();
+        let full =
+            if is_full { self.end_batch().map_err(|error| InputFault::Schema(error.to_string()))? } else { None };
+        Ok(full.map(SheetPart::Rows))
+    }
+
+    fn end_batch(&mut self) -> Result<Option<DecodedBatch>, ArrowError> {
+        let (Some(mut batch), Some(columns)) = (self.batch.take(), &self.columns) else { return Ok(None) };
+        let arrays = batch.columns.iter_mut().map(|texts| Arc::new(texts.finish()) as ArrayRef).collect();
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.lines.len()));
+        let records = batch.lines.iter().map(|line| line - columns.line).collect();
+        let locations = RowLocations::Lines { lines: batch.lines, records };
+        let rows = RecordBatch::try_new_with_options(columns.schema.clone(), arrays, &rows)?;
+        Ok(Some(DecodedBatch { batch: rows, locations, malformed: batch.malformed.faults, fatal: None }))
+    }
+}
+
+impl SheetColumns {
+    fn of_header(cells: &[(u32, SheetCell)], line: u64) -> Result<Self, InputFault> {
+        let first = cells.first().map_or(0, |(column, _)| *column);
+        let mut names: Vec<String> = Vec::with_capacity(cells.len());
+        let mut seen = BTreeSet::new();
+        for (expected, (column, cell)) in (first..).zip(cells) {
+            if *column != expected {
+                return Err(InputFault::NamelessColumn { line, at: expected as usize + 1 });
+            }
+            if !seen.insert(cell.text()) {
+                return Err(InputFault::RepeatedColumn { line, name: cell.text().to_owned() });
+            }
+            names.push(cell.text().to_owned());
+        }
+        Ok(Self { schema: text_schema(&names), names, first, line })
+    }
+
+    /// Returns the name of a column; without a name, its letters.
+    fn name(&self, column: u32) -> String {
+        let name = column.checked_sub(self.first).and_then(|at| self.names.get(at as usize));
+        name.cloned().unwrap_or_else(|| letters(column))
+    }
+
+    /// Returns the column, the value and the reason of a row's first fault, if it has one.
+    fn fault(
+        &self,
+        sheet: &str,
+        options: &ReadOptions,
+        cells: &[(u32, SheetCell)],
+        line: u64,
+    ) -> Option<(Option<String>, String, String)> {
+        cells.iter().find_map(|(column, cell)| {
+            let at = column.checked_sub(self.first).map(|at| at as usize);
+            let place = format!("the cell {}{line} of the sheet `{sheet}`", letters(*column));
+            let value = cell.text().to_owned();
+            let Some(name) = at.and_then(|at| self.names.get(at)) else {
+                let width = self.names.len();
+                return Some((
+                    None,
+                    value,
+                    format!("expected {width} cells as in the header, but {place} has a value, too"),
+                ));
+            };
+            let is_read = options.columns.as_ref().is_none_or(|columns| columns.contains(name));
+            let is_error = matches!(cell, SheetCell::Error(_)) && !options.empty.contains(&value);
+            (is_read && is_error).then(|| {
+                let reason = format!("expected a value, but {place} holds the error `{value}`");
+                (Some(name.clone()), value, reason)
+            })
+        })
+    }
+}
+
+/// Returns the letters of a column, such as `AB`.
+fn letters(column: u32) -> String {
+    let mut rest = column + 1;
+    let mut letters = Vec::new();
+    while rest > 0 {
+        rest -= 1;
+        letters.push(char::from(b'A' + u8::try_from(rest % 26).unwrap_or(0)));
+        rest /= 26;
+    }
+    letters.iter().rev().collect()
+}

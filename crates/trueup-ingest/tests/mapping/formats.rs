@@ -1,0 +1,106 @@
+//! Inputs that are neither CSV nor Parquet.
+
+use crate::case::{Case, column};
+use crate::values::events_with;
+use std::path::{Path, PathBuf};
+
+const DATED: &str = "date = { value = \"2025-01-01\" }\n";
+
+fn ndjson(columns: &str, text: &str) -> Case {
+    Case::new(&events_with(columns).replace("a.csv", "a.ndjson")).file("a.ndjson", text)
+}
+
+#[test]
+fn ndjson_cells_are_read_as_they_are_written() {
+    let text = "{\"id\": \"007\", \"t\": 12.50, \"zip\": 1234567890123456789012, \"x\": {\"a\": [1]}}\n\
+                \n\
+                {\"id\": 8, \"zip\": true, \"t\": null}\n\
+                {\"id\": 9.0, \"zip\": \"a\\nb\", \"t\": 1e3}";
+    let rows = ndjson(&format!("{DATED}total = \"t\"\nzip = \"zip\""), text).events();
+    assert_eq!(column(&rows, "opportunityId"), ["007", "8", "9.0"]);
+    assert_eq!(column(&rows, "total"), ["12.50", "", "1000"]);
+    assert_eq!(column(&rows, "zip"), ["1234567890123456789012", "true", "a\nb"]);
+}
+
+/// A column may first appear late.
+#[test]
+fn ndjson_has_the_members_of_all_its_objects() {
+    let mut text: String = (0..70_000).map(|id| format!("{{\"id\": {id}}}\n")).collect();
+    text += "{\"id\": \"last\", \"zip\": \"z\"}\n";
+    let rows = ndjson(&format!("{DATED}zip = \"zip\""), &text).events();
+    assert_eq!((rows.len(), rows[70_000]["zip"].as_str()), (70_001, "z"));
+    let refusal = ndjson(&format!("{DATED}zip = \"zap\""), &text).refusal();
+    assert!(refusal.contains("value `zap`: no input has this column; the columns are: id, zip"), "{refusal}");
+}
+
+#[test]
+fn ndjson_that_is_no_table_is_refused() {
+    for (text, expected) in [
+        ("{\"id\": 1}\n{\"id\": [2]}\n", "line 2, column `id`: expected a single value, but found a list: `[2]`"),
+        ("{\"id\": 1}\n[1]\n", "line 2: expected a JSON object"),
+        ("{\"id\": \"\"}\n", "row 1, column `id`: expected a value, but found ``"),
+    ] {
+        let refusal = ndjson(DATED, text).refusal();
+        assert!(refusal.starts_with("`a.ndjson`") && refusal.contains(expected), "{refusal}");
+    }
+}
+
+#[test]
+fn a_tsv_file_is_separated_by_tabs() {
+    let mapping = events_with(DATED).replace("a.csv", "a.tsv");
+    let case = Case::new(&mapping).file("a.tsv", "id\tk\n1,5\t\"a\tb\"\n");
+    assert_eq!(column(&case.events(), "opportunityId"), ["1,5"]);
+}
+
+fn workbook(columns: &str, more: &str) -> Case {
+    let mapping = events_with(columns).replace("file = \"a.csv\"", &format!("file = \"*.xlsx\"\n{more}"));
+    Case::new(&mapping).given(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx"))
+}
+
+fn jobs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx")
+}
+
+#[test]
+fn xlsx_cells_become_texts() {
+    let columns =
+        "date = \"called\"\ndateTime = \"booked\"\ntotal = \"sale\"\npaid = \"paid\"\nnote = \"note\"\nflag = \"flag\"";
+    let rows = workbook(columns, "empty = [\"#N/A\"]").events();
+    assert_eq!(column(&rows, "opportunityId"), ["7", "A-8", "9"]);
+    assert_eq!(column(&rows, "date"), ["2025-04-01", "2025-04-03", "2025-04-04"]);
+    assert_eq!(column(&rows, "dateTime"), ["2025-04-02T09:45:00Z", "", ""]);
+    assert_eq!(column(&rows, "total"), ["1800", "0.1", "1234567890123"]);
+    assert_eq!(column(&rows, "paid"), ["1746.5", "", ""]);
+    assert_eq!(column(&rows, "note"), ["first & last", "", ""]);
+    assert_eq!(column(&rows, "flag"), ["true", "false", ""]);
+}
+
+#[test]
+fn xlsx_that_cannot_be_read_is_refused() {
+    let named = |case: Case| case.refusal().replace(&jobs().display().to_string(), "jobs.xlsx");
+    assert_eq!(
+        named(workbook(&format!("{DATED}paid = \"paid\""), "")),
+        "`jobs.xlsx`: line 6, column `paid`: expected a value, but the cell F6 of the sheet `Jobs` holds the error `#N/A`"
+    );
+    // Nothing reads the column that holds the error.
+    assert_eq!(workbook(DATED, "").events().len(), 3);
+    let missing = named(workbook(DATED, "sheet = \"Leads\""));
+    assert_eq!(missing, "`jobs.xlsx`: the workbook has no sheet `Leads`; its sheets are `Jobs`, `Notes`");
+    let other = workbook(DATED, "sheet = \"Notes\"").refusal();
+    assert!(other.contains("value `id`: no input has this column; the columns are: text"), "{other}");
+    let faulty = workbook("date = { column = \"sale\" }\n", "");
+    assert_eq!(
+        named(faulty),
+        "`jobs.xlsx`, row 1, column `sale`: expected a date as YYYY-MM-DD, but found `1800` \
+         (mapping key `events[0].columns.date`)"
+    );
+    for (content, expected) in [
+        ("id\n1\n", "expected an XLSX file, but the file does not begin as a ZIP archive"),
+        ("PK\u{3}\u{4}", "the XLSX file cannot be read: "),
+    ] {
+        let case = Case::new(&events_with(DATED).replace("a.csv", "a.xlsx")).file("a.xlsx", content);
+        assert!(case.refusal().starts_with(&format!("`a.xlsx`: {expected}")), "{}", case.refusal());
+    }
+    let case = Case::new(&events_with(DATED)).file("a.csv", std::fs::read(jobs()).unwrap());
+    assert!(case.refusal().starts_with("`a.csv`: this is a ZIP archive, such as an XLSX file"), "{}", case.refusal());
+}

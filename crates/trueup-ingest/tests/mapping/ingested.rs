@@ -1,0 +1,190 @@
+//! Mappings as an ingest runs them: rejected rows, and datasets that do not depend on the size of batches.
+
+use crate::case::Case;
+use proptest::prelude::*;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use trueup_core::dataset::store;
+use trueup_core::query::EventsQuery;
+use trueup_core::{Dataset, Value};
+
+const MAPPING: &str = r#"
+[input.log]
+file = "log.csv"
+[input.branches]
+file = "branches.csv"
+[[events]]
+from = "log"
+join = [{ input = "branches", on = "branch", unmatched = "refuse", many = true }]
+unless = { note = "test" }
+keep = ["note"]
+[events.columns]
+account = "key"
+opportunityId = "ref"
+eventId = { columns = ["n", "key"], separator = "/" }
+type = { column = "status", unmapped = "skip", map = { lead = "lead-originated", job = "sold", won = "closed" } }
+date = { column = "when", format = "%m/%d/%Y" }
+total = { column = "amount", remove = "$," }
+attributionChannel = { column = "channel", map = { web = "Web", tv = "TV" } }
+[first_touch]
+copy = ["attributionChannel"]
+"#;
+
+const BRANCHES: &str = "branch,key\noak,oakville\nelm,elmwood\nelm,elmhurst\n";
+
+fn case(log: &str) -> Case {
+    Case::new(MAPPING).file("log.csv", log).file("branches.csv", BRANCHES)
+}
+
+fn rejects(path: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn rows_that_a_mapping_cannot_read_are_rejected() {
+    let log = "n,ref,when,status,amount,branch,channel,note\n\
+               1,A,01/02/2025,lead,,oak,web,\n\
+               2,A,2025-01-03,job,5,oak,,\n\
+               3,A,01/04/2025,job,\"$1,000.5O\",elm,tv,\"two\nlines\"\n\
+               4,A,01/05/2025,call,bad,oak,,\n\
+               5,A,01/06/2025,won,7,ash,,\n\
+               6,A,01/07/2025,won,7,oak,fax,\n\
+               7,A,01/08/2025\n\
+               8,A,01/09/2025,won,\"$9.50\",elm,,\n\
+               9,A,01/10/2025,won,99999999999999999999,oak,,\n";
+    let case = case(log);
+    let path = case.path("rejects.ndjson");
+    let summary = case.ingest().rejects(&path).run(&()).unwrap();
+    assert_eq!((summary.events.taken, summary.events.rejected), (3, 6));
+    let rows = rejects(&path);
+    assert_eq!(
+        rows[0],
+        json!({
+            "file": case.path("log.csv"), "line": 3, "record": 2, "column": "when", "value": "2025-01-03",
+            "key": "events[0].columns.date",
+            "reason": "expected a date as `%m/%d/%Y`, but found `2025-01-03` (mapping key `events[0].columns.date`)",
+            "row": {"n": "2", "ref": "A", "when": "2025-01-03", "status": "job", "amount": "5", "branch": "oak",
+                    "channel": null, "note": null},
+        })
+    );
+    let found: Vec<_> = rows.iter().map(|row| (row["line"].as_u64(), row["column"].as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (Some(3), Some("when")),
+            // Its branch has two accounts, but it is one row.
+            (Some(4), Some("amount")),
+            (Some(7), Some("branch")),
+            (Some(8), Some("channel")),
+            (Some(9), None),
+            // The rules of the data model refuse it.
+            (Some(11), Some("total")),
+        ]
+    );
+    assert_eq!(
+        rows[2]["reason"],
+        "expected a row of the input `branches` with the same key, but found `ash` (mapping key `events[0].join[0].on`)"
+    );
+    assert_eq!((&rows[5]["record"], &rows[5]["row"]["account"]), (&json!(9), &json!("oakville")));
+}
+
+/// Without a rejects file the first faulty row ends the ingest, and is named as it is in its file.
+#[test]
+fn the_first_faulty_row_ends_the_ingest() {
+    let refused = |rows: &str| {
+        let case = case(&format!("n,ref,when,status,amount,branch,channel,note\n{rows}"));
+        let error = case.ingest().run(&()).unwrap_err();
+        assert!(error.is_data());
+        error.to_string().replace(&format!("{}/", case.path("").display().to_string().trim_end_matches('/')), "")
+    };
+    assert_eq!(
+        refused("1,A,01/02/2025,lead,,oak,web,\n2,A,,job,,oak,,\n3,A,x,job,,oak,,\n"),
+        "`log.csv`, row 2, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`)"
+    );
+    let rule = refused("1,A,01/02/2025,lead,99999999999999999999,oak,web,\n");
+    assert!(rule.starts_with("log.csv, row 1, column `total`: expected an amount"), "{rule}");
+}
+
+/// A value of a joined file is named there, and rejects the row that it was joined to.
+#[test]
+fn a_fault_of_a_joined_file_names_that_file() {
+    let mapping =
+        MAPPING.replace("account = \"key\"", "account = \"key\"\nzip = { column = \"branches.zip\", map = { a = 1 } }");
+    let log =
+        "n,ref,when,status,amount,branch,channel,note\n1,A,01/02/2025,lead,,oak,web,\n2,A,01/02/2025,job,,elm,web,\n";
+    let branches = "branch,key,zip\noak,oakville,a\nelm,elmwood,b\n";
+    let case = Case::new(&mapping).file("log.csv", log).file("branches.csv", branches);
+    assert!(case.refusal().starts_with("`branches.csv`, row 2, column `zip`: expected a value that the map has"));
+    let path = case.path("rejects.ndjson");
+    assert_eq!(case.ingest().rejects(&path).run(&()).unwrap().events.taken, 1);
+    let rows = rejects(&path);
+    assert_eq!((&rows[0]["record"], &rows[0]["row"]["n"]), (&json!(2), &json!("2")));
+    assert!(rows[0]["reason"].as_str().unwrap().contains("but found `b` in row 2 of `"), "{}", rows[0]["reason"]);
+}
+
+/// The conversion is not in the dataset, so it gives no credit.
+#[test]
+fn a_rejected_conversion_gives_no_credit() {
+    let log = "n,ref,when,status,amount,branch,channel,note\n\
+               1,A,01/02/2025,lead,?,oak,web,\n\
+               2,A,01/03/2025,lead,,oak,tv,\n\
+               3,A,01/04/2025,won,5,oak,,\n";
+    let case = case(log);
+    case.ingest().rejects(case.path("rejects.ndjson")).run(&()).unwrap();
+    let (start, end) = ("2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
+    let channels = EventsQuery::new(["attributionChannel", "eventCount"], start, end);
+    let table = Dataset::open(case.path("dataset")).unwrap().query(&channels).unwrap();
+    assert_eq!((table.len(), table.value(0, "attributionChannel")), (1, Some(Value::Text("TV"))));
+}
+
+#[test]
+fn files_are_ingested_once() {
+    let case = case("n,ref,when,status,amount,branch,channel,note\n1,A,01/02/2025,lead,,oak,web,\n");
+    assert!(case.ingest().run(&()).unwrap().changed);
+    assert!(!case.ingest().run(&()).unwrap().changed);
+}
+
+/// Returns the checksums of the dataset's event files, and the rejects file.
+fn ingested(log: &str, batch_rows: usize, threads: usize) -> (Vec<String>, String) {
+    let case = case(log);
+    let path = case.path("rejects.ndjson");
+    case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run(&()).unwrap();
+    let manifest = store::read_latest(&case.path("dataset")).unwrap();
+    let files = manifest.map_or_else(Vec::new, |manifest| manifest.events);
+    let rejects = fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), "");
+    (files.into_iter().map(|file| file.sha256).collect(), rejects)
+}
+
+prop_compose! {
+    fn row()(
+        customer in "[ab]",
+        day in prop_oneof![9 => (1..28_u32).prop_map(|day| format!("01/{day:02}/2025")), 1 => Just("soon".to_owned())],
+        status in prop::sample::select(vec!["lead", "job", "won", "call"]),
+        amount in prop::sample::select(vec!["", "\"$1,200.50\"", "7", "x"]),
+        branch in prop::sample::select(vec!["oak", "elm", "ash"]),
+        channel in prop::sample::select(vec!["", "web", "tv", "fax"]),
+        note in prop::sample::select(vec!["", "test", "\"two\nlines\"", "\"a \"\"b\"\"\""]),
+    ) -> String {
+        format!("{customer},{day},{status},{amount},{branch},{channel},{note}\n")
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn batches_and_threads_change_nothing(rows in prop::collection::vec(row(), 1..60)) {
+        let mut log = "n,ref,when,status,amount,branch,channel,note\n".to_owned();
+        for (n, row) in rows.iter().enumerate() {
+            log += &format!("{n},{row}");
+            if n % 7 == 3 {
+                log += "\n";
+            }
+        }
+        let whole = ingested(&log, 1 << 16, 2);
+        for (batch_rows, threads) in [(1, 1), (2, 2), (5, 1)] {
+            prop_assert_eq!(&ingested(&log, batch_rows, threads), &whole);
+        }
+    }
+}
