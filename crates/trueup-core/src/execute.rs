@@ -204,8 +204,7 @@ fn aggregate(
         let at = next.fetch_add(1, Ordering::Relaxed);
         execution.interrupt.check()?;
         if let Some(row_group) = events.get(at) {
-            let rows = usize::try_from(row_group.rows).unwrap_or(usize::MAX);
-            share.set(|| aggregator.bytes_with(rows))?;
+            share.set(|| aggregator.bytes_while_growing())?;
             aggregator.add(&*row_group.read(&plan.projection)?, &execution.interrupt)?;
             check_rows(&aggregator.partial, execution)?;
         } else if let Some(row_group) = spend.get(at - events.len()) {
@@ -214,16 +213,14 @@ fn aggregate(
         } else {
             return Ok(WorkerResult::new(aggregator.partial, share));
         }
-        share.set(|| aggregator.bytes_with(0))?;
+        share.set(|| aggregator.bytes())?;
     }
 }
 
 /// Merges what two threads have aggregated.
 fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> Result<WorkerResult, Error> {
     let start = Instant::now();
-    // The result with fewer groups is added to the other one.
-    let more = other.partial.len().min(one.partial.len());
-    one.share.set(|| one.partial.bytes_with(more).max(other.partial.bytes_with(more)))?;
+    one.share.set(|| one.partial.bytes_while_growing().max(other.partial.bytes_while_growing()))?;
     one.partial.merge(other.partial, &execution.interrupt)?;
     drop(other.share);
     one.share.set(|| one.partial.bytes())?;

@@ -24,7 +24,7 @@ use super::segment::{SegmentBatch, SegmentCache};
 use super::types::{Granularity, GroupSlot, select_indexes};
 use crate::dictionary::Measure;
 use crate::scan::EventColumns;
-use crate::{Interrupt, Interruption, TextList};
+use crate::{Interrupt, Interruption};
 use agents::AgentColumn;
 use money::AmountColumn;
 use std::ops::Range;
@@ -52,8 +52,7 @@ pub(crate) struct Counting<'a> {
     amounts: Option<AmountColumn<'a>>,
     /// The slot of each unit.
     slots: Vec<GroupSlot>,
-    /// If rows are grouped: for each segment, the index of its state row, and the slot of that.
-    state_rows: Vec<u32>,
+    /// For each segment, the slot of its state row.
     state_slots: Vec<GroupSlot>,
     /// For each segment, the event of its state row.
     state_events: Vec<u32>,
@@ -100,7 +99,6 @@ impl<'a> Counting<'a> {
             agents: AgentColumn::bind(context, columns),
             amounts: AmountColumn::bind(context, columns),
             slots: Vec::new(),
-            state_rows: Vec::new(),
             state_slots: Vec::new(),
             state_events: Vec::new(),
             with_revenue: Vec::new(),
@@ -136,9 +134,7 @@ impl<'a> Counting<'a> {
             return;
         }
         if self.granularity == Granularity::Row {
-            batch.select_state_rows(cache, self.are_rows_filtered, &mut self.state_rows);
-            self.state_slots.clear();
-            self.state_slots.extend(self.state_rows.iter().map(|row| self.slots[*row as usize]));
+            batch.state_row_values(cache, self.are_rows_filtered, &self.slots, &mut self.state_slots);
             count_segments(batch, cache, &self.state_slots, state);
         } else {
             // The state row of a segment is in the group of the segment.
@@ -174,7 +170,7 @@ impl<'a> Counting<'a> {
     ) {
         let (context, slots) = (self.context, &self.slots);
         let flags = self.columns.histories.events();
-        let kinds = batch.rows.events.iter().map(|event| u32::from(flags[*event as usize].bits()));
+        let kinds = batch.rows.events.iter().map(|event| u32::from(flags.get(*event as usize).bits()));
         state.count(&context.row_increments, slots.iter().copied().zip(kinds));
         if let Some(grades) = &mut self.grades {
             grades.count_rows(batch, slots, state);
@@ -293,18 +289,6 @@ impl GroupedState {
     /// Returns the number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.groups.bytes() + self.state.bytes()
-    }
-
-    /// Reserves capacity for as many new groups as there are customers, with the texts of each dimension. Reserved
-    /// tables need not move as they grow.
-    pub(crate) fn reserve<'t>(&mut self, customers: usize, texts: impl Iterator<Item = &'t TextList>) {
-        for (interner, texts) in self.groups.texts.iter_mut().zip(texts) {
-            interner.reserve(customers.min(texts.len()), texts);
-        }
-        // The next power of two leaves capacity for the groups of further row groups.
-        let groups = (self.len() + customers).next_power_of_two();
-        self.groups.table.reserve(groups);
-        self.state.reserve(groups);
     }
 
     /// Returns the slot of the group with a key, which becomes a group without rows if it is new.

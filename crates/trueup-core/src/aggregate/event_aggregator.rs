@@ -7,7 +7,7 @@ use super::group::Grouping;
 use super::partial_result::PartialResult;
 use super::segment::{SegmentBatch, SegmentCache, SegmentSplitter};
 use super::types::Granularity;
-use crate::scan::{CustomerBlock, EventColumns, MAX_BLOCK_EVENTS, Prefetch};
+use crate::scan::{CustomerBlock, EventColumns, Prefetch};
 use crate::{Interrupt, Interruption};
 
 /// The number of segments from which on a batch is aggregated. It holds whole blocks, so it may have more segments; the
@@ -63,10 +63,14 @@ impl<'a> EventAggregator<'a> {
         }
     }
 
-    /// Returns the number of bytes that may be held after `groups` more groups. The buffers of a batch are not
-    /// included, because they do not grow with groups.
-    pub(crate) fn bytes_with(&self, groups: usize) -> usize {
-        self.partial.bytes_with(groups) + self.last_segments.bytes()
+    /// Returns the number of bytes held. The buffers of a batch are not included, because they do not grow with groups.
+    pub(crate) fn bytes(&self) -> usize {
+        self.partial.bytes() + self.last_segments.bytes()
+    }
+
+    /// Returns the number of bytes that may be held while a row group is added.
+    pub(crate) fn bytes_while_growing(&self) -> usize {
+        self.partial.bytes_while_growing() + self.last_segments.bytes()
     }
 
     /// Adds the events of a row group.
@@ -87,17 +91,13 @@ impl<'a> EventAggregator<'a> {
         }
         let mut query = BoundQuery::new(self.context, columns, customers);
         let dense_key_bits = query.grouping.dense_key_bits();
-        if dense_key_bits.is_none() {
-            self.partial.grouped.reserve(customers, query.grouping.texts());
-        }
         let passing = query.filter.passing_customers(blocks.clone(), &self.cache);
         let is_cleared = self.cache.begin_row_group(query.granularity);
-        self.histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits, customers);
+        self.histogram.begin_row_group(self.context, query.granularity, is_cleared, dense_key_bits);
         let reads_events = query.counting.reads_events() || plan.sub_ranges.len() > 1;
         let prefetch = Prefetch::new(columns, &plan.projection, reads_events);
         let mut ahead = blocks.clone();
         ahead.by_ref().take(PREFETCH_BLOCKS).for_each(|block| prefetch.fetch(&block.customers));
-        self.batch.segments.reserve(customers.min(BATCH_SEGMENTS + MAX_BLOCK_EVENTS));
         for block in blocks {
             ahead.by_ref().take(1).for_each(|block| prefetch.fetch(&block.customers));
             let segments = &mut self.batch.segments;

@@ -75,11 +75,6 @@ impl<'a> Grouping<'a> {
         self.local_groups.as_ref().map(LocalGroupCache::key_bits)
     }
 
-    /// Returns the texts of each dimension, as far as rows have been read.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &TextList> {
-        self.encoders.iter().map(KeyEncoder::texts)
-    }
-
     /// Finds the sub-range of each unit and its code for each dimension.
     fn encode(&mut self, units: &GroupingUnits<'_>) {
         if self.has_one_sub_range {

@@ -180,7 +180,7 @@ impl<'a> KeyEncoder<'a> {
             DimensionValues::State => codes.extend(units.outcomes().map(|(_, outcome)| u32::from(outcome.state))),
             DimensionValues::Stage => {
                 let flags = columns.histories.events();
-                codes.extend(events.map(|event| u32::from(flags[event].stage())));
+                codes.extend(events.map(|event| u32::from(flags.get(event).stage())));
             }
             DimensionValues::IsLast => {
                 let state_rows = units.outcomes().map(|(first, outcome)| first + outcome.state_row);
@@ -216,16 +216,7 @@ fn gather(column: &TextColumn, units: &GroupingUnits<'_>, codes: &mut Vec<u32>) 
     column.gather(&customers, units.events, codes);
 }
 
-/// Appends codes that are the same on every row of a customer. Each is found once for consecutive units of the
-/// customer.
+/// Appends codes that are the same on every row of a customer.
 fn encode_by_customer(units: &GroupingUnits<'_>, codes: &mut Vec<u32>, mut code: impl FnMut(usize) -> u32) {
-    let mut last = None;
-    codes.extend(units.customers().iter().map(|customer| match last {
-        Some((known, code)) if known == *customer => code,
-        _ => {
-            let code = code(*customer as usize);
-            last = Some((*customer, code));
-            code
-        }
-    }));
+    codes.extend(units.customers().iter().map(|customer| code(*customer as usize)));
 }

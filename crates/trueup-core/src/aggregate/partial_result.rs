@@ -82,10 +82,10 @@ impl PartialResult {
         self.grouped.bytes() + self.spend.bytes()
     }
 
-    /// Returns the number of bytes that may be held after `groups` more groups. Unless they fit without growing, the
-    /// old and the new tables are held at the same time.
-    pub(crate) fn bytes_with(&self, groups: usize) -> usize {
-        self.bytes() * if self.grouped.groups.table.has_capacity(groups) { 1 } else { 2 }
+    /// Returns the number of bytes that may be held while groups are added, when the old and the new tables are held at
+    /// the same time.
+    pub(crate) fn bytes_while_growing(&self) -> usize {
+        self.bytes() * 2
     }
 
     /// Adds what another thread has aggregated.

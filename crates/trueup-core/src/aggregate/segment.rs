@@ -110,12 +110,6 @@ impl Segments {
         [&mut self.events, &mut self.lengths, &mut self.customers, &mut self.sub_ranges]
     }
 
-    /// Reserves capacity for `segments` more segments.
-    pub(crate) fn reserve(&mut self, segments: usize) {
-        self.numbers().into_iter().for_each(|column| column.reserve(segments));
-        self.classes.reserve(segments);
-    }
-
     fn clear(&mut self) {
         self.numbers().into_iter().for_each(Vec::clear);
         self.classes.clear();
@@ -185,30 +179,33 @@ impl SegmentBatch {
         }
     }
 
-    /// Writes to `state_rows`, for each segment, the index of its state row among the rows of the batch. If rows were
+    /// Writes to `of_segments`, for each segment, the value of its state row, given the value of each row. If rows were
     /// filtered one by one, first drops the segments whose state row did not pass.
-    pub(crate) fn select_state_rows(
+    pub(crate) fn state_row_values<T: Copy>(
         &mut self,
         cache: &SegmentCache<'_>,
         are_rows_filtered: bool,
-        state_rows: &mut Vec<u32>,
+        of_rows: &[T],
+        of_segments: &mut Vec<T>,
     ) {
         let Self { segments, rows } = self;
+        of_segments.clear();
         if are_rows_filtered {
             let is_state_row = |(event, segment): (&u32, &u32)| {
                 let segment = *segment as usize;
                 *event == segments.events[segment] + cache.outcome(segments.classes[segment]).state_row
             };
-            select_indexes(state_rows, rows.events.iter().zip(&rows.segments).map(is_state_row));
-            let kept: Vec<u32> = state_rows.iter().map(|row| rows.segments[*row as usize]).collect();
+            let mut kept = Vec::new();
+            select_indexes(&mut kept, rows.events.iter().zip(&rows.segments).map(is_state_row));
+            of_segments.extend(kept.iter().map(|row| of_rows[*row as usize]));
+            kept.iter_mut().for_each(|row| *row = rows.segments[*row as usize]);
             segments.retain(&kept);
         } else {
             let mut first = 0;
-            state_rows.clear();
-            state_rows.extend(segments.lengths.iter().zip(&segments.classes).map(|(length, class)| {
+            of_segments.extend(segments.lengths.iter().zip(&segments.classes).map(|(length, class)| {
                 let row = first + cache.outcome(*class).state_row;
                 first += length;
-                row
+                of_rows[row as usize]
             }));
         }
     }

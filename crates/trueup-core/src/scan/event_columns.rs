@@ -3,7 +3,7 @@
 use super::source::NumberKind;
 use super::text::encode;
 use super::{
-    Amounts, Codes, ColumnFault, ColumnSource, CustomerIndex, EventFlags, EventProjection, NO_VALUE, StageHistories,
+    Amounts, Codes, ColumnFault, ColumnSource, CustomerIndex, EventProjection, FlagsSlice, NO_VALUE, StageHistories,
     TableColumns, TextColumn, TextDictionary,
 };
 use crate::model::{CUSTOMER_COLUMN, Stage};
@@ -91,8 +91,8 @@ impl TableColumns for EventColumns {
 
 impl EventColumns {
     /// Returns the events of a customer.
-    pub(crate) fn history(&self, customer: usize) -> &[EventFlags] {
-        &self.histories.events()[self.customers.events(customer)]
+    pub(crate) fn history(&self, customer: usize) -> FlagsSlice<'_> {
+        self.histories.events().slice(self.customers.events(customer))
     }
 
     /// Returns a text column, if it is decoded and the file has it.

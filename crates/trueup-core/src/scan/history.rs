@@ -1,6 +1,5 @@
 //! The stages that events and customers reach.
 
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,19 +21,6 @@ pub(crate) mod stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct EventFlags(u8);
-
-impl Hash for EventFlags {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u8(self.0);
-    }
-
-    /// Hashes a word of events at a time, because a hash per event would take several times as long.
-    fn hash_slice<H: Hasher>(events: &[Self], state: &mut H) {
-        for events in events.chunks(PACKED) {
-            state.write_u64(events.iter().fold(0, |word, event| word << u8::BITS | u64::from(event.0)));
-        }
-    }
-}
 
 impl EventFlags {
     /// The number of values, valid or not; every [index](Self::index) is smaller.
@@ -104,21 +90,72 @@ impl EventFlags {
         }
     }
 
-    /// Writes the flags of one customer's events, whose `stages` are given in order.
-    fn write(stages: &[u8], flags: &mut [Self]) {
+    /// Writes the bits of the flags of one customer's events, whose `stages` are given in order.
+    fn write(stages: &[u8], bits: &mut [u8]) {
         let mut seen = 0_u8;
-        for (at, (stage, flags)) in stages.iter().zip(&mut *flags).enumerate() {
+        for (at, (stage, bits)) in stages.iter().zip(&mut *bits).enumerate() {
             let bit = 1 << *stage;
             let first_of_stage = if seen & bit == 0 { Self::FIRST_OF_STAGE } else { 0 };
             let first = if at == 0 { Self::FIRST } else { 0 };
-            *flags = Self(stage | first_of_stage | first);
+            *bits = stage | first_of_stage | first;
             seen |= bit;
         }
-        for flags in flags {
-            for (at, stage) in flags.tracked_stages().iter().enumerate() {
-                flags.0 |= (seen >> stage & 1) << (Self::REACHED + at);
+        for bits in bits {
+            for (at, stage) in Self(*bits).tracked_stages().iter().enumerate() {
+                *bits |= (seen >> stage & 1) << (Self::REACHED + at);
             }
         }
+    }
+}
+
+/// The flags of consecutive events. They are held as bytes, because the compiler compares and hashes bytes faster than
+/// values of a type of ours.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlagsSlice<'a>(&'a [u8]);
+
+/// The flags of at most [`MAX_EVENTS`](Self::MAX_EVENTS) consecutive events in one number, from the lowest byte on. The
+/// highest byte holds the number of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PackedFlags(u128);
+
+impl PackedFlags {
+    /// The largest number of events that fit.
+    const MAX_EVENTS: usize = size_of::<u128>() - 1;
+}
+
+impl<'a> FlagsSlice<'a> {
+    #[inline]
+    pub(crate) const fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the flags of one of the events.
+    #[inline]
+    pub(crate) fn get(self, event: usize) -> EventFlags {
+        EventFlags(self.0[event])
+    }
+
+    /// Returns the flags of some of the events.
+    #[inline]
+    pub(crate) fn slice(self, events: Range<usize>) -> Self {
+        Self(&self.0[events])
+    }
+
+    #[inline]
+    pub(crate) fn iter(self) -> impl ExactSizeIterator<Item = EventFlags> + Clone + 'a {
+        self.0.iter().map(|bits| EventFlags(*bits))
+    }
+
+    /// Returns whether one of the events has a stage.
+    #[inline]
+    pub(crate) fn has_stage(self, stage: u8) -> bool {
+        self.iter().any(|event| event.stage() == stage)
+    }
+
+    /// Returns the bits of the flags.
+    #[inline]
+    pub(crate) const fn as_bytes(self) -> &'a [u8] {
+        self.0
     }
 }
 
@@ -151,6 +188,9 @@ const BASE: u64 = stage::COUNT as u64;
 
 /// The number of events that one 64-bit word packs.
 const PACKED: usize = size_of::<u64>();
+
+/// The number of events after the last one that may be read together with it.
+const PADDING: usize = size_of::<u128>();
 
 /// A 1 in each byte.
 const ONE_EACH: u64 = u64::from_le_bytes([1; PACKED]);
@@ -205,25 +245,26 @@ impl StagePattern {
         stages
     }
 
-    /// Returns the flags of the events of a history with this pattern; the entries after the last event are 0.
-    fn flags(self) -> [EventFlags; PACKED] {
+    /// Returns the bits of the flags of the events of a history with this pattern; the entries after the last event are
+    /// 0.
+    fn flags(self) -> [u8; PACKED] {
         /// For each pattern, the bits of its flags, or 0 before they are computed: a first event's flags are never 0.
         static KNOWN: [AtomicU64; StagePattern::COUNT] = [const { AtomicU64::new(0) }; StagePattern::COUNT];
         let known = &KNOWN[self.index()];
-        let mut flags = known.load(Ordering::Relaxed).to_le_bytes().map(EventFlags);
-        if flags[0].0 == 0 {
-            EventFlags::write(&self.stages(), &mut flags);
-            known.store(u64::from_le_bytes(flags.map(EventFlags::bits)), Ordering::Relaxed);
+        let mut bits = known.load(Ordering::Relaxed).to_le_bytes();
+        if bits[0] == 0 {
+            EventFlags::write(&self.stages(), &mut bits);
+            known.store(u64::from_le_bytes(bits), Ordering::Relaxed);
         }
-        flags
+        bits
     }
 }
 
 /// The histories of the customers of a row group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageHistories {
-    /// For each event, its flags.
-    events: Vec<EventFlags>,
+    /// For each event, the bits of its flags, and then [`PADDING`] zeros.
+    events: Vec<u8>,
     /// For each customer, the id of its history's pattern.
     pattern_ids: Vec<PatternId>,
     /// For each id, the pattern; [`StagePattern::NONE`] comes first.
@@ -237,8 +278,8 @@ impl StageHistories {
         let len = stages.len();
         // A short history reads and writes `PACKED` events at a time. The next customer overwrites the events beyond
         // its end.
-        stages.resize(len + PACKED, 0);
-        let mut events = vec![EventFlags::default(); len + PACKED];
+        stages.resize(len + PADDING, 0);
+        let mut events = vec![0; len + PADDING];
         let mut pattern_ids = Vec::with_capacity(offsets.len());
         let mut patterns = vec![StagePattern::NONE];
         let mut known = vec![PatternId::NONE; StagePattern::COUNT];
@@ -266,13 +307,22 @@ impl StageHistories {
             }
             pattern_ids.push(*id);
         }
-        events.truncate(len);
         Self { events, pattern_ids, patterns }
     }
 
     /// Returns the flags of each event.
-    pub(crate) fn events(&self) -> &[EventFlags] {
-        &self.events
+    #[inline]
+    pub(crate) fn events(&self) -> FlagsSlice<'_> {
+        FlagsSlice(&self.events[..self.events.len().saturating_sub(PADDING)])
+    }
+
+    /// Returns the flags of some events in one number; `None` if there are too many.
+    #[inline]
+    pub(crate) fn packed(&self, events: Range<usize>) -> Option<PackedFlags> {
+        let len = events.len();
+        let bytes = self.events[events.start..].first_chunk().filter(|_| len <= PackedFlags::MAX_EVENTS)?;
+        let flags = u128::from_le_bytes(*bytes) & ((1 << (len as u32 * u8::BITS)) - 1);
+        Some(PackedFlags(flags | (len as u128) << (u128::BITS - u8::BITS)))
     }
 
     /// Returns for each customer the id of its history's pattern.
@@ -289,7 +339,7 @@ impl StageHistories {
     /// Returns the index of the first event of a stage among a customer's events; `None` if there is none.
     pub(crate) fn first(&self, customer: Range<usize>, stage: u8) -> Option<usize> {
         let start = customer.start;
-        self.events[customer].iter().position(|event| event.stage() == stage).map(|at| start + at)
+        self.events().slice(customer).iter().position(|event| event.stage() == stage).map(|at| start + at)
     }
 
     /// Returns the bytes held.
@@ -368,7 +418,8 @@ mod tests {
 
     #[test]
     fn first_events_are_marked() {
-        let events = histories(&[vec![0, 1, 0, 5]]).events;
+        let histories = histories(&[vec![0, 1, 0, 5]]);
+        let events = histories.events();
         assert_eq!(events.iter().map(|event| event.stage()).collect::<Vec<_>>(), [0, 1, 0, 5]);
         assert_eq!(events.iter().map(|event| event.is_first()).collect::<Vec<_>>(), [true, false, false, false]);
         let first_of_stage: Vec<_> = events.iter().map(|event| event.is_first_of_stage()).collect();
@@ -378,8 +429,8 @@ mod tests {
     #[test]
     fn events_know_which_stages_their_customer_reaches() {
         // Event 4 is estimated after the customer was sold.
-        let events = histories(&[vec![0, 1, 0, 3, 2], vec![3, 4], vec![0, 4]]).events;
-        let reaches = |event: usize, stage| events[event].reaches(stage);
+        let histories = histories(&[vec![0, 1, 0, 3, 2], vec![3, 4], vec![0, 4]]);
+        let reaches = |event: usize, stage| histories.events().get(event).reaches(stage);
         let lead = [stage::BOOKED, stage::ESTIMATED, stage::SOLD, stage::CLOSED].map(|stage| reaches(0, stage));
         assert_eq!(lead, [true, false, true, false]);
         assert_eq!([stage::BOOKED, stage::SOLD].map(|stage| reaches(2, stage)), [false, false], "a second conversion");

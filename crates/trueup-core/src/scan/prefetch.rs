@@ -33,7 +33,7 @@ impl<'a> Prefetch<'a> {
         fetch(columns.customers.ends(customers));
         fetch(&columns.histories.pattern_ids()[customers.clone()]);
         if self.events {
-            fetch(&columns.histories.events()[events.clone()]);
+            fetch(columns.histories.events().slice(events.clone()).as_bytes());
         }
         fetch(&columns.days[events.clone()]);
         for column in texts {

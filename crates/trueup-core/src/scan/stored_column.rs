@@ -57,11 +57,6 @@ impl<'a> RowValues<'a> {
     /// # Errors
     /// The indexes do not decode, or an index is not in the table.
     pub(super) fn expand<T: Copy>(&self, table: Vec<T>, none: T) -> Result<Vec<T>, &'static str> {
-        if let [RowSpan { validity: Validity::All(rows), indexes: ValueIndexes::From(0) }] = &*self.0
-            && *rows == table.len()
-        {
-            return Ok(table);
-        }
         let mut expanded = Vec::with_capacity(self.0.iter().map(|span| span.validity.rows()).sum());
         let mut values = Vec::new();
         for RowSpan { validity, indexes } in &self.0 {

@@ -9,9 +9,6 @@ use crate::{Interrupt, Interruption};
 /// Slots come in runs if on average at least `MIN_RUN` consecutive ones are equal.
 const MIN_RUN: usize = 4;
 
-/// The largest number of kinds of rows that are counted before their increments are added, if all rows go to one slot.
-const MAX_COUNTED_KINDS: usize = 1 << 12;
-
 /// The state of groups. Every column has an entry for [`GroupSlot::NONE`], which stays 0.
 #[derive(Debug)]
 pub(crate) struct GroupState {
@@ -23,8 +20,6 @@ pub(crate) struct GroupState {
     wide_counters: Vec<Vec<[u64; QUAD]>>,
     /// The number of rows counted since the counters were last moved to `wide_counters`.
     rows_since_widening: u32,
-    /// Whether all units of the batch are in one group.
-    is_one_slot: bool,
     /// Whether the slots of the batch come in runs.
     in_runs: bool,
     /// The sums of money, in millionths: `money_width` for each slot.
@@ -45,7 +40,6 @@ impl GroupState {
             counters: vec![Vec::new(); quads],
             wide_counters: vec![Vec::new(); quads],
             rows_since_widening: 0,
-            is_one_slot: false,
             in_runs: false,
             money: Vec::new(),
             money_width,
@@ -70,13 +64,6 @@ impl GroupState {
         }
     }
 
-    /// Reserves capacity for `groups` groups in total.
-    pub(crate) fn reserve(&mut self, groups: usize) {
-        let more = (groups + 1).saturating_sub(self.slots);
-        self.counters.iter_mut().for_each(|quad| quad.reserve(more));
-        self.money.reserve(more * self.money_width);
-    }
-
     #[cold]
     fn grow_to(&mut self, slots: usize) {
         self.slots = slots;
@@ -99,7 +86,6 @@ impl GroupState {
     /// consecutive additions to one memory location would wait for each other.
     pub(crate) fn expect_slots(&mut self, slots: &[GroupSlot]) {
         let changes = slots.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        self.is_one_slot = changes == 0;
         self.in_runs = changes * MIN_RUN < slots.len();
     }
 
@@ -115,25 +101,8 @@ impl GroupState {
 
     /// Counts rows, each given as its slot and its kind in `increments`.
     pub(crate) fn count(&mut self, increments: &IncrementTable, rows: impl Iterator<Item = (GroupSlot, u32)> + Clone) {
-        let Some(kinds) = increments.quads.first().map(Vec::len) else { return };
         let is_zero = |by_kind: &[CounterQuad]| by_kind.iter().all(|increment| *increment == [0; QUAD]);
         let quads = increments.quads.iter().zip(&mut self.counters).filter(|(by_kind, _)| !is_zero(by_kind));
-        if self.is_one_slot && kinds <= MAX_COUNTED_KINDS {
-            // Special case: the rows of each kind are counted first.
-            let mut times = vec![0; kinds];
-            let mut only = GroupSlot::NONE;
-            for (slot, kind) in rows {
-                only = slot;
-                times[kind as usize] += 1;
-            }
-            let seen: Vec<_> = (0_usize..).zip(times).filter(|(_, times)| *times > 0).collect();
-            for (by_kind, counters) in quads {
-                for (kind, times) in &seen {
-                    add_quad(&mut counters[only.index()], &by_kind[*kind].map(|increment| increment * times));
-                }
-            }
-            return;
-        }
         for (by_kind, counters) in quads {
             let rows = rows.clone().map(|(slot, kind)| (slot, &by_kind[kind as usize]));
             if !self.in_runs {

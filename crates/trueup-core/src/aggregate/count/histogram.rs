@@ -27,15 +27,11 @@ pub(crate) struct Histogram {
     rows: usize,
     /// The dense keys of units.
     dense_keys: Vec<u32>,
-    /// If rows are grouped: for each segment, the index of its state row, and the dense key of that.
-    state_rows: Vec<u32>,
+    /// If rows are grouped: for each segment, the dense key of its state row.
     state_dense_keys: Vec<u32>,
     /// The indexes of the segments that have a revenue.
     with_revenue: Vec<u32>,
 }
-
-/// The smallest number of customers of a row group for which the histogram is worth its size.
-const MIN_CUSTOMERS: usize = 512;
 
 /// The largest number of bits of a dense key: with more, the histogram has more entries than there are segments to
 /// count.
@@ -66,21 +62,20 @@ struct DistinctIncrements {
 }
 
 impl Histogram {
-    /// Begins a row group; `customers` is the number of customers that the query reads. `is_cache_cleared` says that
-    /// the cache has dropped the classes of previous row groups; `key_bits` is `None` if units have no dense keys.
+    /// Begins a row group. `is_cache_cleared` says that the cache has dropped the classes of previous row groups;
+    /// `key_bits` is `None` if units have no dense keys.
     pub(crate) fn begin_row_group(
         &mut self,
         context: &QueryContext<'_>,
         granularity: Granularity,
         is_cache_cleared: bool,
         key_bits: Option<u32>,
-        customers: usize,
     ) {
         if is_cache_cleared {
             self.increments = DistinctIncrements::new(context, granularity);
         }
-        let is_worth_it = customers >= MIN_CUSTOMERS && self.increments.as_ref().is_some_and(|all| !all.is_full);
-        self.key_bits = key_bits.filter(|bits| is_worth_it && *bits <= MAX_KEY_BITS);
+        let has_numbers = self.increments.as_ref().is_some_and(|all| !all.is_full);
+        self.key_bits = key_bits.filter(|bits| has_numbers && *bits <= MAX_KEY_BITS);
         self.times.clear();
         self.rows = 0;
     }
@@ -115,21 +110,19 @@ impl Histogram {
         grouping: &mut Grouping<'_>,
         grouped: &mut GroupedState,
     ) {
-        let Self { increments, key_bits, times, dense_keys, state_rows, state_dense_keys, with_revenue, .. } = self;
+        let Self { increments, key_bits, times, dense_keys, state_dense_keys, with_revenue, .. } = self;
         let (Some(increments), Some(key_bits)) = (increments, *key_bits) else { return };
         grouping.dense_keys(&batch.units(counting.granularity, cache), dense_keys);
         let mut count = |dense_key: u32, number: u8| times[(u32::from(number) << key_bits | dense_key) as usize] += 1;
         if counting.granularity == Granularity::Row {
             let flags = counting.columns.histories.events();
             for (dense_key, event) in dense_keys.iter().zip(&batch.rows.events) {
-                count(*dense_key, increments.by_event[flags[*event as usize].index()]);
+                count(*dense_key, increments.by_event[flags.get(*event as usize).index()]);
             }
             if !counting.context.plan.needs_states {
                 return;
             }
-            batch.select_state_rows(cache, counting.are_rows_filtered, state_rows);
-            state_dense_keys.clear();
-            state_dense_keys.extend(state_rows.iter().map(|row| dense_keys[*row as usize]));
+            batch.state_row_values(cache, counting.are_rows_filtered, dense_keys, state_dense_keys);
             std::mem::swap(dense_keys, state_dense_keys);
         }
         let counted = dense_keys.iter().zip(&batch.segments.classes).map(|(dense_key, class)| {

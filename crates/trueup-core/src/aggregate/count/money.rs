@@ -7,14 +7,14 @@ use crate::aggregate::types::GroupSlot;
 use crate::dictionary::Measure;
 use crate::money;
 use crate::plan::MeasureLayout;
-use crate::scan::{Amounts, EventColumns, EventFlags, stage};
+use crate::scan::{Amounts, EventColumns, FlagsSlice, stage};
 use std::ops::Range;
 
 /// The amounts of events, bound to the columns of a row group.
 #[derive(Debug)]
 pub(super) struct AmountColumn<'a> {
     amounts: &'a Amounts,
-    flags: &'a [EventFlags],
+    flags: FlagsSlice<'a>,
     layout: &'a MeasureLayout,
     /// The place of the sum of `total`; `None` if the query does not need it.
     total_place: Option<usize>,
@@ -74,9 +74,10 @@ impl<'a> AmountColumn<'a> {
     /// summed.
     fn revenue(&self, state: u8, rows: Range<usize>) -> i128 {
         if rows.len() == 1 {
+            // The flags are not read, because they are often not in the cache.
             return self.amounts.get(rows.start).map_or(0, i128::from);
         }
-        let of_state = rows.filter(|event| self.flags[*event].stage() == state);
+        let of_state = rows.filter(|event| self.flags.get(*event).stage() == state);
         let amounts = of_state.filter_map(|event| self.amounts.get(event));
         let (sum, count) = amounts.fold((0, 0), |(sum, count), amount| (sum + i128::from(amount), count + 1));
         if state == stage::ESTIMATED && count > 1 { money::average(sum, count) } else { sum }

@@ -81,7 +81,7 @@ impl<'a> GradeColumn<'a> {
         }
         let mut found = conversions.len();
         conversions.resize(found + events.len(), (GroupSlot::NONE, 0));
-        for (event, flags) in events.clone().zip(&columns.histories.events()[events]) {
+        for (event, flags) in events.clone().zip(columns.histories.events().slice(events).iter()) {
             // The next event overwrites one that is no conversion. There is no branch, because it is unpredictable
             // which events are conversions.
             conversions[found] = (slot, column.code(customer, event).0);

@@ -68,19 +68,9 @@ impl GroupTable {
         self.keys.capacity() * size_of::<u32>() + index
     }
 
-    /// Returns whether `groups` more groups fit without growing.
-    pub(crate) const fn has_capacity(&self, groups: usize) -> bool {
-        self.keys.len().saturating_add(groups.saturating_mul(self.width)) <= self.keys.capacity()
-    }
-
     /// Returns the key of a group.
     pub(crate) fn key(&self, group: usize) -> &[u32] {
         key(&self.keys, self.width, group)
-    }
-
-    /// Reserves capacity for `groups` groups in total.
-    pub(crate) fn reserve(&mut self, groups: usize) {
-        self.keys.reserve((groups * self.width).saturating_sub(self.keys.len()));
     }
 
     /// Allows the code at `place`, which is not the first, to have `values` values.
@@ -195,15 +185,10 @@ impl GroupTable {
             return;
         }
         let mut key = vec![0; self.width];
-        let mut last = GroupSlot::NONE;
-        for row in 0..rows {
-            let is_last = last != GroupSlot::NONE && key.iter().zip(codes).all(|(code, column)| *code == column[row]);
-            if !is_last {
-                key.iter_mut().zip(codes).for_each(|(code, column)| *code = column[row]);
-                last = self.slot(&key);
-            }
-            slots.push(last);
-        }
+        slots.extend((0..rows).map(|row| {
+            key.iter_mut().zip(codes).for_each(|(code, column)| *code = column[row]);
+            self.slot(&key)
+        }));
     }
 
     /// Adds the groups of another table, and returns the slot here of each. `shared` has for each code but the first,

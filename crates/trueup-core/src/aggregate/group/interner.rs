@@ -21,15 +21,9 @@ impl Interner {
         Self { hasher: hasher.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
     }
 
-    /// Reserves capacity for `texts` more texts, whose average length is that of the texts of `list`.
-    pub(crate) fn reserve(&mut self, texts: usize, list: &TextList) {
-        if self.codes.capacity() - self.codes.len() < texts {
-            // Growing moves every entry, and large dictionaries keep growing, so room for many more texts is reserved.
-            self.codes.reserve(texts.max(3 * self.codes.len()), |code| self.hashes[*code as usize]);
-            let more = self.codes.capacity() - self.codes.len();
-            self.hashes.reserve(more);
-            self.texts.reserve(more, more * (list.text_bytes() / list.len().max(1) + 1));
-        }
+    /// Reserves capacity for `texts` more texts, so that each entry moves fewer times.
+    fn reserve(&mut self, texts: usize) {
+        self.codes.reserve(texts, |code| self.hashes[*code as usize]);
     }
 
     /// Returns the code of a text, which it gets now if it is new.
@@ -105,7 +99,7 @@ impl CodeMap {
 
     /// Replaces codes of `texts` with shared codes.
     pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
-        interner.reserve(codes.len().min(texts.len()), texts);
+        interner.reserve(codes.len().min(texts.len()));
         for code in codes {
             *code = self.shared_code(*code, texts, interner);
         }

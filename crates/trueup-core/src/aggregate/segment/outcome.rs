@@ -1,7 +1,7 @@
 //! The outcome of a segment: the state that its customer reaches in it, and what its state row counts for.
 
 use crate::aggregate::facts::{StateFacts, state_facts};
-use crate::scan::{EventFlags, stage};
+use crate::scan::{FlagsSlice, stage};
 use std::ops::Range;
 
 /// What a segment counts for in addition to its rows. It depends only on the stages of the customer's history and on
@@ -39,11 +39,11 @@ impl SegmentOutcome {
     ///
     /// The state is the furthest stage so far. A further stage replaces it, and so does a cancellation, except after
     /// closed work, which is never undone. Rows before the replacement do not count for the new state.
-    pub(super) fn new(history: &[EventFlags], rows: Range<usize>) -> Self {
+    pub(super) fn new(history: FlagsSlice<'_>, rows: Range<usize>) -> Self {
         const CLOSED: u8 = PROGRESS[stage::CLOSED as usize];
         let mut outcome = Self::default();
         let (mut furthest, mut stages, mut booked) = (0, 0_u8, None);
-        for (row, event) in (0..).zip(&history[rows.clone()]) {
+        for (row, event) in (0..).zip(history.slice(rows.clone()).iter()) {
             let stage = event.stage();
             let progress = PROGRESS[usize::from(stage)];
             let cancels = stage == stage::CANCELED && furthest != CLOSED;
@@ -58,8 +58,8 @@ impl SegmentOutcome {
             }
             stages |= 1 << stage;
         }
-        let is_canceled = |event: &EventFlags| event.stage() == stage::CANCELED;
-        let canceled_after_booking = booked.is_some_and(|booked| history[booked..].iter().any(is_canceled));
+        let canceled_after_booking =
+            booked.is_some_and(|booked| history.slice(booked..history.len()).has_stage(stage::CANCELED));
         outcome.facts = state_facts(outcome.state, stages, canceled_after_booking);
         outcome
     }

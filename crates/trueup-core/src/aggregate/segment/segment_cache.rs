@@ -5,7 +5,7 @@ use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::{IncrementTable, state_fact};
 use crate::aggregate::types::{Granularity, add_quad};
 use crate::dictionary::Measure;
-use crate::scan::{EventColumns, EventFlags, PatternId, StagePattern, stage};
+use crate::scan::{EventColumns, FlagsSlice, PackedFlags, PatternId, StagePattern, stage};
 use hashbrown::HashMap;
 use std::ops::Range;
 
@@ -33,11 +33,10 @@ pub(crate) struct SegmentCache<'a> {
     /// By [range](PatternEntry::range_index), the class of a part of a history that has a pattern. `NONE` means not
     /// seen yet.
     by_range: Vec<SegmentClass>,
-    /// The class of a segment of one event whose history has no pattern, by `[has a canceled booking][event]`. `NONE`
-    /// means not seen yet.
-    single_event: Box<[[SegmentClass; EventFlags::COUNT]; 2]>,
-    /// Classes of longer segments whose history has no pattern, by `[has a canceled booking]` and their events.
-    long: [HashMap<Box<[EventFlags]>, SegmentClass>; 2],
+    /// The classes of segments whose history has no pattern, by `[has a canceled booking]` and their flags.
+    packed: [HashMap<PackedFlags, SegmentClass>; 2],
+    /// The same for segments of more events.
+    long: [HashMap<Box<[u8]>, SegmentClass>; 2],
 }
 
 /// Where the classes of a history with a pattern are found.
@@ -78,7 +77,7 @@ impl<'a> SegmentCache<'a> {
             patterns: HashMap::new(),
             by_pattern_id: Box::new([PatternEntry::NONE; PatternId::COUNT]),
             by_range: Vec::new(),
-            single_event: Box::new([[SegmentClass::NONE; EventFlags::COUNT]; 2]),
+            packed: [HashMap::new(), HashMap::new()],
             long: [HashMap::new(), HashMap::new()],
         }
     }
@@ -93,7 +92,7 @@ impl<'a> SegmentCache<'a> {
             }
             self.granularity = Some(granularity);
             // The entry of `SegmentClass::NONE`.
-            self.push_class(SegmentOutcome::default(), &[]);
+            self.push_class(SegmentOutcome::default(), FlagsSlice::default());
         }
         self.by_pattern_id.fill(PatternEntry::NONE);
         is_cleared
@@ -102,13 +101,8 @@ impl<'a> SegmentCache<'a> {
     /// Appends the classes of the segments that have none yet. The first of these segments are whole histories, with
     /// the patterns `whole_patterns`.
     pub(crate) fn classify(&mut self, columns: &EventColumns, segments: &mut Segments, whole_patterns: &[PatternId]) {
-        let is_needed = self.granularity == Some(Granularity::Segment) || self.context.plan.needs_states;
-        if is_needed {
-            self.classify_whole(columns, segments, whole_patterns);
-            self.classify_parts(columns, segments);
-        } else {
-            segments.classes.resize(segments.events.len(), SegmentClass::NONE);
-        }
+        self.classify_whole(columns, segments, whole_patterns);
+        self.classify_parts(columns, segments);
     }
 
     /// Appends the classes of the next segments, which are whole histories.
@@ -197,37 +191,39 @@ impl<'a> SegmentCache<'a> {
         rows: u32,
     ) -> SegmentClass {
         let history = columns.history(customer);
-        let (events, rest) = history[before as usize..].split_at(rows as usize);
-        let has = |events: &[EventFlags], stage| events.iter().any(|event| event.stage() == stage);
-        let has_canceled_booking = usize::from(has(events, stage::BOOKED) && has(rest, stage::CANCELED));
         let range = before as usize..(before + rows) as usize;
-        if let [event] = events {
-            let at = event.index();
-            if self.single_event[has_canceled_booking][at] == SegmentClass::NONE {
-                self.single_event[has_canceled_booking][at] = self.push_segment(history, range);
-            }
-            return self.single_event[has_canceled_booking][at];
-        }
-        if let Some(class) = self.long[has_canceled_booking].get(events) {
+        let (events, rest) = (history.slice(range.clone()), history.slice(range.end..history.len()));
+        let has_canceled_booking = events.has_stage(stage::BOOKED) && rest.has_stage(stage::CANCELED);
+        let known = usize::from(has_canceled_booking);
+        let first = columns.customers.events(customer).start + range.start;
+        let packed = columns.histories.packed(first..first + events.len());
+        let class = match packed {
+            Some(packed) => self.packed[known].get(&packed),
+            None => self.long[known].get(events.as_bytes()),
+        };
+        if let Some(class) = class {
             return *class;
         }
         let class = self.push_segment(history, range);
-        self.long[has_canceled_booking].insert(events.into(), class);
+        match packed {
+            Some(packed) => self.packed[known].insert(packed, class),
+            None => self.long[known].insert(events.as_bytes().into(), class),
+        };
         class
     }
 
     /// Appends the class of a segment that has some events of a history.
-    fn push_segment(&mut self, history: &[EventFlags], events: Range<usize>) -> SegmentClass {
-        self.push_class(SegmentOutcome::new(history, events.clone()), &history[events])
+    fn push_segment(&mut self, history: FlagsSlice<'_>, events: Range<usize>) -> SegmentClass {
+        self.push_class(SegmentOutcome::new(history, events.clone()), history.slice(events))
     }
 
     /// Appends the class of segments with an outcome and events.
-    fn push_class(&mut self, outcome: SegmentOutcome, events: &[EventFlags]) -> SegmentClass {
+    fn push_class(&mut self, outcome: SegmentOutcome, events: FlagsSlice<'_>) -> SegmentClass {
         let Self { context, granularity, increments, outcomes, has_revenue, .. } = self;
         let (events, facts) = match granularity {
             // The segment as a whole is in one group, so its customer counts there once.
             Some(Granularity::Segment) => (events, outcome.facts | state_fact(Measure::Opportunities, true)),
-            _ => (&[][..], outcome.facts),
+            _ => (FlagsSlice::default(), outcome.facts),
         };
         for (quad, by_class) in increments.quads.iter_mut().enumerate() {
             let mut sum = context.state_increments.quads[quad][usize::from(facts)];

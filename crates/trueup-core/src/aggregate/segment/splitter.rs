@@ -6,7 +6,6 @@
 //! | fast path | when | what it saves |
 //! |---|---|---|
 //! | `split_one_sub_range` | all events of the block are in one sub-range | reading any day or event |
-//! | `split_customers` | few customers of the block span two sub-ranges | reading all days of most customers |
 //! | `scan_events_inside` | all events of the block are in the range | counting rows |
 //!
 //! `scan_events` alone would give the same segments.
@@ -23,20 +22,10 @@ pub(crate) struct SegmentSplitter {
     /// The starts of the segments that were found event by event, as numbers of rows or, if all events are rows, of
     /// events.
     starts: Vec<u32>,
-    /// The number of next blocks that are split event by event, because a previous one had to be.
-    blocks_by_event: usize,
 }
 
 /// The number of events that one scan reads: all events of most blocks.
 const SCAN_EVENTS: usize = MAX_BLOCK_EVENTS;
-
-/// Use the fast path if at most one in `MIN_CUSTOMERS_PER_SPANNING` customers of a block spans two sub-ranges;
-/// otherwise split event by event.
-const MIN_CUSTOMERS_PER_SPANNING: usize = 4;
-
-/// The number of blocks that are split event by event after one for which the fast path failed, because its neighbors
-/// are like it.
-const BLOCKS_BY_EVENT: usize = 16;
 
 /// The segments that one scan finds, column by column. There are never more than events, so an index modulo
 /// `SCAN_EVENTS` is the index.
@@ -47,10 +36,6 @@ struct BlockScan {
     sub_ranges: [u32; SCAN_EVENTS],
     /// The length of each segment, or the number of rows before it.
     lengths: [u32; SCAN_EVENTS],
-    /// The patterns of the customers whose history is one segment.
-    pattern_ids: [PatternId; SCAN_EVENTS],
-    /// The customers whose events are not all in one sub-range.
-    spanning: [u32; SCAN_EVENTS],
 }
 
 /// The progress of a scan.
@@ -67,39 +52,6 @@ struct SegmentCursor {
 }
 
 impl BlockScan {
-    /// Finds the customers of a block whose history is one segment, and the others that have some events in the range.
-    /// Returns the number of each. Customers for which `passes` is false are skipped.
-    fn scan_customers(
-        &mut self,
-        columns: &EventColumns,
-        block: &CustomerBlock,
-        days: &DayTables,
-        passes: impl Fn(u32) -> bool,
-    ) -> (usize, usize) {
-        let [first, ends @ ..] = columns.customers.ends(&block.customers) else { return (0, 0) };
-        #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
-        let first_customer = block.customers.start as u32;
-        let (mut first, mut whole, mut spanning) = (*first, 0, 0);
-        let pattern_ids = &columns.histories.pattern_ids()[block.customers.clone()];
-        for (customer, (end, pattern_id)) in (first_customer..).zip(ends.iter().zip(pattern_ids)) {
-            let first_day = columns.days[first as usize];
-            let (sub_range, last_inside) = days.sub_range(first_day);
-            let is_whole = columns.days[*end as usize - 1] <= last_inside;
-            let passes = passes(customer);
-            let at = whole % SCAN_EVENTS;
-            self.events[at] = first;
-            self.customers[at] = customer;
-            self.sub_ranges[at] = sub_range;
-            self.lengths[at] = *end - first;
-            self.pattern_ids[at] = *pattern_id;
-            whole += usize::from(is_whole & (sub_range != DayTables::OUTSIDE) & passes);
-            self.spanning[spanning % SCAN_EVENTS] = customer;
-            spanning += usize::from(!is_whole & (first_day <= days.end()) & passes);
-            first = *end;
-        }
-        (whole, spanning)
-    }
-
     /// Finds the segments of consecutive events. Customers for which `passes` is false are skipped.
     fn scan_events(
         &mut self,
@@ -112,7 +64,7 @@ impl BlockScan {
         #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
         let first_event = events.start as u32;
         let SegmentCursor { mut segments, mut rows, mut next_customer, sub_range: mut previous } = *cursor;
-        let flags = &columns.histories.events()[events.clone()];
+        let flags = columns.histories.events().slice(events.clone());
         for (event, (flags, day)) in (first_event..).zip(flags.iter().zip(&columns.days[events])) {
             let (sub_range, _) = days.sub_range(*day);
             let is_first = flags.is_first();
@@ -147,7 +99,7 @@ impl BlockScan {
         #[expect(clippy::cast_possible_truncation, reason = "a row group has fewer than 2^32 rows")]
         let first_event = events.start as u32;
         let SegmentCursor { mut segments, mut next_customer, sub_range: mut previous, .. } = *cursor;
-        let flags = &columns.histories.events()[events.clone()];
+        let flags = columns.histories.events().slice(events.clone());
         for (event, (flags, day)) in (first_event..).zip(flags.iter().zip(&columns.days[events])) {
             let (sub_range, _) = days.sub_range(*day);
             let is_first = flags.is_first();
@@ -170,14 +122,11 @@ impl SegmentSplitter {
         let zeros = [0; SCAN_EVENTS];
         Self {
             starts: Vec::new(),
-            blocks_by_event: 0,
             scan: Box::new(BlockScan {
                 events: zeros,
                 customers: zeros,
                 sub_ranges: zeros,
                 lengths: zeros,
-                pattern_ids: [PatternId::NONE; SCAN_EVENTS],
-                spanning: zeros,
             }),
         }
     }
@@ -198,47 +147,8 @@ impl SegmentSplitter {
         if passing.is_none() && sub_range != DayTables::OUTSIDE && block.last_day <= last_inside {
             return split_one_sub_range(columns, block, sub_range, segments);
         }
-        if self.blocks_by_event > 0 {
-            self.blocks_by_event -= 1;
-        } else {
-            if let Some(whole) = self.split_customers(columns, block, days, passing, segments) {
-                return &self.scan.pattern_ids[..whole];
-            }
-            self.blocks_by_event = BLOCKS_BY_EVENT;
-        }
         self.split_events(columns, block, days, passing, segments);
         &[]
-    }
-
-    /// Appends the segments of a block, and returns the number of histories that are one segment each. Appends nothing
-    /// and returns `None` if too many customers span two sub-ranges.
-    fn split_customers(
-        &mut self,
-        columns: &EventColumns,
-        block: &CustomerBlock,
-        days: &DayTables,
-        passing: Option<&[bool]>,
-        segments: &mut Segments,
-    ) -> Option<usize> {
-        let scan = &mut *self.scan;
-        let (whole, spanning) = match passing {
-            None => scan.scan_customers(columns, block, days, |_| true),
-            Some(passing) => scan.scan_customers(columns, block, days, |customer| passing[customer as usize]),
-        };
-        if spanning * MIN_CUSTOMERS_PER_SPANNING > block.customers.len() {
-            return None;
-        }
-        segments.lengths.extend_from_slice(&scan.lengths[..whole]);
-        let mut cursor = SegmentCursor { segments: whole, rows: 0, next_customer: 0, sub_range: 0 };
-        for at in 0..spanning {
-            cursor.next_customer = scan.spanning[at];
-            let events = columns.customers.events(cursor.next_customer as usize);
-            scan.scan_events(&mut cursor, columns, events, days, |_| true);
-        }
-        self.starts.extend_from_slice(&scan.lengths[whole..cursor.segments]);
-        self.append(cursor.segments, segments);
-        self.append_lengths(cursor.rows, segments);
-        Some(whole)
     }
 
     /// Appends the segments of a block, event by event.

@@ -63,24 +63,17 @@ fn decode_packed<T: Copy>(
     into: &mut Vec<T>,
 ) -> Result<(), &'static str> {
     let lane_bytes = LANE / 8 * usize::from(width);
-    if table.is_empty() && count > 0 {
-        return Err(NOT_IN_DICTIONARY);
-    }
-    // A number beyond the table is reported at the end, because a check of each number would take longer than the rest
-    // of the loop.
-    let (mut largest, last) = (0, table.len().saturating_sub(1));
     let mut rest = packed;
     for from in (0..count).step_by(LANE) {
         let numbers = unpack(rest, width);
         rest = rest.get(lane_bytes..).unwrap_or_default();
         let numbers = &numbers[..LANE.min(count - from)];
-        #[expect(clippy::cast_possible_truncation, reason = "no number is wider than 32 bits")]
-        into.extend(numbers.iter().map(|number| {
-            largest = largest.max(*number as usize);
-            table[(*number as usize).min(last)]
-        }));
+        for number in numbers {
+            #[expect(clippy::cast_possible_truncation, reason = "no number is wider than 32 bits")]
+            into.push(*table.get(*number as usize).ok_or(NOT_IN_DICTIONARY)?);
+        }
     }
-    if largest > last { Err(NOT_IN_DICTIONARY) } else { Ok(()) }
+    Ok(())
 }
 
 /// Takes the number that a run repeats. It is stored in as few bytes as its width needs.
