@@ -53,7 +53,8 @@ impl<'a> AmountColumn<'a> {
     }
 
     /// Adds the revenue of a segment to a slot, if the query needs revenues of its state.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the call takes as long as the sum of a customer's few amounts")]
+    #[inline(always)]
     pub(super) fn add_revenue(
         &self,
         segments: &Segments,
