@@ -45,18 +45,8 @@
 //! | `spend` | the same for the spend table, in one file |
 //! | `partial_result` | collects and merges |
 //!
-//! Fast paths. Without any of them, a slower path gives the same result:
-//!
-//! | fast path | where |
-//! |---|---|
-//! | blocks in one sub-range, customers in one sub-range | `segment/splitter` |
-//! | outcomes once per class of segments | `segment/segment_cache` |
-//! | slots by the codes of a row group | `group/local_group_cache` |
-//! | slots by dense key of shared codes | `group/group_table`, `Index::Dense` |
-//! | occurrences of distinct increments | `count/histogram` |
-//! | contiguous rows summed together | `count`, `ContiguousRows::find` |
-//! | runs of equal slots | `count/group_state`, `expect_slots` |
-//! | prefetch of the next blocks | `event_aggregator` with `scan::Prefetch` |
+//! Some code exists for speed alone: without it, a slower path gives the same result. docs/design.md lists these fast
+//! paths with what each gains.
 
 mod context;
 mod count;

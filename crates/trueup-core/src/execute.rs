@@ -25,9 +25,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The smallest number of cached rows for which a thread is woken: waking it takes longer than aggregating fewer rows.
-const MIN_CACHED_ROWS_PER_THREAD: u64 = 1 << 16;
-
 /// How a query is executed. Options decide whether and how fast a query is answered; none changes a byte of the answer.
 ///
 /// ```
@@ -40,7 +37,7 @@ const MIN_CACHED_ROWS_PER_THREAD: u64 = 1 << 16;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// The number of threads; `None` shares the threads of the process, and uses fewer where there is little to do.
+    /// The number of threads; `None` shares the threads of the process.
     pub threads: Option<NonZeroUsize>,
     /// Whether row groups that statistics rule out are left unread.
     pub pruning: bool,
@@ -136,7 +133,8 @@ fn execute_in_pool(
         let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
         aggregate(&context, execution, &row_groups, &next).inspect_err(stop)
     };
-    let workers = (0..worker_count(plan, execution, &row_groups)).into_par_iter().with_max_len(1);
+    let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
+    let workers = (0..threads).into_par_iter().with_max_len(1);
     let merged = workers.map(work).try_reduce_with(|one, other| merge(one, other, execution));
     let WorkerResult { partial, mut share, merging } = merged
         .unwrap_or_else(|| Ok(WorkerResult::new(PartialResult::new(&context), Share::new(execution.memory.clone()))))?;
@@ -161,16 +159,6 @@ fn execute_in_pool(
         finishing: start.elapsed().saturating_sub(aggregation),
     };
     Ok((table, statistics))
-}
-
-/// Returns the number of threads that take row groups, at least one.
-fn worker_count(plan: &Plan, execution: &Execution, row_groups: &UnprunedRowGroups<'_>) -> usize {
-    let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
-    let worth_waking = usize::try_from(row_groups.rows() / MIN_CACHED_ROWS_PER_THREAD).unwrap_or(usize::MAX);
-    if execution.threads.is_none() && worth_waking < threads && row_groups.are_cached(plan) {
-        return worth_waking.max(1);
-    }
-    threads
 }
 
 /// The partial result of one thread, or of several whose results were merged.

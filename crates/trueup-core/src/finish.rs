@@ -29,11 +29,7 @@ use crate::query::Interval;
 use crate::{Day, Interrupt};
 use measures::GroupMeasures;
 use order::{map_interruptible, sort_by_rank};
-use rayon::prelude::*;
 use sorted_dictionary::SortedDictionary;
-
-/// The number of rows below which one thread makes all columns, because waking another thread takes longer.
-const MIN_PARALLEL_ROWS: usize = 1 << 15;
 
 /// Returns about the largest number of bytes that [`finish`] takes in addition to the partial result: for sorted
 /// dictionaries, the order of the groups, and the columns.
@@ -122,10 +118,8 @@ pub(crate) fn finish(
             }
         })
     };
-    let per_thread = if groups.len() < MIN_PARALLEL_ROWS { plan.output.len().max(1) } else { 1 };
-    let made: Vec<_> = plan.output.par_iter().with_min_len(per_thread).map(column).collect();
-    for column in made {
-        columns.push(column?);
+    for output in &plan.output {
+        columns.push(column(output)?);
     }
     Ok(ResultTable {
         columns,

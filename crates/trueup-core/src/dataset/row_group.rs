@@ -67,14 +67,6 @@ impl<T: TableColumns> RowGroup<T> {
         }
     }
 
-    /// Returns whether the columns of `projection` are held.
-    pub(crate) fn is_held(&self, projection: &T::Projection) -> bool {
-        match &self.columns {
-            Columns::Memory(_) => true,
-            Columns::Stored(row_group) => row_group.held::<T>(projection).is_some(),
-        }
-    }
-
     /// Returns the bytes of the columns of `projection` in the file; 0 in memory.
     pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> u64 {
         match &self.columns {

@@ -29,12 +29,6 @@ impl<'a> UnprunedRowGroups<'a> {
         events.chain(self.spend.iter().map(|row_group| row_group.rows)).sum()
     }
 
-    /// Returns whether all columns that the plan reads are in memory.
-    pub(super) fn are_cached(&self, plan: &Plan) -> bool {
-        self.events.iter().all(|row_group| row_group.is_held(&plan.projection))
-            && self.spend.iter().all(|row_group| row_group.is_held(&plan.spend_projection))
-    }
-
     /// Returns the number of bytes in files of the columns that the plan reads; 0 for a dataset in memory.
     pub(super) fn stored_bytes(&self, plan: &Plan) -> u64 {
         let events = self.events.iter().map(|row_group| row_group.stored_bytes(&plan.projection));

@@ -1,6 +1,6 @@
 //! Software prefetch. A query reads some eight columns in short bursts, one customer block after the other. The
 //! hardware prefetcher does not predict this, so each block is prefetched some blocks before it is read. docs/design.md
-//! has the measurements.
+//! has the measurements under "Fast paths".
 
 use super::{Amounts, Codes, EventColumns, EventProjection, TextColumn};
 use std::ops::Range;

@@ -122,12 +122,7 @@ impl SegmentSplitter {
         let zeros = [0; SCAN_EVENTS];
         Self {
             starts: Vec::new(),
-            scan: Box::new(BlockScan {
-                events: zeros,
-                customers: zeros,
-                sub_ranges: zeros,
-                lengths: zeros,
-            }),
+            scan: Box::new(BlockScan { events: zeros, customers: zeros, sub_ranges: zeros, lengths: zeros }),
         }
     }
 
