@@ -20,7 +20,7 @@ mod table;
 mod tests;
 
 pub(crate) use table::TableMemory;
-pub use table::{Column, ExtraMemory, ResultTable, Row, Texts, Value, Values};
+pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 
 use crate::aggregate::{GroupSlot, PartialResult};
 use crate::error::{Error, QueryError};

@@ -38,7 +38,7 @@ pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
 pub use error::{Error, QueryError};
 pub use execute::{Execution, Explanation, RunStatistics};
-pub use finish::{Column, ExtraMemory, ResultTable, Row, Texts, Value, Values};
+pub use finish::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};
 pub use memory::{MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;

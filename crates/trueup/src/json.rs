@@ -156,7 +156,7 @@ impl ColumnWriter {
             Values::Texts(texts) => self.texts.write(texts, row, chunk),
             Values::Counts(counts) => count(counts[row], chunk),
             Values::Money(amounts) => amount(amounts[row], chunk),
-            Values::Ratios(ratios) => double(ratios[row], chunk),
+            Values::Ratios(ratios) => double(ratios.get(row).unwrap_or_default(), chunk),
         }
     }
 

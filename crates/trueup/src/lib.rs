@@ -54,7 +54,7 @@ pub use trueup_core::dataset::Insight;
 pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, ExtraMemory, Interrupt,
-    Interruption, MemoryBudget, NoRoom, QueryError, Reservation, ResultTable, Row, RunStatistics, Texts, Value, Values,
+    Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row, RunStatistics, Texts, Value, Values,
     day, dictionary, money, query,
 };
 

@@ -19,7 +19,7 @@ fn answer() -> ResultTable {
         column("attributionChannel", Values::Texts(channels)),
         column("leads", Values::Counts(vec![1_234_567, 0, 12])),
         column("spend", Values::Money(vec![1_234_500_000, 0, -10_000])),
-        column("bookRate", Values::Ratios(vec![0.321, 0.0, 1.0])),
+        column("bookRate", Values::Ratios([Some(0.321), None, Some(1.0)].into_iter().collect())),
     ])
 }
 

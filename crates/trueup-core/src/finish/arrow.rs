@@ -40,7 +40,7 @@ fn array(column: &Column) -> Result<ArrayRef, ArrowError> {
             array.validate_decimal_precision(38)?;
             Arc::new(array)
         }
-        Values::Ratios(ratios) => Arc::new(Float64Array::from(ratios.clone())),
+        Values::Ratios(ratios) => Arc::new(Float64Array::from_iter_values(ratios.iter())),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The metrics of groups, computed from their state.
 
-use super::Values;
+use super::{Ratios, Values};
 use super::order::INTERRUPT_CHECK_ITEMS;
 use crate::aggregate::{GroupSlot, PartialResult, SpendSums};
 use crate::dictionary::{Formula, Measure, MeasureKind};
@@ -90,16 +90,16 @@ impl<'a> GroupMeasures<'a> {
         Ok(Self { plan, partial, interrupt, spend, agents })
     }
 
-    /// Returns the values of a metric for `groups`, in their order. A ratio is 0 where its denominator is 0.
+    /// Returns the values of a metric for `groups`, in their order. A ratio whose denominator is 0 is over nothing.
     ///
     /// # Errors
     /// A count does not fit into 64 bits, or the interrupt ends the query.
     pub(super) fn values(&self, formula: Formula, name: &'static str, groups: &[u32]) -> Result<Values, Error> {
         match self.bind(formula) {
             BoundFormula::Ratio { numerator, denominator } => {
-                let mut ratios = Vec::with_capacity(groups.len());
+                let mut ratios = Ratios::with_capacity(groups.len());
                 for step in self.steps(groups, BATCH_GROUPS) {
-                    ratios.extend(self.ratios(&numerator, &denominator, step?).map(|ratio| ratio.unwrap_or(0.0)));
+                    ratios.extend(self.ratios(&numerator, &denominator, step?));
                 }
                 Ok(Values::Ratios(ratios))
             }

@@ -31,6 +31,6 @@ fn series(column: &Column) -> PolarsResult<Series> {
         }
         Values::Counts(counts) => Series::new(name, counts),
         Values::Money(amounts) => Int128Chunked::from_slice(name, amounts).into_decimal(38, 6)?.into_series(),
-        Values::Ratios(ratios) => Series::new(name, ratios),
+        Values::Ratios(ratios) => Series::new(name, ratios.iter().collect::<Vec<f64>>()),
     })
 }

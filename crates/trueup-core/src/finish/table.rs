@@ -59,9 +59,27 @@ pub enum Values {
     Counts(Vec<u64>),
     /// Money in millionths of a currency unit.
     Money(Vec<i128>),
-    /// Quotients; 0 where the denominator is 0. Money divided by a count is in currency units.
-    Ratios(Vec<f64>),
+    /// Quotients. Money divided by a count is in currency units.
+    Ratios(Ratios),
 }
+
+/// The quotients of a column, each of which may be over nothing: its denominator is 0, and so its value is 0.
+///
+/// ```
+/// use trueup_core::Ratios;
+///
+/// let rates: Ratios = [Some(0.5), Some(0.0), None].into_iter().collect();
+/// assert_eq!(rates.iter().collect::<Vec<f64>>(), [0.5, 0.0, 0.0]);
+/// assert_eq!((rates.get(1), rates.get(2)), (Some(0.0), None));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Ratios {
+    /// The quotients; a quotient over nothing is [`OVER_NOTHING`].
+    values: Vec<f64>,
+}
+
+/// Stands for a quotient over nothing. No other quotient is a negative zero, because [`Ratios`] adds 0 to each.
+const OVER_NOTHING: f64 = -0.0;
 
 /// The texts of a column. Each distinct text is held once. Clones share all memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +154,58 @@ impl Texts {
     }
 }
 
+impl FromIterator<Option<f64>> for Ratios {
+    /// Collects quotients; `None` is a quotient over nothing.
+    fn from_iter<I: IntoIterator<Item = Option<f64>>>(quotients: I) -> Self {
+        let mut ratios = Self::default();
+        ratios.extend(quotients);
+        ratios
+    }
+}
+
+impl Extend<Option<f64>> for Ratios {
+    fn extend<I: IntoIterator<Item = Option<f64>>>(&mut self, quotients: I) {
+        // Adding 0 turns a negative zero into zero.
+        self.values.extend(quotients.into_iter().map(|quotient| quotient.map_or(OVER_NOTHING, |value| value + 0.0)));
+    }
+}
+
+impl PartialEq for Ratios {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && (0..self.len()).all(|row| self.get(row) == other.get(row))
+    }
+}
+
+impl Ratios {
+    /// Returns an empty list with room for `rows` quotients.
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        Self { values: Vec::with_capacity(rows) }
+    }
+
+    /// Returns the quotient of a row; `None` if it is over nothing, and after the last row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<f64> {
+        self.values.get(row).copied().filter(|value| value.to_bits() != OVER_NOTHING.to_bits())
+    }
+
+    /// Returns the value of every row in order; 0 for a quotient over nothing.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = f64> {
+        self.values.iter().map(|value| value + 0.0)
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
 impl Column {
     /// Returns the value of a row, or `None` after the last row.
     #[must_use]
@@ -145,7 +215,9 @@ impl Column {
             Values::Texts(texts) => (row < texts.codes.len()).then(|| Value::Text(texts.get(row))),
             Values::Counts(counts) => counts.get(row).copied().map(Value::Count),
             Values::Money(amounts) => amounts.get(row).copied().map(Value::Money),
-            Values::Ratios(ratios) => ratios.get(row).copied().map(Value::Ratio),
+            Values::Ratios(ratios) => {
+                (row < ratios.len()).then(|| Value::Ratio(ratios.get(row).unwrap_or_default()))
+            }
         }
     }
 }
@@ -187,7 +259,7 @@ impl ResultTable {
                 Values::Days(days) => days.capacity() * size_of::<Day>(),
                 Values::Counts(counts) => counts.capacity() * size_of::<u64>(),
                 Values::Money(amounts) => amounts.capacity() * size_of::<i128>(),
-                Values::Ratios(ratios) => ratios.capacity() * size_of::<f64>(),
+                Values::Ratios(ratios) => ratios.values.capacity() * size_of::<f64>(),
                 Values::Texts(texts) => {
                     let (codes, dictionary) = (texts.codes.as_ptr(), Arc::as_ptr(&texts.dictionary));
                     let codes_bytes =

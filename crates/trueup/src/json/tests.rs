@@ -20,7 +20,7 @@ fn rows(columns: Vec<Column>) -> String {
 fn numbers_are_written_as_ecmascript_does() {
     let counts = vec![0, 7, 1 << 53, (1 << 53) + 1, u64::MAX];
     let money = vec![0, 12_000_000, 1_234_500_000, 100_000, -1_000_000];
-    let ratios = vec![0.1, 0.0, -0.0, 1.0 / 3.0, 1e-7];
+    let ratios = [Some(0.1), None, Some(-0.0), Some(1.0 / 3.0), Some(1e-7)].into_iter().collect();
     assert_eq!(
         rows(vec![
             column("count", Values::Counts(counts)),
@@ -82,7 +82,7 @@ proptest! {
             column("text", texts(&codes, &dictionary)),
             column("count", Values::Counts(rows.iter().map(|row| row.1).collect())),
             column("money", Values::Money(rows.iter().map(|row| i128::from(row.2)).collect())),
-            column("ratio", Values::Ratios(rows.iter().map(|row| row.3).collect())),
+            column("ratio", Values::Ratios(rows.iter().map(|row| Some(row.3)).collect())),
         ]);
         let mut out = Vec::new();
         write_rows(&table, &mut out).unwrap();
