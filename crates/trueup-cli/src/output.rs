@@ -92,13 +92,27 @@ impl Format {
     }
 }
 
+/// The rows of a table that a terminal shows. A file or a pipe gets all rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TerminalRows {
+    /// All rows.
+    All,
+    /// The first and the last rows, if there are many.
+    Ends,
+}
+
 /// Writes a result table and finishes the output. A reader that has closed its pipe is not a failure.
-pub(crate) fn write(answer: &ResultTable, format: Format, out: &mut OutputWriter) -> Result<(), Failure> {
+pub(crate) fn write(
+    answer: &ResultTable,
+    format: Format,
+    rows: TerminalRows,
+    out: &mut OutputWriter,
+) -> Result<(), Failure> {
     if format.is_binary() && out.is_terminal() {
         return Err(Failure::usage("expected a file for this format, not a terminal; name one with `-o FILE`"));
     }
     let written = match format {
-        Format::Table => table::write(answer, out).map_err(Failure::fault),
+        Format::Table => table::write(answer, rows, out).map_err(Failure::fault),
         Format::Json => write_json(answer, out),
         Format::Ndjson => json::write_ndjson(answer, out).map_err(Failure::fault),
         Format::Csv => write_csv(answer, &mut *out).map_err(Failure::fault),
@@ -208,6 +222,6 @@ impl ResultTableBuilder {
 
     /// Writes the table to stdout.
     pub(crate) fn write(self, format: Format) -> Result<(), Failure> {
-        write(&ResultTable::from_columns(self.columns), format, &mut OutputWriter::stdout())
+        write(&ResultTable::from_columns(self.columns), format, TerminalRows::All, &mut OutputWriter::stdout())
     }
 }

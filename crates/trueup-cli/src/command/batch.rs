@@ -6,7 +6,7 @@ use super::query::warn_about_unknown_fields;
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, OutputWriter, number::counted};
+use crate::output::{self, OutputWriter, TerminalRows, number::counted};
 use indicatif::ProgressBar;
 use jobs_file::{JobsFile, QueryJob};
 use std::collections::HashMap;
@@ -137,7 +137,7 @@ impl BatchCommand {
     ) -> Result<(), Failure> {
         let answer = dataset.run(query, Execution { threads: self.threads, ..Execution::default() })?;
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
-        output::write(&answer, job.format, &mut file)?;
+        output::write(&answer, job.format, TerminalRows::All, &mut file)?;
         file.keep()?;
         bar.suspend(|| {
             warn_about_unknown_fields(&format!("query `{}`: ", job.name), &answer, dataset);

@@ -4,7 +4,7 @@
 use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, Format, OutputWriter};
+use crate::output::{self, Format, OutputWriter, TerminalRows};
 use clap::Args;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -64,6 +64,10 @@ pub(crate) struct QueryCommand {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
+    /// Show all rows of a table on a terminal, not only the first and the last. Files and pipes always get all rows
+    #[arg(long)]
+    all: bool,
+
     /// Write the result to this file instead of stdout. The file appears once it is complete, and must not exist yet
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -91,7 +95,8 @@ impl QueryCommand {
             Some(path) => OutputWriter::create(path, &outputs)?,
             None => OutputWriter::stdout(),
         };
-        output::write(&answer, format, &mut out)?;
+        let rows = if self.all { TerminalRows::All } else { TerminalRows::Ends };
+        output::write(&answer, format, rows, &mut out)?;
         out.keep()
     }
 }

@@ -1,47 +1,82 @@
 //! Numbers formatted for people: `1,234.50`, `32.1%`, `12,345`.
 
+use std::fmt::Write;
 use trueup::dictionary::{self, ValueFormat};
 use trueup::{Value, money};
 
 /// Formats a value of the field `name` as the dictionary specifies.
 pub(crate) fn readable(name: &str, value: Value<'_>) -> String {
+    let mut text = String::new();
+    push_readable(&mut text, dictionary::field(name).map(|field| field.format), value);
+    text
+}
+
+/// Appends a value in the format of its field; `None` if the dictionary does not have the field.
+pub(super) fn push_readable(out: &mut String, format: Option<ValueFormat>, value: Value<'_>) {
     match value {
-        Value::Day(day) => day.to_string(),
-        Value::Text(text) => text.to_owned(),
-        Value::Count(count) => grouped(&count.to_string()),
-        Value::Money(micros) => amount(micros),
-        Value::Ratio(ratio) => match dictionary::field(name).map(|field| field.format) {
-            Some(ValueFormat::Percent) => format!("{}%", fixed(ratio * 100.0, 1)),
-            _ => fixed(ratio, 2),
-        },
+        Value::Day(day) => push(out, day),
+        Value::Text(text) => out.push_str(text),
+        Value::Count(count) => push_grouped(out, u128::from(count)),
+        Value::Money(micros) => push_amount(out, micros),
+        Value::Ratio(ratio) if format == Some(ValueFormat::Percent) => {
+            push_fixed(out, ratio * 100.0, 1);
+            out.push('%');
+        }
+        Value::Ratio(ratio) => push_fixed(out, ratio, 2),
     }
 }
 
-/// Formats money, given in millionths, to the cent; half a cent is rounded away from zero.
-fn amount(micros: i128) -> String {
+/// Appends money, given in millionths, to the cent; half a cent is rounded away from zero.
+fn push_amount(out: &mut String, micros: i128) {
     let cent = u128::try_from(money::MICROS_PER_UNIT / 100).unwrap_or(1);
     let cents = (micros.unsigned_abs() + cent / 2) / cent;
-    let sign = if micros < 0 && cents > 0 { "-" } else { "" };
-    format!("{sign}{}.{:02}", grouped(&(cents / 100).to_string()), cents % 100)
+    if micros < 0 && cents > 0 {
+        out.push('-');
+    }
+    push_grouped(out, cents / 100);
+    push(out, format_args!(".{:02}", cents % 100));
 }
 
-/// Formats a number with `decimals` digits after the point. A number that is rounded to zero has no sign.
-fn fixed(value: f64, decimals: usize) -> String {
+/// Appends a number with `decimals` digits after the point. A number that is rounded to zero has no sign.
+fn push_fixed(out: &mut String, value: f64, decimals: usize) {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let sign = if value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) { "-" } else { "" };
-    format!("{sign}{}.{fraction}", grouped(whole))
+    if value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) {
+        out.push('-');
+    }
+    push_groups(out, whole);
+    out.push('.');
+    out.push_str(fraction);
+}
+
+fn push_grouped(out: &mut String, number: u128) {
+    let start = out.len();
+    push(out, number);
+    if out.len() - start > 3 {
+        let digits = out.split_off(start);
+        push_groups(out, &digits);
+    }
+}
+
+/// Appends digits with a comma between groups of three.
+fn push_groups(out: &mut String, digits: &str) {
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+}
+
+fn push(out: &mut String, value: impl std::fmt::Display) {
+    // Writing to a string never fails.
+    let _ = write!(out, "{value}");
 }
 
 /// Separates groups of three digits by commas.
 pub(crate) fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
+    push_groups(&mut text, digits);
     text
 }
 
@@ -70,5 +105,13 @@ mod tests {
         assert_eq!(readable("bookRate", Value::Ratio(0.3214)), "32.1%");
         assert_eq!(readable("roasClosed", Value::Ratio(1234.567)), "1,234.57");
         assert_eq!(readable("avgCostPerLead", Value::Ratio(-0.001)), "0.00");
+    }
+
+    #[test]
+    fn a_count_of_one_is_singular() {
+        assert_eq!(
+            (counted(1, "row"), counted(0, "row"), counted(1_000, "row")),
+            ("1 row".into(), "0 rows".into(), "1,000 rows".into())
+        );
     }
 }

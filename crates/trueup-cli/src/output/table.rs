@@ -1,18 +1,30 @@
-//! Result tables as aligned columns for people.
+//! Result tables for people: aligned columns ([`layout`] decides their widths), or one block of lines per row where the
+//! columns do not fit the terminal. [`cell`] has the text of one value.
+//!
+//! A table is written row by row. For a file or a pipe every row and every text is written in full; on a terminal, long
+//! texts are cut and the rows in the middle are left out.
 
-use super::number::readable;
+mod cell;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use super::TerminalRows;
 use super::writer::OutputWriter;
-use crate::terminal::printable;
-use comfy_table::{Attribute, Cell, CellAlignment, Column as Layout, ColumnConstraint, ContentArrangement};
-use comfy_table::{LineStyle, Table, TableStyle};
+use cell::{Cells, cut, pad};
+use layout::{Layout, headings};
 use std::io::{self, Write};
-use trueup::{Column, ResultTable, Value, Values, dictionary};
+use terminal_size::{Width, terminal_size};
+use trueup::ResultTable;
 
-/// A line under the header, and nothing else.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+/// The most rows that a terminal shows as a table, half of them from the end.
+const MAX_TABLE_ROWS: usize = 40;
 
-/// Shown in place of an empty text.
-const EMPTY_TEXT: &str = "(none)";
+/// The most rows that a terminal shows as blocks of lines.
+const MAX_BLOCKS: usize = 10;
+
+/// The fewest characters of a value in a block, however narrow the terminal is.
+const MIN_BLOCK_VALUE: usize = 8;
 
 /// The heading of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,33 +39,39 @@ pub(crate) enum Heading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
     /// Width in characters; `None` if it is unlimited (a file) or unknown.
-    width: Option<u16>,
+    width: Option<usize>,
     /// Whether headings are bold.
     is_styled: bool,
+    /// Whether the rows in the middle of a long table are left out.
+    is_brief: bool,
 }
 
 impl Screen {
-    /// Creates a screen. A width of 0 means that the terminal does not know its width.
-    pub(super) fn new(width: Option<u16>, is_styled: bool) -> Self {
-        Self { width: width.filter(|width| *width > 0), is_styled }
-    }
+    /// A file or a pipe: of any width, plain, and with all rows.
+    const FILE: Self = Self { width: None, is_styled: false, is_brief: false };
 
     /// Returns the screen that `out` writes to. `NO_COLOR` turns bold headings off and changes nothing else.
     pub(crate) fn of(out: &OutputWriter) -> Self {
         if !out.is_terminal() {
-            return Self::new(None, false);
+            return Self::FILE;
         }
         let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        // This is the width of stdout, which `out` writes to.
-        Self::new(Table::new().width(), !is_plain)
+        // A width of 0 means that the terminal does not know its width.
+        let width = terminal_size().map(|(Width(width), _)| usize::from(width)).filter(|width| *width > 0);
+        Self { width, is_styled: !is_plain, is_brief: false }
+    }
+
+    fn bold<'a>(&self, text: &'a str) -> [&'a str; 3] {
+        if self.is_styled { ["\u{1b}[1m", text, "\u{1b}[0m"] } else { ["", text, ""] }
     }
 }
 
-/// Writes all rows of a result table, in their order.
-pub(super) fn write(answer: &ResultTable, out: &mut OutputWriter) -> io::Result<()> {
-    let rows: Vec<usize> = (0..answer.len()).collect();
-    let screen = Screen::of(out);
-    write_rows(answer, &rows, Heading::Name, screen, out.styled())
+/// Writes the rows of a result table, in their order. On a terminal the rows in the middle of a long table may be left
+/// out.
+pub(super) fn write(answer: &ResultTable, rows: TerminalRows, out: &mut OutputWriter) -> io::Result<()> {
+    let is_brief = rows == TerminalRows::Ends && out.is_terminal();
+    let screen = Screen { is_brief, ..Screen::of(out) };
+    write_on(answer, 0..answer.len(), Heading::Name, screen, &mut out.styled())
 }
 
 /// Writes the given rows of a result table, in the order of `rows`.
@@ -64,64 +82,129 @@ pub(crate) fn write_rows(
     screen: Screen,
     mut out: impl Write,
 ) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(STYLE).force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
-    if let Some(width) = screen.width {
-        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
+    write_on(answer, rows.iter().copied(), heading, screen, &mut out)
+}
+
+fn write_on(
+    answer: &ResultTable,
+    rows: impl ExactSizeIterator<Item = usize> + Clone,
+    heading: Heading,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let shown = ShownRows::new(rows.clone(), if screen.is_brief { MAX_TABLE_ROWS } else { usize::MAX });
+    let cells = Cells::new(answer);
+    let widths = cells.widths(|| shown.first().chain(shown.last()));
+    match Layout::fit(&headings(answer, heading), &widths, &cells, screen.width) {
+        Some(layout) => write_table(&cells, &layout, &shown, screen, out),
+        None => {
+            let shown = ShownRows::new(rows, if screen.is_brief { MAX_BLOCKS } else { usize::MAX });
+            write_blocks(answer, &cells, &shown, heading, screen, out)
+        }
     }
-    if screen.is_styled {
-        table.enforce_styling();
+}
+
+/// The rows that are shown: all, or the first and the last.
+struct ShownRows<I> {
+    rows: I,
+    /// The number of rows before those that are left out.
+    first: usize,
+    /// The number of rows that are left out.
+    left_out: usize,
+}
+
+impl<I: ExactSizeIterator<Item = usize> + Clone> ShownRows<I> {
+    fn new(rows: I, most: usize) -> Self {
+        let left_out = rows.len().saturating_sub(most);
+        let first = if left_out == 0 { rows.len() } else { most.div_ceil(2) };
+        Self { rows, first, left_out }
     }
-    table.set_header(answer.columns().iter().map(|column| header(column, heading)));
-    for &row in rows {
-        table.add_row(answer.columns().iter().map(|column| cell(column, row)));
+
+    fn first(&self) -> impl Iterator<Item = usize> {
+        self.rows.clone().take(self.first)
     }
-    for (layout, column) in table.column_iter_mut().zip(answer.columns()) {
-        arrange(layout, column);
+
+    fn last(&self) -> impl Iterator<Item = usize> {
+        self.rows.clone().skip(self.first + self.left_out)
     }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
+
+    /// Returns the line that stands for the rows that are left out; `None` if all are shown.
+    fn note(&self) -> Option<String> {
+        let more = super::number::counted(self.left_out as u64, "more row");
+        (self.left_out > 0)
+            .then(|| format!("… {more}; `--all` shows {}", if self.left_out == 1 { "it" } else { "them" }))
+    }
+}
+
+fn write_table(
+    cells: &Cells<'_>,
+    layout: &Layout,
+    shown: &ShownRows<impl ExactSizeIterator<Item = usize> + Clone>,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for line in layout.heading_lines() {
+        for part in screen.bold(line.trim_end()) {
+            out.write_all(part.as_bytes())?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", "─".repeat(layout.width()))?;
+    let (mut line, mut text) = (String::new(), String::new());
+    let mut write_rows = |rows: &mut dyn Iterator<Item = usize>, out: &mut dyn Write| {
+        for row in rows {
+            line.clear();
+            for (column, place) in layout.columns().iter().enumerate() {
+                cells.read(column, row, &mut text);
+                place.push(&mut line, &text);
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        io::Result::Ok(())
+    };
+    write_rows(&mut shown.first(), out)?;
+    if let Some(note) = shown.note() {
+        writeln!(out, "{note}")?;
+        write_rows(&mut shown.last(), out)?;
     }
     Ok(())
 }
 
-fn header(column: &Column, heading: Heading) -> Cell {
-    let field = dictionary::field(&column.name).filter(|_| heading == Heading::DisplayName);
-    Cell::new(field.map_or_else(|| printable(&column.name), |field| break_lines(field.display_name)))
-        .add_attribute(Attribute::Bold)
-}
-
-fn cell(column: &Column, row: usize) -> Cell {
-    Cell::new(match column.value(row) {
-        Some(Value::Text("")) => EMPTY_TEXT.to_owned(),
-        Some(value) => printable(&readable(&column.name, value)),
-        None => String::new(),
-    })
-}
-
-fn arrange(layout: &mut Layout, column: &Column) {
-    layout.set_padding((0, 1));
-    if !matches!(column.values, Values::Texts(_)) {
-        // A number must not be broken over two lines.
-        layout.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    if matches!(column.values, Values::Counts(_) | Values::Money(_) | Values::Ratios(_)) {
-        layout.set_cell_alignment(CellAlignment::Right);
-    }
-}
-
-/// Breaks a name of several words into lines, so that a column of short numbers is not as wide as its name.
-fn break_lines(name: &str) -> String {
-    const MAX_WIDTH: usize = 12;
-    let mut lines: Vec<String> = Vec::new();
-    for word in name.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= MAX_WIDTH => {
-                line.push(' ');
-                line.push_str(word);
+/// Writes each row as a block: a line with the number of the row, then a line per column.
+fn write_blocks(
+    answer: &ResultTable,
+    cells: &Cells<'_>,
+    shown: &ShownRows<impl ExactSizeIterator<Item = usize> + Clone>,
+    heading: Heading,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let width = screen.width.unwrap_or(usize::MAX);
+    let names: Vec<String> = headings(answer, heading).iter().map(|heading| heading.whole()).collect();
+    let name_width = names.iter().map(|name| cell::width(name)).max().unwrap_or(0);
+    let value_width = width.saturating_sub(name_width + layout::GAP).max(MIN_BLOCK_VALUE);
+    let (mut text, all) = (String::new(), shown.rows.len());
+    let mut write_rows = |rows: &mut dyn Iterator<Item = (usize, usize)>, out: &mut dyn Write| {
+        for (number, row) in rows {
+            let title = format!("─ row {number} of {all} ");
+            writeln!(out, "{title}{}", "─".repeat(width.min(layout::MAX_RULE).saturating_sub(cell::width(&title))))?;
+            for (column, name) in names.iter().enumerate() {
+                let mut padded = String::new();
+                pad(&mut padded, name, name_width + layout::GAP, false);
+                for part in screen.bold(&padded) {
+                    out.write_all(part.as_bytes())?;
+                }
+                cells.read(column, row, &mut text);
+                cut(&mut text, value_width);
+                writeln!(out, "{text}")?;
             }
-            _ => lines.push(word.to_owned()),
         }
+        io::Result::Ok(())
+    };
+    write_rows(&mut (1..).zip(shown.first()), out)?;
+    if let Some(note) = shown.note() {
+        writeln!(out, "{note}")?;
+        write_rows(&mut (shown.first + shown.left_out + 1..).zip(shown.last()), out)?;
     }
-    lines.join("\n")
+    Ok(())
 }

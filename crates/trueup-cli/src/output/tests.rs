@@ -1,4 +1,3 @@
-use super::table::{self, Heading, Screen};
 use super::{ENDINGS, Format, write_arrow, write_csv, write_parquet};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
@@ -21,47 +20,6 @@ fn answer() -> ResultTable {
         column("spend", Values::Money(vec![1_234_500_000, 0, -10_000])),
         column("bookRate", Values::Ratios([Some(0.321), None, Some(1.0)].into_iter().collect())),
     ])
-}
-
-fn text(heading: Heading, rows: &[usize]) -> String {
-    shown(heading, rows, Screen::new(None, false))
-}
-
-fn shown(heading: Heading, rows: &[usize], screen: Screen) -> String {
-    let mut out = Vec::new();
-    table::write_rows(&answer(), rows, heading, screen, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
-}
-
-#[test]
-fn tables_align_numbers_right_and_replace_control_characters() {
-    assert_eq!(
-        text(Heading::Name, &[0, 1, 2]),
-        "\
-start       attributionChannel      leads     spend  bookRate
-──────────────────────────────────────────────────────────────
-2025-01-01  (none)              1,234,567  1,234.50     32.1%
-2025-01-01  Paid, \"Search\"              0      0.00      0.0%
-2025-01-01  a\u{fffd}[2J                      12     -0.01    100.0%
-"
-    );
-    assert!(text(Heading::DisplayName, &[]).contains("Book Rate"));
-}
-
-#[test]
-fn tables_fit_the_screen() {
-    let rows = [0, 1, 2];
-    let whole = text(Heading::Name, &rows);
-    assert_eq!(shown(Heading::Name, &rows, Screen::new(Some(0), false)), whole);
-    assert_eq!(shown(Heading::Name, &rows, Screen::new(Some(200), false)), whole);
-    let narrow = shown(Heading::Name, &rows, Screen::new(Some(56), false));
-    assert!(narrow.lines().all(|line| line.chars().count() <= 56) && narrow != whole, "{narrow}");
-    // Bold type changes neither the text nor the widths.
-    let styled = shown(Heading::Name, &rows, Screen::new(Some(56), true));
-    assert!(styled.contains('\u{1b}'), "{styled}");
-    let plain = styled.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
-    let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
-    assert_eq!(trimmed, narrow.lines().collect::<Vec<_>>());
 }
 
 #[test]

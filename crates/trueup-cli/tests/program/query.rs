@@ -25,7 +25,7 @@ fn text_formats_are_written_exactly() {
     );
     let table = "\
 attributionChannel  leads   spend  bookRate
-────────────────────────────────────────────
+───────────────────────────────────────────
 Direct                  2    0.00      0.0%
 Paid Search             1  110.50    100.0%
 ";

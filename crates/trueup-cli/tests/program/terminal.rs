@@ -1,4 +1,5 @@
-//! A terminal receives no control characters from data, files or arguments. Files and pipes receive every byte.
+//! A terminal receives no control characters from data, files or arguments, and tables that fit its width. Files and
+//! pipes receive every byte, every row and every text in full.
 #![cfg(target_os = "linux")]
 
 use crate::workspace::{RANGE, Workspace};
@@ -95,5 +96,78 @@ fn files_and_pipes_receive_every_byte() {
             NASTY.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007")
         };
         assert!(text.contains(&whole), "{text:?}");
+    }
+}
+
+/// Runs the command in a terminal of `columns` columns and returns the lines that it shows, without bold type.
+fn lines(workspace: &Workspace, columns: usize, command: &str) -> Vec<String> {
+    let text = shown(workspace, &format!("stty rows 24 cols {columns} && {command}"));
+    let plain = text.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+    let lines: Vec<String> = plain.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect();
+    let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= columns, "{columns} columns, {widest} used:\n{plain}");
+    lines
+}
+
+#[test]
+fn tables_fit_terminals_of_any_width() {
+    let workspace = Workspace::with_dataset();
+    let long = format!("{}of the year", "Drain cleaning ".repeat(8));
+    let row = format!("acme,9,lead-originated,2025-01-03,e9,,Paid Search,{long},\n");
+    workspace.write(
+        "long.csv",
+        &format!("account,opportunityId,type,date,eventId,total,attributionChannel,campaign,zip\n{row}"),
+    );
+    workspace.run(&["ingest", "long.csv", "--into", "ds"]).succeeded();
+    let range = RANGE.join(" ");
+    let query = format!("trueup query ds --fields campaign,attributionChannel,leads,spend,bookRate,roasClosed {range}");
+
+    let narrow = lines(&workspace, 60, &query);
+    assert!(narrow[0].starts_with("campaign    attributi…  leads   spend  bookRate  roasClosed"), "{narrow:#?}");
+    let middle = lines(&workspace, 100, &query);
+    assert!(middle.iter().any(|line| line.starts_with("Drain cleaning Drain") && line.contains('…')), "{middle:#?}");
+    let wide = lines(&workspace, 200, &query);
+    assert!(wide.iter().any(|line| line.starts_with(&long)), "{wide:#?}");
+    assert!(wide.iter().all(|line| !line.contains('…')), "{wide:#?}");
+
+    // More columns than a narrow terminal can have: one block per row.
+    let query = query.replace("roasClosed", "roasClosed,closedRevenue,conversions,avgCostPerLead");
+    let narrow = lines(&workspace, 60, &query);
+    assert_eq!(narrow[0], format!("─ row 1 of 4 {}", "─".repeat(47)));
+    assert_eq!(narrow[1], "campaign            (none)");
+    assert!(
+        narrow.iter().any(|line| line.starts_with("campaign            Drain") && line.ends_with('…')),
+        "{narrow:#?}"
+    );
+    assert!(lines(&workspace, 200, &query)[0].starts_with("campaign  "));
+
+    // A pipe gets every text in full.
+    let piped = shown(&workspace, &format!("stty rows 24 cols 60 && {query} | cat"));
+    assert!(piped.contains(&long) && !piped.contains('…'), "{piped}");
+}
+
+#[test]
+fn a_terminal_shows_the_first_and_last_rows_and_all_on_request() {
+    let workspace = Workspace::with_dataset();
+    let query = format!("trueup query ds --fields leads --interval day {}", RANGE.join(" "));
+    let brief = lines(&workspace, 100, &query);
+    assert_eq!(brief.len(), 2 + 20 + 1 + 20, "{brief:#?}");
+    assert_eq!(brief[22], "… 50 more rows; `--all` shows them");
+    assert!(brief[2].starts_with("2025-01-01") && brief[42].starts_with("2025-03-31"), "{brief:#?}");
+    assert_eq!(lines(&workspace, 100, &format!("{query} --all")).len(), 2 + 90);
+    assert_eq!(lines(&workspace, 100, &format!("{query} | cat")).len(), 2 + 90);
+    assert_eq!(lines(&workspace, 100, &format!("{query} --format csv")).len(), 1 + 90);
+}
+
+/// The table is longer than a pipe can hold, so that the program writes while nobody reads.
+#[test]
+fn a_reader_that_takes_ten_lines_ends_the_query() {
+    let workspace = Workspace::with_dataset();
+    for format in ["table", "csv", "json", "ndjson"] {
+        let query = "trueup query ds --fields leads,spend --start 1970-01-01 --end 2148-12-31 --interval day";
+        let script =
+            format!("{query} --format {format} | head -c 100 > /dev/null; echo \"codes ${{PIPESTATUS[*]}}\" >&2");
+        let run: crate::workspace::Run = workspace.command_of("bash").args(["-c", &script]).output().unwrap().into();
+        assert_eq!((run.code, run.stderr.as_str()), (0, "codes 0 0\n"), "{format}: {run:?}");
     }
 }

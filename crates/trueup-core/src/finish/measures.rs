@@ -1,7 +1,7 @@
 //! The metrics of groups, computed from their state.
 
-use super::{Ratios, Values};
 use super::order::INTERRUPT_CHECK_ITEMS;
+use super::{Ratios, Values};
 use crate::aggregate::{GroupSlot, PartialResult, SpendSums};
 use crate::dictionary::{Formula, Measure, MeasureKind};
 use crate::error::{Error, QueryError};

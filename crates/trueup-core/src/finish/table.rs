@@ -215,9 +215,7 @@ impl Column {
             Values::Texts(texts) => (row < texts.codes.len()).then(|| Value::Text(texts.get(row))),
             Values::Counts(counts) => counts.get(row).copied().map(Value::Count),
             Values::Money(amounts) => amounts.get(row).copied().map(Value::Money),
-            Values::Ratios(ratios) => {
-                (row < ratios.len()).then(|| Value::Ratio(ratios.get(row).unwrap_or_default()))
-            }
+            Values::Ratios(ratios) => (row < ratios.len()).then(|| Value::Ratio(ratios.get(row).unwrap_or_default())),
         }
     }
 }

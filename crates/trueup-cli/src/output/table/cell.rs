@@ -1,0 +1,145 @@
+//! The texts of values in a table, and their widths on a terminal.
+
+use super::super::number::push_readable;
+use crate::terminal::printable;
+use trueup::dictionary::{self, ValueFormat};
+use trueup::{Column, ResultTable, Value, Values};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Shown in place of an empty text, which is also what a missing text is. A text that would look like it, or that is
+/// blank, is shown in quotes.
+const EMPTY_TEXT: &str = "(none)";
+
+/// Shown in place of a ratio whose denominator is 0.
+const OVER_NOTHING: &str = "–";
+
+/// Ends a text that is cut.
+const ELLIPSIS: char = '…';
+
+/// The values of a result table as texts.
+pub(super) struct Cells<'a> {
+    columns: Vec<(&'a Column, Option<ValueFormat>)>,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(answer: &'a ResultTable) -> Self {
+        let format = |column: &Column| dictionary::field(&column.name).map(|field| field.format);
+        Self { columns: answer.columns().iter().map(|column| (column, format(column))).collect() }
+    }
+
+    /// Returns whether the column has texts, which may be cut.
+    pub(super) fn are_texts(&self, column: usize) -> bool {
+        matches!(self.columns[column].0.values, Values::Texts(_))
+    }
+
+    /// Returns whether the column has numbers, which are aligned right.
+    pub(super) fn are_numbers(&self, column: usize) -> bool {
+        matches!(self.columns[column].0.values, Values::Counts(_) | Values::Money(_) | Values::Ratios(_))
+    }
+
+    /// Replaces `text` by the text of a value.
+    pub(super) fn read(&self, column: usize, row: usize, text: &mut String) {
+        text.clear();
+        let (column, format) = self.columns[column];
+        match column.value(row) {
+            Some(Value::Text("")) => text.push_str(EMPTY_TEXT),
+            Some(Value::Text(value)) if value.trim().is_empty() || value.trim_matches('"') == EMPTY_TEXT => {
+                text.push('"');
+                text.push_str(&printable(value));
+                text.push('"');
+            }
+            Some(Value::Text(value)) if is_plain(value) => text.push_str(value),
+            Some(Value::Text(value)) => text.push_str(&printable(value)),
+            Some(Value::Ratio(_)) if is_over_nothing(column, row) => text.push_str(OVER_NOTHING),
+            Some(value) => push_readable(text, format, value),
+            None => {}
+        }
+    }
+
+    /// Returns the width of the widest value of each column, among the given rows.
+    pub(super) fn widths<I: Iterator<Item = usize>>(&self, rows: impl Fn() -> I) -> Vec<usize> {
+        (0..self.columns.len()).map(|column| self.width(column, rows())).collect()
+    }
+
+    fn width(&self, column: usize, rows: impl Iterator<Item = usize>) -> usize {
+        let mut text = String::new();
+        let mut width_at = |row: usize| {
+            self.read(column, row, &mut text);
+            width(&text)
+        };
+        match &self.columns[column].0.values {
+            Values::Texts(_) => rows.map(width_at).max().unwrap_or(0),
+            // The larger a number, the wider its text, so only the two extremes are formatted.
+            _ => {
+                let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
+                let mut has_ratio_over_nothing = false;
+                for row in rows {
+                    has_ratio_over_nothing |= is_over_nothing(self.columns[column].0, row);
+                    if least.is_none_or(|least| self.is_less(column, row, least)) {
+                        least = Some(row);
+                    }
+                    if most.is_none_or(|most| self.is_less(column, most, row)) {
+                        most = Some(row);
+                    }
+                }
+                let extremes = least.into_iter().chain(most).map(&mut width_at).max().unwrap_or(0);
+                extremes.max(usize::from(has_ratio_over_nothing))
+            }
+        }
+    }
+
+    /// Returns whether the number in row `a` is less than the one in row `b`.
+    fn is_less(&self, column: usize, a: usize, b: usize) -> bool {
+        match &self.columns[column].0.values {
+            Values::Counts(counts) => counts.get(a) < counts.get(b),
+            Values::Money(amounts) => amounts.get(a) < amounts.get(b),
+            Values::Ratios(ratios) => ratios.get(a).unwrap_or_default() < ratios.get(b).unwrap_or_default(),
+            // All days are of one width.
+            Values::Days(_) | Values::Texts(_) => false,
+        }
+    }
+}
+
+fn is_over_nothing(column: &Column, row: usize) -> bool {
+    matches!(&column.values, Values::Ratios(ratios) if row < ratios.len() && ratios.get(row).is_none())
+}
+
+/// Returns whether every character of a text is one column wide and printable.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+/// Returns the number of terminal columns that a printable text takes.
+pub(super) fn width(text: &str) -> usize {
+    if is_plain(text) { text.len() } else { text.width() }
+}
+
+/// Appends a text that is at most `width` wide, filled with blanks to that width.
+pub(super) fn pad(line: &mut String, text: &str, to: usize, right: bool) {
+    let blanks = std::iter::repeat_n(' ', to.saturating_sub(width(text)));
+    if right {
+        line.extend(blanks);
+        line.push_str(text);
+    } else {
+        line.push_str(text);
+        line.extend(blanks);
+    }
+}
+
+/// Cuts a text to a width. A text that is cut ends in an ellipsis.
+pub(super) fn cut(text: &mut String, to: usize) {
+    if width(text) <= to {
+        return;
+    }
+    let (mut taken, mut end) = (0, 0);
+    for (start, char) in text.char_indices() {
+        taken += char.width().unwrap_or(0);
+        // One column is for the ellipsis.
+        if taken + 1 > to {
+            break;
+        }
+        end = start + char.len_utf8();
+    }
+    text.truncate(end);
+    text.push(ELLIPSIS);
+}
