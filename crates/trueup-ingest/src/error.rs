@@ -1,6 +1,7 @@
 //! The errors of an ingest.
 
 use crate::OutputError;
+use crate::refused::{MaxRejects, Refusal, RefusedRows, Rows};
 use crate::row_fault::{RowFault, ValueFault};
 use std::fmt;
 use std::io;
@@ -40,6 +41,12 @@ pub(crate) enum ErrorKind {
     Row { path: PathBuf, fault: RowFault },
     #[error(transparent)]
     Value(Box<ValueFault>),
+    #[error("{0}")]
+    Refused(Refusal),
+    #[error("every row of the {table} breaks a rule ({})", Rows(*.rows))]
+    AllRejected { table: &'static str, rows: u64 },
+    #[error("{} of {all} break a rule, but at most {limit} may", Rows(*.rejected))]
+    ManyRejects { rejected: u64, all: u64, limit: MaxRejects },
     #[error(
         "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: its events' dates are already decided; \
          to change it, ingest all of the account's events again, together with the new accounts, into a new dataset",
@@ -75,6 +82,7 @@ pub(crate) enum ErrorKind {
         error: IngestError,
         rows: u64,
         path: PathBuf,
+        refused: RefusedRows,
     },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -158,6 +166,9 @@ impl IngestError {
             ErrorKind::Input { .. }
             | ErrorKind::Row { .. }
             | ErrorKind::Value(_)
+            | ErrorKind::Refused(_)
+            | ErrorKind::AllRejected { .. }
+            | ErrorKind::ManyRejects { .. }
             | ErrorKind::ZoneChanged { .. }
             | ErrorKind::ManyDimensions { .. }
             | ErrorKind::LongHistory { .. }
@@ -181,6 +192,16 @@ impl IngestError {
     #[must_use]
     pub fn may_be_published(&self) -> bool {
         matches!(&*self.0, ErrorKind::Store(error) if error.may_be_published())
+    }
+
+    /// Returns the rows that break a rule, if there are any: all rows of the inputs, or the ones before the fault that
+    /// ended the ingest.
+    #[must_use]
+    pub fn refused_rows(&self) -> Option<&RefusedRows> {
+        match &*self.0 {
+            ErrorKind::Refused(Refusal { refused, .. }) | ErrorKind::AfterRejects { refused, .. } => Some(refused),
+            _ => None,
+        }
     }
 
     /// Returns whether the call is at fault: no input, an input that is given twice, or an input in the dataset's own

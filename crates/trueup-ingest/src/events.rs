@@ -76,7 +76,7 @@ pub(crate) fn ingest(
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch| buffer.add(batch, version))?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    if buffer.is_empty() {
+    if buffer.is_empty() || reader.is_refusing() {
         return Ok((stored.to_vec(), counts));
     }
     let (rewritten, mut files) =

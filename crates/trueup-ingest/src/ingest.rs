@@ -5,11 +5,14 @@ use crate::error::{ErrorContext, ErrorKind};
 use crate::events::Budget;
 use crate::input::{self, MappedInputs};
 use crate::read::TableReader;
+use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::version::VersionBuilder;
-use crate::{CREATED_BY, IngestError, IngestSummary, Input, Outputs, Progress, accounts, events, insights, spend};
+use crate::{
+    CREATED_BY, IngestError, IngestSummary, Input, MaxRejects, Outputs, Progress, accounts, events, insights, spend,
+};
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
@@ -65,6 +68,7 @@ pub struct Ingest {
     mapping: Option<PathBuf>,
     rejects: Option<PathBuf>,
     replace_rejects: bool,
+    max_rejects: Option<MaxRejects>,
     memory: usize,
     group_rows: usize,
     file_rows: usize,
@@ -89,6 +93,7 @@ impl Ingest {
             mapping: None,
             rejects: None,
             replace_rejects: false,
+            max_rejects: None,
             memory: 1 << 30,
             group_rows: 65_536,
             file_rows: 1 << 20,
@@ -149,6 +154,14 @@ impl Ingest {
     #[must_use]
     pub fn replace_rejects(mut self, replace: bool) -> Self {
         self.replace_rejects = replace;
+        self
+    }
+
+    /// Sets how many rows may go to the file of [`Ingest::rejects`]; any number if not set, as long as a row of each
+    /// table remains. An ingest with more fails, and leaves the file.
+    #[must_use]
+    pub fn max_rejects(mut self, limit: MaxRejects) -> Self {
+        self.max_rejects = Some(limit);
         self
     }
 
@@ -263,17 +276,40 @@ impl Ingest {
             progress,
             faulty_rows: match rejects {
                 Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(path, &outputs)?),
-                None => FaultyRows::Refuse,
+                None => FaultyRows::Refuse { first: None },
             },
+            refused: RefusedRows::default(),
             warnings: Vec::new(),
         };
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
-        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows)?;
+        let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
         version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
+        summary.refused = reader.refused;
         summary.version = manifest.version;
         summary.changed = true;
         Ok(summary)
+    }
+
+    /// Checks that some row of each table keeps the rules, and that not more rows are rejected than allowed.
+    fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
+        let IngestSummary { events, spend, accounts, insights, .. } = summary;
+        let counts =
+            [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
+        for (table, counts) in counts {
+            if counts.taken == 0 && counts.rejected > 0 {
+                return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
+            }
+        }
+        let tables = counts.map(|(_, counts)| (counts.rejected, counts.rejected + counts.taken));
+        match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
+            None => Ok(()),
+            Some(limit) => {
+                let [rejected, all] =
+                    [tables.map(|(rejected, _)| rejected), tables.map(|(_, all)| all)].map(|rows| rows.iter().sum());
+                Err(ErrorKind::ManyRejects { rejected, all, limit }.into())
+            }
+        }
     }
 
     /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it.
@@ -355,6 +391,9 @@ impl Ingest {
         if let Some(inputs) = plan.inputs(Table::Insights) {
             (manifest.insights, summary.insights) =
                 insights::ingest(&inputs, &manifest.insights, dir, version, reader)?;
+        }
+        if !reader.is_refusing() {
+            self.check_rejects(summary)?;
         }
         manifest.version = version.number();
         CREATED_BY.clone_into(&mut manifest.created_by);

@@ -65,7 +65,7 @@ pub(crate) fn ingest(
         })?;
         files.push(file);
     }
-    if counts.taken == 0 {
+    if counts.taken == 0 || reader.is_refusing() {
         return Ok((stored.to_vec(), counts));
     }
     Ok((vec![index.write(&mut files, version)?], counts))
@@ -209,16 +209,22 @@ fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
     Ok((account.into_owned(), date))
 }
 
+// The rules of a line.
+const SHAPE: &str = "expected {\"account\", \"date\", \"insight\"}";
+const KEY: &str = "expected an account key that is not empty and has no `,` or `/`";
+const DATE: &str = "expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06";
+const DOCUMENT: &str = "expected a document as a JSON object";
+
 /// Why a line is not an insight document.
 #[derive(Debug, thiserror::Error)]
 enum DocumentFault {
-    #[error("expected {{\"account\", \"date\", \"insight\"}}, but: {}", Shown(&.0.to_string()))]
+    #[error("{SHAPE}, but: {}", Shown(&.0.to_string()))]
     Shape(serde_json::Error),
-    #[error("expected an account key that is not empty and has no `,` or `/`, but found `{}`", Shown(.0))]
+    #[error("{KEY}, but found `{}`", Shown(.0))]
     Account(String),
     #[error(transparent)]
     Date(NotADay),
-    #[error("expected a document as a JSON object")]
+    #[error("{DOCUMENT}")]
     Insight,
 }
 
@@ -234,17 +240,20 @@ impl From<InsightLineFault> for DocumentFault {
 
 impl DocumentFault {
     fn at(&self, line: u64, text: &str, longest: usize) -> RowFault {
-        let (column, value) = match self {
-            Self::Shape(_) => (None, text),
-            Self::Account(account) => (Some("account"), account.as_str()),
-            Self::Date(date) => (Some("date"), date.0.as_str()),
-            Self::Insight => (Some("insight"), text),
+        let (column, value, rule) = match self {
+            Self::Shape(_) => (None, text, SHAPE),
+            Self::Account(account) => (Some("account"), account.as_str(), KEY),
+            Self::Date(date) => (Some("date"), date.0.as_str(), DATE),
+            Self::Insight => (Some("insight"), text, DOCUMENT),
         };
+        let reason = self.to_string();
+        let found = reason.strip_prefix(rule).unwrap_or_default().to_owned();
         RowFault {
             location: InputLocation::Line(line),
             column: column.map(str::to_owned),
             value: Some(shortened(value, longest).to_owned()),
-            reason: self.to_string(),
+            rule: rule.into(),
+            found,
             cells: RowCells::Texts(Vec::new()),
             mapping: None,
         }

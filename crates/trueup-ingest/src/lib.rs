@@ -9,6 +9,7 @@
 //!     read           reads the inputs of a table in parallel, and keeps the order of their rows
 //!       source       decodes files of any format into batches
 //!       row_check    finds rows that break a rule (row_fault)
+//!       refused      counts these rows by rule
 //!       rejects      writes these rows to a file (output)
 //!     spill_file     rows on disk that do not fit into memory
 //!     parquet_file   writes a Parquet file (pending_file)
@@ -28,6 +29,7 @@ mod output;
 mod parquet_file;
 mod pending_file;
 mod read;
+mod refused;
 mod rejects;
 mod report;
 mod row_check;
@@ -41,6 +43,7 @@ mod version;
 pub use error::IngestError;
 pub use ingest::Ingest;
 pub use output::{OutputError, OutputFile, Outputs};
+pub use refused::{MaxRejects, NotMaxRejects, RefusedRow, RefusedRows, RefusedRule};
 pub use report::{IngestSummary, Progress, RowCounts};
 
 use source::Input;

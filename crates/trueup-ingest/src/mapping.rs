@@ -37,6 +37,7 @@ pub use error::{MappingError, ValueFault};
 use crate::IngestError;
 use crate::error::ErrorContext;
 use crate::read::{RowRules, TableReader};
+use crate::refused::RefusedRows;
 use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, RowCounts};
 use crate::source::{Input, InputFormat, ReadLimits, ReadOptions};
@@ -131,8 +132,8 @@ impl Mapping {
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let tables = self.tables(inputs, &files, limits)?;
-        let faulty_rows = FaultyRows::Refuse;
-        let mut reader = TableReader { files: &files, limits, progress: &(), faulty_rows, warnings: Vec::new() };
+        let (faulty_rows, refused, warnings) = (FaultyRows::Stop, RefusedRows::default(), Vec::new());
+        let mut reader = TableReader { files: &files, limits, progress: &(), faulty_rows, refused, warnings };
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();
         for (table, inputs) in tables.by_table() {
@@ -192,12 +193,12 @@ impl Mapping {
 
 impl MappedTables {
     /// Reads the events and finds the first conversion of each customer, if the mapping gives credit. A row that cannot
-    /// be read gives none; without a rejects file it ends the ingest.
+    /// be read gives none; the reading of the events reports it.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
-        let faulty_rows = reader.faulty_rows.without_report();
         let TableReader { files, limits, progress, .. } = *reader;
-        let mut reader = TableReader { files, limits, progress, faulty_rows, warnings: Vec::new() };
+        let (faulty_rows, refused, warnings) = (FaultyRows::PassOver, RefusedRows::default(), Vec::new());
+        let mut reader = TableReader { files, limits, progress, faulty_rows, refused, warnings };
         let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
         progress.stage("finding first conversions", Some(events().map(Input::size).sum()));
         let mut found = FirstConversions::default();

@@ -11,6 +11,7 @@
 //! ```
 
 use crate::error::{ErrorKind, InputFault};
+use crate::refused::RefusedRows;
 use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CheckFault, check_rows};
@@ -54,6 +55,8 @@ pub(crate) struct TableReader<'a> {
     pub(crate) limits: ReadLimits,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) faulty_rows: FaultyRows,
+    /// The faulty rows so far, without the ones that are passed over.
+    pub(crate) refused: RefusedRows,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -137,19 +140,29 @@ impl TableReader<'_> {
         fault: RowFault,
         counts: &mut RowCounts,
     ) -> Result<(), IngestError> {
-        let rejects = match &mut self.faulty_rows {
-            FaultyRows::Reject(rejects) => rejects,
-            FaultyRows::PassOver => return Ok(()),
-            FaultyRows::Refuse => {
-                return Err(match ValueFault::new(&input.shown, &fault) {
-                    Some(fault) => ErrorKind::Value(Box::new(fault)).into(),
-                    None => ErrorKind::Row { path: input.shown.clone(), fault }.into(),
-                });
-            }
+        let error = |fault: RowFault| match ValueFault::new(&input.shown, &fault) {
+            Some(fault) => IngestError::from(ErrorKind::Value(Box::new(fault))),
+            None => ErrorKind::Row { path: input.shown.clone(), fault }.into(),
         };
-        rejects.add(&input.shown, &fault)?;
+        match &mut self.faulty_rows {
+            FaultyRows::PassOver => return Ok(()),
+            FaultyRows::Stop => return Err(error(fault)),
+            FaultyRows::Refuse { first } => {
+                self.refused.add(&input.shown, &fault);
+                first.get_or_insert_with(|| error(fault));
+            }
+            FaultyRows::Reject(rejects) => {
+                self.refused.add(&input.shown, &fault);
+                rejects.add(&input.shown, &fault)?;
+            }
+        }
         counts.rejected += 1;
         Ok(())
+    }
+
+    /// Returns whether the ingest will fail because of faulty rows. Further rows are then only checked.
+    pub(crate) fn is_refusing(&self) -> bool {
+        matches!(self.faulty_rows, FaultyRows::Refuse { first: Some(_) })
     }
 
     /// Adds a warning for each ignored column of an input, unless there is one already.
@@ -267,6 +280,6 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
         self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.of(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
         self.counts.taken += u64::try_from(checked.rows.rows()).unwrap_or(0);
-        (self.take)(checked.rows)
+        if reader.is_refusing() { Ok(()) } else { (self.take)(checked.rows) }
     }
 }

@@ -3,6 +3,7 @@
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
+use crate::refused::{Refusal, RefusedRows};
 use crate::row_fault::{CellText, InputLocation, RowFault};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
@@ -11,22 +12,17 @@ use std::path::{Path, PathBuf};
 
 /// What becomes of a faulty row.
 pub(crate) enum FaultyRows {
-    /// The first one ends the ingest.
-    Refuse,
+    /// The first one ends the reading.
+    Stop,
+    /// The ingest fails, but only after all rows are checked, so that its error counts all of them.
+    Refuse {
+        /// The error of the first one.
+        first: Option<IngestError>,
+    },
     /// Each is written to a file.
     Reject(RejectsWriter),
     /// Each is left out, because another reading of the same input reports it.
     PassOver,
-}
-
-impl FaultyRows {
-    /// Returns what becomes of a faulty row in another reading of the same inputs, whose faults are not reported twice.
-    pub(crate) const fn without_report(&self) -> Self {
-        match self {
-            Self::Refuse => Self::Refuse,
-            Self::Reject(_) | Self::PassOver => Self::PassOver,
-        }
-    }
 }
 
 /// A rejects file while it is written.
@@ -64,13 +60,13 @@ impl RejectsWriter {
     }
 
     /// Keeps the file if it has rows and the data ended the ingest. The error then names the file.
-    fn keep_after(self, error: IngestError) -> IngestError {
+    fn keep_after(self, error: IngestError, refused: RefusedRows) -> IngestError {
         let (path, rows) = (self.path.clone(), self.rows);
         if rows == 0 || !error.is_data() {
             return error;
         }
         match self.finish() {
-            Ok(_) => ErrorKind::AfterRejects { error, rows, path }.into(),
+            Ok(_) => ErrorKind::AfterRejects { error, rows, path, refused }.into(),
             // The error that ended the ingest matters more than the file's.
             Err(_) => error,
         }
@@ -95,10 +91,15 @@ impl PlacedRejects {
 pub(crate) fn settle<T>(
     written: Result<T, IngestError>,
     faulty_rows: FaultyRows,
+    refused: &RefusedRows,
 ) -> Result<(T, PlacedRejects), IngestError> {
     match (written, faulty_rows) {
         (Ok(written), FaultyRows::Reject(rejects)) => Ok((written, rejects.finish()?)),
-        (Err(error), FaultyRows::Reject(rejects)) => Err(rejects.keep_after(error)),
+        (Err(error), FaultyRows::Reject(rejects)) => Err(rejects.keep_after(error, refused.clone())),
+        (written, FaultyRows::Refuse { first: Some(first) }) => match written.err() {
+            Some(error) if !error.is_data() => Err(error),
+            then => Err(ErrorKind::Refused(Refusal { first, refused: refused.clone(), then }).into()),
+        },
         (Ok(written), _) => Ok((written, PlacedRejects(None))),
         (Err(error), _) => Err(error),
     }
@@ -135,7 +136,7 @@ impl serde::Serialize for RejectedRow<'_> {
         if let Some(mapping) = &self.fault.mapping {
             map.serialize_entry("key", &mapping.key)?;
         }
-        map.serialize_entry("reason", &self.fault.reason)?;
+        map.serialize_entry("reason", &self.fault.reason())?;
         map.serialize_entry("row", &RejectedCells(self.cells))?;
         map.end()
     }

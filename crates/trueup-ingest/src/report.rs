@@ -1,6 +1,6 @@
 //! What an ingest reports: its progress, its summary, and columns that it ignores.
 
-use crate::Input;
+use crate::{Input, RefusedRows};
 use trueup_core::model::CUSTOMER_COLUMN;
 use trueup_core::{Shown, dictionary};
 
@@ -35,6 +35,8 @@ pub struct IngestSummary {
     pub accounts: RowCounts,
     /// Insight documents.
     pub insights: RowCounts,
+    /// The rows that broke a rule, by rule. They are in the rejects file.
+    pub refused: RefusedRows,
     /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.
     pub warnings: Vec<String>,
 }

@@ -177,22 +177,19 @@ impl FaultyRow {
     }
 
     fn into_fault(self, location: InputLocation, cells: RowCells, longest: usize) -> Result<RowFault, ArrowError> {
-        let (column, value, reason) = match self {
+        let (column, value, rule, found) = match self {
             Self::Rule(fault) => {
-                let message = fault.to_string();
-                let column = format!("column `{}`: ", fault.column);
-                let reason = message.strip_prefix(&column).unwrap_or(&message).to_owned();
-                (Some(fault.column), Some(fault.value), reason)
+                let (rule, found) = (fault.reason.rule(), fault.found());
+                (Some(fault.column), Some(fault.value), rule, found)
             }
             Self::Long(text) => {
                 let (column, value) = cells.texts()?.get(text.column).cloned().unzip();
                 let bytes = text.bytes;
-                let reason = format!(
-                    "expected a text of at most {longest} bytes, but found one of {bytes}; `--max-text` raises the limit"
-                );
-                (column, value.flatten(), reason)
+                let rule = format!("expected a text of at most {longest} bytes").into();
+                let found = format!(", but found one of {bytes}; `--max-text` raises the limit");
+                (column, value.flatten(), rule, found)
             }
         };
-        Ok(RowFault { location, column, value, reason, cells, mapping: None })
+        Ok(RowFault { location, column, value, rule, found, cells, mapping: None })
     }
 }

@@ -62,7 +62,10 @@ pub(crate) struct RowFault {
     pub(crate) column: Option<String>,
     /// The value at fault, as text.
     pub(crate) value: Option<String>,
-    pub(crate) reason: String,
+    /// The rule, which is the same for every row that breaks it: what was expected.
+    pub(crate) rule: Cow<'static, str>,
+    /// What was found instead, as the rest of the sentence that `rule` begins.
+    pub(crate) found: String,
     pub(crate) cells: RowCells,
     /// What a mapping says of a value that it cannot read; `None` for any other fault.
     pub(crate) mapping: Option<Box<MappingFault>>,
@@ -121,12 +124,17 @@ impl RowFault {
             }
             RowCells::OfBatch { .. } => 0,
         };
-        size_of_val(self) + text(&self.column) + text(&self.value) + self.reason.len() + cells
+        size_of_val(self) + text(&self.column) + text(&self.value) + self.rule.len() + self.found.len() + cells
+    }
+
+    /// Returns what is wrong, in one sentence.
+    pub(crate) fn reason(&self) -> String {
+        format!("{}{}", self.rule, self.found)
     }
 
     /// Returns whether another fault of the same row says the same.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.column == other.column && self.value == other.value && self.reason == other.reason
+        self.column == other.column && self.value == other.value && self.reason() == other.reason()
     }
 }
 
@@ -176,7 +184,7 @@ impl fmt::Display for RowFault {
         if let Some(column) = &self.column {
             write!(f, ", column `{}`", Shown(column))?;
         }
-        write!(f, ": {}", self.reason)
+        write!(f, ": {}{}", self.rule, self.found)
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn ingest(
             return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
         }
     }
-    if counts.taken == 0 {
+    if counts.taken == 0 || reader.is_refusing() {
         return Ok((stored.to_vec(), counts));
     }
     for file in stored {

@@ -7,7 +7,7 @@ use crate::output::{self, number::grouped};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup_ingest::{IngestSummary, RowCounts};
+use trueup_ingest::{IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,8 +22,8 @@ Examples:
 /// `total` are optional. Every other column is a dimension.
 ///
 /// An event replaces the event of the dataset that has the same `eventId`; spend replaces the spend of the same account
-/// and date. If a row breaks a rule, the command reports it and leaves the dataset unchanged. Ingesting the same files
-/// again changes nothing.
+/// and date. If rows break a rule, the command counts them by rule, shows the first ones, and leaves the dataset
+/// unchanged; with --rejects it ingests the others. Ingesting the same files again changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
@@ -54,6 +54,10 @@ pub(crate) struct IngestCommand {
     /// Write rows that break a rule to this file, one JSON object per line, and ingest the others
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
+
+    /// Fail if more rows than this are rejected: a number of rows, or a share of the rows of a table, such as 0.5%
+    #[arg(long, value_name = "N|P%", requires = "rejects")]
+    max_rejects: Option<MaxRejects>,
 
     /// Replace the file of rejects if it exists; an input or a file of a dataset is never replaced
     #[arg(long, requires = "rejects")]
@@ -102,6 +106,9 @@ impl IngestCommand {
         if let Some(path) = &self.rejects {
             ingest = ingest.rejects(path).replace_rejects(self.force);
         }
+        if let Some(limit) = self.max_rejects {
+            ingest = ingest.max_rejects(limit);
+        }
         if let Some(bytes) = self.memory {
             ingest = ingest.memory(bytes);
         }
@@ -120,11 +127,28 @@ impl IngestCommand {
         let progress = IngestProgress::default();
         let result = ingest.run(&progress);
         progress.finish();
-        let summary = result?;
+        let summary = result.map_err(|error| self.failure(error))?;
+        if let Some(path) = self.rejects.as_ref().filter(|_| summary.refused.rows() > 0) {
+            notice::warning(format!("rows that break a rule are in `{}` and not in the dataset:", path.display()));
+            show_refused(&summary.refused);
+        }
         for warning in &summary.warnings {
             notice::warning(warning);
         }
         output::print(|out| self.write_summary(&summary, out))
+    }
+
+    /// Shows the rows that break a rule, if there are several, and returns the failure.
+    fn failure(&self, error: IngestError) -> Failure {
+        let Some(refused) = error.refused_rows() else { return error.into() };
+        if refused.rows() > 1 {
+            show_refused(refused);
+        }
+        if self.rejects.is_some() {
+            return error.into();
+        }
+        let others = "`--rejects FILE` writes such rows to a file and ingests the others";
+        Failure::request(format!("{error}; nothing was ingested; {others}"))
     }
 
     /// Writes the row counts of each table for which a file was given, even if it had no rows, or to which a mapping
@@ -152,6 +176,10 @@ impl IngestCommand {
         }
         Ok(())
     }
+}
+
+fn show_refused(refused: &RefusedRows) {
+    refused.to_string().lines().for_each(notice::note);
 }
 
 fn write_counts(table: &str, counts: RowCounts, out: &mut impl Write) -> io::Result<()> {

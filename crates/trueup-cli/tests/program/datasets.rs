@@ -37,14 +37,60 @@ fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
     let workspace = Workspace::with_dataset();
     workspace.write("bad.csv", &EVENTS_CSV.replace("1234.50", "\"$1,234.50\""));
     let message = workspace.run(&["ingest", "bad.csv", "--into", "ds"]).failed(1);
-    for part in ["bad.csv", "line 4", "`total`", "`$1,234.50`"] {
-        assert!(message.contains(part), "{message}");
-    }
+    assert_eq!(
+        message,
+        "error: bad.csv, line 4, column `total`: expected an amount as a plain decimal number, such as `1234.5`, but found \
+         `$1,234.50`; nothing was ingested; `--rejects FILE` writes such rows to a file and ingests the others\n"
+    );
     assert_eq!(workspace.query("eventCount", &["--format", "json"]).succeeded(), r#"[{"eventCount":5}]"#);
 
     let run = workspace.run(&["ingest", "bad.csv", "--into", "other", "--rejects", "rejects.ndjson"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "version 1 of `other`\nevents   4 taken, 1 rejected\n"), "{run:?}");
     assert!(std::fs::read_to_string(workspace.path("rejects.ndjson")).unwrap().contains("$1,234.50"));
+    assert_eq!(
+        run.stderr,
+        "warning: rows that break a rule are in `rejects.ndjson` and not in the dataset:\n\
+         1 row, column `total`: expected an amount as a plain decimal number, such as `1234.5`\n  bad.csv, line 4: `$1,234.50`\n"
+    );
+    let message = workspace.run(&["ingest", "bad.csv", "--into", "third", "--rejects", "rejects.ndjson"]).failed(1);
+    assert_eq!(
+        message,
+        "error: `rejects.ndjson` is already there; name another file, or pass `--force` to replace it\n"
+    );
+}
+
+#[test]
+fn refused_rows_are_shown_at_a_glance() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "bad.csv",
+        "account,opportunityId,type,date\na,1,Won,2025-01-01\na,2,Won,2025-01-01\na,3,Lost,2025-01-01\na,4,Won,2025-01-01\n\
+         a,5,sold,soon\na,6,sold,2025-01-01\n",
+    );
+    let summary = "4 rows, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or `canceled`)\n  \
+                   bad.csv, line 2: `Won`\n  bad.csv, line 3: `Won`\n  bad.csv, line 4: `Lost`\n\
+                   1 row, column `date`: expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06\n  bad.csv, line 6: `soon`\n";
+    let ingest = |more: &[&str]| workspace.run(&[&["ingest", "bad.csv", "--into", "ds"], more].concat());
+    let message = ingest(&[]).failed(1);
+    let error = "error: bad.csv, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
+                 `canceled`), but found `Won`; 4 more rows break a rule; nothing was ingested; `--rejects FILE` writes such rows to a \
+                 file and ingests the others\n";
+    assert_eq!(message, format!("{summary}{error}"));
+    let message = ingest(&["--rejects", "r.ndjson", "--max-rejects", "50%"]).failed(1);
+    let error = "error: 5 rows of 6 break a rule, but at most 50% may; nothing was ingested, and `r.ndjson` holds the rows that were \
+                 rejected before (5)\n";
+    assert_eq!(message, format!("{summary}{error}"));
+    let run = ingest(&["--rejects", "r.ndjson", "--force", "--max-rejects", "5"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "version 1 of `ds`\nevents   1 taken, 5 rejected\n"), "{run:?}");
+    let warning = "warning: rows that break a rule are in `r.ndjson` and not in the dataset:\n";
+    assert_eq!(run.stderr, format!("{warning}{summary}"));
+    let message = ingest(&["--max-rejects", "5"]).failed(2);
+    assert!(message.contains("--rejects <FILE>"), "{message}");
+    let message = ingest(&["--rejects", "q.ndjson", "--max-rejects", "few"]).failed(2);
+    assert!(
+        message.contains("expected a number of rows such as `20`, or a share of the rows such as `0.5%`"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::Shown;
 use arrow_schema::{ArrowError, DataType};
 use chrono::NaiveDate;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -19,15 +20,24 @@ pub struct CellFault {
     pub reason: Reason,
 }
 
+impl CellFault {
+    /// Returns what was found, as the rest of the sentence that [`Reason::rule`] begins.
+    #[must_use]
+    pub fn found(&self) -> String {
+        let found = match self.value.as_str() {
+            "" => ", but found nothing".to_owned(),
+            value => format!(", but found `{value}`"),
+        };
+        match &self.reason {
+            Reason::Apart { local, zone } => format!(", which falls on {local} in the time zone `{zone}`{found}"),
+            _ => found,
+        }
+    }
+}
+
 impl fmt::Display for CellFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { column, value, reason, .. } = self;
-        let column = Shown(column);
-        if value.is_empty() {
-            write!(f, "column `{column}`: {reason}, but found nothing")
-        } else {
-            write!(f, "column `{column}`: {reason}, but found `{value}`")
-        }
+        write!(f, "column `{}`: {}{}", Shown(&self.column), self.reason.rule(), self.found())
     }
 }
 
@@ -62,7 +72,7 @@ pub enum Reason {
     #[error("expected a date or a dateTime")]
     NoDate,
     /// `date` and `dateTime` are more than a day apart.
-    #[error("expected a date at most a day from the dateTime, which falls on {local} in the time zone `{zone}`")]
+    #[error("{}, which falls on {local} in the time zone `{zone}`", APART)]
     Apart {
         /// The calendar date of `dateTime` in the account's time zone.
         local: NaiveDate,
@@ -90,6 +100,19 @@ pub enum Reason {
     /// A date or a timestamp is more than 260,000 years away, where the calendar ends.
     #[error("expected a date of the calendar")]
     Calendar,
+}
+
+const APART: &str = "expected a date at most a day from the dateTime";
+
+impl Reason {
+    /// Returns the rule, in the same words for every value that breaks it.
+    #[must_use]
+    pub fn rule(&self) -> Cow<'static, str> {
+        match self {
+            Self::Apart { .. } => APART.into(),
+            other => other.to_string().into(),
+        }
+    }
 }
 
 /// A fault of a table's columns.

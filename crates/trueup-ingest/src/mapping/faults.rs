@@ -40,9 +40,10 @@ impl FoundFault {
         let Self { key, column, value, expected, joined } = self;
         let place = joined.as_ref().map(|(path, location)| format!(" in {location} of `{}`", path.display()));
         let place = place.unwrap_or_default();
-        let reason = format!("{expected}, but found `{}`{place} (mapping key `{key}`)", trueup_core::Shown(&value));
+        let found = format!(", but found `{}`{place} (mapping key `{key}`)", trueup_core::Shown(&value));
+        let rule = expected.clone().into();
         let mapping = Some(Box::new(MappingFault { key, expected, joined }));
-        RowFault { location, column: Some(column), value: Some(value), reason, cells, mapping }
+        RowFault { location, column: Some(column), value: Some(value), rule, found, cells, mapping }
     }
 }
 

@@ -128,7 +128,8 @@ fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: u
         location: InputLocation::Line(line),
         column: None,
         value: None,
-        reason: format!("expected {} cells as in the header, but found {}", schema.fields().len(), cells.len()),
+        rule: format!("expected {} cells as in the header", schema.fields().len()).into(),
+        found: format!(", but found {}", cells.len()),
         cells: RowCells::Texts(names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect()),
         mapping: None,
     }

@@ -269,17 +269,17 @@ enum MalformedRecord {
 impl MalformedRecord {
     fn at(self, line: u64, record: &str, longest: usize) -> RowFault {
         let short = |text: &str| shortened(text, longest).to_owned();
-        let (column, value, reason) = match self {
+        let (column, value, rule, found) = match self {
             Self::NotAnObject(error) => {
-                (None, short(record), format!("expected a JSON object: {}", Shown(&error.to_string())))
+                (None, short(record), "expected a JSON object", format!(": {}", Shown(&error.to_string())))
             }
-            Self::NamelessMember => (None, short(record), "a member of the object has no name".to_owned()),
+            Self::NamelessMember => (None, short(record), "a member of the object has no name", String::new()),
             Self::RepeatedMember(name) => {
-                (None, short(record), format!("expected each member once, but found `{}` twice", Shown(&name)))
+                (None, short(record), "expected each member once", format!(", but found `{}` twice", Shown(&name)))
             }
             Self::Value { column, value, reason } => {
-                let reason = format!("{reason}: `{}`", Shown(&value));
-                (Some(column), short(&value), reason)
+                let found = format!(": `{}`", Shown(&value));
+                (Some(column), short(&value), reason, found)
             }
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
@@ -288,7 +288,8 @@ impl MalformedRecord {
             location: InputLocation::Line(line),
             column,
             value: Some(value),
-            reason,
+            rule: rule.into(),
+            found,
             cells: RowCells::Texts(cells),
             mapping: None,
         }

@@ -80,7 +80,7 @@ fn csv_records_with_too_few_cells_are_malformed() {
     assert_eq!(column(&decoded, "b"), [Some("2".to_owned()), None]);
     assert_eq!(decoded.locations.of(1), InputLocation::Line(4));
     assert_eq!(decoded.malformed[0].location, InputLocation::Line(3));
-    assert_eq!(decoded.malformed[0].reason, "expected 2 cells as in the header, but found 1");
+    assert_eq!(decoded.malformed[0].reason(), "expected 2 cells as in the header, but found 1");
 }
 
 proptest! {

@@ -13,6 +13,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxError};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, BufReader};
 use std::sync::Arc;
@@ -239,11 +240,11 @@ impl SheetRows<'_> {
             malformed: MalformedRecords::default(),
             bytes: 0,
         });
-        if let Some((column, value, reason)) = columns.fault(self.name, self.options, &cells, line) {
+        if let Some(SheetFault { column, value, rule, found }) = columns.fault(self.name, self.options, &cells, line) {
             let texts = cells.iter().map(|(column, cell)| (columns.name(*column), Some(cell.text().to_owned())));
             let cells = RowCells::Texts(texts.collect());
             let (location, value) = (InputLocation::Line(line), Some(value));
-            batch.malformed.push(RowFault { location, column, value, reason, cells, mapping: None });
+            batch.malformed.push(RowFault { location, column, value, rule, found, cells, mapping: None });
         } else {
             batch.lines.push(line);
             let means_nothing = |text: &str| self.options.empty.iter().any(|empty| empty == text);
@@ -298,33 +299,37 @@ impl SheetColumns {
     }
 
     /// Returns the column, the value and the reason of a row's first fault, if it has one.
-    fn fault(
-        &self,
-        sheet: &str,
-        options: &ReadOptions,
-        cells: &[(u32, SheetCell)],
-        line: u64,
-    ) -> Option<(Option<String>, String, String)> {
+    fn fault(&self, sheet: &str, options: &ReadOptions, cells: &[(u32, SheetCell)], line: u64) -> Option<SheetFault> {
         cells.iter().find_map(|(column, cell)| {
             let at = column.checked_sub(self.first).map(|at| at as usize);
             let place = format!("the cell {}{line} of the sheet `{sheet}`", letters(*column));
             let value = cell.text().to_owned();
             let Some(name) = at.and_then(|at| self.names.get(at)) else {
                 let width = self.names.len();
-                return Some((
-                    None,
+                let rule = format!("expected {width} cells as in the header").into();
+                return Some(SheetFault {
+                    column: None,
                     value,
-                    format!("expected {width} cells as in the header, but {place} has a value, too"),
-                ));
+                    rule,
+                    found: format!(", but {place} has a value, too"),
+                });
             };
             let is_read = options.columns.as_ref().is_none_or(|columns| columns.contains(name));
             let is_error = matches!(cell, SheetCell::Error(_)) && !options.empty.contains(&value);
             (is_read && is_error).then(|| {
-                let reason = format!("expected a value, but {place} holds the error `{value}`");
-                (Some(name.clone()), value, reason)
+                let found = format!(", but {place} holds the error `{value}`");
+                SheetFault { column: Some(name.clone()), value, rule: "expected a value".into(), found }
             })
         })
     }
+}
+
+/// What is wrong with a row, in the terms of [`RowFault`].
+struct SheetFault {
+    column: Option<String>,
+    value: String,
+    rule: Cow<'static, str>,
+    found: String,
 }
 
 /// Returns the letters of a column, such as `AB`.

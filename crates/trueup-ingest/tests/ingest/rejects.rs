@@ -104,13 +104,105 @@ fn an_ingest_without_faults_leaves_an_empty_rejects_file() {
 fn long_values_are_shortened_in_messages_but_not_in_rejects() {
     let case = Case::new();
     let long = "9".repeat(5_000) + "x";
-    let events = case.file("a.csv", format!("account,opportunityId,type,date,total\na,1,sold,2025-01-01,{long}\n"));
+    let events = case.file(
+        "a.csv",
+        format!("account,opportunityId,type,date,total\na,1,sold,2025-01-01,{long}\na,2,sold,2025-01-01,\n"),
+    );
     let error = case.ingest().events(&events).run(&()).unwrap_err().to_string();
     assert!(error.ends_with("99... (5001 characters)`") && error.len() < 600, "{error}");
     let rejects = case.path("rejects.ndjson");
     case.ingest().events(&events).rejects(&rejects).run(&()).unwrap();
     let row: Value = serde_json::from_str(fs::read_to_string(&rejects).unwrap().trim()).unwrap();
     assert_eq!(row["row"]["total"], json!(long));
+}
+
+/// Replaces the folder of a test in a message.
+fn without_folder(case: &Case, message: &impl ToString) -> String {
+    message.to_string().replace(&format!("{}/", case.path("").display()).replace("//", "/"), "")
+}
+
+#[test]
+fn refused_rows_are_counted_by_rule_over_all_inputs() {
+    let case = Case::new();
+    let csv = case.file(
+        "a.csv",
+        "account,opportunityId,type,date,total\na,1,Won,2025-01-01,\na,1,sold,2025-01-01,$5\na,2,sold,2025-01-02\n\
+         a,3,sold,2025-01-02,5\na,4,Lost,2025-01-02,\n,5,sold,2025-01-02,\na,6,Won,2025-01-02,$6\n",
+    );
+    let json = case.file("b.ndjson", "{\"account\":\"a\",\"opportunityId\":7,\"type\":\"won\"}\n");
+    let spend = case.file("s.csv", "account,date,adSpend\na,2025-01-01,x\na,2025-01-01,1\n");
+    let ingest = case.ingest().events(&csv).events(&json).spend(&spend);
+    let error = ingest.run(&()).unwrap_err();
+    assert!(error.is_data() && !case.dataset().exists());
+    let stages = "expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or `canceled`)";
+    assert_eq!(
+        without_folder(&case, &error),
+        format!("a.csv, line 2, column `type`: {stages}, but found `Won`; 7 more rows break a rule")
+    );
+    let summary = format!(
+        "4 rows, column `type`: {stages}\n  a.csv, line 2: `Won`\n  a.csv, line 6: `Lost`\n  a.csv, line 8: `Won`\n\
+         1 row, column `total`: expected an amount as a plain decimal number, such as `1234.5`\n  a.csv, line 3: `$5`\n\
+         1 row: expected 5 cells as in the header\n  a.csv, line 4: nothing\n\
+         1 row, column `account`: expected a value\n  a.csv, line 7: nothing\n\
+         1 row, column `adSpend`: expected an amount as a plain decimal number, such as `1234.5`\n  s.csv, line 2: `x`"
+    );
+    let refused = error.refused_rows().unwrap();
+    assert_eq!((refused.rows(), without_folder(&case, refused)), (8, summary.clone()));
+    // The same rows are rejected if there is a file for them.
+    let taken = ingest.rejects(case.path("rejects.ndjson")).run(&()).unwrap();
+    assert_eq!((taken.refused.rows(), without_folder(&case, &taken.refused)), (8, summary));
+    assert_eq!(case.stored_events(), ["a|3|sold|2025-01-02|||5.000000"]);
+}
+
+#[test]
+fn a_fault_of_a_file_is_reported_after_its_refused_rows() {
+    let case = Case::new();
+    let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,\"2025\n");
+    let error = case.ingest().events(&events).run(&()).unwrap_err();
+    assert_eq!(
+        without_folder(&case, &error),
+        "a.csv, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
+         `canceled`), but found `x`; and a.csv: line 3: a quote is opened and never closed"
+    );
+}
+
+#[test]
+fn an_ingest_whose_rows_are_all_rejected_fails() {
+    let case = Case::new();
+    let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,2,y,2025-01-01\n");
+    let spend = case.file("s.csv", "account,date,adSpend\na,2025-01-01,1\n");
+    let error = case.ingest().events(&events).spend(&spend).rejects(case.path("r.ndjson")).run(&()).unwrap_err();
+    assert!(error.is_data() && !case.dataset().exists());
+    assert_eq!(
+        without_folder(&case, &error),
+        "every row of the events breaks a rule (2 rows); nothing was ingested, and `r.ndjson` holds the rows that were \
+         rejected before (2)"
+    );
+    assert_eq!(error.refused_rows().unwrap().rows(), 2);
+    assert_eq!(fs::read_to_string(case.path("r.ndjson")).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn more_rejected_rows_than_allowed_fail_the_ingest() {
+    let case = Case::new();
+    let events = case
+        .file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,2,sold,2025-01-01\na,3,y,2025-01-01\n");
+    let ingest = case.ingest().events(&events).rejects(case.path("r.ndjson")).replace_rejects(true);
+    for limit in ["1", "66.6666%"] {
+        let error = ingest.clone().max_rejects(limit.parse().unwrap()).run(&()).unwrap_err();
+        assert!(error.is_data() && !case.dataset().exists());
+        assert_eq!(
+            without_folder(&case, &error),
+            format!(
+                "2 rows of 3 break a rule, but at most {limit} may; nothing was ingested, and `r.ndjson` holds the rows \
+                 that were rejected before (2)"
+            )
+        );
+    }
+    for limit in ["2", "66.6667%"] {
+        assert_eq!(ingest.clone().max_rejects(limit.parse().unwrap()).run(&()).unwrap().events.rejected, 2);
+        fs::remove_dir_all(case.dataset()).unwrap();
+    }
 }
 
 #[test]

@@ -1,0 +1,263 @@
+//! The rows of an ingest that break a rule, counted by rule and column, with the first few of each.
+
+use crate::IngestError;
+use crate::row_fault::RowFault;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use trueup_core::Shown;
+
+/// The rows of an ingest that break a rule.
+///
+/// [`Display`](fmt::Display) writes a line for each rule and column, and below it the first rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusedRows {
+    /// The rows of each rule and column, in the order in which they were first found.
+    rules: Vec<RefusedRule>,
+    rows: u64,
+}
+
+/// The rows that break the same rule in the same column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRule {
+    /// What was expected.
+    pub rule: String,
+    /// The column; `None` if the record as a whole is at fault.
+    pub column: Option<String>,
+    /// The number of rows.
+    pub rows: u64,
+    /// The first rows, at most three.
+    pub first: Vec<RefusedRow>,
+}
+
+/// A row that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRow {
+    /// The file.
+    pub file: PathBuf,
+    /// The place in the file: `line 3`, `row 3` of a file that a mapping reads, or `row group 0, row 2` of Parquet.
+    pub place: String,
+    /// The value, shortened if it is long; empty for none.
+    pub value: String,
+}
+
+/// The most rows of a rule that are kept.
+const FIRST_ROWS: usize = 3;
+
+/// The most rules that are shown.
+const SHOWN_RULES: usize = 20;
+
+impl RefusedRows {
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Returns the rules, the one that the most rows break first.
+    #[must_use]
+    pub fn rules(&self) -> Vec<&RefusedRule> {
+        let mut rules: Vec<&RefusedRule> = self.rules.iter().collect();
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.rows));
+        rules
+    }
+
+    /// Adds a row of an input.
+    pub(crate) fn add(&mut self, file: &Path, fault: &RowFault) {
+        self.rows += 1;
+        let known = self.rules.iter_mut().find(|known| known.rule == fault.rule && known.column == fault.column);
+        let row = || RefusedRow {
+            file: file.to_owned(),
+            place: fault.location.to_string(),
+            value: short(fault.value.as_deref().unwrap_or_default()),
+        };
+        match known {
+            Some(known) => {
+                known.rows += 1;
+                if known.first.len() < FIRST_ROWS {
+                    known.first.push(row());
+                }
+            }
+            None => self.rules.push(RefusedRule {
+                rule: fault.rule.to_string(),
+                column: fault.column.clone(),
+                rows: 1,
+                first: vec![row()],
+            }),
+        }
+    }
+}
+
+/// Shortens a long value, unless it is shortened already.
+fn short(value: &str) -> String {
+    /// More than [`Shown`] makes of any value.
+    const MOST: usize = 250;
+    if value.chars().nth(MOST).is_some() { Shown(value).to_string() } else { value.to_owned() }
+}
+
+impl fmt::Display for RefusedRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules = self.rules();
+        for (at, rule) in rules.iter().take(SHOWN_RULES).enumerate() {
+            write!(f, "{}{rule}", if at == 0 { "" } else { "\n" })?;
+        }
+        let more = rules.get(SHOWN_RULES..).unwrap_or_default();
+        if more.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n{} break other rules", Rows(more.iter().map(|rule| rule.rows).sum()))
+    }
+}
+
+impl fmt::Display for RefusedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Rows(self.rows))?;
+        if let Some(column) = &self.column {
+            write!(f, ", column `{}`", Shown(column))?;
+        }
+        write!(f, ": {}", self.rule)?;
+        for RefusedRow { file, place, value } in &self.first {
+            write!(f, "\n  {}, {place}: ", file.display())?;
+            if value.is_empty() { f.write_str("nothing")? } else { write!(f, "`{value}`")? }
+        }
+        Ok(())
+    }
+}
+
+/// A number of rows for a message.
+pub(crate) struct Rows(pub(crate) u64);
+
+impl fmt::Display for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, if self.0 == 1 { "row" } else { "rows" })
+    }
+}
+
+/// The error of an ingest that refuses its rows.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// The error of the first row.
+    pub(crate) first: IngestError,
+    pub(crate) refused: RefusedRows,
+    /// What kept the inputs from being read to their end.
+    pub(crate) then: Option<IngestError>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        match self.refused.rows.saturating_sub(1) {
+            0 => {}
+            1 => f.write_str("; 1 more row breaks a rule")?,
+            more => write!(f, "; {more} more rows break a rule")?,
+        }
+        self.then.as_ref().map_or(Ok(()), |then| write!(f, "; and {then}"))
+    }
+}
+
+/// How many rows an ingest may reject before it fails.
+///
+/// ```
+/// use trueup_ingest::MaxRejects;
+///
+/// assert_eq!("20".parse(), Ok(MaxRejects::rows(20)));
+/// assert!("0.5%".parse::<MaxRejects>().is_ok());
+/// assert_eq!("many".parse::<MaxRejects>().unwrap_err().to_string(), "expected a number of rows such as `20`, or a share of the rows such as `0.5%`");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxRejects(Limit);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// Rows of all tables together.
+    Rows(u64),
+    /// Millionths of the rows of each table.
+    Share(u32),
+}
+
+impl MaxRejects {
+    /// Allows this many rows, of all tables together.
+    #[must_use]
+    pub const fn rows(rows: u64) -> Self {
+        Self(Limit::Rows(rows))
+    }
+
+    /// Returns whether more rows are rejected than allowed. `tables` are the rows of each table: rejected ones, and
+    /// all.
+    pub(crate) fn is_exceeded(self, tables: &[(u64, u64)]) -> bool {
+        match self.0 {
+            Limit::Rows(most) => tables.iter().map(|(rejected, _)| rejected).sum::<u64>() > most,
+            Limit::Share(share) => tables
+                .iter()
+                .any(|(rejected, all)| u128::from(*rejected) * 1_000_000 > u128::from(*all) * u128::from(share)),
+        }
+    }
+}
+
+impl fmt::Display for MaxRejects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Limit::Rows(rows) => write!(f, "{rows}"),
+            Limit::Share(share) => {
+                let text = format!("{}.{:04}", share / SHARE_OF_PERCENT, share % SHARE_OF_PERCENT);
+                write!(f, "{}%", text.trim_end_matches('0').trim_end_matches('.'))
+            }
+        }
+    }
+}
+
+/// A percent in millionths.
+const SHARE_OF_PERCENT: u32 = 10_000;
+
+/// A text that is no [`MaxRejects`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a number of rows such as `20`, or a share of the rows such as `0.5%`")]
+pub struct NotMaxRejects;
+
+impl std::str::FromStr for MaxRejects {
+    type Err = NotMaxRejects;
+
+    /// Reads a number of rows, or a percentage with at most four decimals.
+    fn from_str(text: &str) -> Result<Self, NotMaxRejects> {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = |text: &str| text.parse::<u32>().map_err(|_| NotMaxRejects);
+        let Some(percent) = text.strip_suffix('%') else {
+            let rows = digits(text).then(|| text.parse().ok()).flatten();
+            return rows.map(Self::rows).ok_or(NotMaxRejects);
+        };
+        let (whole, fraction) = percent.split_once('.').unwrap_or((percent, "0"));
+        if !digits(whole) || !digits(fraction) || fraction.len() > 4 {
+            return Err(NotMaxRejects);
+        }
+        let share = number(whole)?.checked_mul(SHARE_OF_PERCENT).ok_or(NotMaxRejects)?;
+        let share = share.checked_add(number(&format!("{fraction:0<4}"))?);
+        let share = share.filter(|share| *share <= 100 * SHARE_OF_PERCENT).ok_or(NotMaxRejects)?;
+        Ok(Self(Limit::Share(share)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_exact() {
+        let exceeded = |limit: &str, tables: &[(u64, u64)]| limit.parse::<MaxRejects>().unwrap().is_exceeded(tables);
+        assert!(!exceeded("3", &[(1, 10), (2, 2)]));
+        assert!(exceeded("3", &[(2, 10), (2, 20)]));
+        assert!(!exceeded("0", &[(0, 10)]));
+        assert!(!exceeded("0.5%", &[(5, 1_000)]));
+        assert!(exceeded("0.5%", &[(6, 1_000)]));
+        assert!(exceeded("0.5%", &[(0, 1_000_000), (1, 100)]));
+        assert!(!exceeded("100%", &[(u64::MAX, u64::MAX)]));
+    }
+
+    #[test]
+    fn limits_are_read_and_written() {
+        for text in ["0", "20", "0.5%", "100%", "12.3456%", "0.0001%"] {
+            assert_eq!(text.parse::<MaxRejects>().unwrap().to_string(), text);
+        }
+        for text in ["", "%", "-1", "1.5", "1e3", "100.0001%", "0.00001%", ".5%", "5.%", "5 %", "99999999999%"] {
+            assert_eq!(text.parse::<MaxRejects>(), Err(NotMaxRejects), "{text}");
+        }
+    }
+}
