@@ -50,7 +50,7 @@ pub fn stored(folder: &Path, events: u64, accounts: u32) -> Result<PathBuf, Box<
         .events(write("events.parquet", &mut generator.events())?)
         .spend(write("spend.parquet", &mut generator.spend())?)
         .accounts(write("accounts.parquet", &mut std::iter::once(generator.accounts()))?)
-        .run(&())?;
+        .run()?;
     Ok(into)
 }
 

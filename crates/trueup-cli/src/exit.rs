@@ -1,5 +1,6 @@
 //! Exit codes, and the errors that lead to them.
 
+use crate::signals::StopSignals;
 use crate::terminal::printable;
 use std::error::Error;
 use std::fmt;
@@ -22,6 +23,8 @@ pub(crate) enum Exit {
     Usage,
     /// trueup itself is at fault.
     Fault,
+    /// A signal stopped the command. The code is 128 and the number of the signal, so 130 after Ctrl-C.
+    Stopped(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -31,6 +34,7 @@ impl From<Exit> for ExitCode {
             Exit::Request => 1,
             Exit::Usage => 2,
             Exit::Fault => 3,
+            Exit::Stopped(code) => code,
         })
     }
 }
@@ -64,6 +68,13 @@ impl Failure {
     /// Creates a failure for a file or folder of the command line that cannot be used.
     pub(crate) fn path(path: &Path, error: &io::Error) -> Self {
         Self::request(format!("`{}`: {error}", path.display()))
+    }
+
+    /// Creates a failure of an ingest, which the signals may have stopped.
+    pub(crate) fn ingest(error: IngestError, signals: &StopSignals) -> Self {
+        let exit = error.interruption().map(|_| signals.exit());
+        let failure = Self::from(error);
+        Self { exit: exit.unwrap_or(failure.exit), ..failure }
     }
 
     /// Puts `what` before the message, such as the query of a batch that failed.

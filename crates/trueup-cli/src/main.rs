@@ -1,14 +1,15 @@
 //! The `trueup` program: raw event data in, exact numbers out.
 //!
 //! [`command`] runs the command, which writes its result to stdout through [`output`]. [`notice`] writes everything
-//! else to stderr. [`terminal`] makes both safe for a terminal. [`exit`] maps every failure to an exit code, and
-//! [`panics`] describes a panic that ends the program.
+//! else to stderr. [`terminal`] makes both safe for a terminal. [`exit`] maps every failure to an exit code,
+//! [`signals`] interrupts a command, and [`panics`] describes a panic that ends the program.
 
 mod command;
 mod exit;
 mod notice;
 mod output;
 mod panics;
+mod signals;
 mod terminal;
 
 use clap::Parser;
@@ -31,7 +32,8 @@ New to trueup? `trueup demo` creates a sample dataset and prints commands to try
 To serve other people over HTTP, use `users`, `orgs` and `keys` to say who may see which accounts, and run `serve`.
 
 `trueup COMMAND --help` describes a command in full. Results go to stdout, everything else to stderr.
-Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault.";
+Exit codes: 0 done, 1 the request or the data is at fault, 2 wrong usage, 3 trueup is at fault,
+128 and the number of the signal that stopped it, so 130 after Ctrl-C.";
 
 /// Exact marketing and lead-funnel analytics over a dataset of events.
 #[derive(Debug, Parser)]

@@ -6,8 +6,8 @@ use crate::terminal::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use trueup_ingest::{Phase, Progress};
 
 /// Reports the error that ends the program.
 pub(crate) fn error(message: &str) {
@@ -53,41 +53,38 @@ pub(crate) fn progress_bar(name: &'static str, total: u64) -> ProgressBar {
     bar(name, COUNT, Some(total))
 }
 
-/// The progress of an ingest: a bar for each step, one after another.
+/// The progress of an ingest: a bar for each phase, one after another.
 #[derive(Debug, Default)]
 pub(crate) struct IngestProgress {
-    /// The bar of the step that is running; `None` before the first step and after the last.
-    current: Mutex<Option<ProgressBar>>,
+    /// The phase that is running, and its bar; `None` before the first phase.
+    current: Option<(Phase, ProgressBar)>,
 }
 
 impl IngestProgress {
-    /// Removes the last bar.
-    pub(crate) fn finish(&self) {
-        self.replace(None);
+    /// Shows how far the ingest is.
+    pub(crate) fn show(&mut self, progress: &Progress) {
+        let Progress { phase, bytes, total_bytes, .. } = *progress;
+        match &self.current {
+            Some((current, bar)) if *current == phase => bar.set_position(bytes),
+            _ => {
+                self.clear();
+                let template = if total_bytes.is_some() { KNOWN_BYTES } else { UNKNOWN_BYTES };
+                self.current = Some((phase, bar(&phase.to_string(), template, total_bytes)));
+            }
+        }
     }
 
-    fn replace(&self, next: Option<ProgressBar>) {
-        if let Some(bar) = std::mem::replace(&mut *self.current(), next) {
+    fn clear(&mut self) {
+        if let Some((_, bar)) = self.current.take() {
             bar.finish_and_clear();
         }
     }
-
-    fn current(&self) -> MutexGuard<'_, Option<ProgressBar>> {
-        // A panic elsewhere does not invalidate the bar.
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl trueup_ingest::Progress for IngestProgress {
-    fn stage(&self, name: &str, total_bytes: Option<u64>) {
-        let template = if total_bytes.is_some() { KNOWN_BYTES } else { UNKNOWN_BYTES };
-        self.replace(Some(bar(name, template, total_bytes)));
-    }
-
-    fn advance(&self, bytes: u64) {
-        if let Some(bar) = &*self.current() {
-            bar.inc(bytes);
-        }
+impl Drop for IngestProgress {
+    /// Removes the last bar.
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

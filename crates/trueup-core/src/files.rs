@@ -1,8 +1,8 @@
-//! The file operations that write a dataset, in one place so that a test can make each of them fail.
+//! The file operations that write a dataset, in one place so that each of them can be made to fail.
 //!
 //! Everything that creates, links, renames, removes or syncs a file of a dataset goes through [`Files`]. A program uses
-//! [`Files::default`], which calls the operating system. A test gives [`Files::failing`] a [`FaultInjector`], which
-//! decides before each operation whether it fails, and with which error.
+//! [`Files::default`], which calls the operating system. A test, or an ingest that may be interrupted, gives
+//! [`Files::failing`] a [`FaultInjector`], which decides before each operation whether it fails, and with which error.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, ReadDir};
@@ -39,7 +39,7 @@ pub enum Operation {
     Lock,
 }
 
-/// What happens in a test instead of an operation.
+/// What happens instead of an operation.
 #[derive(Debug)]
 pub enum InjectedFault {
     /// The operation fails and has no effect.
@@ -57,9 +57,16 @@ pub trait FaultInjector: fmt::Debug + Send + Sync {
     fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault>;
 }
 
-/// The file operations of the operating system, which a test can make fail.
+/// The file operations of the operating system, which a [`FaultInjector`] can make fail. They are an injector, too, so
+/// that another one can decide first.
 #[derive(Clone, Debug, Default)]
 pub struct Files(Option<Arc<dyn FaultInjector>>);
+
+impl FaultInjector for Files {
+    fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
+        self.0.as_ref().and_then(|faults| faults.before(operation, path))
+    }
+}
 
 impl Files {
     /// Returns operations that fail when `faults` says so.
@@ -70,7 +77,7 @@ impl Files {
 
     /// Performs an operation, unless a fault is injected.
     fn act<T>(&self, operation: Operation, path: &Path, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        match self.0.as_ref().and_then(|faults| faults.before(operation, path)) {
+        match self.before(operation, path) {
             None | Some(InjectedFault::Short) => act(),
             Some(InjectedFault::Fail(error)) => Err(error),
             Some(InjectedFault::FailAfter(error)) => act().and(Err(error)),
@@ -180,7 +187,7 @@ impl Files {
     }
 }
 
-/// An open file, whose operations a test can make fail.
+/// An open file, whose operations can be made to fail.
 #[derive(Debug)]
 pub struct OpenFile {
     files: Files,
@@ -202,13 +209,13 @@ impl OpenFile {
     /// # Errors
     /// Another open file holds the lock, or the operating system reports an error.
     pub fn try_lock(&self) -> Result<(), fs::TryLockError> {
-        match self.files.0.as_ref().and_then(|faults| faults.before(Operation::Lock, &self.path)) {
+        match self.files.before(Operation::Lock, &self.path) {
             Some(InjectedFault::Fail(error) | InjectedFault::FailAfter(error)) => Err(fs::TryLockError::Error(error)),
             None | Some(InjectedFault::Short) => self.file.try_lock(),
         }
     }
 
-    /// Returns the file of the standard library, whose operations a test cannot make fail.
+    /// Returns the file of the standard library, whose operations cannot be made to fail.
     #[must_use]
     pub fn into_inner(self) -> File {
         self.file
@@ -216,7 +223,7 @@ impl OpenFile {
 
     /// Returns how many bytes a read or a write moves: all of `length`, unless a fault is injected.
     fn transfer(&mut self, operation: Operation, length: usize) -> io::Result<usize> {
-        match self.files.0.as_ref().and_then(|faults| faults.before(operation, &self.path)) {
+        match self.files.before(operation, &self.path) {
             Some(InjectedFault::Fail(error) | InjectedFault::FailAfter(error)) => Err(error),
             Some(InjectedFault::Short) => Ok(length.min(1)),
             None => Ok(length),

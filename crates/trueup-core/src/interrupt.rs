@@ -1,11 +1,11 @@
-//! What ends a query early.
+//! What ends a query or an ingest early.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ends queries before they are answered: at a deadline, or when [`cancel`](Self::cancel) is called. Clones share the
-/// cancellation.
+/// Ends queries before they are answered, and ingests before they are published: at a deadline, or when
+/// [`cancel`](Self::cancel) is called. Clones share the cancellation.
 ///
 /// ```
 /// use trueup_core::dataset::{Dataset, Tables};
@@ -26,7 +26,7 @@ pub struct Interrupt {
     canceled: Arc<AtomicBool>,
 }
 
-/// What ended a query.
+/// What ended a query or an ingest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Interruption {
     /// The deadline passed.
@@ -51,12 +51,18 @@ impl Interrupt {
         Self { deadline, canceled: Arc::clone(&self.canceled) }
     }
 
+    /// Returns an interrupt that ends queries when the flag is set. A signal handler can set it.
+    #[must_use]
+    pub const fn on(flag: Arc<AtomicBool>) -> Self {
+        Self { deadline: None, canceled: flag }
+    }
+
     /// Ends the queries that hold this interrupt or a clone of it.
     pub fn cancel(&self) {
         self.canceled.store(true, Ordering::Relaxed);
     }
 
-    /// Checks whether a query may continue.
+    /// Checks whether a query or an ingest may continue.
     ///
     /// # Errors
     /// The interrupt was canceled, or its deadline has passed.

@@ -1,6 +1,7 @@
 //! Accounts: a later account replaces an earlier account with the same key.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::TableReader;
 use crate::report::IgnoredColumn;
@@ -31,7 +32,7 @@ pub(crate) fn stored(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts
 pub(crate) fn read(inputs: &[&Input], reader: &mut TableReader<'_>) -> Result<(Accounts, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
     let mut accounts = Accounts::default();
-    reader.progress.stage("reading accounts", Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.monitor.begin(Phase::ReadingAccounts, Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         read_input(input, reader, &mut accounts, &mut counts)?;
     }
@@ -48,16 +49,18 @@ fn read_input(
     let mut names = ColumnNames::default();
     let mut source = InputReader::open(reader.files, input, limits)?;
     if let Some(schema) = source.schema() {
-        accounts.read(&RecordBatch::new_empty(schema.clone())).map_err(|fault| table_fault(&fault).of(&input.shown))?;
+        accounts.read(&RecordBatch::new_empty(schema.clone())).map_err(|fault| table_fault(fault).of(&input.shown))?;
         reader.warn_ignored(input, &ignored(schema));
     }
     while let Some(chunk) = source.next()? {
-        reader.progress.advance(chunk.bytes());
+        reader.monitor.check()?;
+        reader.monitor.add(0, chunk.bytes());
         for decoded in chunk.decode(Table::Accounts, limits).map_err(|fault| fault.of(&input.shown))? {
             let mut decoded = decoded.map_err(|fault| fault.of(&input.shown))?;
+            reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
             let checked = check_rows(decoded, limits.max_text_bytes, |batch| {
-                let read = accounts.read(batch).map_err(|fault| CheckFault::Input(table_fault(&fault)))?;
+                let read = accounts.read(batch).map_err(|fault| CheckFault::Input(table_fault(fault)))?;
                 Ok((read.rows.len(), read.faults))
             });
             let (taken, faults) = checked.map_err(|fault| fault.of(&input.shown))?;
@@ -74,8 +77,11 @@ fn read_input(
     Ok(())
 }
 
-fn table_fault(fault: &TableFault) -> InputFault {
-    InputFault::Schema(fault.to_string())
+fn table_fault(fault: TableFault) -> InputFault {
+    match fault {
+        TableFault::Schema(fault) => InputFault::Schema(fault),
+        other => InputFault::Unreadable(Box::new(other)),
+    }
 }
 
 /// Returns the columns that the table of accounts does not have.

@@ -3,8 +3,9 @@
 
 use crate::error::{ErrorContext, OPEN};
 use crate::input::MappedInputs;
+use crate::monitor::{Monitor, Phase};
 use crate::table::Table;
-use crate::{IngestError, IngestSummary, Input, Progress, RowCounts};
+use crate::{IngestError, IngestSummary, Input, RowCounts};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -47,7 +48,7 @@ impl BatchPlan {
         mapped: &MappedInputs,
         latest: Option<&Manifest>,
         files: &Files,
-        progress: &dyn Progress,
+        monitor: &Monitor,
     ) -> Result<Self, IngestError> {
         let (mut tables, mut skipped) = (Vec::new(), Vec::new());
         for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
@@ -62,8 +63,8 @@ impl BatchPlan {
                 continue;
             }
             let size = |path: &PathBuf| Input::given(path).size();
-            progress.stage("checking what is new", Some(origins.iter().map(size).sum()));
-            let checksum = BatchChecksum::of(files, &origins, progress)?;
+            monitor.begin(Phase::CheckingInputs, Some(origins.iter().map(size).sum()));
+            let checksum = BatchChecksum::of(files, &origins, monitor)?;
             match find_batch(latest, table, &checksum) {
                 Some(found) => skipped.push(found),
                 None => tables.push(PlannedTable { table, inputs, origins, checksum: BatchChecksum::Known(checksum) }),
@@ -167,9 +168,9 @@ impl Drop for SetOnDrop {
 
 impl BatchChecksum {
     /// Computes the checksum of some files.
-    fn of(files: &Files, paths: &[PathBuf], progress: &dyn Progress) -> Result<String, IngestError> {
+    fn of(files: &Files, paths: &[PathBuf], monitor: &Monitor) -> Result<String, IngestError> {
         let advance = |length| {
-            progress.advance(length);
+            monitor.add(0, length);
             true
         };
         let sums = paths.par_iter().map(|path| file_checksum(files, path, &advance)).collect::<Result<_, _>>()?;

@@ -1,159 +1,379 @@
 //! The errors of an ingest.
 
 use crate::OutputError;
+use crate::mapping::MappingError;
 use crate::refused::{MaxRejects, Refusal, RefusedRows, Rows};
-use crate::row_fault::{RowFault, ValueFault};
+use crate::row_fault::{InputLocation, RowFault, Rule, ValueFault};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use trueup_core::Shown;
 use trueup_core::dataset::store::StoreError;
+use trueup_core::model::SchemaFault;
+use trueup_core::{Interruption, Shown};
 
 /// An ingest that failed.
 ///
 /// The dataset is unchanged, unless the new version [may be published](Self::may_be_published). The message names the
 /// file, the row, and the value at fault in one line; [`source`](std::error::Error::source) is the cause, if there is
-/// one.
+/// one. A program that acts on an error matches its [`kind`](Self::kind), or the [`row`](Self::row) at fault.
 ///
 /// ```
-/// use trueup_ingest::Ingest;
+/// use trueup_ingest::{Ingest, InputLocation, Reason, Rule};
 ///
-/// let error = Ingest::into("dataset").run(&()).unwrap_err();
-/// assert!(error.is_usage());
-/// assert_eq!(error.to_string(), "there is nothing to ingest: name at least one file");
+/// # let dir = tempfile::tempdir()?;
+/// let events = dir.path().join("events.csv");
+/// std::fs::write(&events, "account,opportunityId,type,date\nacme,1,bought,2025-01-31\n")?;
+/// let error = Ingest::into(dir.path().join("dataset")).events(&events).run().unwrap_err();
+/// let row = error.row().ok_or("no row is at fault")?;
+/// assert_eq!((row.file, row.location), (&*events, InputLocation::Line(2)));
+/// assert_eq!((row.column, row.value, row.rule), (Some("type"), Some("bought"), Rule::Value(Reason::Stage)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct IngestError(Box<ErrorKind>);
 
+/// What went wrong in an ingest. Match on it with [`IngestError::kind`].
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ErrorKind {
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system reported an error.
     #[error("cannot {action} `{}`", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        /// What was tried, such as `read`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// No input was given.
     #[error("there is nothing to ingest: name at least one file")]
     NothingToIngest,
+    /// An input was given twice.
     #[error("`{}` is given twice; give it once", .0.display())]
     GivenTwice(PathBuf),
+    /// An input lies in the folder of the dataset.
     #[error("the input `{}` lies in the folder of the dataset, which holds files of trueup alone; move it elsewhere", .0.display())]
     InputInDataset(PathBuf),
+    /// An input as a whole cannot be ingested.
     #[error("{}: {fault}", path.display())]
-    Input { path: PathBuf, fault: InputFault },
+    Input {
+        /// The input.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: InputFault,
+    },
+    /// A row breaks a rule.
     #[error("{}, {fault}", path.display())]
-    Row { path: PathBuf, fault: RowFault },
+    Row {
+        /// The input.
+        path: PathBuf,
+        /// The row, its column and value, and the rule.
+        fault: RowFault,
+    },
+    /// A row has a value that the mapping cannot read.
     #[error(transparent)]
     Value(Box<ValueFault>),
+    /// Rows break a rule, and there is no rejects file.
     #[error("{0}")]
     Refused(Refusal),
+    /// Every row of a table breaks a rule.
     #[error("every row of the {table} breaks a rule ({})", Rows(*.rows))]
-    AllRejected { table: &'static str, rows: u64 },
+    AllRejected {
+        /// The table.
+        table: &'static str,
+        /// Its rows.
+        rows: u64,
+    },
+    /// More rows break a rule than may be rejected.
     #[error("{} of {all} break a rule, but at most {limit} may", Rows(*.rejected))]
-    ManyRejects { rejected: u64, all: u64, limit: MaxRejects },
+    ManyRejects {
+        /// The rows that break a rule.
+        rejected: u64,
+        /// All rows.
+        all: u64,
+        /// The most rows that may be rejected.
+        limit: MaxRejects,
+    },
+    /// An account with events would get another time zone.
     #[error(
         "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: its events' dates are already decided; \
          to change it, ingest all of the account's events again, together with the new accounts, into a new dataset",
         Shown(.account)
     )]
-    ZoneChanged { account: String, stored: String, wanted: String },
+    ZoneChanged {
+        /// The account.
+        account: String,
+        /// Its time zone in the dataset.
+        stored: String,
+        /// Its time zone in the inputs.
+        wanted: String,
+    },
+    /// The events have too many dimensions.
     #[error(
         "the events of the dataset would have {count} dimensions, but at most {limit} are allowed; leave columns out, or raise \
          `--max-columns`"
     )]
-    ManyDimensions { count: usize, limit: usize },
+    ManyDimensions {
+        /// The dimensions of the dataset and the inputs.
+        count: usize,
+        /// The most dimensions allowed.
+        limit: usize,
+    },
+    /// A customer has too many events.
     #[error(
         "the customer `{customer}` of account `{account}` has {events} events, but at most {limit} per customer are allowed; is the \
          column `opportunityId` right? `--max-customer-events` raises the limit"
     )]
-    LongHistory { account: String, customer: String, events: usize, limit: usize },
+    LongHistory {
+        /// The account.
+        account: String,
+        /// The customer.
+        customer: String,
+        /// The events of the customer.
+        events: usize,
+        /// The most events allowed.
+        limit: usize,
+    },
+    /// The events of a customer do not fit in memory.
     #[error(
         "the {events} events of the customer `{customer}` of account `{account}` take {bytes} bytes, but a customer may take at most \
          {limit} in this memory; raise `--memory`"
     )]
-    LargeHistory { account: String, customer: String, events: usize, bytes: usize, limit: usize },
+    LargeHistory {
+        /// The account.
+        account: String,
+        /// The customer.
+        customer: String,
+        /// The events of the customer.
+        events: usize,
+        /// The bytes of memory that they take.
+        bytes: usize,
+        /// The most bytes allowed.
+        limit: usize,
+    },
+    /// The keys of the accounts do not fit in memory.
     #[error("the events have more than {count} accounts, whose list does not fit in memory; raise `--memory`")]
-    ManyAccounts { count: usize },
+    ManyAccounts {
+        /// The accounts that were counted.
+        count: usize,
+    },
+    /// A table that is held as a whole does not fit in memory.
     #[error("the {what} take {bytes} bytes, but they may take at most {limit} in this memory; raise `--memory`")]
-    LargeTable { what: &'static str, bytes: usize, limit: usize },
+    LargeTable {
+        /// The rows, in words.
+        what: &'static str,
+        /// The bytes of memory that they take.
+        bytes: usize,
+        /// The most bytes allowed.
+        limit: usize,
+    },
+    /// Another ingest is writing to the dataset.
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
+    /// The ingest was interrupted. The dataset is as before, and nothing of the ingest is left.
+    #[error("{}, and nothing was ingested", interrupted(.0))]
+    Interrupted(Interruption),
+    /// The rejects file cannot be written.
     #[error(transparent)]
     Output(OutputError),
+    /// The ingest failed after some rows were rejected; the rejects file holds these rows.
     #[error("{error}; nothing was ingested, and `{}` holds the rows that were rejected before ({rows})", path.display())]
     AfterRejects {
+        /// Why the ingest failed.
         #[source]
         error: IngestError,
+        /// The rows that were rejected.
         rows: u64,
+        /// The rejects file.
         path: PathBuf,
+        /// The same rows, by rule.
         refused: RefusedRows,
     },
+    /// A manifest of the dataset cannot be found, read or published.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file of the dataset cannot be read.
     #[error("`{}` of the dataset cannot be read", path.display())]
-    Stored { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    Stored {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A new file cannot be written, for a reason other than the file system.
     #[error("cannot write `{}`", path.display())]
-    Write { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Something failed that no input can make fail.
     #[error("cannot {action}")]
-    Internal { action: &'static str, source: Box<dyn std::error::Error + Send + Sync> },
+    Internal {
+        /// What was tried.
+        action: &'static str,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The mapping cannot be read or run.
     #[error("{0}")]
-    Mapping(Box<dyn std::error::Error + Send + Sync>),
+    Mapping(Box<MappingError>),
+}
+
+const fn interrupted(interruption: &Interruption) -> &'static str {
+    match interruption {
+        Interruption::Deadline => "the ingest took longer than it may",
+        Interruption::Canceled => "the ingest was canceled",
+    }
 }
 
 /// Why an input as a whole cannot be ingested.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum InputFault {
+#[non_exhaustive]
+pub enum InputFault {
+    /// The file has no bytes.
     #[error("the file is empty")]
     Empty,
+    /// A CSV file or a sheet has no header.
     #[error("the file has no header; its first line must name the columns")]
     NoHeader,
+    /// The header names a column twice.
     #[error("line {line}: the header has the column `{}` twice", Shown(.name))]
-    RepeatedColumn { line: u64, name: String },
-    /// Of a file whose columns the mapping names.
+    RepeatedColumn {
+        /// The line, counted from 1.
+        line: u64,
+        /// The name.
+        name: String,
+    },
+    /// The first line has not as many cells as the mapping names columns.
     #[error("the mapping's header has {expected} columns, but the first line has {found}")]
-    OtherWidth { expected: usize, found: usize },
+    OtherWidth {
+        /// The number that is expected.
+        expected: usize,
+        /// The number that was found.
+        found: usize,
+    },
+    /// The header has a column without a name.
     #[error("line {line}: column {at} of the header has no name")]
-    NamelessColumn { line: u64, at: usize },
-    /// Of a file that declares its columns.
+    NamelessColumn {
+        /// The line, counted from 1.
+        line: u64,
+        /// The column, counted from 1.
+        at: usize,
+    },
+    /// A file that declares its columns has too many.
     #[error("the file has {count} columns, but at most {limit} are allowed; leave some out, or raise `--max-columns`")]
-    TooManyColumns { count: usize, limit: usize },
-    /// Of NDJSON, whose columns are counted while it is read.
+    TooManyColumns {
+        /// The columns of the file.
+        count: usize,
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// An NDJSON file, whose columns are counted while it is read, has too many.
     #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
-    ManyColumns { limit: usize },
+    ManyColumns {
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// The name of a column is too long.
     #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
-    LongName { begin: String, bytes: usize, limit: usize },
+    LongName {
+        /// The first characters of the name.
+        begin: String,
+        /// The bytes of the name.
+        bytes: usize,
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// A record is too long.
     #[error(
         "line {line}: the record has more than {longest} bytes; is a quote never closed? A larger `--memory` may take longer ones, \
          up to 64 MiB"
     )]
-    LongRecord { line: u64, longest: usize },
+    LongRecord {
+        /// The line, counted from 1.
+        line: u64,
+        /// The most bytes allowed.
+        longest: usize,
+    },
+    /// An insight document is too long.
     #[error("line {line}: the document has more than {longest} bytes; publish a shorter one")]
-    LongDocument { line: u64, longest: usize },
+    LongDocument {
+        /// The line, counted from 1.
+        line: u64,
+        /// The most bytes allowed.
+        longest: usize,
+    },
+    /// The file should be a Parquet file and is not.
     #[error("expected a Parquet file, but the file does not begin with `PAR1`")]
     NotParquet,
+    /// The file is a Parquet file and should not be.
     #[error("this is a Parquet file, but its name ends differently; rename it to end in `.parquet`")]
     IsParquet,
+    /// The file should be an XLSX file and is not.
     #[error("expected an XLSX file, but the file does not begin as a ZIP archive")]
     NotXlsx,
+    /// The file is a ZIP archive and should not be.
     #[error(
         "this is a ZIP archive, such as an XLSX file, but its name ends differently; unpack it, or rename it to end in `.xlsx`"
     )]
     IsZip,
+    /// The file is of an older Excel.
     #[error("this is a file of an older Excel (.xls); open it and save it as .xlsx")]
     OldExcel,
+    /// The XLSX file is damaged; the message of its reader.
     #[error("the XLSX file cannot be read: {0}")]
     DamagedWorkbook(String),
+    /// The workbook has no sheet of the name.
     #[error("the workbook has no sheet `{}`; its sheets are `{}`", Shown(.wanted), Shown(.found))]
-    NoSheet { wanted: String, found: String },
+    NoSheet {
+        /// The name.
+        wanted: String,
+        /// The sheets of the workbook.
+        found: String,
+    },
+    /// The Parquet file is damaged or cut short.
     #[error("the Parquet file is damaged or cut short: {0}")]
     Damaged(parquet::errors::ParquetError),
+    /// A row group of the Parquet file cannot be read.
     #[error("row group {row_group} (counted from 0) of the Parquet file cannot be read: {source}")]
-    DamagedGroup { row_group: usize, source: Box<dyn std::error::Error + Send + Sync> },
+    DamagedGroup {
+        /// The row group, counted from 0.
+        row_group: usize,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A row group of the Parquet file does not fit in memory.
     #[error(
         "row group {row_group} (counted from 0) of the Parquet file takes {held} bytes of memory for its pages and up to {row} for \
          a row, but at most {most} are allowed; raise `--memory`, or write the file with smaller pages"
     )]
-    TooLarge { row_group: usize, held: usize, row: usize, most: usize },
+    TooLarge {
+        /// The row group, counted from 0.
+        row_group: usize,
+        /// The bytes of memory that its pages take.
+        held: usize,
+        /// The most bytes of memory that a row takes.
+        row: usize,
+        /// The most bytes of memory allowed.
+        most: usize,
+    },
+    /// A line of the file cannot be read.
     #[error("line {line}: {what}")]
-    Record { line: u64, what: &'static str },
+    Record {
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with the line.
+        what: &'static str,
+    },
+    /// The columns are not those of the table.
+    #[error(transparent)]
+    Schema(SchemaFault),
+    /// The rows cannot be held in memory in the form that they need.
     #[error("{0}")]
-    Schema(String),
+    Unreadable(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl IngestError {
@@ -212,7 +432,56 @@ impl IngestError {
     }
 }
 
+/// A row that breaks a rule, whatever its input is and however that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FaultyRow<'e> {
+    /// The input.
+    pub file: &'e Path,
+    /// Where the row is in the input.
+    pub location: InputLocation,
+    /// The column at fault; `None` if the record as a whole is.
+    pub column: Option<&'e str>,
+    /// The value at fault as text, shortened if it is long; `None` if there is no single one. Null is empty.
+    pub value: Option<&'e str>,
+    /// The rule that the row breaks.
+    pub rule: Rule,
+}
+
 impl IngestError {
+    /// Returns what went wrong.
+    #[must_use]
+    pub const fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// Returns the first row that breaks a rule, if that is why the ingest failed.
+    #[must_use]
+    pub fn row(&self) -> Option<FaultyRow<'_>> {
+        match self.kind() {
+            ErrorKind::Row { path, fault } => Some(FaultyRow {
+                file: path,
+                location: fault.location(),
+                column: fault.column(),
+                value: fault.value(),
+                rule: fault.rule().clone(),
+            }),
+            ErrorKind::Value(fault) => Some(fault.faulty_row()),
+            ErrorKind::Refused(refusal) => refusal.first().row(),
+            ErrorKind::AfterRejects { error, .. } => error.row(),
+            _ => None,
+        }
+    }
+
+    /// Returns what interrupted the ingest, if something did. It then has left nothing behind.
+    #[must_use]
+    pub fn interruption(&self) -> Option<Interruption> {
+        match self.kind() {
+            ErrorKind::Interrupted(interruption) => Some(*interruption),
+            _ => None,
+        }
+    }
+
     /// Returns what happened, to be matched.
     pub(crate) fn into_kind(self) -> ErrorKind {
         *self.0

@@ -30,6 +30,7 @@ mod write;
 pub(crate) use budget::Budget;
 pub(crate) use stored_files::accounts_with_events;
 
+use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -70,7 +71,7 @@ pub(crate) fn ingest(
     let mut buffer = EventBuffer::new(budget, &dictionaries);
     let factory = EventRulesFactory::new(accounts, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
-    reader.progress.stage("reading events", Some(total));
+    reader.monitor.begin(Phase::ReadingEvents, Some(total));
     for input in inputs {
         let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch| buffer.add(batch, version))?;
@@ -81,17 +82,17 @@ pub(crate) fn ingest(
     }
     let (rewritten, mut files) =
         if stored.is_empty() { Default::default() } else { files_with(stored, dir, &buffer.new_accounts())? };
-    reader.progress.stage("reading stored events", Some(rewritten.iter().map(|file| file.size).sum()));
+    reader.monitor.begin(Phase::ReadingStoredEvents, Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
         stored_files::read(dir, file, reader, &dictionaries, &mut |batch| buffer.add_stored(batch, version))?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    reader.progress.stage("writing events", None);
+    reader.monitor.begin(Phase::WritingEvents, None);
     let events = buffer.finish(version)?;
     let layout =
         FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
     let (written, superseded) =
-        sort_and_write::sort_and_write(events, &dictionaries.finish(), budget, layout, version)?;
+        sort_and_write::sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
     counts.replaced = superseded;
     files.extend(written);
     Ok((files, counts))

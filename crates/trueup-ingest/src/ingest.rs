@@ -4,6 +4,7 @@ use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::Budget;
 use crate::input::{self, MappedInputs};
+use crate::monitor::{Monitor, ReportProgress};
 use crate::read::TableReader;
 use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
@@ -11,7 +12,8 @@ use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{
-    CREATED_BY, IngestError, IngestSummary, Input, MaxRejects, Outputs, Progress, accounts, events, insights, spend,
+    CREATED_BY, IngestError, IngestSummary, Input, Interrupt, MaxRejects, Outputs, Progress, accounts, events,
+    insights, spend,
 };
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
@@ -40,7 +42,7 @@ const ROW_BYTES: usize = 4_096;
 /// # let dir = tempfile::tempdir()?;
 /// let events = dir.path().join("events.csv");
 /// std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-31\n")?;
-/// let summary = Ingest::into(dir.path().join("dataset")).events(events).run(&())?;
+/// let summary = Ingest::into(dir.path().join("dataset")).events(events).run()?;
 /// assert_eq!((summary.version, summary.events.taken), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -51,14 +53,15 @@ const ROW_BYTES: usize = 4_096;
 /// # let dir = tempfile::tempdir()?;
 /// # let (events, rejects) = (dir.path().join("events.csv"), dir.path().join("rejects.ndjson"));
 /// std::fs::write(&events, "account,opportunityId,type,date\nacme,1,booked,2025-01-31\nacme,2,booked,soon\n")?;
-/// let ingest = Ingest::into(dir.path().join("dataset")).events(events);
-/// let error = ingest.run(&()).unwrap_err();
+/// let ingest = || Ingest::into(dir.path().join("dataset")).events(&events);
+/// let error = ingest().run().unwrap_err();
 /// assert!(error.to_string().contains("line 3, column `date`: expected a date"));
-/// let summary = ingest.rejects(&rejects).run(&())?;
+/// let summary = ingest().rejects(&rejects).run()?;
 /// assert_eq!((summary.events.taken, summary.events.rejected), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
+#[must_use = "nothing happens until the ingest is run"]
 pub struct Ingest {
     dir: PathBuf,
     events: Vec<PathBuf>,
@@ -78,6 +81,8 @@ pub struct Ingest {
     max_customer_events: usize,
     threads: Option<usize>,
     files: Files,
+    report: Option<ReportProgress>,
+    interrupt: Interrupt,
 }
 
 impl Ingest {
@@ -103,39 +108,36 @@ impl Ingest {
             max_customer_events: 1_000_000,
             threads: None,
             files: Files::default(),
+            report: None,
+            interrupt: Interrupt::default(),
         }
     }
 
     /// Adds a file of events. With a mapping, the file is one that the mapping reads.
-    #[must_use]
     pub fn events(mut self, path: impl AsRef<Path>) -> Self {
         self.events.push(path.as_ref().to_owned());
         self
     }
 
     /// Adds a file of spend.
-    #[must_use]
     pub fn spend(mut self, path: impl AsRef<Path>) -> Self {
         self.spend.push(path.as_ref().to_owned());
         self
     }
 
     /// Adds a file of accounts.
-    #[must_use]
     pub fn accounts(mut self, path: impl AsRef<Path>) -> Self {
         self.accounts.push(path.as_ref().to_owned());
         self
     }
 
     /// Adds a file of insight documents: one `{"account", "date", "insight"}` per line, with the date as YYYY-MM-DD.
-    #[must_use]
     pub fn insights(mut self, path: impl AsRef<Path>) -> Self {
         self.insights.push(path.as_ref().to_owned());
         self
     }
 
     /// Reads the event files through a mapping file.
-    #[must_use]
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
         self
@@ -143,7 +145,6 @@ impl Ingest {
 
     /// Writes rows that break a rule to this file, one JSON object per row, instead of stopping at the first. The file
     /// must not exist yet, unless [`Ingest::replace_rejects`] allows it.
-    #[must_use]
     pub fn rejects(mut self, path: impl AsRef<Path>) -> Self {
         self.rejects = Some(path.as_ref().to_owned());
         self
@@ -151,7 +152,6 @@ impl Ingest {
 
     /// Sets whether the file of [`Ingest::rejects`] may replace a file of that name; false if not set. It never
     /// replaces an input or a file of a dataset.
-    #[must_use]
     pub fn replace_rejects(mut self, replace: bool) -> Self {
         self.replace_rejects = replace;
         self
@@ -172,7 +172,6 @@ impl Ingest {
     /// customer's history that takes more than an eighth of the memory; and the spend of one calendar quarter, the
     /// accounts, or the keys of insights, if they take more than a fourth of the memory. Each of them may always take
     /// 16 MiB.
-    #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
         self
@@ -180,7 +179,6 @@ impl Ingest {
 
     /// Sets the most rows of a row group of events and spend; 65,536 if not set. The history of a customer is never
     /// split, so a customer with more events makes a larger row group.
-    #[must_use]
     pub fn row_group_rows(mut self, rows: usize) -> Self {
         self.group_rows = rows.max(1);
         self
@@ -189,7 +187,6 @@ impl Ingest {
     /// Sets the rows after which an event file ends; 1,048,576 if not set. The file ends with the account that reaches
     /// this number, or within that account at four times as many rows. It ends earlier if its row groups take too much
     /// memory.
-    #[must_use]
     pub fn file_rows(mut self, rows: usize) -> Self {
         self.file_rows = rows.max(1);
         self
@@ -197,7 +194,6 @@ impl Ingest {
 
     /// Sets the most rows that are decoded as one batch while inputs are read; 65,536 if not set. With little memory, a
     /// batch has fewer rows.
-    #[must_use]
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows.max(1);
         self
@@ -205,14 +201,12 @@ impl Ingest {
 
     /// Sets the most columns of an input, and the most dimensions of the dataset's events; 2,000 if not set. An ingest
     /// with more is refused.
-    #[must_use]
     pub fn max_columns(mut self, columns: usize) -> Self {
         self.max_columns = columns.max(1);
         self
     }
 
     /// Sets the most bytes of a text; 1 MiB if not set. A row with a longer text breaks a rule.
-    #[must_use]
     pub fn max_text_bytes(mut self, bytes: usize) -> Self {
         self.max_text_bytes = bytes.max(1);
         self
@@ -220,7 +214,6 @@ impl Ingest {
 
     /// Sets the most events of a customer; 1,000,000 if not set. An ingest with a longer history is refused, because a
     /// history is held in memory as a whole. [`Ingest::memory`] limits its bytes.
-    #[must_use]
     pub fn max_customer_events(mut self, events: usize) -> Self {
         self.max_customer_events = events.max(1);
         self
@@ -228,14 +221,27 @@ impl Ingest {
 
     /// Sets the number of threads. If not set, the ingest runs on the caller's rayon pool, which has one thread per
     /// processor unless the caller has made another.
-    #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
     }
 
+    /// Calls `report` when a phase begins, and each time some of its rows or bytes are done. The ingest waits for it,
+    /// and several threads call it, one at a time.
+    pub fn progress(mut self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
+        self.report = Some(ReportProgress::new(report));
+        self
+    }
+
+    /// Stops the ingest when this interrupt or a clone of it is canceled, or at its deadline. Until the new version is
+    /// published, the ingest then fails with [`ErrorKind::Interrupted`] and leaves nothing behind: no file, and the
+    /// dataset as it was.
+    pub fn interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.interrupt = interrupt;
+        self
+    }
+
     /// Sets the file operations that read the inputs and write the dataset. Tests use it to make an operation fail.
-    #[must_use]
     pub fn files(mut self, files: Files) -> Self {
         self.files = files;
         self
@@ -247,13 +253,17 @@ impl Ingest {
     /// # Errors
     /// An input cannot be read or breaks a rule, another ingest is writing to the dataset, or the file system refuses.
     /// The dataset is then unchanged, unless the new version [may be published](IngestError::may_be_published).
-    pub fn run(&self, progress: &dyn Progress) -> Result<IngestSummary, IngestError> {
-        let Some(threads) = self.threads else { return self.run_here(progress) };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?;
-        pool.install(|| self.run_here(progress))
+    pub fn run(mut self) -> Result<IngestSummary, IngestError> {
+        let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
+        self.files = monitor.stoppable(self.files);
+        let threads = self.threads;
+        let run =
+            move || monitor.check().and_then(|()| self.run_here(&monitor)).map_err(|error| monitor.explain(error));
+        let Some(threads) = threads else { return run() };
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
     }
 
-    fn run_here(&self, progress: &dyn Progress) -> Result<IngestSummary, IngestError> {
+    fn run_here(&self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
         let given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
@@ -264,7 +274,7 @@ impl Ingest {
             max_text_bytes: self.max_text_bytes,
         };
         let mapped = MappedInputs::new(self.mapping.as_deref(), &given, &self.files, limits)?;
-        let plan = BatchPlan::new(&given, &mapped, latest.as_ref(), &self.files, progress)?;
+        let plan = BatchPlan::new(&given, &mapped, latest.as_ref(), &self.files, monitor)?;
         let warnings = plan.warnings();
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
@@ -273,7 +283,7 @@ impl Ingest {
         let mut reader = TableReader {
             files: &self.files,
             limits,
-            progress,
+            monitor,
             faulty_rows: match rejects {
                 Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(path, &outputs)?),
                 None => FaultyRows::Refuse { first: None },
@@ -282,6 +292,7 @@ impl Ingest {
             warnings: Vec::new(),
         };
         let written = self.write(plan, &mapped, latest, &mut version, &mut reader, &mut summary);
+        let written = written.map_err(|error| monitor.explain(error));
         let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.refused)?;
         version.publish(&manifest).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);

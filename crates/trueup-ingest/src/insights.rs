@@ -1,8 +1,9 @@
 //! Insight documents: one per account and date, each kept byte for byte as published.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
+use crate::monitor::Phase;
 use crate::read::TableReader;
-use crate::row_fault::{InputLocation, RowCells, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::source::{TextBlockFault, TextBlocks};
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -14,6 +15,7 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, InsightLine, InsightLineFault};
 use trueup_core::day::NotADay;
 use trueup_core::files::OpenFile;
+use trueup_core::model::Reason;
 use trueup_core::{Day, Shown};
 
 /// Bytes of an insights file that are read at a time.
@@ -45,7 +47,7 @@ pub(crate) fn ingest(
         })?;
         files.push(file);
     }
-    reader.progress.stage("reading insights", Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.monitor.begin(Phase::ReadingInsights, Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         let file = reader.files.open(&input.path).at(OPEN, &input.path)?;
         if input.size() == 0 {
@@ -53,7 +55,8 @@ pub(crate) fn ingest(
         }
         let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
         file.each_line(files.len(), &mut |location, line| {
-            reader.progress.advance(u64::try_from(line.len()).unwrap_or(0) + 1);
+            reader.monitor.check()?;
+            reader.monitor.add(1, u64::try_from(line.len()).unwrap_or(0) + 1);
             match parse(line) {
                 Ok(key) => {
                     counts.taken += 1;
@@ -209,22 +212,13 @@ fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
     Ok((account.into_owned(), date))
 }
 
-// The rules of a line.
-const SHAPE: &str = "expected {\"account\", \"date\", \"insight\"}";
-const KEY: &str = "expected an account key that is not empty and has no `,` or `/`";
-const DATE: &str = "expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06";
-const DOCUMENT: &str = "expected a document as a JSON object";
-
 /// Why a line is not an insight document.
 #[derive(Debug, thiserror::Error)]
+#[error("{}{}", self.rule(), self.found())]
 enum DocumentFault {
-    #[error("{SHAPE}, but: {}", Shown(&.0.to_string()))]
     Shape(serde_json::Error),
-    #[error("{KEY}, but found `{}`", Shown(.0))]
     Account(String),
-    #[error(transparent)]
     Date(NotADay),
-    #[error("{DOCUMENT}")]
     Insight,
 }
 
@@ -239,23 +233,39 @@ impl From<InsightLineFault> for DocumentFault {
 }
 
 impl DocumentFault {
+    fn rule(&self) -> Rule {
+        match self {
+            Self::Shape(_) => Rule::InsightLine,
+            Self::Account(_) => Rule::InsightAccount,
+            Self::Date(_) => Rule::Value(Reason::Date),
+            Self::Insight => Rule::InsightDocument,
+        }
+    }
+
+    /// Returns what was found, as the rest of the sentence that the rule begins.
+    fn found(&self) -> String {
+        match self {
+            Self::Shape(error) => format!(", but: {}", Shown(&error.to_string())),
+            Self::Account(value) | Self::Date(NotADay(value)) => format!(", but found `{}`", Shown(value)),
+            Self::Insight => String::new(),
+        }
+    }
+
     fn at(&self, line: u64, text: &str, longest: usize) -> RowFault {
-        let (column, value, rule) = match self {
-            Self::Shape(_) => (None, text, SHAPE),
-            Self::Account(account) => (Some("account"), account.as_str(), KEY),
-            Self::Date(date) => (Some("date"), date.0.as_str(), DATE),
-            Self::Insight => (Some("insight"), text, DOCUMENT),
+        let (column, value) = match self {
+            Self::Shape(_) => (None, text),
+            Self::Account(account) => (Some("account"), account.as_str()),
+            Self::Date(date) => (Some("date"), date.0.as_str()),
+            Self::Insight => (Some("insight"), text),
         };
-        let reason = self.to_string();
-        let found = reason.strip_prefix(rule).unwrap_or_default().to_owned();
         RowFault {
             location: InputLocation::Line(line),
             column: column.map(str::to_owned),
             value: Some(shortened(value, longest).to_owned()),
-            rule: rule.into(),
-            found,
+            rule: self.rule(),
+            found: self.found(),
             cells: RowCells::Texts(Vec::new()),
-            mapping: None,
+            joined: None,
         }
     }
 }

@@ -25,6 +25,7 @@ mod ingest;
 mod input;
 mod insights;
 pub mod mapping;
+mod monitor;
 mod output;
 mod parquet_file;
 mod pending_file;
@@ -40,11 +41,15 @@ mod spill_file;
 mod table;
 mod version;
 
-pub use error::IngestError;
+pub use error::{ErrorKind, FaultyRow, IngestError, InputFault};
 pub use ingest::Ingest;
+pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};
-pub use refused::{MaxRejects, NotMaxRejects, RefusedRow, RefusedRows, RefusedRule};
-pub use report::{IngestSummary, Progress, RowCounts};
+pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
+pub use report::{IngestSummary, RowCounts};
+pub use row_fault::{InputLocation, RowFault, Rule};
+pub use trueup_core::model::{Reason, SchemaFault};
+pub use trueup_core::{Interrupt, Interruption};
 
 use source::Input;
 

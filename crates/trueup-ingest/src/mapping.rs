@@ -36,6 +36,7 @@ pub use error::{MappingError, ValueFault};
 
 use crate::IngestError;
 use crate::error::ErrorContext;
+use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::refused::RefusedRows;
 use crate::rejects::FaultyRows;
@@ -133,7 +134,8 @@ impl Mapping {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let tables = self.tables(inputs, &files, limits)?;
         let (faulty_rows, refused, warnings) = (FaultyRows::Stop, RefusedRows::default(), Vec::new());
-        let mut reader = TableReader { files: &files, limits, progress: &(), faulty_rows, refused, warnings };
+        let monitor = Monitor::default();
+        let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, refused, warnings };
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();
         for (table, inputs) in tables.by_table() {
@@ -196,11 +198,11 @@ impl MappedTables {
     /// be read gives none; the reading of the events reports it.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
-        let TableReader { files, limits, progress, .. } = *reader;
+        let TableReader { files, limits, monitor, .. } = *reader;
         let (faulty_rows, refused, warnings) = (FaultyRows::PassOver, RefusedRows::default(), Vec::new());
-        let mut reader = TableReader { files, limits, progress, faulty_rows, refused, warnings };
+        let mut reader = TableReader { files, limits, monitor, faulty_rows, refused, warnings };
         let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
-        progress.stage("finding first conversions", Some(events().map(Input::size).sum()));
+        monitor.begin(Phase::FindingConversions, Some(events().map(Input::size).sum()));
         let mut found = FirstConversions::default();
         let rules = |_: &Schema| Ok(Box::new(ConversionRules(credit)) as Box<dyn RowRules<Conversions>>);
         for input in events() {

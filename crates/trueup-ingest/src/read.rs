@@ -11,6 +11,7 @@
 //! ```
 
 use crate::error::{ErrorKind, InputFault};
+use crate::monitor::Monitor;
 use crate::refused::RefusedRows;
 use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
@@ -18,7 +19,7 @@ use crate::row_check::{BatchFaults, CheckFault, check_rows};
 use crate::row_fault::{RowFault, ValueFault};
 use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits};
 use crate::table::Table;
-use crate::{IngestError, Input, Progress, RowCounts};
+use crate::{IngestError, Input, RowCounts};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
@@ -53,7 +54,7 @@ pub(crate) type TakeRows<'a, R> = dyn FnMut(R) -> Result<(), IngestError> + Send
 pub(crate) struct TableReader<'a> {
     pub(crate) files: &'a Files,
     pub(crate) limits: ReadLimits,
-    pub(crate) progress: &'a dyn Progress,
+    pub(crate) monitor: &'a Monitor,
     pub(crate) faulty_rows: FaultyRows,
     /// The faulty rows so far, without the ones that are passed over.
     pub(crate) refused: RefusedRows,
@@ -72,21 +73,21 @@ impl TableReader<'_> {
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
-            let rules =
-                make_rules(schema).map_err(|fault| InputFault::Schema(fault.to_string()).of(input.declared_by()))?;
+            let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault).of(input.declared_by()))?;
             self.warn_ignored(input, &rules.ignored());
         }
-        let progress = self.progress;
-        let checker = ChunkChecker { table, make_rules, limits: self.limits };
+        let monitor = self.monitor;
+        let checker = ChunkChecker { table, make_rules, limits: self.limits, monitor };
         let check = |chunk: RawChunk| {
             let bytes = chunk.bytes();
             let checked = checker.check(chunk);
-            progress.advance(bytes);
+            monitor.add(0, bytes);
             checked
         };
         let mut sink = RowSink { input, checker: &checker, names: ColumnNames::default(), counts, take };
         let mut checked: Vec<CheckedChunk<R>> = Vec::new();
         loop {
+            monitor.check()?;
             let (chunks, end) = self.next_chunks(&mut source);
             // Checks these chunks while the chunks before them are taken, because taking may spill rows and leave
             // threads idle.
@@ -188,6 +189,7 @@ struct ChunkChecker<'a, 'r, R> {
     table: Table,
     make_rules: &'a MakeRowRules<'r, R>,
     limits: ReadLimits,
+    monitor: &'a Monitor,
 }
 
 /// A chunk whose rows are checked.
@@ -240,9 +242,9 @@ impl<R: CheckedRows> ChunkChecker<'_, '_, R> {
 
     fn check_batch(&self, mut decoded: DecodedBatch) -> Result<CheckedBatch<R>, CheckFault> {
         let schema = decoded.batch.schema();
-        let rules =
-            (self.make_rules)(&schema).map_err(|fault| CheckFault::Input(InputFault::Schema(fault.to_string())))?;
+        let rules = (self.make_rules)(&schema).map_err(|fault| CheckFault::Input(InputFault::Schema(fault)))?;
         let fatal = decoded.fatal.take();
+        self.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
         let (rows, faults) =
             check_rows(decoded, self.limits.max_text_bytes, |batch| rules.normalize(batch).map_err(CheckFault::Arrow))?;
         Ok(CheckedBatch { schema, ignored: rules.ignored(), rows, faults, fatal })

@@ -1,7 +1,7 @@
 //! The rows of an ingest that break a rule, counted by rule and column, with the first few of each.
 
 use crate::IngestError;
-use crate::row_fault::RowFault;
+use crate::row_fault::{InputLocation, RowFault, Rule};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use trueup_core::Shown;
@@ -19,8 +19,8 @@ pub struct RefusedRows {
 /// The rows that break the same rule in the same column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRule {
-    /// What was expected.
-    pub rule: String,
+    /// The rule: what was expected.
+    pub rule: Rule,
     /// The column; `None` if the record as a whole is at fault.
     pub column: Option<String>,
     /// The number of rows.
@@ -34,8 +34,8 @@ pub struct RefusedRule {
 pub struct RefusedRow {
     /// The file.
     pub file: PathBuf,
-    /// The place in the file: `line 3`, `row 3` of a file that a mapping reads, or `row group 0, row 2` of Parquet.
-    pub place: String,
+    /// Where the row is in the file.
+    pub location: InputLocation,
     /// The value, shortened if it is long; empty for none.
     pub value: String,
 }
@@ -64,10 +64,13 @@ impl RefusedRows {
     /// Adds a row of an input.
     pub(crate) fn add(&mut self, file: &Path, fault: &RowFault) {
         self.rows += 1;
-        let known = self.rules.iter_mut().find(|known| known.rule == fault.rule && known.column == fault.column);
+        let known = self
+            .rules
+            .iter_mut()
+            .find(|known| known.rule.words() == fault.rule.words() && known.column == fault.column);
         let row = || RefusedRow {
             file: file.to_owned(),
-            place: fault.location.to_string(),
+            location: fault.location,
             value: short(fault.value.as_deref().unwrap_or_default()),
         };
         match known {
@@ -78,7 +81,7 @@ impl RefusedRows {
                 }
             }
             None => self.rules.push(RefusedRule {
-                rule: fault.rule.to_string(),
+                rule: fault.rule.clone(),
                 column: fault.column.clone(),
                 rows: 1,
                 first: vec![row()],
@@ -115,8 +118,8 @@ impl fmt::Display for RefusedRule {
             write!(f, ", column `{}`", Shown(column))?;
         }
         write!(f, ": {}", self.rule)?;
-        for RefusedRow { file, place, value } in &self.first {
-            write!(f, "\n  {}, {place}: ", file.display())?;
+        for RefusedRow { file, location, value } in &self.first {
+            write!(f, "\n  {}, {location}: ", file.display())?;
             if value.is_empty() { f.write_str("nothing")? } else { write!(f, "`{value}`")? }
         }
         Ok(())
@@ -132,14 +135,32 @@ impl fmt::Display for Rows {
     }
 }
 
-/// The error of an ingest that refuses its rows.
+/// Why an ingest refuses its rows.
 #[derive(Debug)]
-pub(crate) struct Refusal {
-    /// The error of the first row.
+pub struct Refusal {
     pub(crate) first: IngestError,
     pub(crate) refused: RefusedRows,
-    /// What kept the inputs from being read to their end.
     pub(crate) then: Option<IngestError>,
+}
+
+impl Refusal {
+    /// Returns the error of the first row.
+    #[must_use]
+    pub const fn first(&self) -> &IngestError {
+        &self.first
+    }
+
+    /// Returns all rows that break a rule.
+    #[must_use]
+    pub const fn refused(&self) -> &RefusedRows {
+        &self.refused
+    }
+
+    /// Returns what kept the inputs from being read to their end, if anything did.
+    #[must_use]
+    pub const fn then(&self) -> Option<&IngestError> {
+        self.then.as_ref()
+    }
 }
 
 impl fmt::Display for Refusal {

@@ -4,7 +4,7 @@ use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::output::{OutputFile, Outputs};
 use crate::refused::{Refusal, RefusedRows};
-use crate::row_fault::{CellText, InputLocation, RowFault};
+use crate::row_fault::{CellText, InputLocation, RowFault, Rule};
 use serde::ser::{SerializeMap, Serializer};
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -133,8 +133,8 @@ impl serde::Serialize for RejectedRow<'_> {
         }
         map.serialize_entry("column", &self.fault.column)?;
         map.serialize_entry("value", &self.fault.value)?;
-        if let Some(mapping) = &self.fault.mapping {
-            map.serialize_entry("key", &mapping.key)?;
+        if let Rule::Mapping { key, .. } = &self.fault.rule {
+            map.serialize_entry("key", key)?;
         }
         map.serialize_entry("reason", &self.fault.reason())?;
         map.serialize_entry("row", &RejectedCells(self.cells))?;

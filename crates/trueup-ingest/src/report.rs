@@ -1,23 +1,8 @@
-//! What an ingest reports: its progress, its summary, and columns that it ignores.
+//! What an ingest reports: its summary, and columns that it ignores.
 
 use crate::{Input, RefusedRows};
 use trueup_core::model::CUSTOMER_COLUMN;
 use trueup_core::{Shown, dictionary};
-
-/// Receives the progress of an ingest. Several threads call it. `()` ignores all progress.
-pub trait Progress: Sync {
-    /// Begins a stage, such as `reading events`; `total_bytes` is the work of the stage, if it is known.
-    fn stage(&self, name: &str, total_bytes: Option<u64>);
-
-    /// Reports that `bytes` more bytes of the stage are done.
-    fn advance(&self, bytes: u64);
-}
-
-impl Progress for () {
-    fn stage(&self, _name: &str, _total_bytes: Option<u64>) {}
-
-    fn advance(&self, _bytes: u64) {}
-}
 
 /// The result of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

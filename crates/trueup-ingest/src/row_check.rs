@@ -3,7 +3,7 @@
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputFault};
-use crate::row_fault::{InputLocation, RowCells, RowFault};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
 use crate::source::{DecodedBatch, RowLocations};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, OffsetSizeTrait, RecordBatch};
@@ -179,17 +179,16 @@ impl FaultyRow {
     fn into_fault(self, location: InputLocation, cells: RowCells, longest: usize) -> Result<RowFault, ArrowError> {
         let (column, value, rule, found) = match self {
             Self::Rule(fault) => {
-                let (rule, found) = (fault.reason.rule(), fault.found());
-                (Some(fault.column), Some(fault.value), rule, found)
+                let found = fault.found();
+                (Some(fault.column), Some(fault.value), Rule::Value(fault.reason), found)
             }
             Self::Long(text) => {
                 let (column, value) = cells.texts()?.get(text.column).cloned().unzip();
                 let bytes = text.bytes;
-                let rule = format!("expected a text of at most {longest} bytes").into();
                 let found = format!(", but found one of {bytes}; `--max-text` raises the limit");
-                (column, value.flatten(), rule, found)
+                (column, value.flatten(), Rule::TextLength { limit: longest }, found)
             }
         };
-        Ok(RowFault { location, column, value, rule, found, cells, mapping: None })
+        Ok(RowFault { location, column, value, rule, found, cells, joined: None })
     }
 }

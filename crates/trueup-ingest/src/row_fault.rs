@@ -1,5 +1,6 @@
 //! A faulty row: its location in a file, and what is wrong with it.
 
+use crate::error::FaultyRow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -14,20 +15,41 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::Shown;
+use trueup_core::model::Reason;
 
-/// The location of a row in its file.
+/// The location of a row in its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InputLocation {
+#[non_exhaustive]
+pub enum InputLocation {
     /// The physical line, counted from 1, on which the record begins.
     Line(u64),
-    /// The row of a row group, both counted from 0.
-    Row { row_group: usize, row: usize },
-    /// The record of a file that a mapping reads, counted from 1 after the header, and the line on which it begins if
-    /// the file has lines.
-    Record { record: u64, line: Option<u64> },
+    /// A row of a Parquet file.
+    Row {
+        /// The row group, counted from 0.
+        row_group: usize,
+        /// The row of the row group, counted from 0.
+        row: usize,
+    },
+    /// A record of a file that a mapping reads.
+    Record {
+        /// The number of the record, counted from 1 after the header.
+        record: u64,
+        /// The line on which the record begins, if the file has lines.
+        line: Option<u64>,
+    },
 }
 
 impl InputLocation {
+    /// Returns the physical line, counted from 1, on which the row begins; `None` if the input has no lines.
+    #[must_use]
+    pub const fn line(self) -> Option<u64> {
+        match self {
+            Self::Line(line) => Some(line),
+            Self::Record { line, .. } => line,
+            Self::Row { .. } => None,
+        }
+    }
+
     /// Returns whether this location comes before another location of the same file.
     pub(crate) fn is_before(self, other: Self) -> bool {
         self.cmp_in_file(other) == Ordering::Less
@@ -54,32 +76,85 @@ impl fmt::Display for InputLocation {
     }
 }
 
-/// A row that breaks a rule.
+/// A row that breaks a rule. Its message names the location, the column, and the value.
 #[derive(Clone, Debug)]
-pub(crate) struct RowFault {
+pub struct RowFault {
     pub(crate) location: InputLocation,
-    /// The column at fault; `None` if the record as a whole is.
     pub(crate) column: Option<String>,
-    /// The value at fault, as text.
     pub(crate) value: Option<String>,
-    /// The rule, which is the same for every row that breaks it: what was expected.
-    pub(crate) rule: Cow<'static, str>,
-    /// What was found instead, as the rest of the sentence that `rule` begins.
+    pub(crate) rule: Rule,
+    /// What was found instead, as the rest of the sentence that the rule begins.
     pub(crate) found: String,
     pub(crate) cells: RowCells,
-    /// What a mapping says of a value that it cannot read; `None` for any other fault.
-    pub(crate) mapping: Option<Box<MappingFault>>,
+    /// The file and the location of the value, if it comes from an input that a mapping joins.
+    pub(crate) joined: Option<Box<(PathBuf, InputLocation)>>,
 }
 
-/// A value that a mapping cannot read.
+/// A rule that a row can break. [`Display`](fmt::Display) says what was expected, in the same words for every row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MappingFault {
-    /// The key of the mapping that reads the column.
-    pub(crate) key: String,
-    /// What was expected, without the value.
-    pub(crate) expected: String,
-    /// The file and the record of the value, if the value comes from a joined input.
-    pub(crate) joined: Option<(PathBuf, InputLocation)>,
+#[non_exhaustive]
+pub enum Rule {
+    /// The value is one that its column may have. [`Reason`] says what the column expects.
+    Value(Reason),
+    /// A text has at most `limit` bytes.
+    TextLength {
+        /// The most bytes allowed.
+        limit: usize,
+    },
+    /// A row of CSV has as many cells as the header, and a row of a sheet has not more.
+    CellCount {
+        /// The cells of the header.
+        expected: usize,
+    },
+    /// A cell of a sheet holds no error, such as `#DIV/0!`.
+    SheetValue,
+    /// A line of NDJSON is a JSON object.
+    JsonObject,
+    /// Each member of a JSON object has a name.
+    MemberName,
+    /// No two members of a JSON object have the same name.
+    RepeatedMember,
+    /// A member of a JSON object has a value that its column can hold: what was expected.
+    MemberValue(&'static str),
+    /// A line of insights is an object with the members `account`, `date` and `insight`.
+    InsightLine,
+    /// The account of an insight is an account key.
+    InsightAccount,
+    /// The document of an insight is a JSON object.
+    InsightDocument,
+    /// A mapping can read the value.
+    Mapping {
+        /// The key of the mapping that reads the column.
+        key: String,
+        /// What was expected.
+        expected: String,
+    },
+}
+
+impl Rule {
+    /// Returns what was expected.
+    pub(crate) fn words(&self) -> Cow<'_, str> {
+        match self {
+            Self::Value(reason) => reason.rule(),
+            Self::TextLength { limit } => format!("expected a text of at most {limit} bytes").into(),
+            Self::CellCount { expected } => format!("expected {expected} cells as in the header").into(),
+            Self::SheetValue => "expected a value".into(),
+            Self::JsonObject => "expected a JSON object".into(),
+            Self::MemberName => "a member of the object has no name".into(),
+            Self::RepeatedMember => "expected each member once".into(),
+            Self::MemberValue(expected) => (*expected).into(),
+            Self::InsightLine => "expected {\"account\", \"date\", \"insight\"}".into(),
+            Self::InsightAccount => "expected an account key that is not empty and has no `,` or `/`".into(),
+            Self::InsightDocument => "expected a document as a JSON object".into(),
+            Self::Mapping { expected, .. } => expected.into(),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words())
+    }
 }
 
 /// A value that a mapping cannot read.
@@ -93,6 +168,8 @@ pub struct ValueFault {
     pub path: PathBuf,
     /// The row, counted from 1 after the header.
     pub row: u64,
+    /// The line on which the row begins, counted from 1, if the file has lines.
+    pub line: Option<u64>,
     /// The column as the file names it, or as the mapping renames it.
     pub column: String,
     /// The value; empty if there is none.
@@ -104,17 +181,54 @@ pub struct ValueFault {
 }
 
 impl ValueFault {
+    /// Returns the row as an error shows it.
+    pub(crate) fn faulty_row(&self) -> FaultyRow<'_> {
+        FaultyRow {
+            file: &self.path,
+            location: InputLocation::Record { record: self.row, line: self.line },
+            column: Some(&self.column),
+            value: Some(&self.value),
+            rule: Rule::Mapping { key: self.key.clone(), expected: self.reason.clone() },
+        }
+    }
+
     /// Makes the error of a fault, if it is that of a mapping. `path` is the row's file.
     pub(crate) fn new(path: &Path, fault: &RowFault) -> Option<Self> {
-        let MappingFault { key, expected, joined } = fault.mapping.as_deref()?;
-        let (path, location) = joined.as_ref().map_or((path, fault.location), |(path, location)| (path, *location));
+        let Rule::Mapping { key, expected } = &fault.rule else { return None };
+        let (path, location) =
+            fault.joined.as_deref().map_or((path, fault.location), |(path, location)| (path, *location));
         let row = if let InputLocation::Record { record, .. } = location { record } else { 0 };
         let (column, value) = (fault.column.clone().unwrap_or_default(), fault.value.clone().unwrap_or_default());
-        Some(Self { path: path.to_owned(), row, column, value, reason: expected.clone(), key: key.clone() })
+        let (path, line) = (path.to_owned(), location.line());
+        Some(Self { path, row, line, column, value, reason: expected.clone(), key: key.clone() })
     }
 }
 
 impl RowFault {
+    /// Returns where the row is in its input.
+    #[must_use]
+    pub const fn location(&self) -> InputLocation {
+        self.location
+    }
+
+    /// Returns the column at fault; `None` if the record as a whole is.
+    #[must_use]
+    pub fn column(&self) -> Option<&str> {
+        self.column.as_deref()
+    }
+
+    /// Returns the value at fault as text, shortened if it is long; `None` if there is no single one. Null is empty.
+    #[must_use]
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+
+    /// Returns the rule that the row breaks.
+    #[must_use]
+    pub const fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
     /// Returns the bytes of memory that it takes, approximately.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -124,7 +238,7 @@ impl RowFault {
             }
             RowCells::OfBatch { .. } => 0,
         };
-        size_of_val(self) + text(&self.column) + text(&self.value) + self.rule.len() + self.found.len() + cells
+        size_of_val(self) + text(&self.column) + text(&self.value) + self.found.len() + cells
     }
 
     /// Returns what is wrong, in one sentence.

@@ -364,7 +364,7 @@ fn one_row() -> Result<DecodedBatch, ArrowError> {
 
 /// An error that only a batch of too many rows or bytes causes.
 fn arrow_fault(error: ArrowError) -> InputFault {
-    InputFault::Schema(error.to_string())
+    InputFault::Unreadable(Box::new(error))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Spend: the rows of a batch replace all stored rows of the same account and day.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::IgnoredColumn;
@@ -40,7 +41,7 @@ pub(crate) fn ingest(
     let mut counts = RowCounts::default();
     let limit = reader.limits.table_bytes();
     let (mut quarters, mut replaced_days) = (Quarters::new(limit), ReplacedDays::default());
-    reader.progress.stage("reading spend", Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
     for input in inputs {
         // Each NDJSON object may lack some members, so only the whole file shows whether any row has a measure.
         let measures = Arc::new(Mutex::new(MeasureCheck::default()));
@@ -53,7 +54,7 @@ pub(crate) fn ingest(
             quarters.push(&batch, version)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
-            return Err(InputFault::Schema(fault.to_string()).of(&input.shown));
+            return Err(InputFault::Schema(fault).of(&input.shown));
         }
     }
     if counts.taken == 0 || reader.is_refusing() {
@@ -61,16 +62,21 @@ pub(crate) fn ingest(
     }
     for file in stored {
         read_stored(dir, file, &mut |batch| {
+            reader.monitor.check()?;
             let kept = replaced_days.kept_rows(&batch).doing("replace spend")?;
             counts.replaced += u64::try_from(batch.num_rows() - kept.num_rows()).unwrap_or(0);
             quarters.push(&kept, version)
         })?;
     }
-    reader.progress.stage("writing spend", None);
+    reader.monitor.begin(Phase::WritingSpend, None);
     let none = concat_spend(&[]).doing("sort spend")?;
     let file = ParquetFileWriter::begin(version.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
     let mut groups = SpendFile { file, group_rows, rest: none };
-    quarters.each_sorted(|rows| groups.add(&rows))?;
+    quarters.each_sorted(|rows| {
+        reader.monitor.check()?;
+        reader.monitor.add(rows.num_rows(), 0);
+        groups.add(&rows)
+    })?;
     Ok((vec![groups.finish()?], counts))
 }
 

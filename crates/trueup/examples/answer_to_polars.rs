@@ -16,7 +16,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
          acme,1,lead-originated,2025-01-03\n\
          acme,2,lead-originated,2025-02-04\n",
     )?;
-    Ingest::into(&path).events(&events).run(&())?;
+    Ingest::into(&path).events(&events).run()?;
 
     let query = EventsQuery::new(["account", "leads"], "2025-01-01".parse()?, "2025-02-28".parse()?);
     let frame = Dataset::open(&path)?.query(&query.interval(Interval::Month))?.data_frame()?;

@@ -12,7 +12,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
     std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
-    Ingest::into(&path).events(&events).run(&())?;
+    Ingest::into(&path).events(&events).run()?;
     let dataset = Dataset::open(&path)?;
     let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
     let run =

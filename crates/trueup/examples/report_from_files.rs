@@ -16,7 +16,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         .events(inputs.join("events.csv"))
         .spend(inputs.join("spend.csv"))
         .accounts(inputs.join("accounts.csv"))
-        .run(&())?;
+        .run()?;
 
     let dataset = Dataset::open(&path)?;
     let query = EventsQuery::new(["opportunityAgent", "eventCount"], "2025-01-01".parse()?, "2025-03-31".parse()?);

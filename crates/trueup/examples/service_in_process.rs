@@ -18,7 +18,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
          acme,1,lead-originated,2025-01-03\n\
          other,1,lead-originated,2025-01-04\n",
     )?;
-    Ingest::into(&path).events(&events).run(&())?;
+    Ingest::into(&path).events(&events).run()?;
 
     // Users and keys in memory. With the feature `sqlite`, `SqliteDirectory` keeps them in a file.
     let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));

@@ -25,7 +25,7 @@
 //! # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
 //! # std::fs::write(&events, "account,opportunityId,type,date,attributionChannel,campaign\n\
 //! #     acme,1,lead-originated,2025-01-03,Paid Search,Spring Drain Sale\n")?;
-//! # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
+//! # trueup_ingest::Ingest::into(&path).events(&events).run()?;
 //!
 //! let dataset = Dataset::open(&path)?;
 //! let query = EventsQuery::new(["attributionChannel", "leads"], "2025-01-01".parse()?, "2025-06-30".parse()?)

@@ -26,7 +26,7 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
 //! # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
-//! # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
+//! # trueup_ingest::Ingest::into(&path).events(&events).run()?;
 //!
 //! let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new(DirectorySettings::default()));
 //! directory.add_account("acme")?;
@@ -172,7 +172,7 @@ impl fmt::Debug for Service {
 /// # let folder = tempfile::tempdir()?;
 /// # let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
 /// # std::fs::write(&events, "account,opportunityId,type,date\nacme,1,lead-originated,2025-01-03\n")?;
-/// # trueup_ingest::Ingest::into(&path).events(&events).run(&())?;
+/// # trueup_ingest::Ingest::into(&path).events(&events).run()?;
 ///
 /// let directory = Arc::new(MemoryDirectory::new(DirectorySettings::default().hourly_limit(500)));
 /// let service = Service::builder(Arc::new(trueup::Dataset::open(&path)?), directory)

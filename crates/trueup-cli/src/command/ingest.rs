@@ -4,6 +4,7 @@ use super::option_values;
 use crate::exit::Failure;
 use crate::notice::{self, IngestProgress};
 use crate::output::{self, number::grouped};
+use crate::signals::StopSignals;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -124,10 +125,10 @@ impl IngestCommand {
         if let Some(threads) = self.threads {
             ingest = ingest.threads(threads.get());
         }
-        let progress = IngestProgress::default();
-        let result = ingest.run(&progress);
-        progress.finish();
-        let summary = result.map_err(|error| self.failure(error))?;
+        let signals = StopSignals::hear()?;
+        let mut progress = IngestProgress::default();
+        let ingest = ingest.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
+        let summary = ingest.run().map_err(|error| self.failure(error, &signals))?;
         if let Some(path) = self.rejects.as_ref().filter(|_| summary.refused.rows() > 0) {
             notice::warning(format!("rows that break a rule are in `{}` and not in the dataset:", path.display()));
             show_refused(&summary.refused);
@@ -139,8 +140,8 @@ impl IngestCommand {
     }
 
     /// Shows the rows that break a rule, if there are several, and returns the failure.
-    fn failure(&self, error: IngestError) -> Failure {
-        let Some(refused) = error.refused_rows() else { return error.into() };
+    fn failure(&self, error: IngestError, signals: &StopSignals) -> Failure {
+        let Some(refused) = error.refused_rows() else { return Failure::ingest(error, signals) };
         if refused.rows() > 1 {
             show_refused(refused);
         }

@@ -118,12 +118,12 @@ fn on_disk(folder: &Path, tables: &Tables, settings: &IngestSettings) -> Dataset
         files.reverse();
     }
     if settings.one_by_one {
-        first.run(&()).unwrap();
+        first.run().unwrap();
         for path in files {
-            ingest().events(path).run(&()).unwrap();
+            ingest().events(path).run().unwrap();
         }
     } else {
-        files.iter().fold(first, |ingest, path| ingest.events(path)).run(&()).unwrap();
+        files.iter().fold(first, |ingest, path| ingest.events(path)).run().unwrap();
     }
     Dataset::open(into).unwrap()
 }
@@ -217,7 +217,7 @@ fn a_query_of_ninety_days_leaves_most_events_unread() {
         writer.write(&batch.unwrap()).unwrap();
     }
     writer.close().unwrap();
-    Ingest::into(&into).events(input).row_group_rows(2_048).run(&()).unwrap();
+    Ingest::into(&into).events(input).row_group_rows(2_048).run().unwrap();
     let dataset = Dataset::open(into).unwrap();
     let all = dataset.date_range().unwrap();
     // Calendar quarters, and ranges across two of them.

@@ -9,6 +9,7 @@ use super::spill::{AccountSpill, BufferedEvents};
 use super::write::{EventWriter, FileLayout};
 use crate::IngestError;
 use crate::error::ErrorContext;
+use crate::monitor::Monitor;
 use crate::version::VersionBuilder;
 use rayon::prelude::*;
 use trueup_core::dataset::manifest::DataFile;
@@ -27,13 +28,21 @@ pub(super) fn sort_and_write(
     budget: Budget,
     layout: FileLayout,
     version: &mut VersionBuilder,
+    monitor: &Monitor,
 ) -> Result<(Vec<DataFile>, u64), IngestError> {
     let BufferedEvents { batches, spill, summary } = events;
     let slices = AccountSlice::divide(&summary.accounts, summary.row_bytes(), dictionaries);
     let dimensions = summary.dimensions.keys().map(String::as_str);
     let writer = EventWriter::new(version, layout, dimensions, summary.has_narrow_totals, dictionaries, budget);
-    let mut pass =
-        SortAndWrite { writer, dictionaries, has_ids: summary.has_ids, budget, sorted: Vec::new(), superseded: 0 };
+    let mut pass = SortAndWrite {
+        writer,
+        dictionaries,
+        has_ids: summary.has_ids,
+        budget,
+        monitor,
+        sorted: Vec::new(),
+        superseded: 0,
+    };
     let Some(spill) = spill else {
         pass.add_buffered(&batches, &slices)?;
         return pass.finish();
@@ -49,6 +58,7 @@ struct SortAndWrite<'a> {
     /// Whether any row has an event id.
     has_ids: bool,
     budget: Budget,
+    monitor: &'a Monitor,
     /// Sorted but not yet written.
     sorted: Vec<SortedCustomers>,
     superseded: u64,
@@ -102,6 +112,8 @@ impl SortAndWrite<'_> {
 
     /// Adds an account that cannot be sorted in memory.
     fn add_oversize(&mut self, spill: &AccountSpill, slice: &AccountSlice) -> Result<(), IngestError> {
+        self.monitor.check()?;
+        self.monitor.add(slice.size.rows, 0);
         let Self { writer, dictionaries, budget, .. } = self;
         writer.write(self.sorted.drain(..))?;
         self.superseded += oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| writer.write([sorted]))?;
@@ -125,6 +137,8 @@ impl SortAndWrite<'_> {
         slices: &[AccountSlice],
         sort: impl Fn(&AccountSlice) -> Result<SortedCustomers, IngestError> + Sync + Send,
     ) -> Result<(), IngestError> {
+        self.monitor.check()?;
+        self.monitor.add(slices.iter().map(|slice| slice.size.rows).sum(), 0);
         let (writer, before) = (&mut self.writer, std::mem::take(&mut self.sorted));
         let (written, sorted) = rayon::join(
             || writer.write(before),

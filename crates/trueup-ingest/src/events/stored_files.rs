@@ -114,12 +114,16 @@ pub(super) fn read(
         if chunks.is_empty() {
             return Ok(());
         }
+        reader.monitor.check()?;
         let encoded: Vec<_> = chunks
             .into_par_iter()
             .map(|chunk| {
-                reader.progress.advance(chunk.bytes());
+                reader.monitor.add(0, chunk.bytes());
                 let decoded = chunk.decode().map_err(stored)?.into_iter();
-                let encoded = decoded.map(|decoded| encode_stored(&decoded.batch, dictionaries));
+                let encoded = decoded.map(|decoded| {
+                    reader.monitor.add(decoded.batch.num_rows(), 0);
+                    encode_stored(&decoded.batch, dictionaries)
+                });
                 encoded.collect::<Result<Vec<_>, IngestError>>()
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use super::cells::RowView;
 use super::columns::ColumnRef;
-use crate::row_fault::{InputLocation, MappingFault, RowCells, RowFault};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
 use crate::source::{RawRows, ReadLimits};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,9 +41,9 @@ impl FoundFault {
         let place = joined.as_ref().map(|(path, location)| format!(" in {location} of `{}`", path.display()));
         let place = place.unwrap_or_default();
         let found = format!(", but found `{}`{place} (mapping key `{key}`)", trueup_core::Shown(&value));
-        let rule = expected.clone().into();
-        let mapping = Some(Box::new(MappingFault { key, expected, joined }));
-        RowFault { location, column: Some(column), value: Some(value), rule, found, cells, mapping }
+        let rule = Rule::Mapping { key, expected };
+        let (column, value, joined) = (Some(column), Some(value), joined.map(Box::new));
+        RowFault { location, column, value, rule, found, cells, joined }
     }
 }
 

@@ -7,7 +7,7 @@ use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use super::text_blocks::{TextBlock, count_lines};
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -116,7 +116,7 @@ impl CsvDecoder {
         let columns = builders.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
-            .map_err(|error| InputFault::Schema(error.to_string()))?;
+            .map_err(|error| InputFault::Unreadable(Box::new(error)))?;
         let locations = RowLocations::Lines { lines, records: numbers };
         Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
     }
@@ -124,14 +124,15 @@ impl CsvDecoder {
 
 fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, longest: usize) -> RowFault {
     let names = schema.fields().iter().map(|field| field.name().clone()).chain(std::iter::repeat(String::new()));
+    let expected = schema.fields().len();
     RowFault {
         location: InputLocation::Line(line),
         column: None,
         value: None,
-        rule: format!("expected {} cells as in the header", schema.fields().len()).into(),
+        rule: Rule::CellCount { expected },
         found: format!(", but found {}", cells.len()),
         cells: RowCells::Texts(names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect()),
-        mapping: None,
+        joined: None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use super::text_blocks::TextBlock;
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault, shortened};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::table::Table;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -91,7 +91,7 @@ impl NdjsonDecoder {
                 }
             }
         }
-        let batch = builder.finish().map_err(|error| InputFault::Schema(error.to_string()))?;
+        let batch = builder.finish().map_err(|error| InputFault::Unreadable(Box::new(error)))?;
         // A file without a header has as many records as lines.
         let locations = RowLocations::Lines { records: lines.clone(), lines };
         Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
@@ -271,15 +271,15 @@ impl MalformedRecord {
         let short = |text: &str| shortened(text, longest).to_owned();
         let (column, value, rule, found) = match self {
             Self::NotAnObject(error) => {
-                (None, short(record), "expected a JSON object", format!(": {}", Shown(&error.to_string())))
+                (None, short(record), Rule::JsonObject, format!(": {}", Shown(&error.to_string())))
             }
-            Self::NamelessMember => (None, short(record), "a member of the object has no name", String::new()),
+            Self::NamelessMember => (None, short(record), Rule::MemberName, String::new()),
             Self::RepeatedMember(name) => {
-                (None, short(record), "expected each member once", format!(", but found `{}` twice", Shown(&name)))
+                (None, short(record), Rule::RepeatedMember, format!(", but found `{}` twice", Shown(&name)))
             }
             Self::Value { column, value, reason } => {
                 let found = format!(": `{}`", Shown(&value));
-                (Some(column), short(&value), reason, found)
+                (Some(column), short(&value), Rule::MemberValue(reason), found)
             }
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
@@ -288,10 +288,10 @@ impl MalformedRecord {
             location: InputLocation::Line(line),
             column,
             value: Some(value),
-            rule: rule.into(),
+            rule,
             found,
             cells: RowCells::Texts(cells),
-            mapping: None,
+            joined: None,
         }
     }
 }

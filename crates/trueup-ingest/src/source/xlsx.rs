@@ -8,12 +8,11 @@ use super::csv::text_schema;
 use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
 use super::input::ReadOptions;
 use crate::error::InputFault;
-use crate::row_fault::{InputLocation, RowCells, RowFault};
+use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxError};
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, BufReader};
 use std::sync::Arc;
@@ -129,7 +128,7 @@ fn read_sheet(
     match sheet.end_batch() {
         Ok(Some(rows)) => sender.send(SheetPart::Rows(rows)).map_err(stop)?,
         Ok(None) => {}
-        Err(error) => return Ok(SheetPart::Failed(InputFault::Schema(error.to_string()))),
+        Err(error) => return Ok(SheetPart::Failed(InputFault::Unreadable(Box::new(error)))),
     }
     Ok(SheetPart::End)
 }
@@ -244,7 +243,7 @@ impl SheetRows<'_> {
             let texts = cells.iter().map(|(column, cell)| (columns.name(*column), Some(cell.text().to_owned())));
             let cells = RowCells::Texts(texts.collect());
             let (location, value) = (InputLocation::Line(line), Some(value));
-            batch.malformed.push(RowFault { location, column, value, rule, found, cells, mapping: None });
+            batch.malformed.push(RowFault { location, column, value, rule, found, cells, joined: None });
         } else {
             batch.lines.push(line);
             let means_nothing = |text: &str| self.options.empty.iter().any(|empty| empty == text);
@@ -260,7 +259,7 @@ impl SheetRows<'_> {
             || batch.bytes >= self.limits.block_bytes()
             || batch.malformed.is_full();
         let full =
-            if is_full { self.end_batch().map_err(|error| InputFault::Schema(error.to_string()))? } else { None };
+            if is_full { self.end_batch().map_err(|error| InputFault::Unreadable(Box::new(error)))? } else { None };
         Ok(full.map(SheetPart::Rows))
     }
 
@@ -305,20 +304,15 @@ impl SheetColumns {
             let place = format!("the cell {}{line} of the sheet `{sheet}`", letters(*column));
             let value = cell.text().to_owned();
             let Some(name) = at.and_then(|at| self.names.get(at)) else {
-                let width = self.names.len();
-                let rule = format!("expected {width} cells as in the header").into();
-                return Some(SheetFault {
-                    column: None,
-                    value,
-                    rule,
-                    found: format!(", but {place} has a value, too"),
-                });
+                let rule = Rule::CellCount { expected: self.names.len() };
+                let found = format!(", but {place} has a value, too");
+                return Some(SheetFault { column: None, value, rule, found });
             };
             let is_read = options.columns.as_ref().is_none_or(|columns| columns.contains(name));
             let is_error = matches!(cell, SheetCell::Error(_)) && !options.empty.contains(&value);
             (is_read && is_error).then(|| {
                 let found = format!(", but {place} holds the error `{value}`");
-                SheetFault { column: Some(name.clone()), value, rule: "expected a value".into(), found }
+                SheetFault { column: Some(name.clone()), value, rule: Rule::SheetValue, found }
             })
         })
     }
@@ -328,7 +322,7 @@ impl SheetColumns {
 struct SheetFault {
     column: Option<String>,
     value: String,
-    rule: Cow<'static, str>,
+    rule: Rule,
     found: String,
 }
 

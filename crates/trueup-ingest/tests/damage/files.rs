@@ -58,7 +58,7 @@ impl DamagedDataset {
         let file = |name: &str| self.dir.path().join(format!("{prefix}{name}"));
         let ingest = Ingest::into(self.folder()).threads(1).row_group_rows(3).file_rows(3);
         let ingest = ingest.events(file("events.csv")).spend(file("spend.csv")).accounts(file("accounts.csv"));
-        ingest.insights(file("insights.ndjson")).run(&()).map(drop)
+        ingest.insights(file("insights.ndjson")).run().map(drop)
     }
 
     /// Returns a copy of the dataset as it is.

@@ -98,7 +98,7 @@ fn layouts() -> Vec<WriterPropertiesBuilder> {
 
 fn ingest(path: &Path) -> Result<u64, IngestError> {
     let dataset = TempDir::new().unwrap();
-    Ingest::into(dataset.path()).memory(1 << 20).threads(1).events(path).run(&()).map(|summary| summary.events.taken)
+    Ingest::into(dataset.path()).memory(1 << 20).threads(1).events(path).run().map(|summary| summary.events.taken)
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn ingest_in_process(path: &Path) -> (String, usize) {
 fn child() {
     let Some(path) = env::var_os(FILE) else { return };
     let dataset = TempDir::new().unwrap();
-    let taken = Ingest::into(dataset.path()).memory(MEMORY).threads(2).events(path).run(&());
+    let taken = Ingest::into(dataset.path()).memory(MEMORY).threads(2).events(path).run();
     match taken {
         Ok(summary) => println!("\ntaken: {}", summary.events.taken),
         Err(error) => println!("\nrefused: {error}"),

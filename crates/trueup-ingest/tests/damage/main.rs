@@ -46,12 +46,12 @@ fn make_dataset(dir: &Path) {
         .spend(write("spend.csv", spend))
         .accounts(write("accounts.csv", "account,accountName\nb,B\na,A\n"))
         .insights(write("insights.ndjson", insights))
-        .run(&())
+        .run()
         .unwrap();
     for (name, accounts) in [("later.csv", 3..4), ("last.csv", 6..11)] {
         let replacing = events(accounts).replace(",sold,", ",closed,");
         let added = "a03,c3,booked,2024-12-31,new,\na06,new,booked,2025-02-03,,\n";
-        ingest().events(write(name, &(replacing + added))).run(&()).unwrap();
+        ingest().events(write(name, &(replacing + added))).run().unwrap();
     }
 }
 

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod interrupts;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -107,7 +109,7 @@ impl Case {
         case.write("spend2.csv", "account,date,adSpend\na01,2025-01-02,7\n");
         case.write("accounts.csv", "account,accountName\na01,One\n");
         case.write("insights.ndjson", "{\"account\":\"a01\",\"date\":\"2025-01-01\",\"insight\":{\"n\":1}}\n");
-        case.first().run(&()).unwrap();
+        case.first().run().unwrap();
         case
     }
 
@@ -200,7 +202,7 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
 
 /// Runs an ingest with failing operations.
 fn run_failing(failing: &Arc<Failing>, ingest: Ingest) -> Result<IngestSummary, IngestError> {
-    ingest.files(Files::failing(failing.clone())).run(&())
+    ingest.files(Files::failing(failing.clone())).run()
 }
 
 /// Lets operations of an ingest fail in the given ways, at every position that is a multiple of `step`, and checks each
@@ -249,7 +251,7 @@ fn fail_each(case: &Case, ways: &[Way], ever_after: bool, step: usize) -> usize 
         assert_eq!(case.inputs(), inputs, "{what}");
         failed += usize::from(run.is_err());
         // When the disk works again, the same ingest makes the new dataset, and nothing is left over.
-        case.second().run(&()).unwrap();
+        case.second().run().unwrap();
         assert_eq!(answers(&dataset), new, "{what}");
         assert_eq!(faults(&dataset), Vec::<String>::new(), "{what}");
         assert_eq!(leftovers(&dataset), Vec::<PathBuf>::new(), "{what}");
@@ -293,7 +295,7 @@ fn a_failed_first_ingest_leaves_nothing() {
             Err(error) if !error.may_be_published() => assert!(!dataset.exists(), "{hit:?}: {error}"),
             _ => assert_eq!(answers(&dataset), new, "{hit:?}"),
         }
-        case.first().run(&()).unwrap();
+        case.first().run().unwrap();
         assert_eq!(answers(&dataset), new, "{hit:?}");
     }
 }
@@ -313,12 +315,12 @@ fn a_failed_sync_after_publication_keeps_the_version() {
     let case = Case::new(1 << 30);
     let old = answers(&case.dataset());
     let files = Files::failing(Arc::new(LastSync(case.dataset())));
-    let error = case.second().files(files).run(&()).unwrap_err();
+    let error = case.second().files(files).run().unwrap_err();
     assert!(error.may_be_published() && !error.is_usage(), "{error}");
     assert!(error.to_string().starts_with("version 2 is published, durability unknown: cannot sync"), "{error}");
     let new = answers(&case.dataset());
     assert_ne!(old, new);
     assert_eq!(faults(&case.dataset()), Vec::<String>::new());
-    assert!(!case.second().run(&()).unwrap().changed);
+    assert!(!case.second().run().unwrap().changed);
     assert_eq!(answers(&case.dataset()), new);
 }

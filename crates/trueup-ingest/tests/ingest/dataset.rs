@@ -52,7 +52,7 @@ impl Case {
 
     /// Ingests one CSV file of events.
     pub(crate) fn events(&self, name: &str, text: &str) -> IngestSummary {
-        self.ingest().events(self.file(name, text)).run(&()).unwrap()
+        self.ingest().events(self.file(name, text)).run().unwrap()
     }
 
     pub(crate) fn manifest(&self) -> Manifest {

@@ -12,7 +12,7 @@ fn refused(case: &Case, ingest: impl FnOnce(Ingest) -> Ingest) -> String {
         case.events("good.csv", GOOD);
     }
     let before = case.snapshot();
-    let error = ingest(case.ingest()).run(&()).unwrap_err();
+    let error = ingest(case.ingest()).run().unwrap_err();
     assert_eq!(case.snapshot(), before, "{error}");
     let text = error.to_string();
     let folder = case.path("");
@@ -112,10 +112,10 @@ fn a_message_names_row_group_and_row_of_a_parquet_file() {
 #[test]
 fn an_ingest_needs_inputs_and_each_only_once() {
     let case = Case::new();
-    let error = case.ingest().run(&()).unwrap_err();
+    let error = case.ingest().run().unwrap_err();
     assert!(error.is_usage() && !error.is_data(), "{error}");
     let path = case.file("a.csv", GOOD);
-    let error = case.ingest().events(&path).events(case.path("./a.csv")).run(&()).unwrap_err();
+    let error = case.ingest().events(&path).events(case.path("./a.csv")).run().unwrap_err();
     assert!(error.is_usage(), "{error}");
     assert!(!case.dataset().exists());
 }
@@ -133,7 +133,7 @@ fn a_faulty_table_undoes_the_tables_before_it() {
 fn a_failed_first_ingest_removes_the_folders_that_it_made() {
     let case = Case::new();
     let path = case.file("bad.csv", GOOD.replace("booked", "x"));
-    let error = Ingest::into(case.path("new/folder")).events(path).run(&()).unwrap_err();
+    let error = Ingest::into(case.path("new/folder")).events(path).run().unwrap_err();
     assert!(error.is_data(), "{error}");
     assert!(!case.path("new").exists());
 }
@@ -145,10 +145,10 @@ fn only_one_ingest_writes_to_a_dataset_at_a_time() {
     let folder = std::fs::File::open(case.dataset()).unwrap();
     folder.lock().unwrap();
     let path = case.file("more.csv", GOOD.replace("e1", "e2"));
-    let error = case.ingest().events(&path).run(&()).unwrap_err();
+    let error = case.ingest().events(&path).run().unwrap_err();
     assert!(error.to_string().starts_with("another ingest is writing to"), "{error}");
     folder.unlock().unwrap();
-    assert!(case.ingest().events(&path).run(&()).unwrap().changed);
+    assert!(case.ingest().events(&path).run().unwrap().changed);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn foreign_files_in_the_folder_of_a_new_dataset_stay() {
     let linked = case.path("linked.csv");
     std::os::unix::fs::symlink(&input, &linked).unwrap();
     for path in [&input, &linked, &dataset.join("events/../events/20250101.csv")] {
-        let error = case.ingest().events(path).run(&()).unwrap_err();
+        let error = case.ingest().events(path).run().unwrap_err();
         assert!(error.is_usage(), "{error}");
         assert!(
             error
@@ -242,7 +242,7 @@ fn a_dataset_is_private_unless_its_folder_grants_access() {
         [&dataset, &dataset.join("events"), &stored, &dataset.join("manifest-00000001.json")].map(|path| mode(path));
     assert_eq!(modes, [0o700, 0o700, 0o600, 0o600]);
     std::fs::set_permissions(&dataset, std::fs::Permissions::from_mode(0o750)).unwrap();
-    case.ingest().spend(case.file("spend.csv", "account,date,adSpend\nacme,2025-01-01,1\n")).run(&()).unwrap();
+    case.ingest().spend(case.file("spend.csv", "account,date,adSpend\nacme,2025-01-01,1\n")).run().unwrap();
     let stored = dataset.join(&case.manifest().spend[0].path);
     let modes = [&dataset.join("spend"), &stored, &dataset.join("manifest-00000002.json")].map(|path| mode(path));
     assert_eq!(modes, [0o750, 0o640, 0o640]);
@@ -252,8 +252,8 @@ fn a_dataset_is_private_unless_its_folder_grants_access() {
 fn a_row_of_a_spreadsheet_is_named_by_its_line() {
     let case = Case::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/events.xlsx");
-    let message = case.ingest().events(&path).run(&()).unwrap_err().to_string();
+    let message = case.ingest().events(&path).run().unwrap_err().to_string();
     assert!(message.contains("events.xlsx, line 4, column `date`: expected a date"), "{message}");
-    let summary = case.ingest().events(&path).rejects(case.path("rejects.ndjson")).run(&()).unwrap();
+    let summary = case.ingest().events(&path).rejects(case.path("rejects.ndjson")).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (2, 1));
 }

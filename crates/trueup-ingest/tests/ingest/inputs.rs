@@ -14,7 +14,7 @@ fn order_and_format_of_the_inputs_do_not_change_the_files() {
     let expected = {
         let case = Case::new();
         write_csv((&HEADER, &rows), &case.path("all.csv"));
-        case.ingest().events(case.path("all.csv")).run(&()).unwrap();
+        case.ingest().events(case.path("all.csv")).run().unwrap();
         (case.stored_events(), case.manifest().events[0].sha256.clone())
     };
     let case = Case::new();
@@ -25,12 +25,12 @@ fn order_and_format_of_the_inputs_do_not_change_the_files() {
     write_parquet((&HEADER, parts[2]), 1_000, &case.path("2"));
     let ingest =
         ["3.parquet", "0", "2", "1.jsonl"].iter().fold(case.ingest(), |ingest, name| ingest.events(case.path(name)));
-    ingest.batch_rows(17).threads(2).run(&()).unwrap();
+    ingest.batch_rows(17).threads(2).run().unwrap();
     assert_eq!((case.stored_events(), case.manifest().events[0].sha256.clone()), expected);
 
     // The files of a dataset are inputs too.
     let copy = Case::new();
-    copy.ingest().events(case.dataset().join(&case.manifest().events[0].path)).run(&()).unwrap();
+    copy.ingest().events(case.dataset().join(&case.manifest().events[0].path)).run().unwrap();
     assert_eq!((copy.stored_events(), copy.manifest().events[0].sha256.clone()), expected);
 }
 
@@ -62,7 +62,7 @@ fn a_byte_order_mark_is_skipped() {
     let csv = case.file("a.csv", "\u{feff}account,opportunityId,type,date\r\na,1,sold,2025-01-01\r\n");
     let json = case
         .file("b.json", "\u{feff}{\"account\":\"a\",\"opportunityId\":2,\"type\":\"sold\",\"date\":\"2025-01-01\"}");
-    case.ingest().events(csv).events(json).run(&()).unwrap();
+    case.ingest().events(csv).events(json).run().unwrap();
     assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01|||", "a|2|sold|2025-01-01|||"]);
 }
 
@@ -87,7 +87,7 @@ fn totals_keep_all_their_digits() {
 /// Returns the message that refuses an input. It begins with the name of the file.
 fn refused(name: &str, text: &str, give: impl FnOnce(Ingest, PathBuf) -> Ingest) -> String {
     let case = Case::new();
-    let error = give(case.ingest(), case.file(name, text)).run(&()).unwrap_err();
+    let error = give(case.ingest(), case.file(name, text)).run().unwrap_err();
     assert!(error.is_data() && !case.dataset().exists(), "{error}");
     error.to_string().replace(case.path("").to_str().unwrap(), "")
 }
@@ -131,7 +131,7 @@ fn unknown_columns_of_spend_and_accounts_are_ignored_with_a_warning() {
     };
     let known = "`account`, `accountName`, `industry`, `timeZone`, `leadGrading`";
     assert_eq!(
-        ingest.run(&()).unwrap().warnings,
+        ingest.run().unwrap().warnings,
         [
             warned(&accounts, "region", "accounts", known),
             warned(&more, "region", "accounts", known),
@@ -165,7 +165,7 @@ fn a_part_of_an_input_may_lack_the_columns_to_sum() {
     let case = Case::new();
     let bare = "{\"account\":\"a\",\"date\":\"2025-01-01\"}\n".repeat(BARE);
     let path = case.file("a.ndjson", format!("{bare}{{\"account\":\"a\",\"date\":\"2025-01-02\",\"clicks\":3}}\n"));
-    let summary = case.ingest().spend(path).batch_rows(10).run(&()).unwrap();
+    let summary = case.ingest().spend(path).batch_rows(10).run().unwrap();
     assert_eq!((summary.spend.taken, summary.warnings.len()), (u64::try_from(BARE).unwrap() + 1, 0));
-    assert_eq!(case.ingest().spend(case.file("blank.ndjson", "\n\n")).run(&()).unwrap().spend.taken, 0);
+    assert_eq!(case.ingest().spend(case.file("blank.ndjson", "\n\n")).run().unwrap().spend.taken, 0);
 }

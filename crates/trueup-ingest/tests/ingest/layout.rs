@@ -116,7 +116,7 @@ fn a_full_row_group_is_written_before_open_ones() {
         .map(|(day, customer)| format!("{customer},sold,2025-{day}\n"))
         .collect();
     let path = case.file("a.csv", format!("account,opportunityId,type,date\n{rows}"));
-    case.ingest().events(path).row_group_rows(4).run(&()).unwrap();
+    case.ingest().events(path).row_group_rows(4).run().unwrap();
     assert_eq!(
         case.stored_events().iter().map(|row| &row[..3]).collect::<Vec<_>>(),
         // First the full row group of May, which holds customers of a; then January; then the other customers of May.
@@ -160,8 +160,8 @@ fn events_that_are_spilled_make_the_same_files() {
         let sized = |ingest: trueup_ingest::Ingest| {
             ingest.memory(memory).threads(threads).batch_rows(64).row_group_rows(100).file_rows(700)
         };
-        let one = sized(case.ingest().events(case.path("1.csv"))).run(&()).unwrap();
-        let two = sized(case.ingest().events(case.path("2.parquet")).events(later)).run(&()).unwrap();
+        let one = sized(case.ingest().events(case.path("1.csv"))).run().unwrap();
+        let two = sized(case.ingest().events(case.path("2.parquet")).events(later)).run().unwrap();
         (case, one.events, two.events)
     };
     let (whole, ..) = ingest(1 << 30, 1);

@@ -26,7 +26,7 @@ fn in_every_format(columns: usize, give: impl Fn(Ingest) -> Ingest) -> [Result<u
     write_parquet(table, 100, &case.path("wide.parquet"));
     ["csv", "ndjson", "parquet"].map(|format| {
         let path = case.path(&format!("wide.{format}"));
-        match give(Ingest::into(case.path(format)).events(path)).run(&()) {
+        match give(Ingest::into(case.path(format)).events(path)).run() {
             Ok(summary) => Ok(summary.events.taken),
             Err(error) => {
                 assert!(error.is_data() && !case.path(format).exists(), "{error}");
@@ -66,10 +66,10 @@ fn the_names_of_all_json_objects_count_together() {
     let case = Case::new();
     let path = case.file("a.ndjson", sparse(300));
     // The input is read in chunks of a few objects.
-    let ingest = case.ingest().events(&path).batch_rows(10);
-    let error = ingest.clone().max_columns(200).run(&()).unwrap_err().to_string();
+    let ingest = || case.ingest().events(&path).batch_rows(10);
+    let error = ingest().max_columns(200).run().unwrap_err().to_string();
     assert!(error.contains("a.ndjson: the file has more than 200 columns"), "{error}");
-    assert_eq!(ingest.max_columns(304).run(&()).unwrap().events.taken, 300);
+    assert_eq!(ingest().max_columns(304).run().unwrap().events.taken, 300);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_faulty_row_is_reported_before_too_many_columns_after_it() {
     let case = Case::new();
     let fault = "{\"account\":\"a\",\"opportunityId\":1,\"type\":\"x\",\"date\":\"2025-01-01\"}\n";
     let path = case.file("a.ndjson", format!("{fault}{}", sparse(300)));
-    let error = case.ingest().events(path).max_columns(200).run(&()).unwrap_err().to_string();
+    let error = case.ingest().events(path).max_columns(200).run().unwrap_err().to_string();
     assert!(error.contains("a.ndjson, line 1, column `type`"), "{error}");
 }
 
@@ -93,7 +93,7 @@ fn the_limit_of_columns_holds_over_many_ingests() {
         );
         case.file(&format!("{ingest}.csv"), text)
     };
-    let ingest = |at: usize| case.ingest().events(input(at)).max_columns(100).run(&());
+    let ingest = |at: usize| case.ingest().events(input(at)).max_columns(100).run();
     assert!(ingest(1).is_ok() && ingest(2).is_ok());
     let before = case.snapshot();
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_column_name_has_a_limit() {
     let case = Case::new();
     let name = "x".repeat(1_025);
     let path = case.file("a.csv", format!("account,opportunityId,type,date,{name}\n"));
-    let error = case.ingest().events(path).run(&()).unwrap_err().to_string();
+    let error = case.ingest().events(path).run().unwrap_err().to_string();
     assert!(error.ends_with("has 1025 bytes, but at most 1024 are allowed; rename it"), "{error}");
 }
 
@@ -129,11 +129,11 @@ fn a_text_that_is_too_long_is_a_fault_of_its_row() {
         [("csv", "line 3"), ("ndjson", "line 2"), ("parquet", "row group 0, row 1 (both counted from 0)")]
     {
         let path = case.path(&format!("a.{format}"));
-        let ingest = Ingest::into(case.path(format)).events(&path).max_text_bytes(1_000);
-        let error = ingest.run(&()).unwrap_err();
+        let ingest = || Ingest::into(case.path(format)).events(&path).max_text_bytes(1_000);
+        let error = ingest().run().unwrap_err();
         assert_eq!(error.to_string(), format!("{}, {place}, column `note`: {reason}", path.display()));
         let rejects = case.path(&format!("rejects-{format}.ndjson"));
-        let summary = ingest.rejects(&rejects).run(&()).unwrap();
+        let summary = ingest().rejects(&rejects).run().unwrap();
         assert_eq!((summary.events.taken, summary.events.rejected), (2, 1));
         let rejected: Value = serde_json::from_str(&std::fs::read_to_string(rejects).unwrap()).unwrap();
         assert_eq!((&rejected["reason"], &rejected["row"]["opportunityId"]), (&reason.into(), &"2".into()));
@@ -147,10 +147,10 @@ fn the_limit_of_texts_holds_for_spend_and_accounts() {
     let long = "n".repeat(101);
     let spend = case.file("spend.csv", format!("account,date,adSpend,campaign\na,2025-01-01,1,{long}\n"));
     let accounts = case.file("accounts.ndjson", format!("{{\"account\":\"a\",\"accountName\":\"{long}\"}}\n"));
-    let ingest = case.ingest().max_text_bytes(100);
-    let error = ingest.clone().spend(spend).run(&()).unwrap_err().to_string();
+    let ingest = || case.ingest().max_text_bytes(100);
+    let error = ingest().spend(spend).run().unwrap_err().to_string();
     assert!(error.contains("spend.csv, line 2, column `campaign`: expected a text of at most 100 bytes"), "{error}");
-    let error = ingest.accounts(accounts).run(&()).unwrap_err().to_string();
+    let error = ingest().accounts(accounts).run().unwrap_err().to_string();
     assert!(error.contains("accounts.ndjson, line 1, column `accountName`: expected a text of at most 100"), "{error}");
 }
 
@@ -168,7 +168,7 @@ fn a_history_of_too_many_events_is_refused_in_memory_and_on_disk() {
         let case = Case::new();
         let ingest = |events| {
             let input = case.ingest().events(case.file("a.csv", histories(events)));
-            input.memory(memory).batch_rows(64).max_customer_events(500).run(&())
+            input.memory(memory).batch_rows(64).max_customer_events(500).run()
         };
         let error = ingest(501).unwrap_err();
         assert!(error.is_data() && !case.dataset().exists());
@@ -195,19 +195,19 @@ fn large(rows: usize, customer: impl Fn(usize) -> usize) -> String {
 fn a_history_that_does_not_fit_in_memory_is_refused() {
     let case = Case::new();
     let path = case.file("a.csv", large(20, |_| 1));
-    let error = case.ingest().events(&path).memory(MIB).run(&()).unwrap_err();
+    let error = case.ingest().events(&path).memory(MIB).run().unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("the 20 events of the customer `customer-1` of account `a` take 20"), "{message}");
     assert!(message.ends_with("at most 16777216 in this memory; raise `--memory`"), "{message}");
     assert!(error.is_data() && !case.dataset().exists());
-    assert_eq!(case.ingest().events(&path).memory(200 * MIB).run(&()).unwrap().events.taken, 20);
+    assert_eq!(case.ingest().events(&path).memory(200 * MIB).run().unwrap().events.taken, 20);
 }
 
 #[test]
 fn rows_of_long_texts_make_small_row_groups() {
     let case = Case::new();
     let path = case.file("a.csv", large(40, |row| row));
-    case.ingest().events(path).memory(MIB).run(&()).unwrap();
+    case.ingest().events(path).memory(MIB).run().unwrap();
     let rows: usize = case.manifest().events.iter().map(|file| file.rows).sum::<u64>().try_into().unwrap();
     assert_eq!(rows, 40);
     let groups = case.row_groups();
@@ -224,7 +224,7 @@ fn tables_that_must_fit_in_memory_are_refused_if_they_do_not() {
     let accounts = case.file("accounts.csv", format!("account,accountName\n{}", texts("", ",x")));
     let events = case.file("e.csv", format!("account,opportunityId,type,date\n{}", texts("", ",c,sold,2025-01-01")));
     let message = |ingest: Ingest| {
-        let error = ingest.memory(MIB).run(&()).unwrap_err();
+        let error = ingest.memory(MIB).run().unwrap_err();
         assert!(error.is_data() && !case.dataset().exists());
         error.to_string()
     };

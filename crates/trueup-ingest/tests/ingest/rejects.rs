@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use trueup_core::dataset::store;
-use trueup_ingest::{OutputError, Outputs, Progress};
+use trueup_ingest::{OutputError, Outputs, Phase, Progress};
 
 #[test]
 fn faulty_rows_are_rejected_and_counted() {
@@ -16,7 +16,7 @@ fn faulty_rows_are_rejected_and_counted() {
     );
     let json = case.file("b.ndjson", "{\"account\":\"a\",\"opportunityId\":{},\"type\":\"sold\"}\n{\n");
     let rejects = case.path("rejects.ndjson");
-    let summary = case.ingest().events(&csv).events(&json).rejects(&rejects).run(&()).unwrap();
+    let summary = case.ingest().events(&csv).events(&json).rejects(&rejects).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (1, 4));
     assert_eq!(case.manifest().batches[0].tables["events"].rejected, 4);
     let text = std::fs::read_to_string(&rejects).unwrap();
@@ -42,7 +42,7 @@ fn a_fault_of_the_whole_file_ends_the_ingest_despite_a_rejects_file() {
     let case = Case::new();
     let path = case.file("a.csv", "account,opportunityId,type,date\na,1,sold,\"2025\n");
     let rejects = case.path("rejects.ndjson");
-    let error = case.ingest().events(path).rejects(&rejects).run(&()).unwrap_err();
+    let error = case.ingest().events(path).rejects(&rejects).run().unwrap_err();
     assert!(error.is_data(), "{error}");
     assert!(!rejects.exists() && !case.dataset().exists());
 }
@@ -54,7 +54,7 @@ fn rejects_are_kept_if_faulty_data_ends_the_ingest() {
     let rejected = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
     let torn = case.file("b.csv", "account,opportunityId,type,date\na,1,sold,\"2025\n");
     let rejects = case.path("rejects.ndjson");
-    let error = case.ingest().events(&rejected).events(&torn).rejects(&rejects).run(&()).unwrap_err();
+    let error = case.ingest().events(&rejected).events(&torn).rejects(&rejects).run().unwrap_err();
     let message = error.to_string();
     assert!(error.is_data() && message.starts_with(&format!("{}: line 2: ", torn.display())), "{message}");
     let holds =
@@ -64,25 +64,18 @@ fn rejects_are_kept_if_faulty_data_ends_the_ingest() {
     assert_eq!(case.names(), ["a.csv", "b.csv", "rejects.ndjson"]);
 }
 
-/// Publishes a manifest of the next version while the ingest is writing.
-struct Overtaken<'a>(&'a Case);
-
-impl Progress for Overtaken<'_> {
-    fn stage(&self, name: &str, _: Option<u64>) {
-        if name == "writing events" {
-            fs::write(self.0.dataset().join(store::file_name(1)), "{}").unwrap();
-        }
-    }
-
-    fn advance(&self, _: u64) {}
-}
-
 #[test]
 fn rejects_are_removed_if_the_version_is_not_published() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,2025-01-01\n");
     let rejects = case.path("rejects.ndjson");
-    let error = case.ingest().events(&events).rejects(&rejects).run(&Overtaken(&case)).unwrap_err();
+    let manifest = case.dataset().join(store::file_name(1));
+    let overtake = move |now: &Progress| {
+        if now.phase == Phase::WritingEvents {
+            fs::write(&manifest, "{}").unwrap();
+        }
+    };
+    let error = case.ingest().events(&events).rejects(&rejects).progress(overtake).run().unwrap_err();
     assert!(error.to_string().contains("version 1"), "{error}");
     assert!(!rejects.exists());
 }
@@ -93,10 +86,10 @@ fn an_ingest_without_faults_leaves_an_empty_rejects_file() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,sold,2025-01-01\n");
     let rejects = case.file("rejects.ndjson", "old");
-    let error = case.ingest().events(&events).rejects(&rejects).run(&()).unwrap_err();
+    let error = case.ingest().events(&events).rejects(&rejects).run().unwrap_err();
     assert!(error.is_data() && error.to_string().contains("is already there"), "{error}");
     assert_eq!(case.names(), ["a.csv", "rejects.ndjson"]);
-    case.ingest().events(&events).rejects(&rejects).replace_rejects(true).run(&()).unwrap();
+    case.ingest().events(&events).rejects(&rejects).replace_rejects(true).run().unwrap();
     assert_eq!(fs::read_to_string(&rejects).unwrap(), "");
 }
 
@@ -108,10 +101,10 @@ fn long_values_are_shortened_in_messages_but_not_in_rejects() {
         "a.csv",
         format!("account,opportunityId,type,date,total\na,1,sold,2025-01-01,{long}\na,2,sold,2025-01-01,\n"),
     );
-    let error = case.ingest().events(&events).run(&()).unwrap_err().to_string();
+    let error = case.ingest().events(&events).run().unwrap_err().to_string();
     assert!(error.ends_with("99... (5001 characters)`") && error.len() < 600, "{error}");
     let rejects = case.path("rejects.ndjson");
-    case.ingest().events(&events).rejects(&rejects).run(&()).unwrap();
+    case.ingest().events(&events).rejects(&rejects).run().unwrap();
     let row: Value = serde_json::from_str(fs::read_to_string(&rejects).unwrap().trim()).unwrap();
     assert_eq!(row["row"]["total"], json!(long));
 }
@@ -131,8 +124,8 @@ fn refused_rows_are_counted_by_rule_over_all_inputs() {
     );
     let json = case.file("b.ndjson", "{\"account\":\"a\",\"opportunityId\":7,\"type\":\"won\"}\n");
     let spend = case.file("s.csv", "account,date,adSpend\na,2025-01-01,x\na,2025-01-01,1\n");
-    let ingest = case.ingest().events(&csv).events(&json).spend(&spend);
-    let error = ingest.run(&()).unwrap_err();
+    let ingest = || case.ingest().events(&csv).events(&json).spend(&spend);
+    let error = ingest().run().unwrap_err();
     assert!(error.is_data() && !case.dataset().exists());
     let stages = "expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or `canceled`)";
     assert_eq!(
@@ -149,7 +142,7 @@ fn refused_rows_are_counted_by_rule_over_all_inputs() {
     let refused = error.refused_rows().unwrap();
     assert_eq!((refused.rows(), without_folder(&case, refused)), (8, summary.clone()));
     // The same rows are rejected if there is a file for them.
-    let taken = ingest.rejects(case.path("rejects.ndjson")).run(&()).unwrap();
+    let taken = ingest().rejects(case.path("rejects.ndjson")).run().unwrap();
     assert_eq!((taken.refused.rows(), without_folder(&case, &taken.refused)), (8, summary));
     assert_eq!(case.stored_events(), ["a|3|sold|2025-01-02|||5.000000"]);
 }
@@ -158,7 +151,7 @@ fn refused_rows_are_counted_by_rule_over_all_inputs() {
 fn a_fault_of_a_file_is_reported_after_its_refused_rows() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,1,sold,\"2025\n");
-    let error = case.ingest().events(&events).run(&()).unwrap_err();
+    let error = case.ingest().events(&events).run().unwrap_err();
     assert_eq!(
         without_folder(&case, &error),
         "a.csv, line 2, column `type`: expected a stage (`lead-originated`, `booked`, `estimated`, `sold`, `closed` or \
@@ -171,7 +164,7 @@ fn an_ingest_whose_rows_are_all_rejected_fails() {
     let case = Case::new();
     let events = case.file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,2,y,2025-01-01\n");
     let spend = case.file("s.csv", "account,date,adSpend\na,2025-01-01,1\n");
-    let error = case.ingest().events(&events).spend(&spend).rejects(case.path("r.ndjson")).run(&()).unwrap_err();
+    let error = case.ingest().events(&events).spend(&spend).rejects(case.path("r.ndjson")).run().unwrap_err();
     assert!(error.is_data() && !case.dataset().exists());
     assert_eq!(
         without_folder(&case, &error),
@@ -187,9 +180,9 @@ fn more_rejected_rows_than_allowed_fail_the_ingest() {
     let case = Case::new();
     let events = case
         .file("a.csv", "account,opportunityId,type,date\na,1,x,2025-01-01\na,2,sold,2025-01-01\na,3,y,2025-01-01\n");
-    let ingest = case.ingest().events(&events).rejects(case.path("r.ndjson")).replace_rejects(true);
+    let ingest = || case.ingest().events(&events).rejects(case.path("r.ndjson")).replace_rejects(true);
     for limit in ["1", "66.6666%"] {
-        let error = ingest.clone().max_rejects(limit.parse().unwrap()).run(&()).unwrap_err();
+        let error = ingest().max_rejects(limit.parse().unwrap()).run().unwrap_err();
         assert!(error.is_data() && !case.dataset().exists());
         assert_eq!(
             without_folder(&case, &error),
@@ -200,7 +193,7 @@ fn more_rejected_rows_than_allowed_fail_the_ingest() {
         );
     }
     for limit in ["2", "66.6667%"] {
-        assert_eq!(ingest.clone().max_rejects(limit.parse().unwrap()).run(&()).unwrap().events.rejected, 2);
+        assert_eq!(ingest().max_rejects(limit.parse().unwrap()).run().unwrap().events.rejected, 2);
         fs::remove_dir_all(case.dataset()).unwrap();
     }
 }

@@ -25,15 +25,15 @@ fn an_event_is_replaced_by_one_of_another_customer() {
 fn the_same_batch_under_other_names_changes_nothing() {
     let case = Case::new();
     let (one, two) = (format!("{HEADER}a,1,sold,2025-01-01,,10\n"), format!("{HEADER}a,1,sold,2025-01-01,,10\n\n"));
-    let first = case.ingest().events(case.file("1.csv", &one)).events(case.file("2.csv", &two)).run(&()).unwrap();
+    let first = case.ingest().events(case.file("1.csv", &one)).events(case.file("2.csv", &two)).run().unwrap();
     assert!(first.changed);
     let before = case.snapshot();
-    let again = case.ingest().events(case.file("3.csv", &two)).events(case.file("4.csv", &one)).run(&()).unwrap();
+    let again = case.ingest().events(case.file("3.csv", &two)).events(case.file("4.csv", &one)).run().unwrap();
     assert_eq!((again.changed, again.version), (false, 1));
     assert_eq!(case.snapshot(), before);
     // The batch does not become new when another batch follows it.
     assert!(case.events("5.csv", &format!("{HEADER}a,1,sold,2025-01-02,,10\n")).changed);
-    assert!(!case.ingest().events(case.file("1.csv", &one)).events(case.file("2.csv", &two)).run(&()).unwrap().changed);
+    assert!(!case.ingest().events(case.file("1.csv", &one)).events(case.file("2.csv", &two)).run().unwrap().changed);
     assert_eq!(case.stored_events().len(), 3);
 }
 
@@ -42,25 +42,25 @@ fn a_warning_names_events_that_were_ingested_before() {
     let case = Case::new();
     let wrong = format!("{HEADER}a,1,sold,2025-01-01,e1,10\n");
     let old = case.file("events.csv", &wrong);
-    case.ingest().events(&old).run(&()).unwrap();
-    let again = case.ingest().events(&old).run(&()).unwrap();
+    case.ingest().events(&old).run().unwrap();
+    let again = case.ingest().events(&old).run().unwrap();
     assert_eq!((again.changed, &again.warnings[..]), (false, &[][..]), "it holds all of this already");
 
     case.events("correction.csv", &wrong.replace(",10", ",20"));
     let before = case.snapshot();
     let passed_over = "these events were ingested before, as version 1; they are not applied again";
-    let again = case.ingest().events(&old).run(&()).unwrap();
+    let again = case.ingest().events(&old).run().unwrap();
     assert_eq!((again.changed, again.version, &again.warnings[..]), (false, 2, &[passed_over.to_owned()][..]));
     assert_eq!(case.snapshot(), before);
 
     // The warning is also given if other inputs are new.
     let spend = case.file("spend.csv", "account,date,adSpend\na,2025-01-01,1\n");
-    let mixed = case.ingest().events(&old).spend(&spend).run(&()).unwrap();
+    let mixed = case.ingest().events(&old).spend(&spend).run().unwrap();
     assert_eq!((mixed.changed, mixed.events.taken, mixed.spend.taken), (true, 0, 1));
     assert_eq!(mixed.warnings, [passed_over]);
     assert_eq!(case.stored_events(), ["a|1|sold|2025-01-01||e1|20.000000"]);
     let new = case.file("new.csv", format!("{HEADER}a,2,sold,2025-01-01,e2,10\n"));
-    let mixed = case.ingest().events(new).spend(&spend).run(&()).unwrap();
+    let mixed = case.ingest().events(new).spend(&spend).run().unwrap();
     assert_eq!(mixed.warnings, ["this spend was ingested before, as version 3; it is not applied again"]);
 }
 
@@ -68,7 +68,7 @@ fn a_warning_names_events_that_were_ingested_before() {
 fn files_of_other_accounts_are_kept_and_dimensions_are_united() {
     let case = Case::new();
     let path = case.file("1.csv", "account,opportunityId,type,date,x\na,1,sold,2025-01-01,1\nb,1,sold,2025-01-01,2\n");
-    case.ingest().events(path).file_rows(1).run(&()).unwrap();
+    case.ingest().events(path).file_rows(1).run().unwrap();
     let before = case.manifest().events;
     assert_eq!(before.len(), 2);
     case.events("2.csv", "account,opportunityId,type,date,w\nb,2,sold,2025-01-02,3\n");
@@ -87,7 +87,7 @@ fn accounts_are_replaced_by_key() {
     let case = Case::new();
     let accounts = |name: &str, text: &str| {
         let path = case.file(name, format!("account,accountName,timeZone\n{text}"));
-        case.ingest().accounts(path).run(&())
+        case.ingest().accounts(path).run()
     };
     accounts("1.csv", "a,Acme,America/New_York\nb,Bolt,\n").unwrap();
     let summary = accounts("2.csv", "b,Bolt & Co,America/Chicago\n").unwrap();
@@ -102,17 +102,17 @@ fn the_time_zone_of_an_account_with_events_stays() {
     let case = Case::new();
     let accounts = case.file("accounts.csv", "account,timeZone\na,America/New_York\n");
     let events = case.file("events.csv", "account,opportunityId,type,dateTime\na,1,sold,2025-01-01T02:00:00Z\n");
-    case.ingest().accounts(accounts).events(events).run(&()).unwrap();
+    case.ingest().accounts(accounts).events(events).run().unwrap();
     assert_eq!(case.stored_events(), ["a|1|sold|2024-12-31|2025-01-01T02:00:00Z||"]);
     let before = case.snapshot();
     let path = case.file("zones.csv", "account,timeZone\na,UTC\nb,UTC\n");
-    let error = case.ingest().accounts(path).run(&()).unwrap_err();
+    let error = case.ingest().accounts(path).run().unwrap_err();
     assert!(error.is_data(), "{error}");
     assert!(error.to_string().contains("`a` is `America/New_York` and cannot become `UTC`"), "{error}");
     assert!(error.to_string().contains("ingest all of the account's events again"), "{error}");
     assert_eq!(case.snapshot(), before);
     let path = case.file("names.csv", "account,accountName,timeZone\na,Acme,America/New_York\nb,,Asia/Tokyo\n");
-    assert!(case.ingest().accounts(path).run(&()).unwrap().changed);
+    assert!(case.ingest().accounts(path).run().unwrap().changed);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn spend_replaces_the_days_of_its_rows() {
     let case = Case::new();
     let spend = |name: &str, text: &str| {
         let path = case.file(name, format!("account,date,campaign,adSpend,clicks\n{text}"));
-        case.ingest().spend(path).run(&()).unwrap()
+        case.ingest().spend(path).run().unwrap()
     };
     spend("1.csv", "b,2025-01-01,x,1,1\na,2025-01-02,y,2,\na,2025-01-01,x,3.5,4\na,2025-01-01,z,4,5\n");
     let summary = spend("2.csv", "a,2025-01-01,x,9,\na,2025-01-03,,7,\n");
@@ -157,7 +157,7 @@ fn spend_that_is_spilled_makes_the_same_file() {
         let case = Case::new();
         let ingest = |name, text: &String| {
             let ingest = case.ingest().memory(memory).row_group_rows(700);
-            ingest.spend(case.file(name, text)).run(&()).unwrap().spend
+            ingest.spend(case.file(name, text)).run().unwrap().spend
         };
         let counts = (ingest("1.csv", &first), ingest("2.csv", &second));
         let files = case.manifest().spend;
@@ -182,11 +182,11 @@ fn documents_are_kept_byte_for_byte_by_account_and_date() {
         "{\"insight\": {\"z\": 1.0,  \"a\":[1e2]}, \"account\":\"b\",\"date\":\"2025-01-31\"}",
         "{\"account\":\"a\",\"date\":\"2025-02-28\",\"insight\":{\"\\u0061\":null}}",
     );
-    let summary = case.ingest().insights(case.file("1.ndjson", format!("{b}\n\n{a}\r\n"))).run(&()).unwrap();
+    let summary = case.ingest().insights(case.file("1.ndjson", format!("{b}\n\n{a}\r\n"))).run().unwrap();
     assert_eq!(summary.insights.taken, 2);
     assert_eq!(stored_insights(&case), format!("{a}\n{b}\n"));
     let later = "{\"account\":\"b\",\"date\":\"2025-01-31\",\"insight\":{}}";
-    let summary = case.ingest().insights(case.file("2.ndjson", later)).run(&()).unwrap();
+    let summary = case.ingest().insights(case.file("2.ndjson", later)).run().unwrap();
     assert_eq!(summary.insights.replaced, 1);
     assert_eq!(stored_insights(&case), format!("{a}\n{later}\n"));
 }
@@ -204,7 +204,7 @@ fn a_line_that_is_no_document_is_refused() {
         ("{\"account\":\"a\",\"date\":\"2025-01-31\",\"insight\":[]}", "line 2, column `insight`: expected a document"),
     ] {
         let good = "{\"account\":\"a\",\"date\":\"2025-01-31\",\"insight\":{}}";
-        let error = case.ingest().insights(case.file("bad.ndjson", format!("{good}\n{line}\n"))).run(&()).unwrap_err();
+        let error = case.ingest().insights(case.file("bad.ndjson", format!("{good}\n{line}\n"))).run().unwrap_err();
         assert!(error.to_string().contains(place), "{error}");
         assert!(!case.dataset().exists());
     }
@@ -222,7 +222,7 @@ fn documents_are_found_by_account_and_day_of_publication() {
         line("a", "2025-01-31", "{}"),
         line("a", "2025-02-28", "{}"),
     ];
-    case.ingest().insights(case.file("1.ndjson", text.concat())).run(&()).unwrap();
+    case.ingest().insights(case.file("1.ndjson", text.concat())).run().unwrap();
     let dataset = Dataset::open(case.dataset()).unwrap();
     let ask = |accounts: &AccountFilter, range: Option<(&str, &str)>, limit| {
         let range = range.map(|(start, end)| DateRange { start: start.parse().unwrap(), end: end.parse().unwrap() });

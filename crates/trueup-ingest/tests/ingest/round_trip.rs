@@ -84,7 +84,7 @@ proptest! {
         let dir = TempDir::new().unwrap();
         let (input, folder) = (dir.path().join("events.parquet"), dir.path().join("dataset"));
         write(&input, &columns, &totals);
-        Ingest::into(&folder).row_group_rows(row_group_rows).threads(1).events(&input).run(&()).unwrap();
+        Ingest::into(&folder).row_group_rows(row_group_rows).threads(1).events(&input).run().unwrap();
         let day = || "2025-01-31".parse().unwrap();
         let fields = [&["eventId"][..], &COLUMNS, &["total"]].concat();
         let table = Dataset::open(&folder).unwrap().query(&EventsQuery::new(fields, day(), day())).unwrap();

@@ -56,7 +56,7 @@ fn rows_that_a_mapping_cannot_read_are_rejected() {
                9,A,01/10/2025,won,99999999999999999999,oak,,\n";
     let case = case(log);
     let path = case.path("rejects.ndjson");
-    let summary = case.ingest().rejects(&path).run(&()).unwrap();
+    let summary = case.ingest().rejects(&path).run().unwrap();
     assert_eq!((summary.events.taken, summary.events.rejected), (3, 6));
     let rows = rejects(&path);
     assert_eq!(
@@ -95,7 +95,7 @@ fn rows_that_a_mapping_cannot_read_are_rejected() {
 fn the_first_faulty_row_ends_the_ingest() {
     let refused = |rows: &str| {
         let case = case(&format!("n,ref,when,status,amount,branch,channel,note\n{rows}"));
-        let error = case.ingest().run(&()).unwrap_err();
+        let error = case.ingest().run().unwrap_err();
         assert!(error.is_data());
         error.to_string().replace(&format!("{}/", case.path("").display().to_string().trim_end_matches('/')), "")
     };
@@ -118,7 +118,7 @@ fn a_fault_of_a_joined_file_names_that_file() {
     let case = Case::new(&mapping).file("log.csv", log).file("branches.csv", branches);
     assert!(case.refusal().starts_with("`branches.csv`, row 2, column `zip`: expected a value that the map has"));
     let path = case.path("rejects.ndjson");
-    assert_eq!(case.ingest().rejects(&path).run(&()).unwrap().events.taken, 1);
+    assert_eq!(case.ingest().rejects(&path).run().unwrap().events.taken, 1);
     let rows = rejects(&path);
     assert_eq!((&rows[0]["record"], &rows[0]["row"]["n"]), (&json!(2), &json!("2")));
     assert!(rows[0]["reason"].as_str().unwrap().contains("but found `b` in row 2 of `"), "{}", rows[0]["reason"]);
@@ -132,7 +132,7 @@ fn a_rejected_conversion_gives_no_credit() {
                2,A,01/03/2025,lead,,oak,tv,\n\
                3,A,01/04/2025,won,5,oak,,\n";
     let case = case(log);
-    case.ingest().rejects(case.path("rejects.ndjson")).run(&()).unwrap();
+    case.ingest().rejects(case.path("rejects.ndjson")).run().unwrap();
     let (start, end) = ("2025-01-01".parse().unwrap(), "2025-01-31".parse().unwrap());
     let channels = EventsQuery::new(["attributionChannel", "eventCount"], start, end);
     let table = Dataset::open(case.path("dataset")).unwrap().query(&channels).unwrap();
@@ -142,15 +142,15 @@ fn a_rejected_conversion_gives_no_credit() {
 #[test]
 fn files_are_ingested_once() {
     let case = case("n,ref,when,status,amount,branch,channel,note\n1,A,01/02/2025,lead,,oak,web,\n");
-    assert!(case.ingest().run(&()).unwrap().changed);
-    assert!(!case.ingest().run(&()).unwrap().changed);
+    assert!(case.ingest().run().unwrap().changed);
+    assert!(!case.ingest().run().unwrap().changed);
 }
 
 /// Returns the checksums of the dataset's event files, and the rejects file.
 fn ingested(log: &str, batch_rows: usize, threads: usize) -> (Vec<String>, String) {
     let case = case(log);
     let path = case.path("rejects.ndjson");
-    case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run(&()).unwrap();
+    case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run().unwrap();
     let manifest = store::read_latest(&case.path("dataset")).unwrap();
     let files = manifest.map_or_else(Vec::new, |manifest| manifest.events);
     let rejects = fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), "");

@@ -43,7 +43,7 @@ fn mapped(files: Vec<PathBuf>, mapping: &str) -> Case {
 fn ingested(folder: &Path, files: &[PathBuf], mapping: &str) -> Dataset {
     let into = folder.join("dataset");
     let ingest = Ingest::into(&into).mapping(example(mapping));
-    files.iter().fold(ingest, |ingest, file| ingest.events(file)).run(&()).unwrap();
+    files.iter().fold(ingest, |ingest, file| ingest.events(file)).run().unwrap();
     Dataset::open(into).unwrap()
 }
 

@@ -139,7 +139,7 @@ fn the_cause_of_a_failure_is_logged_with_its_id_and_not_sent() {
     let folder = tempfile::tempdir().unwrap();
     let (path, events) = (folder.path().join("dataset"), folder.path().join("events.csv"));
     fs::write(&events, "account,opportunityId,type,date\neast,1,lead-originated,2025-01-03\n").unwrap();
-    trueup_ingest::Ingest::into(&path).events(&events).run(&()).unwrap();
+    trueup_ingest::Ingest::into(&path).events(&events).run().unwrap();
     let dataset = Dataset::open(&path).unwrap();
     damage(&path);
     let town = Town::with(Arc::new(dataset), |builder| builder.on_failure(trueup_server::log_failure));

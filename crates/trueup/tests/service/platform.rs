@@ -144,7 +144,7 @@ fn dataset(folder: &Path, rival: &Rival) -> Dataset {
         .spend(file("spend.csv", example("spend.csv") + &rival.spend))
         .accounts(file("accounts.csv", example("accounts.csv") + &rival.accounts))
         .insights(file("insights.ndjson", INSIGHTS.to_owned() + &rival.insights))
-        .run(&())
+        .run()
         .unwrap();
     Dataset::open(&path).unwrap()
 }

@@ -323,7 +323,7 @@ pub(crate) fn ingest(folder: &Path, data: &Data) -> Arc<Dataset> {
     ingest
         .spend(file("spend.csv".to_owned(), &spend))
         .accounts(file("accounts.csv".to_owned(), &accounts))
-        .run(&())
+        .run()
         .unwrap();
     Arc::new(Dataset::open(&path).unwrap())
 }

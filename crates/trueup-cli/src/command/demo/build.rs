@@ -97,11 +97,10 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], |_| ())?;
 
     let dataset = path("dataset");
-    let progress = IngestProgress::default();
-    let ingested = Ingest::into(&dataset).events(&events).spend(&spend).accounts(&accounts).run(&progress);
-    progress.finish();
+    let mut progress = IngestProgress::default();
+    let ingest = Ingest::into(&dataset).events(&events).spend(&spend).accounts(&accounts);
     // A row that the ingest refuses is a bug of this program, whatever the error says.
-    ingested.map_err(Failure::fault)?;
+    ingest.progress(move |now| progress.show(now)).run().map_err(Failure::fault)?;
     access::create(&dataset, &Dataset::open(&dataset)?)?;
     match fs::remove_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::path(dir, &error)),

@@ -1,0 +1,54 @@
+//! Signals that stop a command which would otherwise leave files behind.
+
+use crate::exit::{Exit, Failure};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use trueup::Interrupt;
+
+/// The signals that stop the program: Ctrl-C and a request to end. The first one interrupts the command, which then
+/// removes what it has made. The second one ends the program at once.
+pub(crate) struct StopSignals {
+    is_stopped: Arc<AtomicBool>,
+    /// The signal, once there is one.
+    signal: Arc<AtomicUsize>,
+}
+
+/// What a shell adds to the number of the signal that ended a program.
+const SIGNAL_EXIT: u8 = 128;
+
+impl StopSignals {
+    /// Installs the handlers.
+    #[cfg(unix)]
+    pub(crate) fn hear() -> Result<Self, Failure> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::flag;
+
+        let signals = Self { is_stopped: Arc::default(), signal: Arc::default() };
+        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)] {
+            let exit = i32::from(SIGNAL_EXIT + number);
+            // This handler is the first, so it sees whether an earlier signal has set the flag.
+            flag::register_conditional_shutdown(signal, exit, Arc::clone(&signals.is_stopped))
+                .and_then(|_| flag::register_usize(signal, Arc::clone(&signals.signal), usize::from(number)))
+                .and_then(|_| flag::register(signal, Arc::clone(&signals.is_stopped)))
+                .map_err(Failure::fault)?;
+        }
+        Ok(signals)
+    }
+
+    /// Hears no signals on platforms where they end the program at once.
+    #[cfg(not(unix))]
+    pub(crate) fn hear() -> Result<Self, Failure> {
+        Ok(Self { is_stopped: Arc::default(), signal: Arc::default() })
+    }
+
+    /// Returns an interrupt that a signal cancels.
+    pub(crate) fn interrupt(&self) -> Interrupt {
+        Interrupt::on(Arc::clone(&self.is_stopped))
+    }
+
+    /// Returns the exit of a command that was interrupted, as shells expect it.
+    pub(crate) fn exit(&self) -> Exit {
+        let signal = u8::try_from(self.signal.load(Ordering::Relaxed)).unwrap_or_default();
+        Exit::Stopped(SIGNAL_EXIT.saturating_add(signal))
+    }
+}

@@ -1,0 +1,178 @@
+//! A running ingest as its caller sees it: the progress that it reports, and the interrupt that stops it.
+
+use crate::error::{ErrorKind, IngestError};
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use trueup_core::files::{FaultInjector, Files, InjectedFault, Operation};
+use trueup_core::{Interrupt, Interruption};
+
+/// How far an ingest is. [`Ingest::progress`](crate::Ingest::progress) reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What the ingest is doing.
+    pub phase: Phase,
+    /// The rows of the phase that are done.
+    pub rows: u64,
+    /// The bytes of the phase that are done, as they are in the inputs or in the stored files. 0 while files are
+    /// written.
+    pub bytes: u64,
+    /// The bytes of the phase, if they are known before.
+    pub total_bytes: Option<u64>,
+}
+
+/// A phase of an ingest. An ingest goes through the phases of the tables that it changes, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Compares the inputs with those of earlier ingests.
+    CheckingInputs,
+    /// Reads accounts.
+    ReadingAccounts,
+    /// Reads the events for the conversions that give their customers credit, if a mapping asks for it.
+    FindingConversions,
+    /// Reads events.
+    ReadingEvents,
+    /// Reads the events of the dataset whose accounts get new ones.
+    ReadingStoredEvents,
+    /// Sorts events and writes their files.
+    WritingEvents,
+    /// Reads spend.
+    ReadingSpend,
+    /// Sorts spend and writes its file.
+    WritingSpend,
+    /// Reads insights.
+    ReadingInsights,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CheckingInputs => "checking what is new",
+            Self::ReadingAccounts => "reading accounts",
+            Self::FindingConversions => "finding first conversions",
+            Self::ReadingEvents => "reading events",
+            Self::ReadingStoredEvents => "reading stored events",
+            Self::WritingEvents => "writing events",
+            Self::ReadingSpend => "reading spend",
+            Self::WritingSpend => "writing spend",
+            Self::ReadingInsights => "reading insights",
+        })
+    }
+}
+
+/// Receives the progress of an ingest.
+pub(crate) struct ReportProgress(Box<dyn FnMut(&Progress) + Send>);
+
+impl ReportProgress {
+    pub(crate) fn new(report: impl FnMut(&Progress) + Send + 'static) -> Self {
+        Self(Box::new(report))
+    }
+}
+
+impl fmt::Debug for ReportProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReportProgress")
+    }
+}
+
+/// Reports the progress of an ingest, and stops it when it is interrupted.
+#[derive(Default)]
+pub(crate) struct Monitor {
+    /// `None` if nobody wants to know the progress.
+    reporter: Option<Mutex<Reporter>>,
+    stop: Arc<Stop>,
+}
+
+struct Reporter {
+    /// `None` before the first phase.
+    progress: Option<Progress>,
+    report: ReportProgress,
+}
+
+/// The interrupt of an ingest, and whether it has stopped the ingest.
+#[derive(Debug, Default)]
+struct Stop {
+    interrupt: Interrupt,
+    stopped_by: OnceLock<Interruption>,
+}
+
+impl Monitor {
+    pub(crate) fn new(report: Option<ReportProgress>, interrupt: Interrupt) -> Self {
+        let reporter = report.map(|report| Mutex::new(Reporter { progress: None, report }));
+        Self { reporter, stop: Arc::new(Stop { interrupt, stopped_by: OnceLock::new() }) }
+    }
+
+    /// Returns file operations that the interrupt makes fail. What cleans up still works.
+    pub(crate) fn stoppable(&self, files: Files) -> Files {
+        Files::failing(Arc::new(StoppableFiles { files, stop: Arc::clone(&self.stop) }))
+    }
+
+    /// Begins a phase.
+    pub(crate) fn begin(&self, phase: Phase, total_bytes: Option<u64>) {
+        self.report(|progress| *progress = Some(Progress { phase, rows: 0, bytes: 0, total_bytes }));
+    }
+
+    /// Adds rows and bytes that are done.
+    pub(crate) fn add(&self, rows: usize, bytes: u64) {
+        self.report(|progress| {
+            if let Some(progress) = progress {
+                progress.rows += u64::try_from(rows).unwrap_or(0);
+                progress.bytes += bytes;
+            }
+        });
+    }
+
+    fn report(&self, change: impl FnOnce(&mut Option<Progress>)) {
+        let Some(reporter) = &self.reporter else { return };
+        // The caller's function may have panicked before; what it is passed is sound nevertheless.
+        let Reporter { progress, report } = &mut *reporter.lock().unwrap_or_else(PoisonError::into_inner);
+        change(progress);
+        if let Some(progress) = progress {
+            (report.0)(progress);
+        }
+    }
+
+    /// Checks whether the ingest may continue.
+    pub(crate) fn check(&self) -> Result<(), IngestError> {
+        self.stop.check().map_err(|interruption| ErrorKind::Interrupted(interruption).into())
+    }
+
+    /// Names the interrupt as the reason of an error that it has caused: a file operation that it made fail has an
+    /// error of its own.
+    pub(crate) fn explain(&self, error: IngestError) -> IngestError {
+        match self.stop.stopped_by.get() {
+            Some(interruption) if !error.may_be_published() => ErrorKind::Interrupted(*interruption).into(),
+            _ => error,
+        }
+    }
+}
+
+impl Stop {
+    fn check(&self) -> Result<(), Interruption> {
+        self.interrupt.check().inspect_err(|interruption| {
+            self.stopped_by.get_or_init(|| *interruption);
+        })
+    }
+}
+
+/// The file operations of an ingest. Once it is interrupted, each fails, except for the ones that an ingest needs to
+/// leave nothing behind: to remove files, and to sync what has become visible.
+#[derive(Debug)]
+struct StoppableFiles {
+    files: Files,
+    stop: Arc<Stop>,
+}
+
+impl FaultInjector for StoppableFiles {
+    fn before(&self, operation: Operation, path: &Path) -> Option<InjectedFault> {
+        let fault = self.files.before(operation, path);
+        let cleans_up = matches!(operation, Operation::Remove | Operation::RemoveFolder | Operation::Sync);
+        match self.stop.check() {
+            Err(interruption) if !cleans_up => Some(InjectedFault::Fail(io::Error::other(interruption))),
+            _ => fault,
+        }
+    }
+}
