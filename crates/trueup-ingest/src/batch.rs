@@ -27,7 +27,7 @@ struct PlannedTable {
     inputs: Vec<Input>,
     /// The files whose checksum identifies the batch: the inputs as given, and the mapping file if the inputs come from
     /// it.
-    origins: Vec<PathBuf>,
+    origins: Vec<Input>,
     checksum: BatchChecksum,
 }
 
@@ -62,8 +62,7 @@ impl BatchPlan {
                 tables.push(PlannedTable { table, inputs, origins, checksum });
                 continue;
             }
-            let size = |path: &PathBuf| Input::given(path).size();
-            monitor.begin(Phase::CheckingInputs, Some(origins.iter().map(size).sum()));
+            monitor.begin(Phase::CheckingInputs, Some(origins.iter().map(Input::size).sum()));
             let checksum = BatchChecksum::of(files, &origins, monitor)?;
             match find_batch(latest, table, &checksum) {
                 Some(found) => skipped.push(found),
@@ -105,7 +104,7 @@ impl BatchPlan {
                 Table::Accounts => summary.accounts,
                 Table::Insights => summary.insights,
             };
-            let inputs = planned.origins.iter().map(|path| file_name(path)).collect();
+            let inputs = planned.origins.iter().map(|input| file_name(&input.shown)).collect();
             let table = BatchTable { checksum: planned.checksum.finish()?, inputs, rows: taken, rejected };
             Ok((planned.table.name().to_owned(), table))
         });
@@ -168,19 +167,21 @@ impl Drop for SetOnDrop {
 
 impl BatchChecksum {
     /// Computes the checksum of some files.
-    fn of(files: &Files, paths: &[PathBuf], monitor: &Monitor) -> Result<String, IngestError> {
+    fn of(files: &Files, inputs: &[Input], monitor: &Monitor) -> Result<String, IngestError> {
         let advance = |length| {
             monitor.add(0, length);
             true
         };
-        let sums = paths.par_iter().map(|path| file_checksum(files, path, &advance)).collect::<Result<_, _>>()?;
+        let sums =
+            inputs.par_iter().map(|input| file_checksum(files, &input.path, &advance)).collect::<Result<_, _>>()?;
         Ok(combine(sums))
     }
 
     /// Begins to compute the checksum of some files.
-    fn begin(files: Files, paths: Vec<PathBuf>) -> Result<Self, IngestError> {
+    fn begin(files: Files, inputs: Vec<Input>) -> Result<Self, IngestError> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
+        let paths: Vec<PathBuf> = inputs.into_iter().map(|input| input.path).collect();
         let read = move || {
             let sums = paths.iter().map(|path| file_checksum(&files, path, &|_| !stopped.load(Ordering::Relaxed)));
             Ok(combine(sums.collect::<Result<_, _>>()?))

@@ -49,6 +49,9 @@ pub enum ErrorKind {
     /// No input was given.
     #[error("there is nothing to ingest: name at least one file")]
     NothingToIngest,
+    /// A character cannot separate the columns of CSV files.
+    #[error("`{}` cannot separate columns; use an ASCII character that is neither a quote nor a line end", .0.escape_default())]
+    Delimiter(char),
     /// An input was given twice.
     #[error("`{}` is given twice; give it once", .0.display())]
     GivenTwice(PathBuf),
@@ -306,6 +309,73 @@ pub enum InputFault {
         /// The most bytes allowed.
         longest: usize,
     },
+    /// A text is not UTF-8.
+    #[error(
+        "line {line}: the text is not UTF-8 at byte offset {offset} (0x{byte:02X}); it looks like {likely}: if it is, say \
+         `--encoding {likely}`"
+    )]
+    NotUtf8 {
+        /// The line, counted from 1.
+        line: u64,
+        /// The bytes of the text before the first one that is not UTF-8.
+        offset: u64,
+        /// That byte.
+        byte: u8,
+        /// The encoding that the text probably has.
+        likely: &'static str,
+    },
+    /// A text is in UTF-16.
+    #[error("the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding {likely}`")]
+    Utf16 {
+        /// The encoding that the text probably has.
+        likely: &'static str,
+    },
+    /// A text is not in the encoding that was given.
+    #[error("the text is not {encoding} at byte offset {offset}; is `--encoding` right?")]
+    NotInEncoding {
+        /// The encoding.
+        encoding: &'static str,
+        /// The bytes of the text before the first one that is not in the encoding.
+        offset: u64,
+    },
+    /// The header has one column and other separators.
+    #[error(
+        "the header has one column: there is no {} in it, but {}; if that separates the columns, say `--delimiter '{}'`",
+        shown_separator(*.assumed), shown_counts(.found), candidate.escape_default()
+    )]
+    OtherSeparator {
+        /// The separator that the file was read with.
+        assumed: char,
+        /// Other separators, and how often the header has each.
+        found: Vec<(char, usize)>,
+        /// The one that it has most often.
+        candidate: char,
+    },
+    /// The file's name says that it is compressed, and its content says otherwise.
+    #[error("the file's name says that it is compressed with {program}, but its first bytes say otherwise; rename it")]
+    NotCompressed {
+        /// The program, such as `gzip`.
+        program: &'static str,
+    },
+    /// A compressed file cannot be unpacked.
+    #[error("the file cannot be unpacked with {program}, it is damaged or cut short: {source}")]
+    DamagedCompression {
+        /// The program, such as `gzip`.
+        program: &'static str,
+        /// What the program says.
+        source: io::Error,
+    },
+    /// A compressed file unpacks to far more than data does.
+    #[error(
+        "the file unpacks to more than {ratio} times its size, which data rarely does; if it is sound, unpack it first"
+    )]
+    CompressionBomb {
+        /// The most bytes that a byte of the file may become, on average.
+        ratio: u64,
+    },
+    /// A file that is no text is compressed as a whole.
+    #[error("only text is read while it is compressed; unpack the file first")]
+    CompressedBinary,
     /// The file should be a Parquet file and is not.
     #[error("expected a Parquet file, but the file does not begin with `PAR1`")]
     NotParquet,
@@ -376,6 +446,16 @@ pub enum InputFault {
     Unreadable(Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// Returns how many of each separator there are, for messages.
+fn shown_counts(found: &[(char, usize)]) -> String {
+    let counts: Vec<String> = found.iter().map(|(char, count)| format!("{count} {}", shown_separator(*char))).collect();
+    counts.join(", ")
+}
+
+fn shown_separator(separator: char) -> String {
+    if separator == '\t' { "tab".to_owned() } else { format!("`{separator}`") }
+}
+
 impl IngestError {
     /// Returns whether the data is at fault: an input that does not exist, is not in its format, or exceeds a limit; a
     /// row that breaks a rule; a mapping that cannot be read or run; a change that the dataset does not allow; a
@@ -428,7 +508,13 @@ impl IngestError {
     /// folder.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(&*self.0, ErrorKind::NothingToIngest | ErrorKind::GivenTwice(_) | ErrorKind::InputInDataset(_))
+        matches!(
+            &*self.0,
+            ErrorKind::NothingToIngest
+                | ErrorKind::Delimiter(_)
+                | ErrorKind::GivenTwice(_)
+                | ErrorKind::InputInDataset(_)
+        )
     }
 }
 

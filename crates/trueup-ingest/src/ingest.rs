@@ -8,7 +8,7 @@ use crate::monitor::{Monitor, ReportProgress};
 use crate::read::TableReader;
 use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
-use crate::source::ReadLimits;
+use crate::source::{ReadLimits, ReadOptions, TextEncoding, separator};
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     insights, spend,
 };
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
 
@@ -69,6 +70,8 @@ pub struct Ingest {
     accounts: Vec<PathBuf>,
     insights: Vec<PathBuf>,
     mapping: Option<PathBuf>,
+    reading: ReadOptions,
+    delimiter: Option<char>,
     rejects: Option<PathBuf>,
     replace_rejects: bool,
     max_rejects: Option<MaxRejects>,
@@ -96,6 +99,8 @@ impl Ingest {
             accounts: Vec::new(),
             insights: Vec::new(),
             mapping: None,
+            reading: ReadOptions::default(),
+            delimiter: None,
             rejects: None,
             replace_rejects: false,
             max_rejects: None,
@@ -140,6 +145,21 @@ impl Ingest {
     /// Reads the event files through a mapping file.
     pub fn mapping(mut self, path: impl AsRef<Path>) -> Self {
         self.mapping = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets what separates the cells of CSV files, an ASCII character. If not set, it is a tab in files whose names end
+    /// in `.tsv`, and a comma in others. What a mapping says of its inputs comes first.
+    #[must_use]
+    pub fn delimiter(mut self, delimiter: char) -> Self {
+        self.delimiter = Some(delimiter);
+        self
+    }
+
+    /// Sets the encoding of text files; UTF-8 if not set. What a mapping says of its inputs comes first.
+    #[must_use]
+    pub fn encoding(mut self, encoding: TextEncoding) -> Self {
+        self.reading.encoding = Some(encoding);
         self
     }
 
@@ -341,9 +361,13 @@ impl Ingest {
             (Table::Accounts, &self.accounts),
             (Table::Insights, &self.insights),
         ];
+        let separator = self.delimiter.map(|char| separator(char).ok_or(ErrorKind::Delimiter(char))).transpose()?;
+        let options = Arc::new(ReadOptions { separator, ..self.reading.clone() });
+        let input = |path: &PathBuf| Input { options: options.clone(), ..Input::given(path) };
         let given: Vec<(Table, Input)> = tables
             .into_iter()
-            .flat_map(|(table, paths)| paths.iter().map(move |path| (table, Input::given(path))))
+            .flat_map(|(table, paths)| paths.iter().map(move |path| (table, path)))
+            .map(|(table, path)| (table, input(path)))
             .collect();
         if given.is_empty() {
             return Err(ErrorKind::NothingToIngest.into());

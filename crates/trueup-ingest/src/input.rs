@@ -7,7 +7,7 @@ use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::{IngestError, Input};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use trueup_core::files::Files;
 
 /// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
@@ -33,7 +33,7 @@ pub(crate) fn check<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path)
 pub(crate) struct MappedInputs {
     tables: MappedTables,
     /// Every file that the mapping reads, and the mapping itself.
-    origins: Vec<PathBuf>,
+    origins: Vec<Input>,
     /// Whether there is a mapping, which then reads the event files.
     is_active: bool,
 }
@@ -48,14 +48,14 @@ impl MappedInputs {
     ) -> Result<Self, IngestError> {
         let Some(path) = mapping else { return Ok(Self::default()) };
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
-        let raw: Vec<PathBuf> = given.map(|(_, input)| input.path.clone()).collect();
+        let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
         let tables = Mapping::read(path).and_then(|mapping| mapping.tables(&raw, files, limits));
         let tables = tables.map_err(|error| match error {
             MappingError::Value(fault) => ErrorKind::Value(fault).into(),
             MappingError::Ingest(error) => error,
             other => ErrorKind::Mapping(Box::new(other)).into(),
         });
-        Ok(Self { tables: tables?, origins: raw.into_iter().chain([path.to_owned()]).collect(), is_active: true })
+        Ok(Self { tables: tables?, origins: raw.into_iter().chain([Input::given(path)]).collect(), is_active: true })
     }
 
     /// Finds the conversions that give their customers credit, if the mapping asks for it. The events can be read
@@ -65,10 +65,10 @@ impl MappedInputs {
     }
 
     /// Returns the inputs of a table, and the files whose checksums decide whether the inputs are new.
-    pub(crate) fn inputs(&self, table: Table, given: &[(Table, Input)]) -> (Vec<Input>, Vec<PathBuf>) {
+    pub(crate) fn inputs(&self, table: Table, given: &[(Table, Input)]) -> (Vec<Input>, Vec<Input>) {
         let direct = given.iter().filter(|(of, _)| *of == table && !(self.is_active && table == Table::Events));
         let mut inputs: Vec<Input> = direct.map(|(_, input)| input.clone()).collect();
-        let mut origins: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
+        let mut origins = inputs.clone();
         let mapped = self.tables.inputs.iter().filter(|(of, _)| *of == table).map(|(_, input)| input.clone());
         let direct = inputs.len();
         inputs.extend(mapped);

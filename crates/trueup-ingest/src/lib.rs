@@ -48,6 +48,7 @@ pub use output::{OutputError, OutputFile, Outputs};
 pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
 pub use report::{IngestSummary, RowCounts};
 pub use row_fault::{InputLocation, RowFault, Rule};
+pub use source::{TextEncoding, UnknownEncoding};
 pub use trueup_core::model::{Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};
 

@@ -132,7 +132,8 @@ impl Mapping {
     /// use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
-        let tables = self.tables(inputs, &files, limits)?;
+        let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
+        let tables = self.tables(&inputs, &files, limits)?;
         let (faulty_rows, refused, warnings) = (FaultyRows::Stop, RefusedRows::default(), Vec::new());
         let monitor = Monitor::default();
         let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, refused, warnings };
@@ -154,7 +155,7 @@ impl Mapping {
     /// Plans the mapping's tables over the given files, and reads the inputs that they join.
     pub(crate) fn tables(
         &self,
-        inputs: &[PathBuf],
+        inputs: &[Input],
         files: &Files,
         limits: ReadLimits,
     ) -> Result<MappedTables, MappingError> {
@@ -274,12 +275,13 @@ impl RowRules<RecordBatch> for EveryRow {
 }
 
 /// Checks that no file is given twice, because its rows would count twice.
-fn check_distinct(files: &[PathBuf]) -> Result<(), MappingError> {
+fn check_distinct(files: &[Input]) -> Result<(), MappingError> {
     let mut seen = BTreeSet::new();
     for file in files {
-        let real = file.canonicalize().map_err(|source| MappingError::Io { path: file.clone(), source })?;
+        let path = file.path.clone();
+        let real = path.canonicalize().map_err(|source| MappingError::Io { path, source })?;
         if !seen.insert(real) {
-            return Err(MappingError::File { path: file.clone(), reason: "the file is given twice".to_owned() });
+            return Err(MappingError::File { path: file.shown.clone(), reason: "the file is given twice".to_owned() });
         }
     }
     Ok(())

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! InputReader            detects the format and splits the file        source.rs
-//!   TextBlocks           CSV, NDJSON: blocks of whole records          text_blocks.rs
+//!   TextInput            CSV, NDJSON: unpacked, and as UTF-8           text_input.rs (compression.rs, encoding.rs)
+//!   TextBlocks           blocks of whole records                       text_blocks.rs
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
 //!   SheetReader          XLSX: decoded rows                            xlsx.rs
 //! RawChunk               a block or a row group, not yet decoded
@@ -14,17 +15,24 @@
 //! `Input` in `input.rs` says which file is read, and how. `ReadLimits` in `decoded.rs` says how much is read at the
 //! same time.
 
+mod compression;
 mod csv;
 mod decoded;
+mod encoding;
 mod input;
 mod ndjson;
 mod parquet;
 mod row_group;
 mod text_blocks;
+mod text_input;
 mod xlsx;
 
+pub use encoding::{TextEncoding, UnknownEncoding};
+
+pub(crate) use compression::unpacked_name;
+pub(crate) use csv::separator;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
-pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper};
+pub(crate) use input::{Input, InputFormat, ReadOptions, RowMapper, has_ending};
 pub(crate) use parquet::ParquetReader;
 pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
@@ -34,6 +42,7 @@ use crate::error::{ErrorContext, InputFault, OPEN};
 use crate::table::Table;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use compression::Compression;
 use csv::{CsvDecoder, CsvFormat};
 use ndjson::{NdjsonColumns, NdjsonDecoder};
 use parquet::ParquetChunk;
@@ -42,6 +51,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use text_blocks::TextBlock;
 use trueup_core::files::{Files, OpenFile};
 use xlsx::SheetReader;
@@ -50,21 +60,24 @@ use xlsx::SheetReader;
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
     reader: FormatReader,
+    /// The bytes of a text or a sheet that were read since the last chunk.
+    read: Arc<AtomicU64>,
 }
 
 enum FormatReader {
     Csv {
         format: CsvFormat,
         first: Option<TextBlock>,
-        blocks: TextBlocks<OpenFile>,
+        blocks: InputBlocks,
     },
-    Ndjson(TextBlocks<OpenFile>),
+    Ndjson(InputBlocks),
     Parquet(Box<ParquetReader>),
-    /// The sheet, and the bytes of the file until its first rows are read.
-    Xlsx(SheetReader, u64),
+    Xlsx(SheetReader),
     /// Whether the row is still to be read.
     OneRow(bool),
 }
+
+type InputBlocks = TextBlocks<Box<dyn Read + Send>>;
 
 impl<'a> InputReader<'a> {
     /// Opens an input, detects its format, and reads its header or footer.
@@ -74,40 +87,39 @@ impl<'a> InputReader<'a> {
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let (path, options) = (&input.path, &input.options);
         if options.format == Some(InputFormat::OneRow) {
-            return Ok(Self { input, reader: FormatReader::OneRow(true) });
+            return Ok(Self { input, reader: FormatReader::OneRow(true), read: Arc::default() });
         }
         let of_input = |fault: InputFault| fault.of(&input.shown);
         let mut file = files.open(path).at(OPEN, path)?;
-        let format = detect_format(path, options.format, &mut file).at(OPEN, path)?.map_err(of_input)?;
-        let blocks = |file, quotes| TextBlocks::new(file, limits.block_bytes(), limits.record_bytes(), quotes);
-        let reader = match format {
-            InputFormat::Parquet => {
-                let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
-                FormatReader::Parquet(Box::new(ParquetReader::open(bytes, limits).map_err(of_input)?))
-            }
-            InputFormat::Ndjson => FormatReader::Ndjson(blocks(skip_byte_order_mark(file).at(OPEN, path)?, false)),
-            InputFormat::Csv => {
-                let mut blocks = blocks(skip_byte_order_mark(file).at(OPEN, path)?, true);
-                let first = next_block(&mut blocks, input)?.ok_or_else(|| of_input(InputFault::NoHeader))?;
-                let separator = options.separator.unwrap_or(if has_ending(path, "tsv") { b'\t' } else { b',' });
-                let (schema, first, header_records) = match &options.header {
-                    Some(header) => (csv::check_first(&first, separator, header).map_err(of_input)?, first, 0),
-                    None => {
-                        let (schema, rows) = csv::read_header(&first, separator).map_err(of_input)?;
-                        let header_records = rows.records;
-                        (schema, rows, header_records)
-                    }
-                };
-                let format = CsvFormat { schema, separator, header_records, options: options.clone() };
-                FormatReader::Csv { format, first: Some(first), blocks }
-            }
-            InputFormat::Xlsx => {
-                let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;
-                FormatReader::Xlsx(sheet.map_err(of_input)?, input.size())
-            }
-            InputFormat::OneRow => FormatReader::OneRow(true),
+        let begin = read_begin(&mut file).at(OPEN, path)?;
+        let name = compression::unpacked_name(&input.shown);
+        let binary = binary_format(&name, options.format, &begin).map_err(of_input)?;
+        let (reader, read) = if binary == Some(InputFormat::Parquet) {
+            let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
+            let reader = ParquetReader::open(bytes, limits).map_err(of_input)?;
+            (FormatReader::Parquet(Box::new(reader)), Arc::default())
+        } else if binary == Some(InputFormat::Xlsx) {
+            let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;
+            (FormatReader::Xlsx(sheet.map_err(of_input)?), Arc::new(AtomicU64::new(input.size())))
+        } else {
+            let compression = Compression::detect(&input.shown, &begin).map_err(of_input)?;
+            let text = text_input::open(file, compression, options.encoding).at(OPEN, path)?.map_err(of_input)?;
+            let format = text_format(&name, options.format, &text.begin).map_err(of_input)?;
+            let (skipped, (text, read)) = (text.skipped, text.into_parts());
+            let has_quotes = format == TextFormat::Csv;
+            let mut blocks =
+                TextBlocks::new(text, limits.block_bytes(), limits.record_bytes(), has_quotes).after(skipped);
+            let reader = match format {
+                TextFormat::Ndjson => FormatReader::Ndjson(blocks),
+                TextFormat::Csv => {
+                    let first = next_block(&mut blocks, input)?.ok_or_else(|| of_input(InputFault::NoHeader))?;
+                    let (format, first) = csv_format(first, &name, options).map_err(of_input)?;
+                    FormatReader::Csv { format, first: Some(first), blocks }
+                }
+            };
+            (reader, read)
         };
-        let reader = Self { input, reader };
+        let reader = Self { input, reader, read };
         if let Some(schema) = reader.file_schema() {
             limits.check_columns(schema).map_err(of_input)?;
         }
@@ -125,7 +137,7 @@ impl<'a> InputReader<'a> {
             FormatReader::Csv { format, .. } => Some(&format.schema),
             FormatReader::Ndjson(_) | FormatReader::OneRow(_) => None,
             FormatReader::Parquet(parquet) => Some(parquet.schema()),
-            FormatReader::Xlsx(sheet, _) => Some(&sheet.schema),
+            FormatReader::Xlsx(sheet) => Some(&sheet.schema),
         }
     }
 
@@ -165,14 +177,19 @@ impl<'a> InputReader<'a> {
                 let chunk = parquet.next().map_err(|fault| fault.of(&self.input.shown))?;
                 chunk.map(ChunkBytes::Parquet)
             }
-            FormatReader::Xlsx(sheet, bytes) => {
-                let rows = sheet.next().map_err(|fault| fault.of(&self.input.shown))?;
-                rows.map(|rows| ChunkBytes::Rows(rows, std::mem::take(bytes)))
+            FormatReader::Xlsx(sheet) => {
+                sheet.next().map_err(|fault| fault.of(&self.input.shown))?.map(ChunkBytes::Rows)
             }
             FormatReader::OneRow(is_left) => std::mem::take(is_left).then_some(ChunkBytes::OneRow),
         };
+        let Some(bytes) = bytes else { return Ok(None) };
+        let file_bytes = match &bytes {
+            ChunkBytes::Csv(..) | ChunkBytes::Ndjson(_) | ChunkBytes::Rows(_) => self.read.swap(0, Ordering::Relaxed),
+            ChunkBytes::Parquet(chunk) => chunk.bytes(),
+            ChunkBytes::OneRow => 0,
+        };
         let Input { options, mapper, .. } = self.input;
-        Ok(bytes.map(|bytes| RawChunk { bytes, options: options.clone(), mapper: mapper.clone() }))
+        Ok(Some(RawChunk { bytes, file_bytes, options: options.clone(), mapper: mapper.clone() }))
     }
 }
 
@@ -185,75 +202,105 @@ const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 /// The first bytes of Excel files before XLSX.
 const OLD_EXCEL_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
 
-/// The bytes that some programs write before UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Detects the format from the ending of the file's name, or from its first bytes if the ending is another. A `given`
-/// format is only compared with the first bytes. Leaves the file at its beginning.
-fn detect_format(
-    path: &Path,
-    given: Option<InputFormat>,
-    file: &mut (impl Read + Seek),
-) -> io::Result<Result<InputFormat, InputFault>> {
+/// Reads the first bytes of a file, and leaves the file at its beginning.
+fn read_begin(file: &mut OpenFile) -> io::Result<Vec<u8>> {
     let mut begin = Vec::new();
     file.by_ref().take(64).read_to_end(&mut begin)?;
     file.seek(SeekFrom::Start(0))?;
+    Ok(begin)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextFormat {
+    Csv,
+    Ndjson,
+}
+
+/// Returns the format that a file's name says.
+fn named_format(name: &Path) -> Option<InputFormat> {
+    let ending = |endings: &[&str]| endings.iter().any(|ending| has_ending(name, ending));
+    match () {
+        () if ending(&["parquet"]) => Some(InputFormat::Parquet),
+        () if ending(&["csv", "tsv"]) => Some(InputFormat::Csv),
+        () if ending(&["ndjson", "jsonl"]) => Some(InputFormat::Ndjson),
+        () if ending(&["xlsx", "xlsm"]) => Some(InputFormat::Xlsx),
+        () => None,
+    }
+}
+
+/// Returns the format of a file that is no text, as its first bytes show it; `None` for a text.
+///
+/// # Errors
+/// The file is empty, is in no format that is read, or is called or given as another format.
+fn binary_format(name: &Path, given: Option<InputFormat>, begin: &[u8]) -> Result<Option<InputFormat>, InputFault> {
+    let wanted = given.or_else(|| named_format(name));
+    let found = match begin {
+        [] => return Err(InputFault::Empty),
+        _ if begin.starts_with(OLD_EXCEL_MAGIC) => return Err(InputFault::OldExcel),
+        _ if begin.starts_with(PARQUET_MAGIC) => Some(InputFormat::Parquet),
+        _ if begin.starts_with(ZIP_MAGIC) => Some(InputFormat::Xlsx),
+        _ => None,
+    };
+    match (found, wanted) {
+        (None, _) => Ok(None),
+        (_, None) => Ok(found),
+        (_, Some(_)) if found == wanted => Ok(found),
+        (_, Some(InputFormat::Parquet)) => Err(InputFault::NotParquet),
+        (_, Some(InputFormat::Xlsx)) => Err(InputFault::NotXlsx),
+        (Some(InputFormat::Parquet), _) => Err(InputFault::IsParquet),
+        _ => Err(InputFault::IsZip),
+    }
+}
+
+/// Returns the format of a text: the one given, or the one that the ending of the file's name says, or else the one
+/// that its beginning shows.
+fn text_format(name: &Path, given: Option<InputFormat>, begin: &[u8]) -> Result<TextFormat, InputFault> {
     if begin.is_empty() {
-        return Ok(Err(InputFault::Empty));
+        return Err(InputFault::Empty);
     }
-    let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&begin);
-    let (is_parquet, is_zip) = (begin.starts_with(PARQUET_MAGIC), begin.starts_with(ZIP_MAGIC));
-    if begin.starts_with(OLD_EXCEL_MAGIC) {
-        return Ok(Err(InputFault::OldExcel));
+    if begin.starts_with(PARQUET_MAGIC) || begin.starts_with(ZIP_MAGIC) {
+        return Err(InputFault::CompressedBinary);
     }
-    let ending = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
-    let format = given.unwrap_or_else(|| match () {
-        () if ending(&["parquet"]) => InputFormat::Parquet,
-        () if ending(&["csv", "tsv"]) => InputFormat::Csv,
-        () if ending(&["ndjson", "jsonl"]) => InputFormat::Ndjson,
-        () if ending(&["xlsx", "xlsm"]) => InputFormat::Xlsx,
-        () if is_parquet => InputFormat::Parquet,
-        () if is_zip => InputFormat::Xlsx,
-        () if text.trim_ascii_start().starts_with(b"{") => InputFormat::Ndjson,
-        () => InputFormat::Csv,
-    });
-    Ok(match format {
-        InputFormat::Parquet if !is_parquet => Err(InputFault::NotParquet),
-        InputFormat::Xlsx if !is_zip => Err(InputFault::NotXlsx),
-        InputFormat::Csv | InputFormat::Ndjson if is_parquet => Err(InputFault::IsParquet),
-        InputFormat::Csv | InputFormat::Ndjson if is_zip => Err(InputFault::IsZip),
-        format => Ok(format),
-    })
+    match given.or_else(|| named_format(name)) {
+        Some(InputFormat::Parquet) => Err(InputFault::NotParquet),
+        Some(InputFormat::Xlsx) => Err(InputFault::NotXlsx),
+        Some(InputFormat::Ndjson) => Ok(TextFormat::Ndjson),
+        None if begin.trim_ascii_start().starts_with(b"{") => Ok(TextFormat::Ndjson),
+        _ => Ok(TextFormat::Csv),
+    }
 }
 
-/// Returns whether a file's name has an ending, in any letter case.
-pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
+/// Reads the header from the first block of a CSV file, unless the columns are given. Returns the block of the rows.
+fn csv_format(first: TextBlock, name: &Path, options: &Arc<ReadOptions>) -> Result<(CsvFormat, TextBlock), InputFault> {
+    let separator = options.separator.unwrap_or(if has_ending(name, "tsv") { b'\t' } else { b',' });
+    let (schema, first, header_records) = match &options.header {
+        Some(header) => (csv::check_first(&first, separator, header)?, first, 0),
+        None => {
+            let (schema, rows) = csv::read_header(&first, separator, options.separator.is_none())?;
+            let header_records = rows.records;
+            (schema, rows, header_records)
+        }
+    };
+    Ok((CsvFormat { schema, separator, header_records, options: options.clone() }, first))
 }
 
-fn next_block(blocks: &mut TextBlocks<OpenFile>, input: &Input) -> Result<Option<TextBlock>, IngestError> {
+fn next_block(blocks: &mut InputBlocks, input: &Input) -> Result<Option<TextBlock>, IngestError> {
     match blocks.next() {
         Ok(block) => Ok(block),
-        Err(TextBlockFault::Io(error)) => Err(error).at("read", &input.path),
+        Err(TextBlockFault::Io(error)) => {
+            let fault = text_input::input_fault(error).at("read", &input.path)?;
+            Err(fault.of(&input.shown))
+        }
         Err(TextBlockFault::TooLong { line, longest }) => {
             Err(InputFault::LongRecord { line, longest }.of(&input.shown))
         }
     }
 }
 
-/// Returns the file positioned after the byte order mark that some programs write before UTF-8.
-fn skip_byte_order_mark(mut file: OpenFile) -> io::Result<OpenFile> {
-    let mut begin = Vec::new();
-    file.by_ref().take(3).read_to_end(&mut begin)?;
-    if begin != BYTE_ORDER_MARK {
-        file.seek(SeekFrom::Start(0))?;
-    }
-    Ok(file)
-}
-
 /// A part of an input that any thread may decode.
 pub(crate) struct RawChunk {
     bytes: ChunkBytes,
+    file_bytes: u64,
     options: Arc<ReadOptions>,
     mapper: Option<Arc<dyn RowMapper>>,
 }
@@ -262,22 +309,15 @@ enum ChunkBytes {
     Csv(TextBlock, CsvFormat),
     Ndjson(TextBlock),
     Parquet(ParquetChunk),
-    /// Rows that are decoded already, and their bytes in the file.
-    Rows(DecodedBatch, u64),
+    /// Rows that are decoded already.
+    Rows(DecodedBatch),
     OneRow,
 }
 
 impl RawChunk {
-    /// Returns the chunk's bytes in the file, for the progress report.
-    pub(crate) fn bytes(&self) -> u64 {
-        match &self.bytes {
-            ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block) => {
-                u64::try_from(block.bytes.len()).unwrap_or(u64::MAX)
-            }
-            ChunkBytes::Parquet(chunk) => chunk.bytes(),
-            ChunkBytes::Rows(_, bytes) => *bytes,
-            ChunkBytes::OneRow => 0,
-        }
+    /// Returns the bytes of the file that were read for the chunk, for the progress report.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.file_bytes
     }
 
     /// Returns the bytes of memory that decoding takes, approximately.
@@ -285,14 +325,14 @@ impl RawChunk {
         match &self.bytes {
             ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block) => block.bytes.len() * decoded::TEXT_COPIES,
             ChunkBytes::Parquet(chunk) => chunk.memory(),
-            ChunkBytes::Rows(rows, _) => rows.batch.get_array_memory_size(),
+            ChunkBytes::Rows(rows) => rows.batch.get_array_memory_size(),
             ChunkBytes::OneRow => 0,
         }
     }
 
     /// Begins to decode the chunk as rows of a table.
     pub(crate) fn decode(self, table: Table, limits: ReadLimits) -> Result<ChunkDecoder, InputFault> {
-        let Self { bytes, options, mapper } = self;
+        let Self { bytes, options, mapper, .. } = self;
         let format = match bytes {
             ChunkBytes::Csv(block, format) => FormatDecoder::Csv(CsvDecoder::new(block, format, limits)?),
             ChunkBytes::Ndjson(block) => {
@@ -300,7 +340,7 @@ impl RawChunk {
                 FormatDecoder::Ndjson(NdjsonDecoder::new(block, columns, limits)?)
             }
             ChunkBytes::Parquet(chunk) => FormatDecoder::Decoded(chunk.decode()?.into_iter()),
-            ChunkBytes::Rows(rows, _) => FormatDecoder::Decoded(vec![rows].into_iter()),
+            ChunkBytes::Rows(rows) => FormatDecoder::Decoded(vec![rows].into_iter()),
             ChunkBytes::OneRow => FormatDecoder::Decoded(vec![one_row().map_err(arrow_fault)?].into_iter()),
         };
         Ok(ChunkDecoder { format, limits, mapper, raw: None })

@@ -8,7 +8,7 @@ use crate::signals::StopSignals;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup_ingest::{IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts};
+use trueup_ingest::{IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts, TextEncoding};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,6 +51,15 @@ pub(crate) struct IngestCommand {
     /// TOML file that describes how to turn the inputs into events, spend and accounts
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+
+    /// What separates the cells of CSV files: `;`, `|`, `tab` or another ASCII character; by default a tab in .tsv, and
+    /// a comma in others
+    #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter)]
+    delimiter: Option<char>,
+
+    /// Encoding of text files, such as utf-16, latin1 or windows-1252; by default UTF-8
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<TextEncoding>,
 
     /// Write rows that break a rule to this file, one JSON object per line, and ingest the others
     #[arg(long, value_name = "FILE")]
@@ -103,6 +112,12 @@ impl IngestCommand {
         }
         if let Some(path) = &self.mapping {
             ingest = ingest.mapping(path);
+        }
+        if let Some(delimiter) = self.delimiter {
+            ingest = ingest.delimiter(delimiter);
+        }
+        if let Some(encoding) = self.encoding {
+            ingest = ingest.encoding(encoding);
         }
         if let Some(path) = &self.rejects {
             ingest = ingest.rejects(path).replace_rejects(self.force);

@@ -47,6 +47,16 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
 }
 
+/// Parses what separates the cells of CSV files. A tab has two more spellings, because it is hard to type in a shell.
+pub(super) fn delimiter(text: &str) -> Result<char, String> {
+    let mut chars = text.chars();
+    match (text, chars.next(), chars.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(char), None) => Ok(char),
+        _ => Err("expected one character, such as `;` or `|`, or `tab`".to_owned()),
+    }
+}
+
 /// Accepts any text as a key.
 pub(super) fn key(text: &str) -> Result<SecretKey, std::convert::Infallible> {
     Ok(SecretKey::new(text))

@@ -60,6 +60,8 @@ pub(super) struct InputDeclaration {
     pub(super) format: Option<FileFormat>,
     /// What separates the cells of a CSV file; a comma if absent.
     pub(super) separator: Option<char>,
+    /// The encoding of a text, if it is not UTF-8.
+    pub(super) encoding: Option<String>,
     /// The columns of a CSV file that has no header.
     pub(super) header: Option<Vec<String>>,
     /// Cells of a CSV or XLSX file that mean no value.

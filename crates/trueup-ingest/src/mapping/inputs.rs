@@ -7,7 +7,8 @@ use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::row_fault::InputLocation;
 use crate::source::{
-    DecodedBatch, Input, InputFormat, InputReader, RawChunk, ReadLimits, ReadOptions, RowLocations, has_ending,
+    DecodedBatch, Input, InputFormat, InputReader, RawChunk, ReadLimits, ReadOptions, RowLocations, TextEncoding,
+    has_ending, unpacked_name,
 };
 use crate::table::Table;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -49,21 +50,24 @@ pub(super) struct InputColumn {
 pub(super) fn open(
     declaration: &MappingFile,
     reading: Reading<'_>,
-    files: &[PathBuf],
+    files: &[Input],
 ) -> Result<BTreeMap<String, OpenedInput>, MappingError> {
     let mut owners = vec![None; files.len()];
     for (name, input) in &declaration.input {
         for (file, owner) in files.iter().zip(&mut owners) {
-            if !is_match(&input.file, &file_name(file)) {
+            if !is_named(&input.file, &file.shown) {
                 continue;
             }
             if let Some(other) = owner.replace(name) {
-                return Err(refused(file, format!("the inputs `{other}` and `{name}` both name this file")));
+                return Err(refused(&file.shown, format!("the inputs `{other}` and `{name}` both name this file")));
             }
         }
     }
     if let Some((file, _)) = files.iter().zip(&owners).find(|(_, owner)| owner.is_none()) {
-        return Err(refused(file, format!("no input of the mapping `{}` names this file", reading.mapping.display())));
+        return Err(refused(
+            &file.shown,
+            format!("no input of the mapping `{}` names this file", reading.mapping.display()),
+        ));
     }
     let mentioned = declaration.mentioned_columns();
     let mut opened = BTreeMap::new();
@@ -78,15 +82,16 @@ pub(super) fn open(
 fn open_input<'f>(
     name: &str,
     input: &InputDeclaration,
-    files: impl Iterator<Item = &'f PathBuf>,
+    files: impl Iterator<Item = &'f Input>,
     mentioned: &BTreeSet<&str>,
     reading: Reading<'_>,
 ) -> Result<OpenedInput, MappingError> {
     let key = format!("input.{name}");
     let mut opened = OpenedInput { files: Vec::new(), columns: Vec::new(), held: OnceLock::new() };
-    for path in files {
-        let mut options = read_options(path, input, &key).map_err(|fault| fault.of(reading.mapping))?;
-        let mut file = Input { options: Arc::new(options.clone()), ..Input::given(path) };
+    for given in files {
+        let path = given.shown.as_path();
+        let mut options = read_options(given, input, &key).map_err(|fault| fault.of(reading.mapping))?;
+        let mut file = Input { options: Arc::new(options.clone()), ..given.clone() };
         let schema = InputReader::open(reading.files, &file, reading.limits)?.all_columns()?;
         let columns = named_columns(&schema, input, path, &key).map_err(|fault| fault.of(reading.mapping))?;
         // Other columns may hold anything, because nothing reads them.
@@ -107,12 +112,17 @@ fn open_input<'f>(
     Ok(opened)
 }
 
-fn read_options(path: &Path, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
-    let format = match input.format.or_else(|| format_of(path)) {
-        Some(FileFormat::Csv) => InputFormat::Csv,
-        Some(FileFormat::Ndjson) => InputFormat::Ndjson,
-        Some(FileFormat::Parquet) => InputFormat::Parquet,
-        Some(FileFormat::Xlsx) => InputFormat::Xlsx,
+/// Returns how a file is read: as the mapping says, or else as the options of the ingest say.
+fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<ReadOptions, KeyFault> {
+    let (path, given) = (file.shown.as_path(), file.options.as_ref());
+    let format = input.format.or_else(|| format_of(&unpacked_name(path))).map(|format| match format {
+        FileFormat::Csv => InputFormat::Csv,
+        FileFormat::Ndjson => InputFormat::Ndjson,
+        FileFormat::Parquet => InputFormat::Parquet,
+        FileFormat::Xlsx => InputFormat::Xlsx,
+    });
+    let format = match format.or(given.format) {
+        Some(format) => format,
         None => {
             let reason = format!(
                 "the name of `{}` does not say whether it is CSV, NDJSON, Parquet or XLSX; set this key",
@@ -135,10 +145,14 @@ fn read_options(path: &Path, input: &InputDeclaration, key: &str) -> Result<Read
     let ascii = |char: char| u8::try_from(char).ok().filter(u8::is_ascii);
     let separator = match input.separator.map(ascii) {
         Some(None) => return Err(KeyFault::new(format!("{key}.separator"), "expected an ASCII character")),
-        separator => separator.flatten(),
+        separator => separator.flatten().or(given.separator),
     };
-    let (header, empty, sheet) = (input.header.clone(), input.empty.clone(), input.sheet.clone());
-    Ok(ReadOptions { format: Some(format), separator, header, empty, sheet, columns: None })
+    let encoding = input.encoding.as_deref().map(str::parse::<TextEncoding>).transpose();
+    let encoding = encoding.map_err(|unknown| KeyFault::new(format!("{key}.encoding"), unknown.to_string()))?;
+    let encoding = encoding.or(given.encoding);
+    let sheet = input.sheet.clone().or_else(|| given.sheet.clone());
+    let (header, empty) = (input.header.clone(), input.empty.clone());
+    Ok(ReadOptions { format: Some(format), separator, encoding, header, empty, sheet, columns: None })
 }
 
 fn format_of(path: &Path) -> Option<FileFormat> {
@@ -291,6 +305,11 @@ fn read_rows(input: &Input, Reading { files, limits, .. }: Reading<'_>) -> Resul
 
 fn refused(file: &Path, reason: String) -> MappingError {
     MappingError::File { path: file.to_owned(), reason }
+}
+
+/// Returns whether a pattern matches the name of a file, with or without the ending that says how it is compressed.
+fn is_named(pattern: &str, file: &Path) -> bool {
+    is_match(pattern, &file_name(file)) || is_match(pattern, &file_name(&unpacked_name(file)))
 }
 
 fn file_name(file: &Path) -> String {

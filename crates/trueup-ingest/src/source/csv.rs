@@ -16,10 +16,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Reads the header of the first block. Returns the columns, all of them text, and the block of the rows that follow.
-pub(crate) fn read_header(block: &TextBlock, separator: u8) -> Result<(SchemaRef, TextBlock), InputFault> {
+/// A separator `is_assumed` if nobody gave it.
+pub(crate) fn read_header(
+    block: &TextBlock,
+    separator: u8,
+    is_assumed: bool,
+) -> Result<(SchemaRef, TextBlock), InputFault> {
     let mut records = CsvRecords::new(block.text()?, block, separator);
     let mut cells = Vec::new();
     let Some(line) = records.read(&mut cells)? else { return Err(InputFault::NoHeader) };
+    if let ([cell], true) = (cells.as_slice(), is_assumed) {
+        check_separator(cell, separator)?;
+    }
     let mut names = HashSet::with_capacity(cells.len());
     for (at, cell) in cells.iter().enumerate() {
         if cell.is_empty() {
@@ -30,7 +38,30 @@ pub(crate) fn read_header(block: &TextBlock, separator: u8) -> Result<(SchemaRef
         }
     }
     let rows = block.bytes[block.bytes.len() - records.rest().len()..].to_vec();
-    Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, records: records.records }))
+    let offset = block.offset + (block.bytes.len() - rows.len()) as u64;
+    Ok((text_schema(&cells), TextBlock { bytes: rows, line: records.line, records: records.records, offset }))
+}
+
+/// Returns a character as what separates cells; `None` if it cannot.
+pub(crate) fn separator(char: char) -> Option<u8> {
+    u8::try_from(char).ok().filter(|byte| byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0))
+}
+
+/// Refuses a header of one column that has other separators.
+fn check_separator(header: &str, separator: u8) -> Result<(), InputFault> {
+    let count = |candidate: u8| header.bytes().filter(|byte| *byte == candidate).count();
+    let others: Vec<(char, usize)> = [b',', b';', b'\t', b'|']
+        .into_iter()
+        .filter(|candidate| *candidate != separator)
+        .map(|candidate| (char::from(candidate), count(candidate)))
+        .collect();
+    let most = others.iter().copied().max_by_key(|(_, count)| *count);
+    match most.filter(|(_, count)| *count > 0) {
+        Some((candidate, _)) => {
+            Err(InputFault::OtherSeparator { assumed: char::from(separator), found: others, candidate })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks the first record of a file without a header, which has the columns `header`. Returns the columns, all of them

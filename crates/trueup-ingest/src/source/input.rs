@@ -1,6 +1,7 @@
 //! An input: a file, how it is read, and what becomes of its rows before they are checked.
 
 use super::decoded::{DecodedBatch, RawRows, ReadLimits};
+use super::encoding::TextEncoding;
 use arrow_schema::{ArrowError, SchemaRef};
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,6 +40,8 @@ impl Input {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadOptions {
     pub(crate) format: Option<InputFormat>,
+    /// The encoding of a text; UTF-8 if absent.
+    pub(crate) encoding: Option<TextEncoding>,
     /// CSV: what separates cells. If absent, a tab in a file whose name ends in `.tsv`, and a comma in any other.
     pub(crate) separator: Option<u8>,
     /// CSV: the columns of a file whose first line is data.
@@ -50,6 +53,11 @@ pub(crate) struct ReadOptions {
     /// The columns that a mapping reads; `None` for canonical inputs, whose columns are all read. NDJSON then has these
     /// members alone, each number as it is written; in XLSX only these may not hold errors.
     pub(crate) columns: Option<BTreeSet<String>>,
+}
+
+/// Returns whether a file's name has an ending, in any letter case.
+pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

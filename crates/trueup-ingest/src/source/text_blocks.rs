@@ -1,5 +1,6 @@
 //! Splits a text file into blocks of whole records.
 
+use super::encoding;
 use crate::error::InputFault;
 use std::io::{self, Read};
 use std::str::Utf8Error;
@@ -11,6 +12,8 @@ pub(crate) struct TextBlock {
     pub(crate) line: u64,
     /// The records before the block, including empty lines.
     pub(super) records: u64,
+    /// The bytes of the text before the block.
+    pub(super) offset: u64,
 }
 
 impl TextBlock {
@@ -19,17 +22,24 @@ impl TextBlock {
     /// # Errors
     /// The bytes are not UTF-8.
     pub(crate) fn text(&self) -> Result<&str, InputFault> {
-        str::from_utf8(&self.bytes).map_err(|error| not_utf8(self.line, &self.bytes, &error))
+        str::from_utf8(&self.bytes).map_err(|error| not_utf8(self.line, self.offset, &self.bytes, &error))
     }
 
     /// Returns the block as text, like [`TextBlock::text`], without a copy.
     pub(super) fn into_text(self) -> Result<String, InputFault> {
-        String::from_utf8(self.bytes).map_err(|error| not_utf8(self.line, error.as_bytes(), &error.utf8_error()))
+        String::from_utf8(self.bytes)
+            .map_err(|error| not_utf8(self.line, self.offset, error.as_bytes(), &error.utf8_error()))
     }
 }
 
-fn not_utf8(line: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
-    InputFault::Record { line: line + count_lines(&bytes[..error.valid_up_to()]), what: "the text is not UTF-8" }
+fn not_utf8(line: u64, offset: u64, bytes: &[u8], error: &Utf8Error) -> InputFault {
+    let (sound, rest) = bytes.split_at(error.valid_up_to());
+    InputFault::NotUtf8 {
+        line: line + count_lines(sound),
+        offset: offset + sound.len() as u64,
+        byte: rest.first().copied().unwrap_or_default(),
+        likely: encoding::likely(bytes),
+    }
 }
 
 /// Reads a file and splits it at line ends.
@@ -41,6 +51,8 @@ pub(crate) struct TextBlocks<R> {
     line: u64,
     /// The records before `pending`, including empty lines.
     records: u64,
+    /// The bytes of the text before `pending`.
+    offset: u64,
     /// The bytes that a block should have.
     size: usize,
     /// The most bytes of a record. A longer record is an error, because usually its quote is never closed.
@@ -64,7 +76,13 @@ impl<R: Read> TextBlocks<R> {
     /// Returns blocks of about `size` bytes. A block with a longer record grows up to `longest` bytes. With `quotes`, a
     /// line end between quotes does not end a record.
     pub(crate) fn new(reader: R, size: usize, longest: usize, quotes: bool) -> Self {
-        Self { reader, pending: Vec::new(), line: 1, records: 0, size: size.max(1), longest, quotes, ended: false }
+        let (pending, size) = (Vec::new(), size.max(1));
+        Self { reader, pending, line: 1, records: 0, offset: 0, size, longest, quotes, ended: false }
+    }
+
+    /// Counts `bytes` that were read before the text, for the positions of faults.
+    pub(super) fn after(self, bytes: usize) -> Self {
+        Self { offset: bytes as u64, ..self }
     }
 
     /// Returns the next block, or `None` after the last.
@@ -122,10 +140,11 @@ impl<R: Read> TextBlocks<R> {
 
     fn take_pending(&mut self, rest: Vec<u8>, whole: WholeRecords) -> TextBlock {
         let bytes = std::mem::replace(&mut self.pending, rest);
-        let (line, records, lines) = (self.line, self.records, count_lines(&bytes));
+        let (line, records, offset, lines) = (self.line, self.records, self.offset, count_lines(&bytes));
         self.line += lines;
         self.records += lines - whole.broken_lines;
-        TextBlock { bytes, line, records }
+        self.offset += bytes.len() as u64;
+        TextBlock { bytes, line, records, offset }
     }
 }
 

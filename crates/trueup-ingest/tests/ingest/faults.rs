@@ -60,7 +60,11 @@ fn files_without_a_table_are_refused() {
         "bad.parquet: expected a Parquet file, but the file does not begin with `PAR1`"
     );
     assert_eq!(refused_events("bad.csv", "a,b,a\n"), "bad.csv: line 1: the header has the column `a` twice");
-    assert_eq!(refused_events("bad.csv", b"account,\xff\n"), "bad.csv: line 1: the text is not UTF-8");
+    assert_eq!(
+        refused_events("bad.csv", b"account,\xff\n"),
+        "bad.csv: line 1: the text is not UTF-8 at byte offset 8 (0xFF); it looks like windows-1252: if it is, say `--encoding \
+         windows-1252`"
+    );
     let missing = refused_events("bad.csv", "account,opportunityId,date\na,1,2025-01-01\n");
     assert!(missing.starts_with("bad.csv: expected a column `type`, but found `account`"), "{missing}");
     let missing = refused_events("bad.csv", "a,1,sold,2025-01-01\n");

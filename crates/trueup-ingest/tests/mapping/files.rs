@@ -77,7 +77,11 @@ fn broken_csv_is_refused() {
         (b"id,x\n1,2,3\n", "`a.csv`: line 2: expected 2 cells as in the header, but found 3"),
         (b"id,x\n1,\"2\n3,4\n5,6\n", "`a.csv`: line 2: a quote is opened and never closed"),
         (b"id,id\n1,2\n", "`a.csv`: line 1: the header has the column `id` twice"),
-        (b"id,x\n1,\xff\n", "`a.csv`: line 2: the text is not UTF-8"),
+        (
+            b"id,x\n1,\xff\n",
+            "`a.csv`: line 2: the text is not UTF-8 at byte offset 7 (0xFF); it looks like windows-1252: if it is, say \
+             `--encoding windows-1252`",
+        ),
     ] {
         let case = Case::new(&from_file("a.csv", "")).file("a.csv", text);
         assert_eq!(case.refusal(), expected);

@@ -1,0 +1,125 @@
+//! Files that are compressed as a whole: which program did it, and their unpacked bytes.
+
+use super::input::has_ending;
+use crate::error::InputFault;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A program that compresses files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    Gzip,
+    Zstd,
+    Bzip2,
+}
+
+/// Each program with its name, the endings of its files, and their first bytes.
+const COMPRESSIONS: [(Compression, &str, &[&str], &[u8]); 3] = [
+    (Compression::Gzip, "gzip", &["gz"], b"\x1f\x8b\x08"),
+    (Compression::Zstd, "zstd", &["zst", "zstd"], b"\x28\xb5\x2f\xfd"),
+    (Compression::Bzip2, "bzip2", &["bz2"], b"BZh"),
+];
+
+impl Compression {
+    /// Returns how a file is compressed, if it is.
+    ///
+    /// # Errors
+    /// The name says that it is compressed, and its first bytes say otherwise.
+    pub(super) fn detect(name: &Path, begin: &[u8]) -> Result<Option<Self>, InputFault> {
+        let named = COMPRESSIONS.into_iter().find(|(_, _, endings, _)| endings.iter().any(|one| has_ending(name, one)));
+        if let Some((compression, program, _, magic)) = named {
+            let is_compressed = begin.starts_with(magic);
+            return if is_compressed { Ok(Some(compression)) } else { Err(InputFault::NotCompressed { program }) };
+        }
+        // No text begins with the bytes of gzip and zstd. `BZh` alone may begin a text.
+        let starts =
+            |magic: &[u8]| begin.starts_with(magic) && (magic != b"BZh" || begin.get(4..10) == Some(b"1AY&SY"));
+        Ok(COMPRESSIONS.into_iter().find(|(.., magic)| starts(magic)).map(|(compression, ..)| compression))
+    }
+
+    const fn program(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
+        }
+    }
+}
+
+/// Returns a file's name without the ending that says how it is compressed.
+pub(crate) fn unpacked_name(name: &Path) -> PathBuf {
+    let is_packed = COMPRESSIONS.iter().flat_map(|(_, _, endings, _)| *endings).any(|one| has_ending(name, one));
+    if is_packed { name.with_extension("") } else { name.to_owned() }
+}
+
+/// The unpacked bytes of a file.
+///
+/// A file that unpacks to far more than any data does is an error, because a few kilobytes could otherwise keep an
+/// ingest busy for days.
+pub(super) struct Unpacker {
+    compression: Compression,
+    decoder: Box<dyn Read + Send>,
+    /// The bytes that were read from the file.
+    packed: Arc<AtomicU64>,
+    unpacked: u64,
+}
+
+/// The most bytes that a byte of the file may become, on average.
+const MAX_RATIO: u64 = 1_000;
+
+/// The unpacked bytes up to which a file may become any number of bytes per byte.
+const ANY_RATIO_BYTES: u64 = 32 << 20;
+
+/// Bytes that are read from the file at a time.
+const BUFFER_BYTES: usize = 128 << 10;
+
+impl Unpacker {
+    pub(super) fn new(file: impl Read + Send + 'static, compression: Compression) -> io::Result<Self> {
+        let packed = Arc::new(AtomicU64::new(0));
+        let counted = CountedReader { reader: file, bytes: packed.clone() };
+        let decoder = decoder(BufReader::with_capacity(BUFFER_BYTES, counted), compression)?;
+        Ok(Self { compression, decoder, packed, unpacked: 0 })
+    }
+}
+
+fn decoder(file: impl BufRead + Send + 'static, compression: Compression) -> io::Result<Box<dyn Read + Send>> {
+    Ok(match compression {
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(file)?),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
+    })
+}
+
+impl Read for Unpacker {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let program = self.compression.program();
+        let length = self.decoder.read(into).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            // The file itself cannot be read.
+            _ if error.raw_os_error().is_some() => error,
+            _ => io::Error::other(InputFault::DamagedCompression { program, source: error }),
+        })?;
+        self.unpacked += length as u64;
+        let most = self.packed.load(Ordering::Relaxed).saturating_mul(MAX_RATIO).max(ANY_RATIO_BYTES);
+        if self.unpacked > most {
+            return Err(io::Error::other(InputFault::CompressionBomb { ratio: MAX_RATIO }));
+        }
+        Ok(length)
+    }
+}
+
+/// A reader that counts its bytes.
+pub(super) struct CountedReader<R> {
+    pub(super) reader: R,
+    pub(super) bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for CountedReader<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let length = self.reader.read(into)?;
+        self.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}

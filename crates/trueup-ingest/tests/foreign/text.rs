@@ -1,0 +1,149 @@
+//! Compression, separators and encodings of text files.
+
+use crate::case::{Case, EVENTS, accepted, foreign, refusal};
+use std::fs;
+use trueup_ingest::{Ingest, TextEncoding};
+
+fn plain(ingest: Ingest) -> Ingest {
+    ingest
+}
+
+fn delimiter(char: char) -> impl FnOnce(Ingest) -> Ingest {
+    move |ingest| ingest.delimiter(char)
+}
+
+fn encoding(name: &str) -> impl FnOnce(Ingest) -> Ingest {
+    let encoding: TextEncoding = name.parse().unwrap();
+    move |ingest| ingest.encoding(encoding)
+}
+
+#[test]
+fn compressed_files_are_unpacked() {
+    for format in ["csv", "ndjson"] {
+        for ending in ["gz", "zst", "bz2"] {
+            accepted(&format!("events.{format}.{ending}"), plain);
+        }
+    }
+    accepted("two-members.csv.gz", plain);
+}
+
+#[test]
+fn compression_is_detected_without_the_ending() {
+    for ending in ["gz", "zst", "bz2"] {
+        let case = Case::new();
+        let path = case.dir.path().join("events");
+        fs::copy(foreign(&format!("events.csv.{ending}")), &path).unwrap();
+        case.ingest().events(path).run().unwrap();
+        assert_eq!(case.stored_events(), EVENTS);
+    }
+}
+
+#[test]
+fn compressed_files_that_cannot_be_unpacked_are_refused() {
+    assert_eq!(
+        refusal("not-compressed.csv.gz", plain),
+        "not-compressed.csv.gz: the file's name says that it is compressed with gzip, but its first bytes say otherwise; \
+         rename it"
+    );
+    let cut = refusal("cut-short.csv.gz", plain);
+    assert!(
+        cut.starts_with("cut-short.csv.gz: the file cannot be unpacked with gzip, it is damaged or cut short: "),
+        "{cut}"
+    );
+    assert_eq!(
+        refusal("bomb.csv.zst", plain),
+        "bomb.csv.zst: the file unpacks to more than 1000 times its size, which data rarely does; if it is sound, unpack it \
+         first"
+    );
+}
+
+#[test]
+fn every_cut_of_a_compressed_file_is_refused() {
+    for ending in ["gz", "zst", "bz2"] {
+        let whole = fs::read(foreign(&format!("events.csv.{ending}"))).unwrap();
+        for length in 0..whole.len() {
+            let case = Case::new();
+            let path = case.dir.path().join(format!("events.csv.{ending}"));
+            fs::write(&path, &whole[..length]).unwrap();
+            let error = case.ingest().events(path).run().unwrap_err();
+            assert!(error.is_data(), "{ending} {length}: {error}");
+        }
+    }
+}
+
+#[test]
+fn any_separator_can_be_given() {
+    accepted("tab.tsv", plain);
+    accepted("tab.txt", delimiter('\t'));
+    accepted("semicolon.csv", delimiter(';'));
+    accepted("bar.csv", delimiter('|'));
+}
+
+#[test]
+fn a_header_of_one_column_counts_the_separators() {
+    assert_eq!(
+        refusal("semicolon.csv", plain),
+        "semicolon.csv: the header has one column: there is no `,` in it, but 6 `;`, 0 tab, 0 `|`; if that separates the \
+         columns, say `--delimiter ';'`"
+    );
+    assert_eq!(
+        refusal("tab.txt", plain),
+        "tab.txt: the header has one column: there is no `,` in it, but 0 `;`, 6 tab, 0 `|`; if that separates the columns, \
+         say `--delimiter '\\t'`"
+    );
+    let missing = refusal("bar.csv", delimiter(','));
+    assert!(missing.starts_with("bar.csv: expected a column `account`, but found"), "{missing}");
+    assert_eq!(
+        refusal("bar.csv", delimiter('é')),
+        "`\\u{e9}` cannot separate columns; use an ASCII character that is neither a quote nor a line end"
+    );
+}
+
+#[test]
+fn texts_of_other_encodings_are_read() {
+    accepted("utf-8-mark.csv", plain);
+    accepted("utf-8-mark.csv", encoding("utf-8"));
+    accepted("windows-1252.csv", encoding("latin1"));
+    accepted("windows-1252.csv", encoding("Windows-1252"));
+    accepted("utf-16le.csv", encoding("utf-16"));
+    accepted("utf-16be.csv", encoding("utf-16be"));
+    accepted("utf-16-mark.csv", encoding("utf16"));
+}
+
+#[test]
+fn a_text_that_is_not_utf8_names_its_likely_encoding() {
+    assert_eq!(
+        refusal("windows-1252.csv", plain),
+        "windows-1252.csv: line 2: the text is not UTF-8 at byte offset 90 (0xFC); it looks like windows-1252: if it is, say \
+         `--encoding windows-1252`"
+    );
+    for (name, likely) in [("utf-16le.csv", "UTF-16LE"), ("utf-16be.csv", "UTF-16BE"), ("utf-16-mark.csv", "UTF-16LE")]
+    {
+        assert_eq!(
+            refusal(name, plain),
+            format!(
+                "{name}: the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding \
+                 {likely}`"
+            )
+        );
+    }
+    assert_eq!(
+        refusal("windows-1252.csv", encoding("shift_jis")),
+        "windows-1252.csv: the text is not Shift_JIS at byte offset 90; is `--encoding` right?"
+    );
+}
+
+#[test]
+fn long_texts_of_other_encodings_keep_every_byte() {
+    // Longer than what is decoded at a time, so that characters are cut everywhere.
+    let text: String = (0..40_000).map(|at| format!("acme,{at},sold,2025-02-03,é{at}😀\n")).collect();
+    let text = format!("account,opportunityId,type,date,note\n{text}");
+    let units = text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let (one, other) = (Case::new(), Case::new());
+    for (case, bytes, name) in [(&one, text.into_bytes(), "utf-8"), (&other, units, "utf-16")] {
+        let path = case.dir.path().join("events.csv");
+        fs::write(&path, bytes).unwrap();
+        encoding(name)(case.ingest().events(path)).run().unwrap();
+    }
+    assert_eq!(one.stored_events(), other.stored_events());
+}

@@ -1,0 +1,72 @@
+"""Makes the files of this folder. README.md says what they are for.
+
+Needs Python 3 with pyarrow and openpyxl, and the program zstd. The files are committed; run this only to add some.
+"""
+
+import bz2
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+HEADER = ["account", "opportunityId", "type", "date", "eventId", "total", "city"]
+ROWS = [
+    ["acme", "1", "lead-originated", "2025-01-30", "e1", "", "Zürich"],
+    ["acme", "1", "sold", "2025-02-03", "e2", "1250.50", "Zürich"],
+    ["bolt", "7", "booked", "2025-02-04", "e3", "", "Austin, TX"],
+]
+
+
+def write(name, content):
+    path = HERE / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def delimited(separator, rows=ROWS):
+    cell = lambda text: f'"{text}"' if separator in text or "," in text else text
+    return "".join(separator.join(map(cell, row)) + "\n" for row in [HEADER, *rows])
+
+
+def objects():
+    return [{name: cell for name, cell in zip(HEADER, row) if cell} for row in ROWS]
+
+
+def zstd(text):
+    return subprocess.run(["zstd", "-q", "-19", "-c"], input=text.encode(), capture_output=True, check=True).stdout
+
+
+def text_files():
+    csv = delimited(",")
+    ndjson = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in objects())
+    write("events.csv.gz", gzip.compress(csv.encode(), mtime=0))
+    write("events.csv.zst", zstd(csv))
+    write("events.csv.bz2", bz2.compress(csv.encode()))
+    write("events.ndjson.gz", gzip.compress(ndjson.encode(), mtime=0))
+    write("events.ndjson.zst", zstd(ndjson))
+    write("events.ndjson.bz2", bz2.compress(ndjson.encode()))
+    # Two members, as `cat a.gz b.gz` writes them.
+    half = len(csv) // 2
+    write("two-members.csv.gz", b"".join(gzip.compress(part.encode(), mtime=0) for part in (csv[:half], csv[half:])))
+    write("cut-short.csv.gz", gzip.compress(csv.encode(), mtime=0)[:-20])
+    write("not-compressed.csv.gz", csv)
+    write("bomb.csv.zst", bomb())
+    write("tab.tsv", delimited("\t"))
+    write("tab.txt", delimited("\t"))
+    write("semicolon.csv", delimited(";"))
+    write("bar.csv", delimited("|"))
+    for name, encoding in [("utf-16le", "utf-16-le"), ("utf-16be", "utf-16-be"), ("windows-1252", "cp1252")]:
+        write(f"{name}.csv", csv.encode(encoding))
+    write("utf-16-mark.csv", csv.encode("utf-16"))
+    write("utf-8-mark.csv", csv.encode("utf-8-sig"))
+
+
+def bomb():
+    """Rows that are all the same: 300 MB in a few kilobytes."""
+    make = ["sh", "-c", "(echo account,opportunityId,type,date; yes acme,1,sold,2025-02-03 | head -c 300000000) | zstd -q -19 -c"]
+    return subprocess.run(make, capture_output=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    text_files()
