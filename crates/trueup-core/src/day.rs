@@ -34,6 +34,14 @@ pub struct Day(u16);
 #[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06, but found `{}`", Shown(.0))]
 pub struct NotADay(pub String);
 
+impl NotADay {
+    /// Returns whether the text is a calendar date as `YYYY-MM-DD`, before [`Day::MIN`] or after [`Day::MAX`].
+    #[must_use]
+    pub fn is_out_of_range(&self) -> bool {
+        calendar_date(&self.0).is_some()
+    }
+}
+
 /// The number of the quarter of each day. It is a table because ingest needs two quarters per customer, and computing
 /// them from calendar dates made ingest measurably slower.
 static QUARTERS: LazyLock<Vec<u16>> = LazyLock::new(|| {
@@ -117,18 +125,19 @@ impl FromStr for Day {
     type Err = NotADay;
 
     fn from_str(text: &str) -> Result<Self, NotADay> {
-        let not_a_day = || NotADay(text.to_owned());
-        let has_form = text.len() == 10
-            && text.bytes().enumerate().all(|(at, byte)| match at {
-                4 | 7 => byte == b'-',
-                _ => byte.is_ascii_digit(),
-            });
-        if !has_form {
-            return Err(not_a_day());
-        }
-        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| not_a_day())?;
-        Self::from_date(date).map_err(|_| not_a_day())
+        let date = calendar_date(text).ok_or_else(|| NotADay(text.to_owned()))?;
+        Self::from_date(date)
     }
+}
+
+/// Returns the date that a text of the form `YYYY-MM-DD` names, of any year; `None` if there is none.
+fn calendar_date(text: &str) -> Option<NaiveDate> {
+    let has_form = text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    has_form.then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()).flatten()
 }
 
 #[cfg(test)]
@@ -139,14 +148,16 @@ mod tests {
     fn the_range_is_all_numbers_of_sixteen_bits() {
         assert_eq!(Day::MIN.to_string(), "1970-01-01");
         assert_eq!(Day::MAX.to_string(), "2149-06-06");
-        assert!("2149-06-07".parse::<Day>().is_err());
-        assert!("1969-12-31".parse::<Day>().is_err());
+        for text in ["2149-06-07", "1969-12-31", "0000-01-01", "9999-12-31"] {
+            let error = text.parse::<Day>().unwrap_err();
+            assert!(error.is_out_of_range() && error.0 == text, "{error}");
+        }
     }
 
     #[test]
     fn only_plain_calendar_dates_are_days() {
         for text in ["2025-1-01", "2025-02-30", "+025-01-01", "2025-01-01T", "", "2025/01/01"] {
-            assert!(text.parse::<Day>().is_err(), "{text}");
+            assert!(!text.parse::<Day>().unwrap_err().is_out_of_range(), "{text}");
         }
     }
 

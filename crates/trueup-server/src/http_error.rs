@@ -1,13 +1,18 @@
 //! The errors that the server answers without the facade.
 
+use crate::head_reader::HeadReader;
+use crate::response;
 use crate::settings::Settings;
 use axum::body::Body;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use axum::http::{HeaderMap, Request, Response, StatusCode, Version, header};
+use trueup::service::Response as FacadeResponse;
 
 /// Why a request is not passed to the facade, or not answered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HttpError {
+    /// The bytes are not a request of HTTP/1.1.
+    Malformed,
     UrlTooLong {
         limit: usize,
     },
@@ -77,9 +82,31 @@ impl HttpError {
         }
     }
 
+    /// Returns why hyper has refused a request with a status, as far as the head of the request shows it.
+    pub(crate) fn of_refused(status: StatusCode, head: &HeadReader, settings: &Settings) -> Self {
+        match status {
+            StatusCode::URI_TOO_LONG => Self::UrlTooLong { limit: settings.max_url_bytes },
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.is_in_target() => {
+                Self::UrlTooLong { limit: settings.max_url_bytes }
+            }
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.headers() > settings.max_headers => {
+                Self::TooManyHeaders { limit: settings.max_headers }
+            }
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Self::HeadersTooLarge { limit: settings.max_header_bytes },
+            _ => Self::Malformed,
+        }
+    }
+
     /// Returns the status, the code and the message.
     fn parts(self) -> (StatusCode, &'static str, String) {
         match self {
+            Self::Malformed => (
+                StatusCode::BAD_REQUEST,
+                "malformed-request",
+                "the request is not valid HTTP/1.1; send a first line such as `GET /api HTTP/1.1`, and headers such as \
+                 `Host: localhost`"
+                    .to_owned(),
+            ),
             Self::UrlTooLong { limit } => (
                 StatusCode::URI_TOO_LONG,
                 "url-too-long",
@@ -104,22 +131,19 @@ impl HttpError {
         }
     }
 
-    /// Returns the response, in the form of the facade's errors.
-    pub(crate) fn response(self) -> Response<Body> {
+    /// Returns the response in the form of the facade's errors.
+    pub(crate) fn facade_response(self, accept_encoding: Option<&str>) -> FacadeResponse {
         let (status, code, message) = self.parts();
-        let mut response = json(serde_json::json!({ "error": message, "code": code }).to_string());
-        *response.status_mut() = status;
-        response
+        FacadeResponse::error(status.as_u16(), code, &message, accept_encoding)
     }
-}
 
-/// Returns a response with a JSON body that must not be cached.
-pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(text.into());
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    /// Returns the response to send.
+    pub(crate) fn response(self, accept_encoding: Option<&str>) -> Response<Body> {
+        let FacadeResponse { status, headers, body } = self.facade_response(accept_encoding);
+        // Neither an error nor its compressed form can fail to be written to memory.
+        let body = Body::from(body.into_bytes().unwrap_or_default());
+        response::with_head(status, headers, body).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@
 //!   disconnects.
 //!   A large answer is produced in chunks while it is sent, by as many threads as there are cores, so a slow client
 //!   does not block a thread.
-//! - A request that exceeds a limit is answered 414 or 431. Bytes that are not a request are answered 400, and requests
-//!   that exceed twice the limits 431; both without a message and without an id.
+//! - A request that exceeds a limit is answered 414 or 431, and bytes that are not a request 400, in the form of the
+//!   facade's errors. After 400, and where a limit is exceeded twofold, the connection is closed.
 //! - A client that sends or receives nothing for too long is disconnected. If there are too many connections, the one
 //!   that has waited longest for its client is closed. Each address has its own limit.
 //! - A client that closes only its sending half still receives its answer.
@@ -19,13 +19,17 @@
 //! - Each request is logged as one [`tracing`] event, without keys, paths or queries. Give [`log_failure`] to the
 //!   service to log the causes of failures too, next to the id of the request.
 
-// In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with
-// `request_line` and `connection_state`; `pipeline` answers each request with `log`, `http_error`, `workers` and
-// `response`. `signal` stops the server.
+// In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
+// `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`, `http_error`,
+// `openapi`, `workers` and `response`, and makes a `refusal` where hyper passes no request on. `signal` stops the
+// server.
 mod connection_state;
+mod head_reader;
 mod http_error;
 mod log;
+mod openapi;
 mod pipeline;
+mod refusal;
 mod request_line;
 mod response;
 mod serve;
@@ -33,6 +37,7 @@ mod settings;
 mod signal;
 mod slots;
 mod timed_stream;
+mod timer;
 mod workers;
 
 pub use log::log_failure;

@@ -4,7 +4,7 @@
 
 use crate::connection_state::InFlightGuard;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue, Method};
 use http_body::{Frame, SizeHint};
 use std::collections::hash_map::RandomState;
 use std::error::Error;
@@ -34,10 +34,9 @@ pub(crate) struct RequestIds {
 }
 
 impl RequestIds {
-    /// Returns the id that the client gives, if it is valid; otherwise a new one.
-    pub(crate) fn of(&self, headers: &HeaderMap) -> String {
-        let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|text| is_id(text));
-        given.map_or_else(|| self.fresh(), str::to_owned)
+    /// Returns the id that the client gives in the header [`REQUEST_ID`], if it is valid; otherwise a new one.
+    pub(crate) fn of(&self, given: Option<&str>) -> String {
+        given.filter(|text| is_id(text)).map_or_else(|| self.fresh(), str::to_owned)
     }
 
     /// Returns a new id: 16 hexadecimal digits.
@@ -248,7 +247,7 @@ mod tests {
     #[test]
     fn new_ids_differ() {
         let ids = RequestIds::default();
-        let (first, second) = (ids.of(&HeaderMap::new()), ids.of(&HeaderMap::new()));
+        let (first, second) = (ids.of(None), ids.of(Some("not an id")));
         assert_ne!(first, second);
         assert!(is_id(&first) && first.len() == 16, "{first}");
     }

@@ -1,8 +1,11 @@
 //! The path of a request through the server: id and log, limits, routing, the facade, and back.
 
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
-use crate::http_error::{HttpError, json};
+use crate::head_reader::HeadReader;
+use crate::http_error::HttpError;
 use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
+use crate::openapi;
+use crate::refusal::Refusal;
 use crate::response::ResponseHead;
 use crate::settings::Settings;
 use crate::workers::Workers;
@@ -10,11 +13,12 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Request, Response, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use axum::routing::get;
 use hyper::body::Incoming;
 use std::future::poll_fn;
 use std::io;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
@@ -25,6 +29,9 @@ use tower_service::Service as _;
 use tracing::Instrument as _;
 use trueup::service::{Request as FacadeRequest, Service, ServiceError};
 use trueup::{Interrupt, Interruption};
+
+/// The place of the status in the first line of a response.
+const STATUS: Range<usize> = "HTTP/1.1 ".len().."HTTP/1.1 400".len();
 
 /// What all requests of a server pass through.
 pub(crate) struct Pipeline {
@@ -52,10 +59,10 @@ impl Pipeline {
         state: &ConnectionState,
         in_flight: InFlightGuard,
     ) -> Response<Body> {
-        let id = self.ids.of(request.headers());
+        let id = self.ids.of(request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()));
         let log = RequestLog::new(id.clone(), request.method(), request.uri().path(), in_flight);
         let response = match HttpError::of(&request, &self.settings) {
-            Some(error) => error.response(),
+            Some(error) => error.response(accept_encoding(request.headers()).as_deref()),
             None => {
                 request.extensions_mut().insert(state.clone());
                 let span = tracing::error_span!("request", %id);
@@ -74,6 +81,16 @@ impl Pipeline {
         Response::from_parts(parts, body)
     }
 
+    /// Answers a request of which hyper has read only the head and refuses it. `replaced` is hyper's own response.
+    pub(crate) fn refuse(&self, head: &HeadReader, replaced: &[u8]) -> io::Result<Refusal> {
+        let id = self.ids.of(head.header(REQUEST_ID.as_str()).as_deref());
+        let status = replaced.get(STATUS).and_then(|status| StatusCode::from_bytes(status).ok()).unwrap_or_default();
+        let error = HttpError::of_refused(status, head, &self.settings);
+        let response = error.facade_response(head.header(header::ACCEPT_ENCODING.as_str()).as_deref());
+        tracing::info!(%id, status = response.status, "a request that is not valid HTTP/1.1, or far too large, was refused");
+        Refusal::new(response, &id, head.is_head(), replaced)
+    }
+
     /// Returns whether no thread works for a request.
     pub(crate) fn is_idle(&self) -> bool {
         self.facade.query_threads.is_idle() && self.facade.answer_threads.is_idle()
@@ -81,11 +98,15 @@ impl Pipeline {
 }
 
 async fn health() -> Response<Body> {
-    json(r#"{"status":"ok"}"#)
+    let mut response = Response::new(Body::from(r#"{"status":"ok"}"#));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
-async fn openapi() -> Response<Body> {
-    json(trueup::openapi::document())
+async fn openapi(headers: HeaderMap) -> Response<Body> {
+    openapi::answer(&headers, accept_encoding(&headers).as_deref())
 }
 
 /// The service, and the threads that work for its requests.
@@ -115,19 +136,28 @@ impl Facade {
         }
     }
 
-    fn response(&self, head: io::Result<ResponseHead>) -> Response<Body> {
+    /// Returns the response to send; `None` if there is none, because the service is at fault.
+    fn response(&self, head: io::Result<ResponseHead>) -> Option<Response<Body>> {
         match head {
             Ok(head) => head.response(&self.answer_threads),
             Err(error) => {
                 tracing::error!(cause = %error, "an answer could not be written");
-                HttpError::Internal.response()
+                None
             }
         }
     }
 }
 
-/// Passes a request to the facade, on a thread that may block. The deadline includes time spent queued.
+/// Passes a request to the facade. Returns an error of the server if the service is at fault.
 async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Response<Body> {
+    let accept_encoding = accept_encoding(request.headers());
+    let response = try_facade(&facade, request).await;
+    response.unwrap_or_else(|| HttpError::Internal.response(accept_encoding.as_deref()))
+}
+
+/// Passes a request to the facade, on a thread that may block. The deadline includes time spent queued. Returns `None`,
+/// and logs the cause, if the service is at fault.
+async fn try_facade(facade: &Facade, request: Request<Body>) -> Option<Response<Body>> {
     let (parts, body) = request.into_parts();
     // hyper sends `100 Continue` only if the body is read. Without it, a client that sends `Expect` keeps its body.
     if !parts.headers.contains_key(header::EXPECT) {
@@ -143,7 +173,7 @@ async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Re
     let permit = match timeout(deadline, Arc::clone(&facade.permits).acquire_owned()).await {
         Ok(Ok(permit)) => permit,
         // Never happens, because nothing closes the semaphore.
-        Ok(Err(_)) => return HttpError::Internal.response(),
+        Ok(Err(_)) => return None,
         Err(_) => {
             let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));
             return facade.response(ResponseHead::new(refused));
@@ -162,7 +192,7 @@ async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Re
         Ok(head) => head.await,
         Err(error) => {
             tracing::error!(cause = %error, "a request was not answered: no thread could be started for it");
-            return HttpError::Internal.response();
+            return None;
         }
     };
     match head {
@@ -170,7 +200,7 @@ async fn call_facade(State(facade): State<Facade>, request: Request<Body>) -> Re
         Err(_) => {
             // The message of the panic is not logged, because it may contain data.
             tracing::error!("a request was not answered: it panicked");
-            HttpError::Internal.response()
+            None
         }
     }
 }
@@ -211,10 +241,14 @@ fn facade_request(parts: &Parts, interrupt: Interrupt) -> FacadeRequest {
         method: parts.method.as_str().to_owned(),
         path_and_query: parts.uri.path_and_query().map(|both| both.as_str().to_owned()).unwrap_or_default(),
         authorization: joined(&parts.headers, &header::AUTHORIZATION, ", "),
-        accept_encoding: joined(&parts.headers, &header::ACCEPT_ENCODING, ", "),
+        accept_encoding: accept_encoding(&parts.headers),
         cookie: joined(&parts.headers, &header::COOKIE, "; "),
         interrupt,
     }
+}
+
+fn accept_encoding(headers: &HeaderMap) -> Option<String> {
+    joined(headers, &header::ACCEPT_ENCODING, ", ")
 }
 
 /// Joins all values of a header. Replaces invalid UTF-8, because a header that is present must not be treated as

@@ -1,6 +1,5 @@
 //! Converts the facade's response to an HTTP response: small bodies are sent whole, large ones chunk by chunk.
 
-use crate::http_error::HttpError;
 use crate::workers::Workers;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
@@ -14,10 +13,13 @@ use std::task::{Context, Poll, ready};
 use tokio::sync::oneshot;
 use trueup::service::{Body as Chunks, Response as FacadeResponse};
 
+/// The headers of a response of the facade.
+type Headers = Vec<(&'static str, Cow<'static, str>)>;
+
 /// The head of a response, and the first chunks of its body.
 pub(crate) struct ResponseHead {
     status: u16,
-    headers: Vec<(&'static str, Cow<'static, str>)>,
+    headers: Headers,
     first: VecDeque<Bytes>,
     /// The rest of the body; `None` if there is none.
     rest: Option<Chunks>,
@@ -41,7 +43,8 @@ impl ResponseHead {
     }
 
     /// Returns the response, with `Content-Length` if its body is a single chunk. `workers` produce the other chunks.
-    pub(crate) fn response(mut self, workers: &Arc<Workers>) -> Response<Body> {
+    /// `None` if its head is invalid, which no head of the facade is.
+    pub(crate) fn response(mut self, workers: &Arc<Workers>) -> Option<Response<Body>> {
         let body = if self.rest.is_none() && self.first.len() <= 1 {
             Body::from(self.first.pop_front().unwrap_or_default())
         } else {
@@ -51,17 +54,19 @@ impl ResponseHead {
                 source: self.rest.map_or(ChunkSource::Ended, |rest| ChunkSource::Idle(Box::new(rest))),
             })
         };
-        let mut response = Response::new(body);
-        let Ok(status) = StatusCode::from_u16(self.status) else { return HttpError::Internal.response() };
-        *response.status_mut() = status;
-        for (name, value) in self.headers {
-            let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value)) else {
-                return HttpError::Internal.response();
-            };
-            response.headers_mut().append(name, value);
-        }
-        response
+        with_head(self.status, self.headers, body)
     }
+}
+
+/// Returns a response with this head; `None` if the head is invalid.
+pub(crate) fn with_head(status: u16, headers: Headers, body: Body) -> Option<Response<Body>> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).ok()?;
+    for (name, value) in headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        response.headers_mut().append(name, HeaderValue::from_str(&value).ok()?);
+    }
+    Some(response)
 }
 
 /// A body whose chunks are produced while it is sent, at most one ahead. Occupies a thread only while a chunk is

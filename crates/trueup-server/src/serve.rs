@@ -217,10 +217,9 @@ async fn serve_connection(
         tracing::debug!(cause = %error, "a connection is gone");
         return;
     }
-    let stream = TimedStream::new(tcp, state.clone(), settings);
-    // Requests beyond the limits are answered by the pipeline, with a message and an id. Requests beyond twice the
-    // limits are answered by hyper, without either.
+    // Requests beyond the limits are answered by the pipeline. Requests beyond twice the limits are refused by hyper.
     let head_bytes = settings.max_header_bytes.saturating_add(settings.max_url_bytes).saturating_mul(2).max(MIN_BUFFER);
+    let stream = TimedStream::new(tcp, state.clone(), Arc::clone(&pipeline), head_bytes);
     let mut builder = http1::Builder::new();
     builder
         .max_headers(settings.max_headers.saturating_mul(2).max(1))
@@ -257,10 +256,6 @@ async fn serve_connection(
     };
     if let Err(error) = ended {
         // These errors contain nothing that the client sent.
-        if error.is_parse() {
-            tracing::info!(cause = %error, "a request that could not be parsed was refused");
-        } else {
-            tracing::debug!(cause = %error, "a connection ended early");
-        }
+        tracing::debug!(cause = %error, "a connection ended early");
     }
 }

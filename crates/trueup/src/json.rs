@@ -90,6 +90,11 @@ impl<T: Borrow<ResultTable>> JsonRows<T> {
         self.writers.iter().map(ColumnWriter::bytes).sum()
     }
 
+    /// Returns whether all rows, and what follows them, are written.
+    pub(crate) const fn is_at_end(&self) -> bool {
+        self.next.is_none()
+    }
+
     /// Replaces the contents of `chunk` by the next bytes. Returns false at the end.
     pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<u8>) -> bool {
         chunk.clear();

@@ -59,7 +59,7 @@ mod snapshot;
 pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};
 pub use limits::{Clock, Limits, SystemClock};
 pub use request::Request;
-pub use response::{Body, Response};
+pub use response::{Body, Response, accepts_gzip};
 
 use crate::access::Directory;
 use crate::benchmarks::Privacy;

@@ -22,8 +22,17 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 
-    pub(crate) fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
+    /// Returns the body, decompressed.
+    pub(crate) fn content(&self) -> Vec<u8> {
+        let Some(encoding) = self.header("content-encoding") else { return self.body.clone() };
+        assert_eq!(encoding, "gzip");
+        let mut content = Vec::new();
+        flate2::read::GzDecoder::new(&*self.body).read_to_end(&mut content).unwrap();
+        content
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.content()).unwrap()
     }
 }
 
@@ -71,6 +80,9 @@ impl Client {
 
     /// Reads the body after a head and passes it to `taken` piece by piece. Returns whether it was complete.
     pub(crate) fn body(&mut self, head: &Answer, mut taken: impl FnMut(&[u8])) -> bool {
+        if head.status == 304 {
+            return true;
+        }
         if let Some(length) = head.header("content-length") {
             return self.pass(length.parse().unwrap(), &mut taken);
         }

@@ -1,19 +1,11 @@
 //! Requests as common clients send them.
 
-use crate::client::{Answer, Client};
+use crate::client::Client;
 use crate::town::{self, CUSTOMERS, RunningServer, Town};
-use std::io::Read as _;
 use std::sync::Arc;
 use trueup_server::Settings;
 
 const RANGE: &str = "start=2025-01-01&end=2025-03-31";
-
-fn decompressed(answer: &Answer) -> Vec<u8> {
-    assert_eq!(answer.header("content-encoding"), Some("gzip"));
-    let mut body = Vec::new();
-    flate2::read::GzDecoder::new(&*answer.body).read_to_end(&mut body).unwrap();
-    body
-}
 
 /// Returns a service, a server that runs it, and a client of the server.
 fn connected() -> (Town, RunningServer, Client) {
@@ -57,19 +49,27 @@ fn equivalent_urls_get_the_same_answer() {
         let month = client.get(&format!("{path}&interval=month"), &town.headers());
         assert_eq!(month.status, 200, "{path}: {}", month.text());
         let whole = client.get(&path, &town.headers());
-        assert_eq!((whole.status, whole.text()), (200, expected), "{path}");
+        assert_eq!((whole.status, &*whole.text()), (200, expected), "{path}");
         let compressed =
             client.get(&path, &format!("Authorization: {}\r\nAccept-Encoding: gzip, deflate, br\r\n", town.key));
-        assert_eq!(decompressed(&compressed), whole.body, "{path}");
+        assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+        assert_eq!(compressed.content(), whole.body, "{path}");
     }
 }
 
 #[test]
 fn a_small_answer_has_a_content_length() {
     let (town, _server, mut client) = connected();
-    let answer = client.get("/api", &town.headers());
-    assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()));
-    assert_eq!(answer.header("transfer-encoding"), None);
+    let rows = format!("/api/waterworks/events?fields=opportunityId,leads&{RANGE}");
+    for path in ["/api", &rows, "/api/waterworks/insights", "/api/nowhere/events", "/openapi.json", "/health"] {
+        for headers in [town.headers(), format!("Authorization: {}\r\n", town.key)] {
+            let answer = client.get(path, &headers);
+            assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()), "{path}");
+            assert_eq!(answer.header("transfer-encoding"), None, "{path}");
+            let is_plain = headers.contains("identity") || path == "/health";
+            assert_eq!(answer.header("content-encoding").is_none(), is_plain, "{path}");
+        }
+    }
 }
 
 #[test]
@@ -78,7 +78,8 @@ fn a_large_answer_is_compressed_while_it_is_sent() {
     let server = RunningServer::new(&town.service, Settings::default());
     let compressed = Client::connect(server.address).get(CUSTOMERS, &format!("Authorization: {}\r\n", town.key));
     assert_eq!(compressed.header("transfer-encoding"), Some("chunked"));
-    assert!(decompressed(&compressed) == town.handle(CUSTOMERS).body.into_bytes().unwrap());
+    assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+    assert!(compressed.content() == town.handle(CUSTOMERS).body.into_bytes().unwrap());
 }
 
 #[test]
@@ -97,9 +98,9 @@ fn credentials_are_read_from_the_headers() {
 fn health_and_openapi_need_no_key() {
     let (_town, _server, mut client) = connected();
     let health = client.get("/health", "");
-    assert_eq!((health.status, health.text()), (200, r#"{"status":"ok"}"#));
+    assert_eq!((health.status, &*health.text()), (200, r#"{"status":"ok"}"#));
     let openapi = client.get("/openapi.json", "");
-    assert_eq!((openapi.status, openapi.text()), (200, trueup::openapi::document()));
+    assert_eq!((openapi.status, &*openapi.text()), (200, trueup::openapi::document()));
     for path in ["/healthy", "/health/x", "/", "//api", "/openapi"] {
         let answer = client.get(path, "Accept-Encoding: identity\r\n");
         assert!(answer.status == 404 && answer.text().contains(r#""code":"not-found""#), "{path}: {}", answer.text());
@@ -107,6 +108,33 @@ fn health_and_openapi_need_no_key() {
     client.send("POST /health HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc");
     let refused = client.answer().unwrap();
     assert_eq!((refused.status, refused.header("allow")), (405, Some("GET")));
+    assert_eq!(client.get("/health", "").status, 200);
+}
+
+#[test]
+fn clients_may_cache_openapi() {
+    let (_town, _server, mut client) = connected();
+    let mut ask = |headers: &str| client.get("/openapi.json", headers);
+    let (packed, plain) = (ask(""), ask("Accept-Encoding: identity\r\n"));
+    assert!(packed.body.len() * 4 < plain.body.len(), "{} {}", packed.body.len(), plain.body.len());
+    let cached = ["cache-control", "vary"].map(|name| packed.header(name));
+    assert_eq!(cached, [Some("public, max-age=3600"), Some("Accept-Encoding")]);
+    let [of_packed, of_plain] = [&packed, &plain].map(|answer| answer.header("etag").unwrap().to_owned());
+    assert_ne!(of_packed, of_plain);
+    for known in [of_packed.clone(), format!("\"old\", W/{of_packed}"), "*".to_owned()] {
+        let answer = ask(&format!("If-None-Match: {known}\r\n"));
+        assert_eq!((answer.status, answer.body.len()), (304, 0), "{known}");
+        assert_eq!(answer.header("etag"), Some(&*of_packed));
+        assert_eq!(["cache-control", "vary"].map(|name| answer.header(name)), cached);
+        assert!(answer.header("x-request-id").is_some());
+    }
+    for (known, headers) in [("\"old\"", ""), (&of_packed, "Accept-Encoding: identity\r\n"), (&of_plain, "")] {
+        let answer = ask(&format!("If-None-Match: {known}\r\n{headers}"));
+        assert_eq!((answer.status, &*answer.text()), (200, trueup::openapi::document()), "{known}");
+    }
+    client.send(format!("HEAD /openapi.json HTTP/1.1\r\nHost: h\r\nIf-None-Match: {of_plain}\r\n\r\n"));
+    let head = client.head().unwrap();
+    assert_eq!((head.status, head.header("etag")), (200, Some(&*of_packed)));
     assert_eq!(client.get("/health", "").status, 200);
 }
 

@@ -5,6 +5,7 @@
 //! | `town`, `client`, `platform` | none: a service with a server, a client, and the service of the facade's goldens |
 //! | `goldens` | answers over HTTP equal those of the facade |
 //! | `clients` | requests as common clients send them |
+//! | `errors` | errors that the server answers without the facade |
 //! | `hostile` | malformed, oversized, slow and aborted requests |
 //! | `connections` | limits on connections, half-closed connections, the header `Host` |
 //! | `endings` | how a server stops |
@@ -16,6 +17,7 @@ mod client;
 mod clients;
 mod connections;
 mod endings;
+mod errors;
 mod goldens;
 mod hostile;
 mod logs;

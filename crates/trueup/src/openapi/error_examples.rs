@@ -29,6 +29,10 @@ const ORGANIZATION: &[&str] = &["events", "benchmarks", "insights"];
 const ALL: &[&str] = &["access", "events", "benchmarks", "insights"];
 const NOWHERE: &[&str] = &[];
 
+/// The header of responses 401.
+const CHALLENGE: (&str, &str, &str) =
+    ("WWW-Authenticate", "string", "`ApiKey`: the header `Authorization` is the key alone.");
+
 /// Returns every example, in the order in which a request is checked.
 pub(super) fn error_examples() -> Vec<ErrorExample> {
     let mut examples = path_and_credentials();
@@ -65,18 +69,24 @@ fn path_and_credentials() -> Vec<ErrorExample> {
             NOWHERE,
             "No endpoint has this path.",
         ),
-        example(
-            "unauthorized",
-            ServiceError::Unauthorized(Refusal::Missing),
-            ORGANIZATION,
-            "The key is missing, wrong, inactive or revoked, or it is an organization key, which are retired.",
-        ),
-        example(
-            "signed-out",
-            ServiceError::SignedOut(Refusal::Missing),
-            ACCESS,
-            "Neither a key nor a session is valid.",
-        ),
+        ErrorExample {
+            header: Some(CHALLENGE),
+            ..example(
+                "unauthorized",
+                ServiceError::Unauthorized(Refusal::Missing),
+                ORGANIZATION,
+                "The key is missing, wrong, inactive or revoked, or it is an organization key, which are retired.",
+            )
+        },
+        ErrorExample {
+            header: Some(CHALLENGE),
+            ..example(
+                "signed-out",
+                ServiceError::SignedOut(Refusal::Missing),
+                ACCESS,
+                "Neither a key nor a session is valid.",
+            )
+        },
         ErrorExample {
             header: Some(("Retry-After", "integer", "Whole seconds until the next clock hour.")),
             ..example("rate-limited", limited, ALL, "The user has sent as many requests as an hour allows.")
@@ -144,7 +154,13 @@ fn parameters() -> Vec<ErrorExample> {
             "invalid-date",
             ServiceError::InvalidDate { parameter: "start", text: text("01/31/2025") },
             RANGED,
-            "`start` or `end` is not a calendar date, or is outside the dates that data can have.",
+            "`start` or `end` is not a calendar date.",
+        ),
+        example(
+            "date-out-of-range",
+            ServiceError::DateOutOfRange { parameter: "start", text: text("1969-12-31") },
+            RANGED,
+            "`start` or `end` is outside the dates that data can have.",
         ),
         example(
             "invalid-range",

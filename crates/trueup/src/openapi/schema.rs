@@ -71,7 +71,7 @@ fn dictionary_entry() -> JsonValue {
             ("format", one_of(formats).with("description", "How to display a value.")),
             ("benchmarkable", described("boolean", "True on metrics that have benchmarks; absent on others.")),
             ("benchmarkDimension", described("boolean", "True on dimensions of benchmarks; absent on others.")),
-            ("possibleValues", names("The values, where they can be listed.")),
+            ("possible values", names("The values, where they can be listed.")),
         ],
     )
 }

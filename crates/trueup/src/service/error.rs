@@ -51,6 +51,13 @@ pub enum ServiceError {
         /// The value as it was sent.
         text: String,
     },
+    /// A calendar date is before [`Day::MIN`] or after [`Day::MAX`].
+    DateOutOfRange {
+        /// `start` or `end`.
+        parameter: &'static str,
+        /// The date as it was sent.
+        text: String,
+    },
     /// The range ends before it starts.
     ReversedRange {
         /// The first day of the range.

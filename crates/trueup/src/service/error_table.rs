@@ -1,6 +1,7 @@
 //! The table of errors: the status, code and text of each [`ServiceError`].
 
 use super::error::{InvalidQuery, MissingRange, ServiceError};
+use crate::Day;
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::dictionary::{FieldKind, fields};
 use crate::query::Interval;
@@ -82,6 +83,16 @@ impl ServiceError {
                 400,
                 Some("invalid-date"),
                 format!("expected `{parameter}` to be a calendar date as YYYY-MM-DD, but found `{}`", Shown(text)),
+            ),
+            Self::DateOutOfRange { parameter, text } => (
+                400,
+                Some("invalid-date"),
+                format!(
+                    "expected `{parameter}` to be a date from {} to {}, but found `{}`",
+                    Day::MIN,
+                    Day::MAX,
+                    Shown(text)
+                ),
             ),
             Self::ReversedRange { start, end } => (
                 400,

@@ -2,6 +2,7 @@
 
 use super::error::{InvalidQuery, ServiceError};
 use crate::Interrupt;
+use crate::day::NotADay;
 use crate::query::DateRange;
 use std::fmt;
 
@@ -124,7 +125,10 @@ impl Parameters {
 /// first, then a range that ends before it starts.
 pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceError> {
     let day = |parameter, text: &str| {
-        text.parse().map_err(|_| ServiceError::InvalidDate { parameter, text: text.to_owned() })
+        text.parse().map_err(|error: NotADay| match error {
+            error if error.is_out_of_range() => ServiceError::DateOutOfRange { parameter, text: error.0 },
+            NotADay(text) => ServiceError::InvalidDate { parameter, text },
+        })
     };
     let (start, end) = (day("start", start)?, day("end", end)?);
     if end < start { Err(ServiceError::ReversedRange { start, end }) } else { Ok(DateRange { start, end }) }

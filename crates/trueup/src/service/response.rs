@@ -29,6 +29,10 @@ enum AnswerBody {
     Text { text: String, _memory: Option<Reservation> },
 }
 
+/// The value of `WWW-Authenticate`. No registered scheme is a key alone; browsers ask for no password if they do not
+/// know the scheme.
+const CHALLENGE: &str = "ApiKey realm=\"trueup\"";
+
 /// Bytes of an answer that exist at the same time while it is written: chunks in flight, and the state of the
 /// compressor.
 const WRITE_BUFFER_BYTES: usize = 512 << 10;
@@ -55,18 +59,12 @@ impl Answer {
 
     /// Answers with an error.
     pub(super) fn error(error: &ServiceError) -> Self {
-        #[derive(Serialize)]
-        struct ErrorBody<'a> {
-            error: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            code: Option<&'a str>,
-        }
         let row = error.row();
-        // Strings always serialize, so the empty object is never sent.
-        let text =
-            serde_json::to_string(&ErrorBody { error: &row.words, code: row.code }).unwrap_or_else(|_| "{}".to_owned());
         let headers = match error {
             ServiceError::MethodNotAllowed { .. } => vec![("Allow", Cow::Borrowed("GET"))],
+            ServiceError::Unauthorized(_) | ServiceError::SignedOut(_) => {
+                vec![("WWW-Authenticate", Cow::Borrowed(CHALLENGE))]
+            }
             ServiceError::RateLimited { retry_after_seconds }
             | ServiceError::BenchmarksGathering { retry_after_seconds }
             | ServiceError::Overloaded { retry_after_seconds } => {
@@ -74,7 +72,20 @@ impl Answer {
             }
             _ => Vec::new(),
         };
-        Self { status: row.status, headers, body: AnswerBody::Text { text, _memory: None } }
+        Self { headers, ..Self::failure(row.status, row.code, &row.words) }
+    }
+
+    /// Answers with the body that all errors have.
+    fn failure(status: u16, code: Option<&str>, words: &str) -> Self {
+        #[derive(Serialize)]
+        struct ErrorBody<'a> {
+            error: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            code: Option<&'a str>,
+        }
+        // Strings always serialize, so the empty object is never sent.
+        let text = serde_json::to_string(&ErrorBody { error: words, code }).unwrap_or_else(|_| "{}".to_owned());
+        Self { status, headers: Vec::new(), body: AnswerBody::Text { text, _memory: None } }
     }
 
     /// Adds the headers that every response has.
@@ -91,6 +102,10 @@ impl Answer {
         Response { status: self.status, headers, body: Body::new(self.body, gzip) }
     }
 }
+
+/// Smallest chunk of a compressed body, except the last. A body of a single chunk gets a `Content-Length`, so the few
+/// bytes at the start of the compressed form are no chunk of their own.
+const GZIP_CHUNK_BYTES: usize = 4 << 10;
 
 /// One response.
 ///
@@ -112,6 +127,22 @@ pub struct Response {
 }
 
 impl Response {
+    /// Creates the response of an error that a server finds before it can call
+    /// [`Service::handle`](super::Service::handle), in the form of all other errors. `accept_encoding` is the header
+    /// of the request.
+    ///
+    /// ```
+    /// use trueup::service::Response;
+    ///
+    /// let response = Response::error(414, "url-too-long", "the path is too long", Some("identity"));
+    /// assert_eq!(response.body.into_bytes()?, br#"{"error":"the path is too long","code":"url-too-long"}"#);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn error(status: u16, code: &str, message: &str, accept_encoding: Option<&str>) -> Self {
+        Answer::failure(status, Some(code), message).into_response(accepts_gzip(accept_encoding))
+    }
+
     /// Returns the value of a header, if there is one of that name. Upper and lower case are equal in `name`.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -158,26 +189,26 @@ impl Body {
         Ok(bytes)
     }
 
-    /// Returns the next bytes, uncompressed.
+    /// Returns the next bytes, uncompressed. `self.source` is `None` after the last.
     fn plain(&mut self) -> Option<Vec<u8>> {
         match self.source.take()? {
             AnswerBody::Text { text, .. } => Some(text.into_bytes()),
             AnswerBody::Rows(mut rows, extra) => {
                 let mut chunk = Vec::new();
                 let is_chunk = rows.next_chunk(&mut chunk);
-                is_chunk.then(|| {
+                if !rows.is_at_end() {
                     self.source = Some(AnswerBody::Rows(rows, extra));
-                    chunk
-                })
+                }
+                is_chunk.then_some(chunk)
             }
         }
     }
 
-    /// Returns the next compressed bytes. The encoder buffers, so several chunks may go in before bytes come out.
+    /// Returns the next compressed bytes: all that are left, or at least [`GZIP_CHUNK_BYTES`].
     fn compressed(&mut self, mut encoder: GzEncoder<Vec<u8>>) -> io::Result<Vec<u8>> {
         while let Some(chunk) = self.plain() {
             encoder.write_all(&chunk)?;
-            if !encoder.get_ref().is_empty() {
+            if self.source.is_some() && encoder.get_ref().len() >= GZIP_CHUNK_BYTES {
                 let bytes = std::mem::take(encoder.get_mut());
                 self.encoder = Some(encoder);
                 return Ok(bytes);
@@ -208,7 +239,15 @@ impl fmt::Debug for Body {
 ///
 /// It does if it is absent, or gives `gzip` or `*` a weight other than 0. A header that names only other encodings does
 /// not.
-pub(super) fn accepts_gzip(header: Option<&str>) -> bool {
+///
+/// ```
+/// use trueup::service::accepts_gzip;
+///
+/// assert!(accepts_gzip(None) && accepts_gzip(Some("br, gzip")));
+/// assert!(!accepts_gzip(Some("identity")));
+/// ```
+#[must_use]
+pub fn accepts_gzip(header: Option<&str>) -> bool {
     let Some(header) = header else { return true };
     let mut any = false;
     for coding in header.split(',') {

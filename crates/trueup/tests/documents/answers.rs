@@ -5,6 +5,7 @@ use crate::goldens;
 use crate::openapi::{described, document};
 use crate::platform::Platform;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Adds to `found` what breaks the schema in the value. Knows the keywords of JSON Schema that the document uses.
 fn faults(document: &Json, schema: &Json, value: &Json, at: &str, found: &mut Vec<String>) {
@@ -196,4 +197,17 @@ fn every_listed_endpoint_accepts_its_listed_fields() {
         let value = &rows[0][name];
         assert!(if kind == "metric" { value.is_number() } else { value.is_string() }, "{name} {kind} {value}");
     }
+}
+
+/// The attributes of an entry as API.md spells them.
+const ATTRIBUTES: [&str; 7] =
+    ["displayName", "definition", "type", "format", "benchmarkable", "benchmarkDimension", "possible values"];
+
+#[test]
+fn dictionary_entries_have_the_attributes_of_the_text_and_no_others() {
+    let access: Json = serde_json::from_slice(&Platform::new().get("anna", "/api").body).unwrap();
+    let entries = access["dictionary"].as_object().unwrap().values();
+    let found: BTreeSet<&str> =
+        entries.flat_map(|entry| entry.as_object().unwrap().keys().map(String::as_str)).collect();
+    assert_eq!(found, BTreeSet::from(ATTRIBUTES));
 }

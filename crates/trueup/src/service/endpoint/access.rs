@@ -115,7 +115,7 @@ struct DictionaryEntry {
     benchmarkable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     benchmark_dimension: Option<bool>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[serde(rename = "possible values", skip_serializing_if = "<[_]>::is_empty")]
     possible_values: &'static [&'static str],
 }
 
