@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueup::Dataset;
 use trueup::access::{Directory, DirectorySettings, SqliteDirectory, UnixTime};
+use trueup::{Dataset, Day};
 use trueup_core::dataset::store;
 
 /// The directory's file in the folder of its dataset.
@@ -118,4 +118,23 @@ impl DirectoryPaths {
 /// Returns the current time.
 pub(super) fn now() -> UnixTime {
     std::time::SystemTime::now().into()
+}
+
+/// Formats a time as RFC 3339 in UTC.
+pub(super) fn timestamp(time: UnixTime) -> String {
+    const DAY: i64 = 86_400;
+    let (days, second) = (time.seconds().div_euclid(DAY), time.seconds().rem_euclid(DAY));
+    let day = u16::try_from(days).map_or(if days < 0 { Day::MIN } else { Day::MAX }, Day::from_number);
+    format!("{day}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UnixTime, timestamp};
+
+    #[test]
+    fn times_are_formatted_in_utc() {
+        assert_eq!(timestamp(UnixTime::from_seconds(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(timestamp(UnixTime::from_seconds(1_740_787_199)), "2025-02-28T23:59:59Z");
+    }
 }

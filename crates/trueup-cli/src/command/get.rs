@@ -24,8 +24,9 @@ Examples:
   trueup get my-data /api
   trueup get my-data '/api/acme/events?fields=campaign,leads&start=2025-01-01&end=2025-03-31'
   trueup get my-data /api/acme/insights --body-only | jq .
+  trueup users login my-data anna@example.com | trueup get my-data /api --session-file -
 
-Without --key and --key-file, the key is read from the variable TRUEUP_KEY. The exit code is 0 if the status of the answer is 2xx.";
+Without --key, --key-file and --session-file, the key is read from the variable TRUEUP_KEY. The exit code is 0 if the status of the answer is 2xx.";
 
 /// Answer one request as the service would, without a network
 ///
@@ -49,6 +50,10 @@ pub(crate) struct GetCommand {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
+    /// File that contains only the token of a session, which `/api` accepts in place of a key; `-` is stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "key_file"])]
+    session_file: Option<PathBuf>,
+
     /// Accept a compressed body, as most clients do
     #[arg(long)]
     gzip: bool,
@@ -60,7 +65,10 @@ pub(crate) struct GetCommand {
 
 impl GetCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let key = self.key()?;
+        let (key, session) = match &self.session_file {
+            Some(path) => (None, Some(option_values::read_secret(path, "the token of a session")?)),
+            None => (self.key()?, None),
+        };
         let cause: Arc<Mutex<Option<String>>> = Arc::default();
         let cause_of_failure = cause.clone();
         // Waits for benchmarks as long as the request may take: their computation ends with this process, so the usual
@@ -74,6 +82,7 @@ impl GetCommand {
         let service = service.on_failure(remember_cause).build();
         let response = service.handle(&Request {
             authorization: key.map(|key| key.reveal().to_owned()),
+            cookie: session.map(|token| format!("session={}", token.reveal())),
             accept_encoding: Some(if self.gzip { "gzip" } else { "identity" }.to_owned()),
             ..Request::get(self.path.as_str())
         });

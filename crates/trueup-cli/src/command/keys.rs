@@ -1,6 +1,6 @@
 //! `trueup keys`: the keys that users send requests with.
 
-use super::directory::{DirectoryPaths, now};
+use super::directory::{DirectoryPaths, now, timestamp};
 use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
@@ -8,8 +8,7 @@ use crate::output::{self, Format, ResultTableBuilder};
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
-use trueup::Day;
-use trueup::access::{Directory, DirectorySettings, IssuedKey, KeyEntry, KeyId, UnixTime};
+use trueup::access::{Directory, DirectorySettings, IssuedKey, KeyEntry, KeyId};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -176,23 +175,4 @@ fn only_key(directory: &dyn Directory, user: &str) -> Result<KeyId, Failure> {
 fn show(user: &str, key: &IssuedKey) -> Result<(), Failure> {
     notice::note(format_args!("key {} of user `{user}`; it cannot be shown again:", key.id));
     output::print(|out| writeln!(out, "{}", key.secret.reveal()))
-}
-
-/// Formats a time as RFC 3339 in UTC.
-fn timestamp(time: UnixTime) -> String {
-    const DAY: i64 = 86_400;
-    let (days, second) = (time.seconds().div_euclid(DAY), time.seconds().rem_euclid(DAY));
-    let day = u16::try_from(days).map_or(if days < 0 { Day::MIN } else { Day::MAX }, Day::from_number);
-    format!("{day}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{UnixTime, timestamp};
-
-    #[test]
-    fn times_are_formatted_in_utc() {
-        assert_eq!(timestamp(UnixTime::from_seconds(0)), "1970-01-01T00:00:00Z");
-        assert_eq!(timestamp(UnixTime::from_seconds(1_740_787_199)), "2025-02-28T23:59:59Z");
-    }
 }

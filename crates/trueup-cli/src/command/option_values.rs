@@ -65,9 +65,17 @@ pub(super) fn key(text: &str) -> Result<SecretKey, std::convert::Infallible> {
 /// Reads the key in a file, without the white space around it; `-` is stdin.
 ///
 /// # Errors
-/// If the file cannot be read, is empty, or contains more than one word. The message does not quote the file, because
-/// it may contain a key.
+/// Those of [`read_secret`].
 pub(super) fn read_key(path: &Path) -> Result<SecretKey, Failure> {
+    read_secret(path, "a key")
+}
+
+/// Reads the key or token in a file, without the white space around it; `-` is stdin. `expected` says which of the two.
+///
+/// # Errors
+/// If the file cannot be read, is empty, or contains more than one word. The message does not quote the file, because
+/// it may contain a secret.
+pub(super) fn read_secret(path: &Path, expected: &str) -> Result<SecretKey, Failure> {
     let at_path = |error: io::Error| Failure::path(path, &error);
     let mut text = String::new();
     let read = |source: &mut dyn Read, text: &mut String| source.take(MAX_KEY_FILE_BYTES).read_to_string(text);
@@ -77,9 +85,9 @@ pub(super) fn read_key(path: &Path) -> Result<SecretKey, Failure> {
         read(&mut File::open(path).map_err(at_path)?, &mut text).map_err(at_path)?;
     }
     match text.trim() {
-        "" => Err(Failure::request(format!("expected a key in `{}`, but found nothing", path.display()))),
+        "" => Err(Failure::request(format!("expected {expected} in `{}`, but found nothing", path.display()))),
         key if key.contains(char::is_whitespace) => {
-            Err(Failure::request(format!("expected only a key in `{}`, but found more", path.display())))
+            Err(Failure::request(format!("expected only {expected} in `{}`, but found more", path.display())))
         }
         key => Ok(SecretKey::new(key)),
     }

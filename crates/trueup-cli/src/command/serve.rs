@@ -9,6 +9,7 @@ use crate::exit::Failure;
 use crate::notice;
 use std::env::{self, VarError};
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -16,12 +17,13 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 use trueup::MemoryBudget;
 use trueup::service::Limits;
+use trueup_core::Shown;
 use trueup_server::{Server, Settings};
 
 const EXAMPLES: &str = "\
 Examples:
   trueup serve my-data
-  trueup serve my-data --listen 0.0.0.0:80 --hourly-limit 5000 --log warn
+  trueup serve my-data --listen :80 --hourly-limit 5000 --log warn
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
 Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
@@ -38,7 +40,7 @@ pub(crate) struct ServeCommand {
     #[command(flatten)]
     service: ServiceArgs,
 
-    /// Address and port to listen on; port 0 takes any free port
+    /// Address and port to listen on. `:8080` listens on all addresses of this machine; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
 
@@ -107,9 +109,9 @@ impl ServeCommand {
             shutdown_grace: self.shutdown_grace.unwrap_or(default_settings.shutdown_grace),
             ..default_settings
         };
-        let listen = &self.listen;
-        let server = Server::bind(listen, service.clone(), settings)
-            .map_err(|error| Failure::request(format!("cannot listen on `{listen}`: {error}")))?;
+        let server = listen_addresses(&self.listen)
+            .and_then(|addresses| Server::bind(&*addresses, service.clone(), settings))
+            .map_err(|error| cannot_listen(&self.listen, &error))?;
         // Must precede the notice `listening on`, because whoever reads that notice may send a signal.
         let server = server.hear_signals().map_err(Failure::fault)?;
         let address = server.local_addr();
@@ -124,6 +126,24 @@ impl ServeCommand {
         notice::note("stopped");
         Ok(())
     }
+}
+
+/// Returns the addresses that an option names, of which the first that is available is used. Without a host these are
+/// all addresses of the machine: IPv6, which includes IPv4 on most systems, or else IPv4 alone.
+fn listen_addresses(text: &str) -> io::Result<Vec<SocketAddr>> {
+    match text.strip_prefix(':').map(str::parse) {
+        Some(Ok(port)) => Ok(vec![(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()]),
+        Some(Err(_)) => Err(io::ErrorKind::InvalidInput.into()),
+        None => text.to_socket_addrs().map(Iterator::collect),
+    }
+}
+
+fn cannot_listen(text: &str, error: &io::Error) -> Failure {
+    Failure::request(if error.kind() == io::ErrorKind::InvalidInput {
+        format!("expected an address to listen on such as `127.0.0.1:8080` or `:8080`, but found `{}`", Shown(text))
+    } else {
+        format!("cannot listen on `{}`: {error}", Shown(text))
+    })
 }
 
 /// The environment variable with the log level, used if the option is absent.
@@ -162,7 +182,19 @@ fn log_levels_of_environment() -> Result<Targets, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::log_levels;
+    use super::{listen_addresses, log_levels};
+
+    #[test]
+    fn without_a_host_all_addresses_are_meant() {
+        let addresses = |text: &str| {
+            listen_addresses(text).ok().map(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(addresses(":8080").unwrap(), ["[::]:8080", "0.0.0.0:8080"]);
+        assert_eq!(addresses("127.0.0.1:0").unwrap(), ["127.0.0.1:0"]);
+        for text in ["", ":", "8080", "127.0.0.1", ":80808", "::8080", ":http"] {
+            assert_eq!(addresses(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn log_levels_are_parsed_and_other_words_refused() {

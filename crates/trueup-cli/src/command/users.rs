@@ -1,11 +1,14 @@
 //! `trueup users`: the users of the service, and what they may see.
 
-use super::directory::DirectoryPaths;
+use super::directory::{DirectoryPaths, now, timestamp};
+use super::option_values;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{Format, ResultTableBuilder};
+use crate::output::{self, Format, ResultTableBuilder};
 use clap::{Args, Subcommand};
-use trueup::access::{Directory, Grant};
+use std::io::Write;
+use std::path::PathBuf;
+use trueup::access::{Directory, Grant, Refusal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,8 +17,10 @@ Examples:
   trueup users revoke my-data anna@example.com --account beta
   trueup users disable my-data anna@example.com
   trueup users list my-data --format json
+  trueup users login my-data anna@example.com > anna.session
+  curl --compressed -b \"session=$(cat anna.session)\" http://127.0.0.1:8080/api
 
-A user needs a key to send requests; `trueup keys create` creates one.";
+A user needs a key to send requests; `trueup keys create` creates one. `GET /api` also accepts a session.";
 
 /// Manage the users of the service, and what they may see
 #[derive(Debug, Subcommand)]
@@ -56,6 +61,24 @@ pub(crate) enum UsersCommand {
         #[command(flatten)]
         grants: GrantArgs,
     },
+    /// Sign a user in: create a session and print its token, which `GET /api` accepts in the cookie `session`
+    Login {
+        #[command(flatten)]
+        user: UserArgs,
+
+        /// Hours until the session ends
+        #[arg(long, value_name = "HOURS", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=MAX_SESSION_HOURS))]
+        hours: u32,
+    },
+    /// End a session; it stops working immediately
+    Logout {
+        #[command(flatten)]
+        paths: DirectoryPaths,
+
+        /// File that contains only the token of the session; `-` is stdin
+        #[arg(long, value_name = "FILE")]
+        session_file: PathBuf,
+    },
     /// Make the keys of a disabled user work again
     Enable {
         #[command(flatten)]
@@ -67,6 +90,9 @@ pub(crate) enum UsersCommand {
         user: UserArgs,
     },
 }
+
+/// The longest session, in hours: a year.
+const MAX_SESSION_HOURS: i64 = 8_760;
 
 /// A user of a directory.
 #[derive(Debug, Args)]
@@ -133,6 +159,14 @@ impl UsersCommand {
                     notice::note(format_args!("user `{name}` no longer has the {grant}"));
                 }
             }
+            Self::Login { user: UserArgs { paths, name }, hours } => {
+                return login(&*paths.open_directory()?, &name, hours);
+            }
+            Self::Logout { paths, session_file } => {
+                let token = option_values::read_secret(&session_file, "the token of a session")?;
+                paths.open_directory()?.close_session(&token)?;
+                notice::note("the session has ended");
+            }
             Self::Enable { user: UserArgs { paths, name } } => {
                 paths.open_directory()?.set_active(&name, true)?;
                 notice::note(format_args!("the keys of user `{name}` work again"));
@@ -162,6 +196,21 @@ fn grant(paths: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: 
         notice::note(format_args!("user `{user}` has the {grant}"));
     }
     Ok(())
+}
+
+/// Creates a session and prints its token.
+fn login(directory: &dyn Directory, user: &str, hours: u32) -> Result<(), Failure> {
+    // A session of a disabled user would be created, and refused by the service.
+    if let Err(Refusal::Inactive { .. }) = directory.login(user)? {
+        return Err(Failure::request(format!(
+            "user `{user}` is disabled; `trueup users enable` makes the user active"
+        )));
+    }
+    let now = now();
+    let expires = now.plus_seconds(i64::from(hours) * 3_600);
+    let token = directory.open_session(user, now, expires)?;
+    notice::note(format_args!("session of user `{user}` until {}; it cannot be shown again:", timestamp(expires)));
+    output::print(|out| writeln!(out, "{}", token.reveal()))
 }
 
 fn list(directory: &dyn Directory, format: Format) -> Result<(), Failure> {

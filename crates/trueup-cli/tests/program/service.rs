@@ -159,6 +159,63 @@ fn serve_answers_like_get_until_a_stop_signal() {
     }
 }
 
+/// The token of a session, in the cookie that API.md leaves open and CONTRACT names `session`.
+#[test]
+fn a_session_of_users_login_is_accepted_by_api_alone() {
+    let (workspace, key) = Workspace::with_directory();
+    let server = RunningServer::of(&workspace, &[]);
+    let run = workspace.run(&["users", "login", "ds", "anna", "--hours", "2"]);
+    let token = run.stdout.trim_end().to_owned();
+    assert!(run.code == 0 && !token.is_empty() && !run.stderr.contains(&token), "{run:?}");
+    assert!(run.stderr.starts_with("session of user `anna` until 20") && run.stderr.contains("Z; "), "{}", run.stderr);
+    let cookie = format!("Cookie: theme=dark; session={token}");
+    let (head, body) = server.get_with("/api", &cookie);
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    assert_eq!(body, server.get("/api", &key).1);
+    assert!(server.get_with(EVENTS_URL, &cookie).0.starts_with("HTTP/1.1 401 "));
+
+    // `trueup get` has the same answers.
+    workspace.write("anna.session", &run.stdout);
+    let by_file = ["ds", "/api", "--body-only", "--session-file", "anna.session"];
+    assert_eq!(workspace.get(Some("tu_old"), &by_file).succeeded(), body);
+    let events = workspace.get(None, &["ds", EVENTS_URL, "--session-file", "anna.session"]);
+    assert_eq!((events.code, &events.stdout[9..12]), (1, "401"));
+    workspace.get(None, &[by_file.as_slice(), &["--key", &key]].concat()).failed(2);
+
+    // The end of a session, and of its user.
+    let other = workspace.run(&["users", "login", "ds", "anna"]).stdout;
+    workspace.change(&["users", "logout", "ds", "--session-file", "anna.session"]);
+    let (head, body) = server.get_with("/api", &cookie);
+    assert!(
+        head.starts_with("HTTP/1.1 401 ") && head.to_ascii_lowercase().contains("\r\nwww-authenticate: "),
+        "{head}"
+    );
+    assert!(body.starts_with(r#"{"error":"Sign in"#), "{body}");
+    let status = |token: &str| server.get_with("/api", &format!("Cookie: session={token}")).0[9..12].to_owned();
+    assert_eq!(status(other.trim_end()), "200");
+    workspace.change(&["users", "disable", "ds", "anna"]);
+    assert_eq!(status(other.trim_end()), "401");
+    let message = workspace.run(&["users", "login", "ds", "anna"]).failed(1);
+    assert!(message.contains("`anna` is disabled"), "{message}");
+    assert!(workspace.run(&["users", "login", "ds", "nobody"]).failed(1).contains("`nobody`"));
+    workspace.run(&["users", "login", "ds", "bert", "--hours", "0"]).failed(2);
+    workspace.write("two.session", "a b");
+    let message = workspace.run(&["users", "logout", "ds", "--session-file", "two.session"]).failed(1);
+    assert!(message.contains("only the token of a session") && !message.contains("a b"), "{message}");
+}
+
+#[test]
+fn listen_takes_a_port_alone() {
+    let (workspace, key) = Workspace::with_directory();
+    let mut command = workspace.command();
+    command.args(["serve", "ds", "--listen", ":0"]);
+    let server = RunningServer::start(command);
+    let port = server.url().rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
+    // All addresses of the machine, of which any test has this one.
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
+    assert_eq!(server.get(EVENTS_URL, &key).1, r#"[{"leads":2}]"#);
+}
+
 #[test]
 fn new_versions_and_grants_take_effect_while_serving() {
     let (workspace, key) = Workspace::with_directory();
@@ -310,7 +367,10 @@ fn what_cannot_be_served_is_reported() {
     let address = taken.local_addr().unwrap().to_string();
     let message = workspace.run(&["serve", "ds", "--listen", &address]).failed(1);
     assert!(message.starts_with("error: ") && message.contains(&address), "{message}");
-    assert!(workspace.run(&["serve", "ds", "--listen", "nowhere"]).failed(1).contains("`nowhere`"));
+    for wrong in ["nowhere", "8080", ":http"] {
+        let message = workspace.run(&["serve", "ds", "--listen", wrong]).failed(1);
+        assert!(message.contains(&format!("`{wrong}`")) && message.contains("`:8080`"), "{message}");
+    }
     assert!(workspace.run(&["serve", "none"]).failed(1).contains("`none`"));
     assert!(workspace.run(&["serve", "ds", "--directory", "no.sqlite"]).failed(1).contains("`no.sqlite`"));
     // With an address in use, none of these could serve anyway.

@@ -228,9 +228,14 @@ impl RunningServer {
 
     /// Sends a GET request. Returns the head and the body of the answer, uncompressed.
     pub(crate) fn get(&self, path: &str, key: &str) -> (String, String) {
+        self.get_with(path, &format!("Authorization: {key}"))
+    }
+
+    /// Sends a GET request with a header. Returns the head and the body of the answer, uncompressed.
+    pub(crate) fn get_with(&self, path: &str, header: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: test\r\nAuthorization: {key}\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n"
+            "GET {path} HTTP/1.1\r\nHost: test\r\n{header}\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
