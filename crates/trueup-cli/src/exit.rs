@@ -139,9 +139,12 @@ fn one_line(message: &str) -> String {
 impl From<trueup::Error> for Failure {
     fn from(error: trueup::Error) -> Self {
         match error {
-            // Only the command line has this option, so the error itself cannot name it.
+            // Only the command line has these options, so the errors themselves cannot name them.
             trueup::Error::Query(error @ QueryError::SpanTooLong { .. }) => {
                 Self::request(format!("{error}, or lift the limit with `--allow-long-total`"))
+            }
+            trueup::Error::Query(error @ QueryError::UnknownFields { .. }) => {
+                Self::request(format!("{error}; `--allow-unknown` takes a field that is unknown as empty on every row"))
             }
             trueup::Error::Unexpected { .. } => Self::fault(error),
             _ => Self::request(error),

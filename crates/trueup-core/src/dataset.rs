@@ -43,9 +43,9 @@ pub(crate) use row_group::RowGroup;
 pub(crate) use table_file::Pruning;
 
 use crate::model::Accounts;
-use crate::query::DateRange;
+use crate::query::{DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
-use crate::{Code, Day, MemoryBudget};
+use crate::{Code, Day, MemoryBudget, QueryError};
 use insights::InsightFile;
 use manifest::Manifest;
 use row_group::ColumnCache;
@@ -106,6 +106,16 @@ impl Dataset {
     #[must_use]
     pub const fn columns(&self) -> &BTreeSet<String> {
         &self.columns
+    }
+
+    /// Checks the names of a query's fields and filters, unless the query
+    /// [allows unknown names](EventsQuery::allow_unknown). A query does so when it runs; a program that reads filters
+    /// from text does it before, because unknown fields come first.
+    ///
+    /// # Errors
+    /// Returns [`QueryError::UnknownFields`] with every name that neither the dictionary nor this dataset knows.
+    pub fn check_names(&self, query: &EventsQuery) -> Result<(), QueryError> {
+        query.check_names(&self.columns)
     }
 
     /// Returns the number of events.

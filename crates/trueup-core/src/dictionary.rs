@@ -9,18 +9,21 @@
 //! | `field` | [`Field`]: the entry of a metric or dimension |
 //! | `entry` | constructors of entries |
 //! | `metrics`, `dimensions` | the entries |
+//! | `synonyms` | other names of fields, and the fields that are similar to a name |
 
 mod dimensions;
 mod entry;
 mod field;
 mod measure;
 mod metrics;
+mod synonyms;
 
 pub use field::{
     Additivity, Computed, Dimension, DimensionSource, Direction, Field, FieldGroup, FieldKind, Formula, Metric,
     SpendColumn, Unit, ValueFormat,
 };
 pub use measure::{Measure, MeasureKind};
+pub use synonyms::similar_names;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

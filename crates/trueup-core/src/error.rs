@@ -4,6 +4,7 @@ use crate::dataset::error::{DatasetError, StoreError};
 use crate::interrupt::Interruption;
 use crate::query::FilterFault;
 use crate::{Day, NoRoom, Shown, model};
+use std::fmt;
 
 /// Why a query was not answered or a dataset was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,12 @@ pub enum QueryError {
     /// No field is a metric.
     #[error("expected at least one metric among the fields")]
     MissingMetric,
+    /// Neither the dictionary nor the dataset has a name of the fields or of the filter.
+    #[error("neither the dictionary nor the dataset knows {}", listed(.fields))]
+    UnknownFields {
+        /// The unknown names, in the order of the query and each once.
+        fields: Vec<UnknownField>,
+    },
     /// A field has the name of a column in which answers show the sub-range.
     #[error("a field cannot be named `{name}`: answers carry the sub-range under that name")]
     ReservedField {
@@ -108,4 +115,29 @@ pub enum QueryError {
         /// What is wrong with it.
         fault: FilterFault,
     },
+}
+
+/// A name that neither the dictionary nor the dataset knows. Its [`Display`](fmt::Display) is the name in backticks,
+/// and a question with the names that are similar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownField {
+    /// The name.
+    pub name: String,
+    /// The most similar names that are known, the likeliest first; empty if none is similar.
+    pub similar: Vec<String>,
+}
+
+impl fmt::Display for UnknownField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", Shown(&self.name))?;
+        if self.similar.is_empty() {
+            return Ok(());
+        }
+        let similar: Vec<String> = self.similar.iter().map(|name| format!("`{}`", Shown(name))).collect();
+        write!(f, " (did you mean {}?)", similar.join(" or "))
+    }
+}
+
+fn listed(fields: &[UnknownField]) -> String {
+    fields.iter().map(UnknownField::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `row_groups` | selects the row groups to read |
 //! | `explain` | describes a plan and what its execution took |
+//! | `unseen_values` | finds the values in filters that no event has |
 
 mod explain;
 mod row_groups;
+mod unseen_values;
 
 pub use explain::{Explanation, RunStatistics};
+pub use unseen_values::UnseenValue;
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::Dataset;

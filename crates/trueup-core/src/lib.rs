@@ -14,7 +14,7 @@
 //!
 //! [`model`] holds what the four tables may contain, and how a customer's events are ordered. `memory` and `interrupt`
 //! limit the memory and the time of a query. [`files`] has the file operations that write a dataset. [`day`],
-//! [`money`], `text` and `error` hold small types that all modules share.
+//! [`money`], `text`, `similar` and `error` hold small types that all modules share.
 
 mod aggregate;
 pub mod benchmarks;
@@ -32,12 +32,13 @@ pub mod money;
 mod plan;
 pub mod query;
 mod scan;
+mod similar;
 mod text;
 
 pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
-pub use error::{Error, QueryError};
-pub use execute::{Execution, Explanation, RunStatistics};
+pub use error::{Error, QueryError, UnknownField};
+pub use execute::{Execution, Explanation, RunStatistics, UnseenValue};
 pub use finish::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};
 pub use memory::{MemoryBudget, NoRoom, Reservation};

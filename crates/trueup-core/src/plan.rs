@@ -86,9 +86,10 @@ impl Plan {
     /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones.
     ///
     /// # Errors
-    /// Returns the first fault in the order of the contract: fields, range, filter, span.
+    /// Returns the first fault in the order of the contract: fields, range, unknown names, filter, span.
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
         query.check()?;
+        query.check_names(columns)?;
         let (output, dimensions, blank) = resolve_fields(&query.fields, columns);
         let (event_filter, having) = match &query.filter {
             Some(filter) => filter::split(filter, query.patterns.clone(), columns)?,

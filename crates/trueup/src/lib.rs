@@ -54,8 +54,8 @@ pub use trueup_core::dataset::Insight;
 pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, ExtraMemory, Interrupt,
-    Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row, RunStatistics, Texts, Value,
-    Values, day, dictionary, money, query,
+    Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row, RunStatistics, Texts,
+    UnknownField, UnseenValue, Value, Values, day, dictionary, money, query,
 };
 
 /// The examples of the page for callers, as doc tests.

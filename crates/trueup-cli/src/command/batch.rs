@@ -40,8 +40,8 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   where = ['campaign=["regex", "drain", "i"]']
   filter = '{"leads": ["gte", 5]}'
 
-The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format and
-allow-long-total. Next to `dataset`, `as-of` may name an earlier version.
+The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format,
+allow-long-total, allow-unknown and strict. Next to `dataset`, `as-of` may name an earlier version.
 
 Example:
   trueup batch monthly.toml --into answers"#;
@@ -68,6 +68,16 @@ pub(crate) struct BatchCommand {
     /// Replace existing files; an input or a file of a dataset is never replaced
     #[arg(long)]
     force: bool,
+
+    /// In all queries, allow names that neither the dictionary nor the dataset knows, which are empty on every row, and
+    /// values in filters that no event has. Without it, such a name is refused, and such a value makes the batch fail
+    /// after it has written all files
+    #[arg(long)]
+    allow_unknown: bool,
+
+    /// In all queries, refuse a value in a filter that no event of the dataset has
+    #[arg(long)]
+    strict: bool,
 }
 
 impl BatchCommand {
@@ -77,39 +87,56 @@ impl BatchCommand {
         let path = file.dataset_path(folder);
         let dataset = open_dataset(&path, file.as_of)?;
         let outputs = Outputs::new(self.force).input(&self.jobs).dataset(path);
-        let checked = self.check(&file, &dataset, &outputs)?;
+        let (checked, unseen_values) = self.check(&file, &dataset, &outputs)?;
         fs::create_dir_all(&self.into).map_err(|error| Failure::path(&self.into, &error))?;
 
         let bar = notice::progress_bar("queries", checked.len() as u64);
-        let ran = checked.iter().try_for_each(|(job, query)| {
+        let ran: Result<(), Failure> = checked.iter().try_for_each(|(job, query)| {
             self.answer(job, query, &dataset, &outputs, &bar)
                 .map_err(|failure| failure.context(&format!("query `{}`", job.name)))?;
             bar.inc(1);
             Ok(())
         });
         bar.finish_and_clear();
-        ran
+        ran?;
+        match unseen_values {
+            0 => Ok(()),
+            1 => Err(Failure::request("a filter has a value that no event has; `--allow-unknown` allows it")),
+            more => Err(Failure::request(format!(
+                "filters have {more} values that no event has; `--allow-unknown` allows them"
+            ))),
+        }
     }
 
-    /// Returns every job with its query. If any job is faulty, reports each faulty one and refuses the whole batch.
+    fn execution(&self) -> Execution {
+        Execution { threads: self.threads, ..Execution::default() }
+    }
+
+    /// Returns every job with its query, and the number of values in filters that no event has and no option allows. If
+    /// any job is faulty, reports each faulty one and refuses the whole batch.
     fn check(
         &self,
         file: &JobsFile,
         dataset: &Dataset,
         outputs: &Outputs,
-    ) -> Result<Vec<(QueryJob, EventsQuery)>, Failure> {
-        let (mut checked, mut faults) = (Vec::new(), 0);
+    ) -> Result<(Vec<(QueryJob, EventsQuery)>, usize), Failure> {
+        let (mut checked, mut faults, mut unseen_values) = (Vec::new(), 0, 0);
         let mut names: HashMap<String, String> = HashMap::new();
         for (number, entry) in (1..).zip(&file.query) {
-            let job = QueryJob::new(entry, &file.defaults).and_then(|job| {
+            let job = QueryJob::new(entry, &file.defaults).and_then(|mut job| {
                 // Some file systems ignore the case of names.
                 if let Some(other) = names.insert(job.output.to_lowercase(), job.name.clone()) {
                     return Err(Failure::request(format!("`{}` is written by query `{other}` too", job.output)));
                 }
+                job.spec.allow_unknown |= self.allow_unknown;
+                job.spec.strict |= self.strict;
                 let query = job.spec.query(dataset)?;
                 // Finds the errors that only planning finds.
                 dataset.explain(&query)?;
                 outputs.check(self.into.join(&job.output))?;
+                let prefix = format!("query `{}`: ", job.name);
+                let unseen = job.spec.check_values(&prefix, &query, dataset, &self.execution())?;
+                unseen_values += if job.spec.allow_unknown { 0 } else { unseen };
                 Ok((job, query))
             });
             match job {
@@ -122,7 +149,7 @@ impl BatchCommand {
         }
         match (faults, file.query.len()) {
             (0, 0) => Err(Failure::request(format!("`{}` has no `[[query]]`", self.jobs.display()))),
-            (0, _) => Ok(checked),
+            (0, _) => Ok((checked, unseen_values)),
             (_, all) => Err(Failure::request(format!("{faults} of {all} queries cannot be run, so none was"))),
         }
     }
@@ -135,7 +162,7 @@ impl BatchCommand {
         outputs: &Outputs,
         bar: &ProgressBar,
     ) -> Result<(), Failure> {
-        let answer = dataset.run(query, Execution { threads: self.threads, ..Execution::default() })?;
+        let answer = dataset.run(query, self.execution())?;
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, TerminalRows::All, &mut file)?;
         file.keep()?;

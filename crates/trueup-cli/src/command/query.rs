@@ -10,9 +10,9 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
-use trueup::filter::{self, FILTER_PARAMETER};
+use trueup::filter::{self, FILTER_PARAMETER, InvalidRequest};
 use trueup::query::{EventsQuery, Interval};
-use trueup::{Dataset, Day, Execution, QueryError, ResultTable};
+use trueup::{Dataset, Day, Execution, QueryError, ResultTable, UnknownField, UnseenValue};
 use trueup_core::Shown;
 use trueup_ingest::Outputs;
 
@@ -37,6 +37,13 @@ struct DatasetQueryArgs {
 impl DatasetQueryArgs {
     fn open_dataset(&self) -> Result<Dataset, Failure> {
         open_dataset(&self.dataset, self.as_of)
+    }
+
+    /// Returns the query. Warns about values in its filters that no event has.
+    fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
+        let query = self.spec.query(dataset)?;
+        self.spec.check_values("", &query, dataset, &self.execution())?;
+        Ok(query)
     }
 
     fn execution(&self) -> Execution {
@@ -89,7 +96,8 @@ impl QueryCommand {
             outputs.check(path)?;
         }
         let dataset = self.args.open_dataset()?;
-        let answer = dataset.run(&self.args.spec.query(&dataset)?, self.args.execution())?;
+        let query = self.args.query(&dataset)?;
+        let answer = dataset.run(&query, self.args.execution())?;
         warn_about_unknown_fields("", &answer, &dataset);
         let mut out = match &self.output {
             Some(path) => OutputWriter::create(path, &outputs)?,
@@ -120,7 +128,7 @@ pub(crate) struct ExplainCommand {
 impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = self.args.open_dataset()?;
-        let query = self.args.spec.query(&dataset)?;
+        let query = self.args.query(&dataset)?;
         let explanation =
             if self.analyze { dataset.analyze(&query, self.args.execution())? } else { dataset.explain(&query)? };
         output::print(|out| write!(out, "{explanation}"))
@@ -163,31 +171,68 @@ pub(super) struct QuerySpec {
     /// Allow the interval total to span more than 90 days, the attribution window
     #[arg(long)]
     pub(super) allow_long_total: bool,
+
+    /// Allow names that neither the dictionary nor the dataset knows; such a field is empty on every row
+    #[arg(long)]
+    pub(super) allow_unknown: bool,
+
+    /// Refuse a value in --where or --filter that no event of the dataset has, instead of warning about it
+    #[arg(long)]
+    pub(super) strict: bool,
 }
 
 impl QuerySpec {
     /// Returns the query for `dataset`.
     ///
     /// # Errors
-    /// If the dataset lacks an account, no field is a metric, or a condition is invalid.
+    /// If the dataset lacks an account, no field is a metric, a name is unknown, or a condition is invalid.
     pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
-        let mut query = EventsQuery::new(self.fields(), self.start, self.end).interval(self.interval);
+        let mut query = EventsQuery::new(self.fields(), self.start, self.end)
+            .interval(self.interval)
+            .allow_unknown(self.allow_unknown);
         if !self.accounts.is_empty() {
             names::check_accounts(dataset, &self.accounts)?;
             query = query.accounts(&self.accounts);
         }
         if let Err(fault @ QueryError::MissingMetric) = query.check() {
-            return Err(match names::unknown_fields(self.fields(), dataset) {
-                Some(unknown) => {
-                    Failure::request(format!("{fault}; neither the dictionary nor the dataset knows {unknown}"))
-                }
-                None => Failure::request(format!("{fault}, such as `leads`; `trueup query --help` lists all")),
-            });
+            // An unknown name is probably meant as a metric.
+            return Err(Failure::request(match dataset.check_names(&query.allow_unknown(false)) {
+                Err(unknown) => format!("{fault}; {unknown}"),
+                Ok(()) => format!("{fault}, such as `leads`; `trueup query --help` lists all"),
+            }));
         }
         let across = self.filter.iter().map(|text| (FILTER_PARAMETER.to_owned(), text.clone()));
         let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
-        let query = filter::apply(query, &parameters)?;
+        let filtered = filter::apply(query.clone(), &parameters);
+        if let Err(InvalidRequest::Filter(_)) = filtered {
+            // Unknown fields come before the faults of filters.
+            check_names(dataset, &query)?;
+        }
+        let query = filtered?;
+        check_names(dataset, &query)?;
         Ok(if self.allow_long_total { query.allow_long_total() } else { query })
+    }
+
+    /// Warns about each value in the filters of a query that no event has, and returns their number. `prefix` names the
+    /// query if there are several.
+    ///
+    /// # Errors
+    /// If the query is strict and there is such a value, or the query cannot be run.
+    pub(super) fn check_values(
+        &self,
+        prefix: &str,
+        query: &EventsQuery,
+        dataset: &Dataset,
+        execution: &Execution,
+    ) -> Result<usize, Failure> {
+        let unseen = dataset.unseen_values(query, execution)?;
+        if self.strict && !unseen.is_empty() {
+            return Err(Failure::request(unseen.iter().map(UnseenValue::to_string).collect::<Vec<_>>().join("; ")));
+        }
+        for value in &unseen {
+            notice::warning(format_args!("{prefix}{value}"));
+        }
+        Ok(unseen.len())
     }
 
     fn fields(&self) -> impl Iterator<Item = &str> {
@@ -203,14 +248,17 @@ pub(super) fn condition(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Warns about each field of a query that neither the dictionary nor the dataset knows. `prefix` names the query if
-/// there are several.
+fn check_names(dataset: &Dataset, query: &EventsQuery) -> Result<(), Failure> {
+    dataset.check_names(query).map_err(|fault| trueup::Error::from(fault).into())
+}
+
+/// Warns about each allowed field of a query that neither the dictionary nor the dataset knows. `prefix` names the query
+/// if there are several.
 pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, dataset: &Dataset) {
     for name in answer.unknown_fields() {
-        let hint = names::did_you_mean(name, dataset).map(|hint| format!("; {hint}")).unwrap_or_default();
+        let field = UnknownField { name: name.clone(), similar: dictionary::similar_names(name, dataset.columns()) };
         notice::warning(format_args!(
-            "{prefix}neither the dictionary nor the dataset knows `{}`; it is empty on every row{hint}",
-            Shown(name)
+            "{prefix}neither the dictionary nor the dataset knows {field}; it is empty on every row"
         ));
     }
 }

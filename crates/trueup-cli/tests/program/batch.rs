@@ -225,9 +225,36 @@ fn a_failing_job_is_named_and_leaves_no_file() {
 }
 
 #[test]
-fn unknown_fields_cause_a_warning() {
+fn unknown_names_are_refused_unless_they_are_allowed() {
     let workspace = Workspace::with_dataset();
-    let run = batch(&workspace, &format!("{JOBS_TOML}[[query]]\nname = \"odd\"\nfields = \"colour,leads\"\n"));
+    let odd = format!("{JOBS_TOML}[[query]]\nname = \"odd\"\nfields = \"colour,leads\"\n");
+    let message = batch(&workspace, &odd).failed(1);
+    assert!(message.starts_with("error: query `odd`: neither") && message.contains("`colour`; "), "{message}");
+    assert!(files(&workspace).is_empty());
+    let run = batch(&workspace, &format!("{odd}allow-unknown = true\n"));
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stderr.starts_with("warning: query `odd`: neither") && run.stderr.lines().count() == 1, "{run:?}");
+    workspace.write("jobs/jobs.toml", &odd);
+    let run = workspace.run(&["batch", "jobs/jobs.toml", "--into", "all", "--allow-unknown"]);
+    assert!(run.code == 0 && run.stderr.starts_with("warning: query `odd`: neither"), "{run:?}");
+}
+
+#[test]
+fn a_value_that_no_event_has_makes_the_batch_fail_unless_it_is_allowed() {
+    let workspace = Workspace::with_dataset();
+    let odd = format!("{JOBS_TOML}where = 'zip=123'\n");
+    let warning = "warning: query `all.parquet`: no event of the dataset has the value `123` in `zip`";
+    // All files are written, but the exit code says that an answer may be wrong.
+    let run = batch(&workspace, &odd);
+    assert_eq!((run.code, run.stdout.lines().count(), files(&workspace).len()), (1, 5, 5), "{run:?}");
+    let error = "error: a filter has a value that no event has; `--allow-unknown` allows it\n";
+    assert!(run.stderr.starts_with(warning) && run.stderr.ends_with(error), "{run:?}");
+    for more in [["--into", "all", "--allow-unknown"], ["--into", "strict", "--strict"]] {
+        let run = workspace.run(&[["batch", "jobs/jobs.toml"].as_slice(), &more].concat());
+        match more[2] {
+            "--strict" => assert!(run.failed(1).starts_with("error: query `all.parquet`: no event of the dataset ")),
+            _ => assert!(run.code == 0 && run.stderr.starts_with(warning), "{run:?}"),
+        }
+    }
+    assert!(!workspace.path("strict").exists());
 }

@@ -106,29 +106,65 @@ fn accounts_and_intervals_are_applied() {
 }
 
 #[test]
-fn unknown_fields_cause_a_warning() {
+fn unknown_names_are_refused() {
     let workspace = Workspace::with_dataset();
-    let run = workspace.query("colour,leads", &["--format", "json"]);
-    assert_eq!((run.code, run.stdout.as_str()), (0, r#"[{"colour":"","leads":3}]"#));
-    assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`colour`"), "{run:?}");
+    let hint = "; `--allow-unknown` takes a field that is unknown as empty on every row\n";
+    let refused = |fields, more: &[&str]| {
+        let message = workspace.query(fields, more).failed(1);
+        let message = message.strip_prefix("error: neither the dictionary nor the dataset knows ").unwrap();
+        message.strip_suffix(hint).unwrap().to_owned()
+    };
+    assert_eq!(refused("colour,leads", &[]), "`colour`");
+    assert_eq!(refused("campain,leads", &[]), "`campain` (did you mean `campaign`?)");
+    assert_eq!(refused("leads", &["--where", "campain=x"]), "`campain` (did you mean `campaign`?)");
+    assert_eq!(refused("leads", &["--filter", r#"["not", {"colour": "x"}]"#]), "`colour`");
+    // A column that only the dataset has, in another case; and a synonym.
+    assert_eq!(refused("ZIP,leads", &[]), "`ZIP` (did you mean `zip`?)");
+    assert_eq!(refused("cpl,leads", &[]), "`cpl` (did you mean `avgCostPerLead`?)");
+    // All names at once, and before the faults of filters.
+    let names = "`colour`, `roas` (did you mean `roasClosed` or `roasPotential`?)";
+    assert_eq!(refused("colour,leads", &["--where", "roas=x"]), names);
+    assert_eq!(refused("colour,leads", &["--where", "leads=many"]), "`colour`");
+
+    let explain = |more: &[&str]| {
+        let arguments: Vec<&str> = ["explain", "ds", "--fields", "colour,leads"].into_iter().chain(RANGE).collect();
+        workspace.run(&[&arguments, more].concat())
+    };
+    assert!(explain(&[]).failed(1).contains("knows `colour`"));
+    assert!(explain(&["--allow-unknown"]).succeeded().contains("colour (absent: empty on every row)"));
 }
 
 #[test]
-fn similar_names_are_suggested() {
+fn unknown_names_can_be_allowed() {
     let workspace = Workspace::with_dataset();
-    let warned = |fields, more: &[&str]| {
-        let run = workspace.query(fields, more);
-        assert_eq!(run.code, 0, "{run:?}");
-        run.stderr
-    };
-    let warning = "warning: neither the dictionary nor the dataset knows `campain`; it is empty on every row; \
-                   did you mean `campaign`?\n";
-    assert_eq!(warned("campain,leads", &[]), warning);
-    assert_eq!(warned("leads", &["--where", "campain=x"]), warning);
-    // A column that only the dataset has, in another case.
-    assert!(warned("ZIP,leads", &[]).ends_with("; did you mean `zip`?\n"));
-    assert!(warned("colour,leads", &[]).ends_with("; it is empty on every row\n"));
+    let run = workspace.query("colour,leads", &["--format", "json", "--allow-unknown"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, r#"[{"colour":"","leads":3}]"#));
+    let warning = "warning: neither the dictionary nor the dataset knows `colour`; it is empty on every row\n";
+    assert_eq!(run.stderr, warning);
+    let run = workspace.query("leads", &["--where", "campain=", "--allow-unknown", "--format", "json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, r#"[{"leads":3}]"#));
+    assert!(run.stderr.contains("`campain` (did you mean `campaign`?); it is empty"), "{run:?}");
+}
 
+#[test]
+fn a_value_that_no_event_has_causes_a_warning() {
+    let workspace = Workspace::with_dataset();
+    let message =
+        "no event of the dataset has the value `paid search` in `attributionChannel`; did you mean `Paid Search`?\n";
+    let run = workspace.query("leads", &["--where", "attributionChannel=paid search", "--format", "json"]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr), (0, r#"[{"leads":0}]"#, format!("warning: {message}")));
+    let strict = ["--strict", "--filter", r#"["not", {"attributionChannel": "paid search"}]"#];
+    assert_eq!(workspace.query("leads", &strict).failed(1), format!("error: {message}"));
+    // Values that only other days, other accounts or spend have are no mistakes.
+    for value in ["campaign=Spring Drain Sale", "account=beta", "attributionChannel=Direct", "type=canceled", "zip="] {
+        let more = ["--strict", "--account", "acme", "--interval", "day", "--where", value];
+        workspace.query("leads", &more).succeeded();
+    }
+}
+
+#[test]
+fn a_query_without_a_metric_suggests_metrics() {
+    let workspace = Workspace::with_dataset();
     assert_eq!(
         workspace.query("leeds,bookRates,zip,colour", &[]).failed(1),
         "error: expected at least one metric among the fields; neither the dictionary nor the dataset knows \
@@ -265,6 +301,7 @@ fn long_values_are_truncated_in_messages() {
         ("leads", ["--account", long.as_str()]),
         ("leads", ["--filter", &long]),
         ("leads", ["--where", &format!("leads={long}")]),
+        ("leads", ["--where", &format!("{long}=1")]),
         (long.as_str(), ["--interval", "total"]),
     ] {
         let message = workspace.query(fields, &more).failed(1);

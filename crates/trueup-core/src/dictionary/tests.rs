@@ -315,3 +315,30 @@ fn exactly_these_metrics_are_better_if_lower() {
         names("eventCount opportunityCount opportunityAgents total spend campaignSpend cost avgConversionsPerLead")
     );
 }
+
+#[test]
+fn a_synonym_is_no_field_and_means_fields() {
+    let spelled = |name: &str| name.to_lowercase().replace(' ', "");
+    let mut seen: BTreeSet<String> = fields().map(|field| spelled(field.name)).collect();
+    for (synonym, meant) in synonyms::SYNONYMS {
+        assert!(seen.insert(spelled(synonym)), "{synonym} is a field, or occurs twice");
+        assert!(!meant.is_empty() && meant.iter().all(|name| field(name).is_some()), "{synonym}: {meant:?}");
+        assert_eq!(similar_names(synonym, &BTreeSet::new()), *meant, "{synonym}");
+    }
+}
+
+#[test]
+fn names_of_other_tools_lead_to_fields() {
+    let columns = BTreeSet::from(["crewName".to_owned(), "Channel".to_owned()]);
+    let similar = |name| similar_names(name, &columns);
+    assert_eq!(similar("roas"), ["roasClosed", "roasPotential"]);
+    assert_eq!(similar("ROAS"), similar("roas"));
+    for name in ["cpl", "costPerLead", "avg_cost_per_lead", "Cost per Lead", "leadCost", "avgCostPerLaed"] {
+        assert_eq!(similar(name), ["avgCostPerLead"], "{name}");
+    }
+    // A column that is spelled alike, and the fields that the name is a synonym of.
+    assert_eq!(similar("channel"), ["Channel", "attributionChannel", "conversionChannel"]);
+    assert_eq!(similar("chanel"), ["attributionChannel", "conversionChannel"]);
+    assert_eq!(similar("name_of_crew"), ["crewName"]);
+    assert_eq!(similar("cpm"), [""; 0]);
+}

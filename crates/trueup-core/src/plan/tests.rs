@@ -34,6 +34,25 @@ fn the_first_fault_in_the_order_of_the_contract_is_reported() {
 }
 
 #[test]
+fn unknown_names_are_refused_all_at_once() {
+    let day = Day::from_number(20_000);
+    let query = EventsQuery::new(["crew", "leads", "colour", "zip", "leeds"], day, day)
+        .filter(Filter::equals("campain", "x").and(Filter::equals("leeds", "x")).and(no_number()));
+    let columns = BTreeSet::from(["crew".to_owned()]);
+    let message = Plan::new(&query, &columns).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "neither the dictionary nor the dataset knows `colour`, `leeds` (did you mean `leads`?), `campain` (did you mean \
+         `campaign`?)"
+    );
+    // The faults of fields and of the range come first, those of filters after it.
+    assert_eq!(refusal(&["colour"], true, None), Some(QueryError::MissingMetric));
+    assert!(matches!(refusal(&["colour", "leads"], true, None), Some(QueryError::ReversedRange { .. })));
+    assert!(matches!(refusal(&["colour", "leads"], false, Some(no_number())), Some(QueryError::UnknownFields { .. })));
+    assert!(matches!(Plan::new(&query.allow_unknown(true), &columns), Err(QueryError::Filter { .. })));
+}
+
+#[test]
 fn a_refused_filter_names_the_field_at_fault() {
     let mixed = Filter::Any(vec![Filter::equals("zip", "1"), Filter::equals("leads", "1")]);
     let filter = Filter::equals("campaign", "x").and(mixed);
@@ -45,7 +64,7 @@ fn a_refused_filter_names_the_field_at_fault() {
 fn a_field_that_is_selected_twice_is_returned_once() {
     let day = Day::from_number(20_000);
     let query = EventsQuery::new(["leads", "zip", "leads", "zip", "crew", "crew"], day, day).interval(Interval::Day);
-    let plan = Plan::new(&query, &BTreeSet::from(["zip".to_owned()]));
+    let plan = Plan::new(&query.allow_unknown(true), &BTreeSet::from(["zip".to_owned()]));
     assert_eq!(plan.map(|plan| (plan.output.len(), plan.dimensions.len(), plan.blank.len())).ok(), Some((3, 1, 1)));
 }
 
@@ -53,7 +72,7 @@ fn a_field_that_is_selected_twice_is_returned_once() {
 fn only_dimensions_that_some_table_has_make_groups() {
     let day = Day::from_number(20_000);
     // Spend has campaigns even if events have none. No table has a crew, and no event has a ZIP.
-    let query = EventsQuery::new(["crew", "campaign", "zip", "leads", "date"], day, day);
+    let query = EventsQuery::new(["crew", "campaign", "zip", "leads", "date"], day, day).allow_unknown(true);
     let plan = Plan::new(&query, &BTreeSet::new());
     let names = |dimensions: &[DimensionRef]| dimensions.iter().map(|d| d.name.clone()).collect::<Vec<_>>().join(",");
     let found = plan.map(|plan| (names(&plan.dimensions), names(&plan.blank), plan.unknown_fields));
@@ -64,7 +83,8 @@ fn only_dimensions_that_some_table_has_make_groups() {
 fn a_blank_dimension_makes_spend_read_every_amount() {
     let day = Day::from_number(20_000);
     let spend = |fields: &[&str]| {
-        let plan = Plan::new(&EventsQuery::new(fields.iter().copied(), day, day), &BTreeSet::new());
+        let query = EventsQuery::new(fields.iter().copied(), day, day).allow_unknown(true);
+        let plan = Plan::new(&query, &BTreeSet::new());
         plan.map(|plan| plan.spend_projection.columns(false)).ok()
     };
     assert_eq!(spend(&["clicks"]), Some(vec!["clicks"]));

@@ -1,7 +1,7 @@
 //! A query for aggregated metrics.
 
-use super::{CompiledPatterns, DateRange, Filter, Interval};
-use crate::error::QueryError;
+use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate};
+use crate::error::{QueryError, UnknownField};
 use crate::{Day, dictionary};
 use std::collections::{BTreeSet, HashSet};
 
@@ -30,7 +30,8 @@ impl AccountFilter {
 ///
 /// # Fields
 /// A field is a metric, or a dimension to group by. The result has one column per distinct field, in the order of the
-/// query. Names that the [dictionary](crate::dictionary) does not have are dimensions: columns of the event table.
+/// query. Names that the [dictionary](crate::dictionary) does not have are dimensions: columns of the event table. A
+/// name that the dataset does not have either is refused, unless [`allow_unknown`](Self::allow_unknown) is set.
 ///
 /// # Days
 /// The range includes its first and its last day. Days have no time zone of their own, because an event's day is that
@@ -44,7 +45,7 @@ impl AccountFilter {
 ///
 /// # Errors
 /// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault in this order: the
-/// faults of [`check`](Self::check), those of filters, a range longer than the attribution window.
+/// faults of [`check`](Self::check), unknown names, the faults of filters, a range longer than the attribution window.
 ///
 /// # Example: new leads and their book rate by month and channel
 /// ```
@@ -68,6 +69,8 @@ pub struct EventsQuery {
     pub(crate) patterns: CompiledPatterns,
     /// Whether one sub-range may be longer than the attribution window.
     pub(crate) long_total: bool,
+    /// Whether a name may be unknown to both the dictionary and the dataset.
+    pub(crate) unknown_names: bool,
 }
 
 impl EventsQuery {
@@ -82,6 +85,7 @@ impl EventsQuery {
             filter: None,
             patterns: CompiledPatterns::default(),
             long_total: false,
+            unknown_names: false,
         }
     }
 
@@ -125,6 +129,27 @@ impl EventsQuery {
         self
     }
 
+    /// Sets whether fields and filters may have names that neither the dictionary nor the dataset knows. Such a field is
+    /// a dimension that is the empty text on every row. By default a query with such a name is refused with
+    /// [`QueryError::UnknownFields`].
+    ///
+    /// ```
+    /// use trueup_core::dataset::{Dataset, Tables};
+    /// use trueup_core::query::EventsQuery;
+    ///
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let query = EventsQuery::new(["leeds", "spend"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+    /// let refused = dataset.query(&query).unwrap_err().to_string();
+    /// assert_eq!(refused, "neither the dictionary nor the dataset knows `leeds` (did you mean `leads`?)");
+    /// assert!(dataset.query(&query.allow_unknown(true)).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn allow_unknown(mut self, allow: bool) -> Self {
+        self.unknown_names = allow;
+        self
+    }
+
     /// Returns the sub-ranges in order; none if the range ends before it starts.
     #[must_use]
     pub fn sub_ranges(&self) -> Vec<DateRange> {
@@ -160,17 +185,23 @@ impl EventsQuery {
     /// ```
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+        let fields = self.fields.iter().map(String::as_str);
+        fields.chain(self.conditions().into_iter().map(|(name, _)| name)).collect()
+    }
+
+    /// Returns the predicates of the filters with the fields that they test, in the order written.
+    pub(crate) fn conditions(&self) -> Vec<(&str, &Predicate)> {
+        let mut conditions = Vec::new();
         // A loop instead of recursion, because the depth of the filter is not checked yet.
         let mut open: Vec<&Filter> = self.filter.iter().collect();
         while let Some(filter) = open.pop() {
             match filter {
                 Filter::All(parts) | Filter::Any(parts) => open.extend(parts.iter().rev()),
                 Filter::Not(part) => open.push(part),
-                Filter::Field { name, .. } => names.push(name),
+                Filter::Field { name, predicate } => conditions.push((name.as_str(), predicate)),
             }
         }
-        names
+        conditions
     }
 
     /// Checks the fields and the range. A query does so when it runs; a service that reads filters from text does it
@@ -200,5 +231,22 @@ impl EventsQuery {
         }
         let DateRange { start, end } = self.range;
         if end < start { Err(QueryError::ReversedRange { start, end }) } else { Ok(()) }
+    }
+
+    /// Checks that each name of the query is known, unless the query allows others: a name of the dictionary, or one of
+    /// `columns`. Names are checked after the faults of [`check`](Self::check).
+    pub(crate) fn check_names(&self, columns: &BTreeSet<String>) -> Result<(), QueryError> {
+        if self.unknown_names {
+            return Ok(());
+        }
+        let mut fields: Vec<UnknownField> = Vec::new();
+        for name in self.names() {
+            let is_known = dictionary::field(name).is_some() || columns.contains(name);
+            if !is_known && !fields.iter().any(|field| field.name == name) {
+                let similar = dictionary::similar_names(name, columns);
+                fields.push(UnknownField { name: name.to_owned(), similar });
+            }
+        }
+        if fields.is_empty() { Ok(()) } else { Err(QueryError::UnknownFields { fields }) }
     }
 }

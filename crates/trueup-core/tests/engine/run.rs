@@ -37,7 +37,7 @@ pub(crate) fn day(date: NaiveDate) -> Day {
 pub(crate) fn unfiltered(request: &Request) -> Result<EventsQuery, Refused> {
     let interval = request.interval.parse().map_err(|_| Refused::Interval(request.interval.clone()))?;
     let query = EventsQuery::new(request.fields.clone(), day(request.start), day(request.end));
-    let query = query.interval(interval).allow_long_total();
+    let query = query.interval(interval).allow_long_total().allow_unknown(true);
     Ok(match &request.accounts {
         Some(accounts) => query.accounts(accounts.clone()),
         None => query,

@@ -35,6 +35,8 @@ pub(super) struct JobDefaults {
     filter: Option<String>,
     format: Option<String>,
     allow_long_total: Option<bool>,
+    allow_unknown: Option<bool>,
+    strict: Option<bool>,
 }
 
 /// One `[[query]]`: the options of `trueup query`, and the name of the query or of its file.
@@ -53,6 +55,8 @@ pub(super) struct JobEntry {
     filter: Option<String>,
     format: Option<String>,
     allow_long_total: Option<bool>,
+    allow_unknown: Option<bool>,
+    strict: Option<bool>,
 }
 
 /// A text, or a list of texts.
@@ -143,6 +147,8 @@ impl QueryJob {
                 .map_err(Failure::request)?,
             filter: entry.filter.clone().or_else(|| defaults.filter.clone()),
             allow_long_total: entry.allow_long_total.or(defaults.allow_long_total).unwrap_or_default(),
+            allow_unknown: entry.allow_unknown.or(defaults.allow_unknown).unwrap_or_default(),
+            strict: entry.strict.or(defaults.strict).unwrap_or_default(),
         };
         let name = entry.name.clone().unwrap_or_else(|| output.clone());
         Ok(Self { name, output, format, spec })

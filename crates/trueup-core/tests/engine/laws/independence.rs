@@ -44,7 +44,7 @@ fn check((tables, request): (Tables, Request), interval: Interval) -> Result<(),
     let request = Request { interval: interval.to_string(), ..request };
     let dataset = dataset(&tables, 7);
     let query = |start, end| {
-        let query = EventsQuery::new(request.fields.clone(), start, end).allow_long_total();
+        let query = EventsQuery::new(request.fields.clone(), start, end).allow_long_total().allow_unknown(true);
         let query = request.accounts.iter().fold(query, |query, accounts| query.accounts(accounts.clone()));
         filter(&request).ok().flatten().into_iter().fold(query, EventsQuery::filter)
     };

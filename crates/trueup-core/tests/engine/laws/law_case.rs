@@ -48,7 +48,8 @@ impl LawCase {
             }
         }
         let accepted = |filter: &Filter| {
-            let query = EventsQuery::new(["leads"], run::day(request.start), run::day(request.start));
+            let query =
+                EventsQuery::new(["leads"], run::day(request.start), run::day(request.start)).allow_unknown(true);
             is_on_events(filter) && NOTHING.query(&query.filter(filter.clone())).is_ok()
         };
         let filter = run::filter(&request).ok().flatten().filter(accepted);

@@ -63,7 +63,7 @@ impl Service {
     ///
     /// The scope replaces the accounts that the query names; [`Scope::narrow`] selects fewer. A name is among the
     /// answer's [unknown fields](ResultTable::unknown_fields) if the dictionary does not have it and no event in scope,
-    /// of any day, has a value in a column of that name.
+    /// of any day, has a value in a column of that name. Such names are never refused.
     ///
     /// # Errors
     /// The query is invalid or too large, takes too long, or the dataset fails.
@@ -93,7 +93,8 @@ impl Service {
         query: EventsQuery,
         interrupt: &Interrupt,
     ) -> Result<ResultTable, ServiceError> {
-        let query = query.accounts(scope.accounts());
+        // A caller must not learn from a refusal which columns the data of others has.
+        let query = query.accounts(scope.accounts()).allow_unknown(true);
         let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
             // An invalid query is reported as such, however large it is.

@@ -1,0 +1,146 @@
+//! What people call the fields in other tools, and which fields they mean. Only suggestions use these names: a query
+//! that contains one is refused.
+
+use super::fields;
+use crate::similar::{Difference, MAX_SIMILAR, Wanted, least};
+use std::collections::BTreeSet;
+
+/// Names that are no fields, each with the fields that it may mean, the likeliest first. Case, blanks and punctuation
+/// of a name do not matter.
+pub(super) static SYNONYMS: &[(&str, &[&str])] = &[
+    // The account and time.
+    ("advertiser", &["account", "accountName"]),
+    ("client", &["account", "accountName"]),
+    ("location", &["account", "businessUnit"]),
+    ("day", &["date"]),
+    ("event date", &["date"]),
+    ("time", &["dateTime"]),
+    ("timestamp", &["dateTime"]),
+    // The funnel.
+    ("event type", &["type"]),
+    ("funnel stage", &["adjustedType", "type"]),
+    ("stage", &["adjustedType", "type"]),
+    ("state", &["adjustedType"]),
+    ("status", &["adjustedType", "customerStatus"]),
+    ("events", &["eventCount"]),
+    ("calls", &["conversions", "leads"]),
+    ("inquiries", &["conversions", "leads"]),
+    ("new leads", &["leads"]),
+    ("prospects", &["leads"]),
+    ("appointments", &["bookedCustomers"]),
+    ("bookings", &["bookedCustomers"]),
+    ("jobs", &["bookedCustomers", "payingCustomers"]),
+    ("cancellations", &["canceledCustomers"]),
+    ("buyers", &["payingCustomers"]),
+    ("won", &["payingCustomers", "soldLeads"]),
+    ("opportunities", &["opportunityCount"]),
+    ("contact", &["opportunityId", "customerName"]),
+    ("customer", &["opportunityId", "customers"]),
+    ("customer id", &["opportunityId"]),
+    ("lead id", &["opportunityId"]),
+    // Attribution.
+    ("ad", &["campaign", "attributionDetail"]),
+    ("campaign name", &["campaign"]),
+    ("category", &["attributionCategory"]),
+    ("channel", &["attributionChannel", "conversionChannel"]),
+    ("keyword", &["attributionDetail"]),
+    ("lead source", &["attributionChannel", "attributionCategory"]),
+    ("marketing channel", &["attributionChannel"]),
+    ("medium", &["attributionChannel"]),
+    ("utm campaign", &["campaign"]),
+    ("utm medium", &["attributionCategory", "attributionChannel"]),
+    ("utm source", &["attributionChannel"]),
+    // The customer.
+    ("city", &["zip"]),
+    ("customer type", &["customerStatus"]),
+    ("department", &["businessUnit", "normalizedBusinessUnit"]),
+    ("email", &["customerEmail"]),
+    ("name", &["customerName", "accountName"]),
+    ("phone", &["customerPhone"]),
+    ("postal code", &["zip"]),
+    ("postcode", &["zip"]),
+    ("salesperson", &["opportunityAgent", "agent"]),
+    ("service", &["businessUnit", "opportunityType"]),
+    ("trade", &["normalizedBusinessUnit", "businessUnit"]),
+    ("zip code", &["zip"]),
+    // Revenue.
+    ("amount", &["total"]),
+    ("average order value", &["avgTicket"]),
+    ("average sale", &["avgTicket"]),
+    ("aov", &["avgTicket"]),
+    ("invoiced", &["closedRevenue"]),
+    ("pipeline", &["estimatedRevenue", "revenuePotential"]),
+    ("revenue", &["closedRevenue", "soldRevenue", "revenuePotential"]),
+    ("sales", &["soldRevenue", "payingCustomers"]),
+    ("turnover", &["closedRevenue"]),
+    ("value", &["total", "revenuePotential"]),
+    // Spend.
+    ("ad cost", &["cost", "spend"]),
+    ("ad spend", &["cost", "spend"]),
+    ("budget", &["spend"]),
+    ("expense", &["spend"]),
+    ("cac", &["avgCostPerPayingCustomer"]),
+    ("cost per acquisition", &["avgCostPerPayingCustomer", "avgCostPerLead"]),
+    ("cost per booking", &["avgCostPerBookedCustomer"]),
+    ("cost per job", &["avgCostPerBookedCustomer", "avgCostPerPayingCustomer"]),
+    ("cpa", &["avgCostPerPayingCustomer", "avgCostPerLead"]),
+    ("cpb", &["avgCostPerBookedCustomer"]),
+    ("cpl", &["avgCostPerLead"]),
+    ("customer acquisition cost", &["avgCostPerPayingCustomer"]),
+    ("return on ad spend", &["roasClosed", "roasPotential"]),
+    ("roas", &["roasClosed", "roasPotential"]),
+    ("roi", &["roasClosed", "roasPotential"]),
+    ("views", &["impressions"]),
+    // Rates.
+    ("booking rate", &["bookRate", "stepBookRate"]),
+    ("cancellation rate", &["cancelRate", "customerCancelRate"]),
+    ("close rate", &["stepCloseRate", "payingCustomerRate"]),
+    ("conversion rate", &["bookRate", "payingCustomerRate"]),
+    ("cvr", &["bookRate", "payingCustomerRate"]),
+    ("estimate rate", &["stepEstimateRate"]),
+    ("sell rate", &["stepSoldRate"]),
+    ("win rate", &["stepSoldRate", "payingCustomerRate"]),
+];
+
+/// The most letters of a synonym that is an abbreviation.
+const MAX_ABBREVIATION: usize = 4;
+
+/// Returns the fields and columns that are most similar to `name`, at most three; `columns` are those of the dataset.
+///
+/// A name is similar if it is a synonym, is spelled alike, or has some of the words of a field, in any order.
+///
+/// ```
+/// use trueup_core::dictionary::similar_names;
+///
+/// let columns = ["crew".to_owned()].into();
+/// assert_eq!(similar_names("cpl", &columns), ["avgCostPerLead"]);
+/// assert_eq!(similar_names("cost_per_lead", &columns), ["avgCostPerLead"]);
+/// assert_eq!(similar_names("Crew", &columns), ["crew"]);
+/// assert!(similar_names("colour", &columns).is_empty());
+/// ```
+#[must_use]
+pub fn similar_names(name: &str, columns: &BTreeSet<String>) -> Vec<String> {
+    let wanted = Wanted::new(name);
+    let known = fields().map(|field| field.name).chain(columns.iter().map(String::as_str));
+    let mut differences: Vec<(Difference, &str)> =
+        known.filter_map(|name| Some((wanted.difference(name)?, name))).collect();
+    let synonyms = SYNONYMS.iter().filter_map(|(synonym, _)| Some((wanted.difference(synonym)?, *synonym)));
+    differences.extend(synonyms.filter(|(difference, synonym)| match difference {
+        Difference::Punctuation => true,
+        // One edit turns an abbreviation into another one.
+        Difference::Edits(_) => synonym.len() > MAX_ABBREVIATION,
+        // A synonym that merely shares words says less than a field that does.
+        Difference::Words(_) => false,
+    }));
+    let mut similar: Vec<String> = Vec::new();
+    for name in least(differences) {
+        let meant = SYNONYMS.iter().find(|(synonym, _)| *synonym == name).map(|(_, meant)| *meant);
+        for name in meant.unwrap_or(&[name]) {
+            if !similar.iter().any(|known| known == name) {
+                similar.push((*name).to_owned());
+            }
+        }
+    }
+    similar.truncate(MAX_SIMILAR);
+    similar
+}

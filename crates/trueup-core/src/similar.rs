@@ -1,0 +1,228 @@
+//! Which known texts are most similar to one that is not known: for names of fields, and for values in filters.
+
+use std::collections::BTreeSet;
+
+/// The most similar texts that are returned.
+pub(crate) const MAX_SIMILAR: usize = 3;
+/// The cost of one edit. A difference in case costs 1.
+const EDIT: usize = 4;
+/// The fewest characters of a word that may stand for a longer word that starts with it.
+const MIN_PREFIX: usize = 3;
+/// The fewest characters of a word for each edit in it that is forgiven.
+const CHARS_PER_EDIT: usize = 4;
+/// Words that do not tell one name from another.
+const FILLERS: [&str; 10] = ["a", "by", "count", "in", "nr", "num", "number", "of", "per", "the"];
+
+/// How a known text differs from the one that was given; smaller is more similar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Difference {
+    /// The letters and digits are equal, so that only case, blanks and punctuation differ.
+    Punctuation,
+    /// A few edits make one the other: their cost.
+    Edits(usize),
+    /// Every word of the text is one of the known text, in any order: what the known text has besides.
+    Words(usize),
+}
+
+/// A text whose similarity to known texts is computed.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    letters: Vec<char>,
+    folded: Vec<char>,
+    plain: String,
+    words: BTreeSet<String>,
+}
+
+impl Wanted {
+    pub(crate) fn new(text: &str) -> Self {
+        let mut words = words(text);
+        if words.iter().any(|word| !FILLERS.contains(&word.as_str())) {
+            words.retain(|word| !FILLERS.contains(&word.as_str()));
+        }
+        Self { letters: letters(text), folded: letters(&text.to_lowercase()), plain: plain(text), words }
+    }
+
+    /// Returns how `known` differs, or `None` if the two are not similar.
+    pub(crate) fn difference(&self, known: &str) -> Option<Difference> {
+        if !self.plain.is_empty() && self.plain == plain(known) {
+            return Some(Difference::Punctuation);
+        }
+        self.edits(known).map(Difference::Edits).or_else(|| self.other_words(known).map(Difference::Words))
+    }
+
+    /// Returns the cost of the edits that make the two texts equal: at most one edit per three characters, and at most
+    /// three edits.
+    fn edits(&self, known: &str) -> Option<usize> {
+        let length = self.letters.len();
+        if known.chars().count().abs_diff(length) > 3 {
+            return None;
+        }
+        let folded = edits(&self.folded, &letters(&known.to_lowercase()));
+        let cost = EDIT * folded + usize::from(folded < edits(&self.letters, &letters(known)));
+        (cost <= (EDIT * (length / 3).min(3)).max(1)).then_some(cost)
+    }
+
+    /// Returns twice the number of words that only `known` has, plus the words that it has in another form; `None` if
+    /// it does not have all words of the text.
+    fn other_words(&self, known: &str) -> Option<usize> {
+        let known = words(known);
+        let mut inexact = 0;
+        for word in &self.words {
+            if !known.contains(word) {
+                known.iter().find(|other| is_form_of(word, other))?;
+                inexact += 1;
+            }
+        }
+        (!self.words.is_empty()).then(|| 2 * known.len().saturating_sub(self.words.len()) + inexact)
+    }
+}
+
+/// Returns the known texts that are most similar to `text`, at most [`MAX_SIMILAR`]: those with the smallest difference,
+/// in the order of the alphabet.
+pub(crate) fn most_similar<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = Wanted::new(text);
+    let differences = known.into_iter().filter_map(|known| Some((wanted.difference(known)?, known)));
+    least(differences.collect())
+}
+
+/// Returns the texts with the smallest difference, at most [`MAX_SIMILAR`], in the order of the alphabet.
+pub(crate) fn least(mut differences: Vec<(Difference, &str)>) -> Vec<&str> {
+    differences.sort_unstable();
+    differences.dedup();
+    let least = differences.first().map(|(difference, _)| *difference);
+    let similar = differences.into_iter().take_while(|(difference, _)| Some(*difference) == least);
+    similar.map(|(_, text)| text).take(MAX_SIMILAR).collect()
+}
+
+/// Returns whether a word is another form of a word, such as `booking` of `book`: one starts with the other, or a few
+/// edits make one the other.
+fn is_form_of(word: &str, other: &str) -> bool {
+    let (word_letters, other_letters) = (letters(word), letters(other));
+    let shorter = word_letters.len().min(other_letters.len());
+    let is_prefix = shorter >= MIN_PREFIX && (word.starts_with(other) || other.starts_with(word));
+    is_prefix || edits(&word_letters, &other_letters) <= (shorter / CHARS_PER_EDIT).min(2)
+}
+
+/// Returns the words of a text in lower case, without the `s` of a plural: `avgCostPerLeads` has `avg`, `cost`, `per` and
+/// `lead`. A word ends at any character that is neither letter nor digit, and where lower case turns into upper case.
+fn words(text: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    let mut word = String::new();
+    let mut previous = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(char) = rest.next() {
+        let starts_word =
+            char.is_uppercase() && (previous.is_lowercase() || rest.peek().is_some_and(|next| next.is_lowercase()));
+        if starts_word || !char.is_alphanumeric() {
+            words.insert(singular(std::mem::take(&mut word)));
+        }
+        if char.is_alphanumeric() {
+            word.extend(char.to_lowercase());
+        }
+        previous = char;
+    }
+    words.insert(singular(word));
+    words.remove("");
+    words
+}
+
+fn singular(mut word: String) -> String {
+    if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") {
+        word.pop();
+    }
+    word
+}
+
+/// Returns the letters and digits of a text, in lower case.
+fn plain(text: &str) -> String {
+    text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn letters(text: &str) -> Vec<char> {
+    text.chars().collect()
+}
+
+/// Returns the fewest letters to insert, delete or replace, or neighbors to swap: the distance of optimal string
+/// alignment. Computed row by row, where a swap looks back two rows.
+fn edits(from: &[char], to: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, letter) in from.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(at + 1);
+        let mut left = at + 1;
+        for (column, ((other, diagonal), above)) in to.iter().zip(&row).zip(row.iter().skip(1)).enumerate() {
+            left = (diagonal + usize::from(letter != other)).min(left + 1).min(above + 1);
+            let is_swap = at > 0 && column > 0 && from[at - 1] == *other && to[column - 1] == *letter;
+            if let Some(swapped) = column.checked_sub(1).and_then(|column| before.get(column)).filter(|_| is_swap) {
+                left = left.min(swapped + 1);
+            }
+            next.push(left);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edits, letters, most_similar, words};
+
+    #[test]
+    fn a_few_edits_are_forgiven() {
+        let known = ["leads", "soldLeads", "bookRate", "cost", "spend", "zip", "week", "campaign"];
+        let similar = |name| most_similar(name, known);
+        assert_eq!(similar("leeds"), ["leads"]);
+        assert_eq!(similar("LEADS"), ["leads"]);
+        assert_eq!(similar("bookRates"), ["bookRate"]);
+        assert_eq!(similar("bookrate"), ["bookRate"]);
+        assert_eq!(similar("ZIP"), ["zip"]);
+        assert_eq!(similar("campaing"), ["campaign"]);
+        assert_eq!(similar("x"), [""; 0]);
+        assert_eq!(similar(""), [""; 0]);
+        assert_eq!(similar("-"), [""; 0]);
+        assert_eq!(similar("colour"), [""; 0]);
+    }
+
+    #[test]
+    fn words_are_found_in_any_order_and_form() {
+        let known =
+            ["avgCostPerLead", "avgCostPerConversion", "leads", "bookRate", "stepBookRate", "customerCancelRate"];
+        let similar = |name| most_similar(name, known);
+        assert_eq!(similar("costPerLead"), ["avgCostPerLead"]);
+        assert_eq!(similar("avg_cost_per_lead"), ["avgCostPerLead"]);
+        assert_eq!(similar("Lead Cost"), ["avgCostPerLead"]);
+        assert_eq!(similar("costPerLaed"), ["avgCostPerLead"]);
+        assert_eq!(similar("number of leads"), ["leads"]);
+        assert_eq!(similar("rateBook"), ["bookRate"]);
+        assert_eq!(similar("booking-rate"), ["bookRate"]);
+        assert_eq!(similar("cancellations"), ["customerCancelRate"]);
+        assert_eq!(similar("leadColour"), [""; 0]);
+    }
+
+    #[test]
+    fn values_that_differ_in_case_or_are_cut_are_found() {
+        let channels = ["Paid Search", "Organic Search", "Direct Mail", "Google Ads"];
+        assert_eq!(most_similar("paid search", channels), ["Paid Search"]);
+        assert_eq!(most_similar("'Paid-Search'", channels), ["Paid Search"]);
+        assert_eq!(most_similar("google", channels), ["Google Ads"]);
+        assert_eq!(most_similar("search", channels), ["Organic Search", "Paid Search"]);
+        assert_eq!(most_similar("Facebook", channels), [""; 0]);
+    }
+
+    #[test]
+    fn names_are_split_into_words() {
+        let split = |name| words(name).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(split("avgCostPerLeads"), "avg cost lead per");
+        assert_eq!(split("CPLClosed_2026"), "2026 closed cpl");
+        assert_eq!(split("--"), "");
+    }
+
+    #[test]
+    fn edits_count_insertions_deletions_replacements_and_swaps() {
+        let distance = |from, to| edits(&letters(from), &letters(to));
+        assert_eq!((distance("", ""), distance("ab", ""), distance("", "ab")), (0, 2, 2));
+        assert_eq!((distance("kitten", "sitting"), distance("abc", "abc")), (3, 0));
+        assert_eq!((distance("lead", "laed"), distance("abcd", "badc"), distance("ca", "abc")), (1, 2, 3));
+    }
+}
