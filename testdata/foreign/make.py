@@ -68,5 +68,16 @@ def bomb():
     return subprocess.run(make, capture_output=True, check=True).stdout
 
 
+def folders():
+    """One event in each file, in folders as object stores have them."""
+    for month, row in zip(["2025-01", "2025-02", "2025-02"], ROWS):
+        write(f"folder/{month}/{row[4]}.csv", delimited(",", [row]))
+    write("folder/_SUCCESS", "")
+    write("folder/.hidden.csv", "not,read")
+    write("other-files/events.csv", delimited(","))
+    write("other-files/notes.md", "Not a table.")
+
+
 if __name__ == "__main__":
     text_files()
+    folders()

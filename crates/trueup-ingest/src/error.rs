@@ -52,6 +52,38 @@ pub enum ErrorKind {
     /// A character cannot separate the columns of CSV files.
     #[error("`{}` cannot separate columns; use an ASCII character that is neither a quote nor a line end", .0.escape_default())]
     Delimiter(char),
+    /// An input is a URL.
+    #[error("`{}` is a URL, and only files are read yet; download it, or pipe it into `trueup ingest -`", .0.display())]
+    Url(PathBuf),
+    /// The dataset is a URL.
+    #[error("`{}` is a URL, and a dataset can only be in a folder yet; ingest into a folder, and copy it", .0.display())]
+    UrlOfDataset(PathBuf),
+    /// A pattern of file names is broken.
+    #[error("`{}` is no pattern of file names: {reason}", pattern.display())]
+    Pattern {
+        /// The pattern.
+        pattern: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A pattern of file names matches nothing.
+    #[error("no file matches `{}`", .0.display())]
+    NoMatch(PathBuf),
+    /// A folder has no files to read.
+    #[error("there is no file to read in the folder `{}`; names that begin with `.` or `_` are left out", .0.display())]
+    EmptyFolder(PathBuf),
+    /// A folder has a file whose name does not say its format.
+    #[error(
+        "the folder `{}` has the file `{}`, whose name does not say its format; name the files with a pattern such as \
+         `{}/*.csv`, or say `--format`",
+        folder.display(), file.display(), folder.display()
+    )]
+    UnknownInFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
     /// An input was given twice.
     #[error("`{}` is given twice; give it once", .0.display())]
     GivenTwice(PathBuf),
@@ -464,6 +496,9 @@ impl IngestError {
     pub fn is_data(&self) -> bool {
         match &*self.0 {
             ErrorKind::Input { .. }
+            | ErrorKind::NoMatch(_)
+            | ErrorKind::EmptyFolder(_)
+            | ErrorKind::UnknownInFolder { .. }
             | ErrorKind::Row { .. }
             | ErrorKind::Value(_)
             | ErrorKind::Refused(_)
@@ -512,6 +547,9 @@ impl IngestError {
             &*self.0,
             ErrorKind::NothingToIngest
                 | ErrorKind::Delimiter(_)
+                | ErrorKind::Url(_)
+                | ErrorKind::UrlOfDataset(_)
+                | ErrorKind::Pattern { .. }
                 | ErrorKind::GivenTwice(_)
                 | ErrorKind::InputInDataset(_)
         )

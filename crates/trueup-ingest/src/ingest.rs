@@ -3,12 +3,15 @@
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::Budget;
+use crate::given::{expand, is_stream, is_url, keep_streams};
 use crate::input::{self, MappedInputs};
 use crate::monitor::{Monitor, ReportProgress};
 use crate::read::TableReader;
 use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
-use crate::source::{ReadLimits, ReadOptions, TextEncoding, separator};
+use crate::source::{
+    FileFormat, InputFormat, ReadLimits, ReadOptions, TextEncoding, is_known_name, separator, unpacked_name,
+};
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{
@@ -72,6 +75,7 @@ pub struct Ingest {
     mapping: Option<PathBuf>,
     reading: ReadOptions,
     delimiter: Option<char>,
+    format: Option<FileFormat>,
     rejects: Option<PathBuf>,
     replace_rejects: bool,
     max_rejects: Option<MaxRejects>,
@@ -101,6 +105,7 @@ impl Ingest {
             mapping: None,
             reading: ReadOptions::default(),
             delimiter: None,
+            format: None,
             rejects: None,
             replace_rejects: false,
             max_rejects: None,
@@ -148,16 +153,27 @@ impl Ingest {
         self
     }
 
+    /// Sets the format of the event files, and of other files whose names do not say it. If not set, the first bytes of
+    /// such a file decide.
+    pub fn format(mut self, format: FileFormat) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Sets the sheet of XLSX files; the first one if not set. What a mapping says of its inputs comes first.
+    pub fn sheet(mut self, name: impl Into<String>) -> Self {
+        self.reading.sheet = Some(name.into());
+        self
+    }
+
     /// Sets what separates the cells of CSV files, an ASCII character. If not set, it is a tab in files whose names end
     /// in `.tsv`, and a comma in others. What a mapping says of its inputs comes first.
-    #[must_use]
     pub fn delimiter(mut self, delimiter: char) -> Self {
         self.delimiter = Some(delimiter);
         self
     }
 
     /// Sets the encoding of text files; UTF-8 if not set. What a mapping says of its inputs comes first.
-    #[must_use]
     pub fn encoding(mut self, encoding: TextEncoding) -> Self {
         self.reading.encoding = Some(encoding);
         self
@@ -284,9 +300,17 @@ impl Ingest {
     }
 
     fn run_here(&self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
-        let given = self.given()?;
+        if is_url(&self.dir) {
+            return Err(ErrorKind::UrlOfDataset(self.dir.clone()).into());
+        }
+        let mut given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
+        // Holds the streams until the ingest ends.
+        let streams = given.iter().any(|(_, input)| is_stream(input)).then(|| version.scratch()).transpose()?;
+        if let Some(scratch) = &streams {
+            keep_streams(&mut given, scratch, monitor)?;
+        }
         let limits = ReadLimits {
             rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
             decoded_bytes: self.memory / 8,
@@ -362,13 +386,18 @@ impl Ingest {
             (Table::Insights, &self.insights),
         ];
         let separator = self.delimiter.map(|char| separator(char).ok_or(ErrorKind::Delimiter(char))).transpose()?;
-        let options = Arc::new(ReadOptions { separator, ..self.reading.clone() });
-        let input = |path: &PathBuf| Input { options: options.clone(), ..Input::given(path) };
-        let given: Vec<(Table, Input)> = tables
-            .into_iter()
-            .flat_map(|(table, paths)| paths.iter().map(move |path| (table, path)))
-            .map(|(table, path)| (table, input(path)))
-            .collect();
+        let mut given = Vec::new();
+        for (table, paths) in tables {
+            for path in paths {
+                let is_named = is_known_name(&unpacked_name(path));
+                // The format of the events is given; a file of another table may say its own.
+                let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
+                let options = Arc::new(ReadOptions { format, separator, ..self.reading.clone() });
+                let files = expand(path, format.is_some())?;
+                given
+                    .extend(files.iter().map(|file| (table, Input { options: options.clone(), ..Input::given(file) })));
+            }
+        }
         if given.is_empty() {
             return Err(ErrorKind::NothingToIngest.into());
         }

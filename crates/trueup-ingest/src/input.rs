@@ -1,6 +1,7 @@
 //! The inputs of an ingest, as given or read through a mapping.
 
 use crate::error::{ErrorContext, ErrorKind, OPEN};
+use crate::given::is_stream;
 use crate::mapping::{MappedTables, Mapping, MappingError};
 use crate::read::TableReader;
 use crate::source::ReadLimits;
@@ -16,7 +17,11 @@ pub(crate) fn check<'i>(inputs: impl Iterator<Item = &'i Input>, dataset: &Path)
     let dataset = fs::canonicalize(dataset).ok();
     let mut seen = Vec::new();
     for input in inputs {
-        let real = fs::canonicalize(&input.path).at(OPEN, &input.path)?;
+        // A stream may have no name that can be followed.
+        let real = match fs::canonicalize(&input.path) {
+            Err(_) if is_stream(input) => input.path.clone(),
+            real => real.at(OPEN, &input.path)?,
+        };
         if dataset.as_ref().is_some_and(|dataset| real.starts_with(dataset)) {
             return Err(ErrorKind::InputInDataset(input.path.clone()).into());
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ingest             one ingest, from its inputs to the next version of the dataset
+//!   given            the files that folders, patterns and streams stand for
 //!   input, mapping   the inputs: files as given, or made from them by a mapping
 //!   version          the next version while it is written: the lock, scratch folders, publication
 //!   batch            skips each table whose batch the dataset already has
@@ -21,6 +22,7 @@ mod accounts;
 mod batch;
 mod error;
 mod events;
+mod given;
 mod ingest;
 mod input;
 mod insights;
@@ -48,7 +50,7 @@ pub use output::{OutputError, OutputFile, Outputs};
 pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
 pub use report::{IngestSummary, RowCounts};
 pub use row_fault::{InputLocation, RowFault, Rule};
-pub use source::{TextEncoding, UnknownEncoding};
+pub use source::{FileFormat, TextEncoding, UnknownEncoding, UnknownFormat};
 pub use trueup_core::model::{Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};
 

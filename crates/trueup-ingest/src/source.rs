@@ -28,6 +28,7 @@ mod text_input;
 mod xlsx;
 
 pub use encoding::{TextEncoding, UnknownEncoding};
+pub use input::{FileFormat, UnknownFormat};
 
 pub(crate) use compression::unpacked_name;
 pub(crate) use csv::separator;
@@ -220,12 +221,17 @@ enum TextFormat {
 fn named_format(name: &Path) -> Option<InputFormat> {
     let ending = |endings: &[&str]| endings.iter().any(|ending| has_ending(name, ending));
     match () {
-        () if ending(&["parquet"]) => Some(InputFormat::Parquet),
+        () if ending(&["parquet", "pq"]) => Some(InputFormat::Parquet),
         () if ending(&["csv", "tsv"]) => Some(InputFormat::Csv),
         () if ending(&["ndjson", "jsonl"]) => Some(InputFormat::Ndjson),
         () if ending(&["xlsx", "xlsm"]) => Some(InputFormat::Xlsx),
         () => None,
     }
+}
+
+/// Returns whether a file's name says its format. The name has no ending of a compression.
+pub(crate) fn is_known_name(name: &Path) -> bool {
+    named_format(name).is_some()
 }
 
 /// Returns the format of a file that is no text, as its first bytes show it; `None` for a text.

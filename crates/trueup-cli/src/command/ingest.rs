@@ -8,7 +8,7 @@ use crate::signals::StopSignals;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup_ingest::{IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts, TextEncoding};
+use trueup_ingest::{FileFormat, IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts, TextEncoding};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +28,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IngestCommand {
-    /// Files of events (.parquet, .csv, .ndjson); with --mapping, the files that the mapping reads
+    /// Files of events (.csv, .ndjson, .parquet, .xlsx; also .gz, .zst, .bz2 of text), folders of such files, quoted
+    /// patterns such as 'events/*.csv', or `-` for the standard input; with --mapping, the files that the mapping reads
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
@@ -51,6 +52,15 @@ pub(crate) struct IngestCommand {
     /// TOML file that describes how to turn the inputs into events, spend and accounts
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+
+    /// Format of INPUT, and of other files whose names do not say it: csv, ndjson, parquet or xlsx; by default the first
+    /// bytes decide
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FileFormat>,
+
+    /// Sheet of XLSX files; by default the first one
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
 
     /// What separates the cells of CSV files: `;`, `|`, `tab` or another ASCII character; by default a tab in .tsv, and
     /// a comma in others
@@ -112,6 +122,12 @@ impl IngestCommand {
         }
         if let Some(path) = &self.mapping {
             ingest = ingest.mapping(path);
+        }
+        if let Some(format) = self.format {
+            ingest = ingest.format(format);
+        }
+        if let Some(sheet) = &self.sheet {
+            ingest = ingest.sheet(sheet);
         }
         if let Some(delimiter) = self.delimiter {
             ingest = ingest.delimiter(delimiter);

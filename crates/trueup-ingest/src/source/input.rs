@@ -6,6 +6,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A file that is ingested.
@@ -58,6 +59,50 @@ pub(crate) struct ReadOptions {
 /// Returns whether a file's name has an ending, in any letter case.
 pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
+}
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// Cells that are separated by commas or by another character.
+    Csv,
+    /// A JSON object on each line.
+    Ndjson,
+    /// Parquet.
+    Parquet,
+    /// A sheet of an Excel workbook.
+    Xlsx,
+}
+
+impl FromStr for FileFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "csv" => Ok(Self::Csv),
+            "ndjson" | "jsonl" => Ok(Self::Ndjson),
+            "parquet" => Ok(Self::Parquet),
+            "xlsx" => Ok(Self::Xlsx),
+            _ => Err(UnknownFormat(name.to_owned())),
+        }
+    }
+}
+
+/// The name of a format that is not read.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no format `{}`; use `csv`, `ndjson`, `parquet` or `xlsx`", trueup_core::Shown(.0))]
+pub struct UnknownFormat(String);
+
+impl From<FileFormat> for InputFormat {
+    fn from(format: FileFormat) -> Self {
+        match format {
+            FileFormat::Csv => Self::Csv,
+            FileFormat::Ndjson => Self::Ndjson,
+            FileFormat::Parquet => Self::Parquet,
+            FileFormat::Xlsx => Self::Xlsx,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,4 +4,5 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod case;
+mod given;
 mod text;

@@ -1,0 +1,100 @@
+//! Folders, patterns, pipes and URLs.
+
+use crate::case::{Case, EVENTS, accepted, foreign, refusal};
+use std::fs;
+use std::process::Command;
+use std::thread;
+use trueup_ingest::{FileFormat, Ingest};
+
+fn plain(ingest: Ingest) -> Ingest {
+    ingest
+}
+
+#[test]
+fn folders_and_patterns_stand_for_their_files() {
+    accepted("folder", plain);
+    accepted("folder/*/*.csv", plain);
+    accepted("folder/**/e?.csv", plain);
+    accepted("folder/2025-*", plain);
+    accepted("events.csv.[gbz]*", |ingest| ingest.file_rows(1));
+}
+
+#[test]
+fn a_file_with_the_name_of_a_pattern_is_itself() {
+    let case = Case::new();
+    let path = case.dir.path().join("events[1]*.csv");
+    fs::write(&path, "account,opportunityId,type,date\nacme,1,sold,2025-02-03\n").unwrap();
+    fs::write(case.dir.path().join("events1.csv"), "account\n").unwrap();
+    assert_eq!(case.ingest().events(path).run().unwrap().events.taken, 1);
+}
+
+#[test]
+fn folders_and_patterns_without_files_are_refused() {
+    assert_eq!(refusal("no-*.csv", plain), "no file matches `no-*.csv`");
+    assert_eq!(
+        refusal("other-files", plain),
+        "the folder `other-files` has the file `other-files/notes.md`, whose name does not say its format; name the files with \
+         a pattern such as `other-files/*.csv`, or say `--format`"
+    );
+    accepted("other-files/*.csv", plain);
+    let case = Case::new();
+    let empty = case.dir.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert_eq!(
+        case.ingest().events(&empty).run().unwrap_err().to_string(),
+        format!(
+            "there is no file to read in the folder `{}`; names that begin with `.` or `_` are left out",
+            empty.display()
+        )
+    );
+    let twice = case.ingest().events(foreign("folder")).events(foreign("folder/2025-01/e1.csv")).run().unwrap_err();
+    assert!(twice.to_string().ends_with("e1.csv` is given twice; give it once"), "{twice}");
+}
+
+#[test]
+fn a_url_is_refused_and_makes_no_folder() {
+    let case = Case::new();
+    for url in ["s3://bucket/events.csv", "https://example.com/events.parquet"] {
+        let error = case.ingest().events(url).run().unwrap_err();
+        assert!(error.is_usage());
+        assert_eq!(
+            error.to_string(),
+            format!("`{url}` is a URL, and only files are read yet; download it, or pipe it into `trueup ingest -`")
+        );
+    }
+    let error = Ingest::into("s3://bucket/dataset").events(foreign("bar.csv")).run().unwrap_err();
+    assert!(error.is_usage());
+    assert_eq!(
+        error.to_string(),
+        "`s3://bucket/dataset` is a URL, and a dataset can only be in a folder yet; ingest into a folder, and copy it"
+    );
+    assert!(!fs::exists("s3:").unwrap());
+}
+
+/// Makes a named pipe, and writes a foreign file to it.
+#[cfg(unix)]
+fn pipe(case: &Case, name: &str) -> std::path::PathBuf {
+    let path = case.dir.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let (from, to) = (foreign(name), path.clone());
+    thread::spawn(move || fs::write(to, fs::read(from).unwrap()));
+    path
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_once() {
+    for name in ["events.csv.gz", "events.ndjson.zst", "other-files/events.csv"] {
+        let case = Case::new();
+        let path = pipe(&case, name);
+        case.ingest().events(path).run().unwrap();
+        assert_eq!(case.stored_events(), EVENTS, "{name}");
+        let hidden = fs::read_dir(case.dir.path().join("dataset")).unwrap();
+        let left = hidden.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("pending"));
+        assert_eq!(left.count(), 0);
+    }
+    let case = Case::new();
+    let path = pipe(&case, "other-files/events.csv");
+    let error = case.ingest().format(FileFormat::Parquet).events(&path).run().unwrap_err().to_string();
+    assert_eq!(error, format!("{}: expected a Parquet file, but the file does not begin with `PAR1`", path.display()));
+}
