@@ -10,7 +10,7 @@
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
 //! | `tenants` | the data of one tenant change no answer to another |
-//! | `tenants_reach`, `tenants_world` | the same for random directories and data, against a model |
+//! | `tenants_reach` | the same for random directories and data; `tenants_world` is their model, `tenants_platform` the service |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -24,5 +24,6 @@ mod order;
 mod overload;
 mod platform;
 mod tenants;
+mod tenants_platform;
 mod tenants_reach;
 mod tenants_world;
