@@ -10,7 +10,8 @@
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
 //! | `tenants` | the data of one tenant change no answer to another |
-//! | `tenants_reach` | the same for random directories and data; `tenants_world` is their model, `tenants_platform` the service |
+//! | `tenants_reach` | the same for random directories and data |
+//! | `tenants_platform`, `tenants_world` | none: the service with those data, and the model of its directory |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
