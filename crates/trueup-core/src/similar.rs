@@ -77,8 +77,8 @@ impl Wanted {
     }
 }
 
-/// Returns the known texts that are most similar to `text`, at most [`MAX_SIMILAR`]: those with the smallest difference,
-/// in the order of the alphabet.
+/// Returns the known texts that are most similar to `text`, at most [`MAX_SIMILAR`]: those with the smallest
+/// difference, in the order of the alphabet.
 pub(crate) fn most_similar<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = Wanted::new(text);
     let differences = known.into_iter().filter_map(|known| Some((wanted.difference(known)?, known)));
@@ -103,8 +103,9 @@ fn is_form_of(word: &str, other: &str) -> bool {
     is_prefix || edits(&word_letters, &other_letters) <= (shorter / CHARS_PER_EDIT).min(2)
 }
 
-/// Returns the words of a text in lower case, without the `s` of a plural: `avgCostPerLeads` has `avg`, `cost`, `per` and
-/// `lead`. A word ends at any character that is neither letter nor digit, and where lower case turns into upper case.
+/// Returns the words of a text in lower case, without the `s` of a plural: `avgCostPerLeads` has `avg`, `cost`, `per`
+/// and `lead`. A word ends at any character that is neither letter nor digit, and where lower case turns into upper
+/// case.
 fn words(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut word = String::new();

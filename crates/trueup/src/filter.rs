@@ -3,6 +3,8 @@
 //! A parameter `<field>=<value>` is a condition on one field. A value that is a JSON array is an expression; any other
 //! value is the text itself. The parameter `filter` takes an expression across fields.
 //!
+//! [`TypedCondition`] is a condition as people type it, such as `total >= 500`.
+//!
 //! Depth and number of conditions are limited by [`FilterLimits`], as the engine limits them for filters that were
 //! built by hand. They are counted while the parameters are read, so that an error names the place where a limit is
 //! exceeded.
@@ -21,11 +23,13 @@
 mod error;
 mod expression;
 mod json_tree;
+mod typed;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::{InvalidFilter, InvalidRequest};
+pub use typed::{NotACondition, TypedCondition};
 
 use error::{FilterPath, ParseFault};
 use expression::{ParsedCondition, parse_across, parse_field};
@@ -57,22 +61,56 @@ pub fn from_parameter(field: &str, value: &str) -> Result<Filter, InvalidFilter>
 /// # Errors
 /// As for [`from_parameter`] and [`from_json`].
 pub fn from_parameters(parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
-    parse_all(&mut FilterLimits::default(), parameters)
+    parse_all(&mut FilterLimits::default(), Unparsed::parameters(parameters))
 }
 
-fn parse_all(limits: &mut FilterLimits, parameters: &[(String, String)]) -> Result<Option<Filter>, InvalidFilter> {
-    let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
+/// A condition of a request before it is parsed.
+#[derive(Clone, Copy)]
+enum Unparsed<'a> {
+    /// The name and one value of a parameter.
+    Parameter(&'a str, &'a str),
+    Typed(&'a TypedCondition),
+}
+
+impl<'a> Unparsed<'a> {
+    fn parameters(parameters: &'a [(String, String)]) -> impl Iterator<Item = Self> {
+        parameters.iter().map(|(name, value)| Self::Parameter(name, value))
+    }
+
+    /// Returns the parameter of which the condition is one of several values, any of which may hold; `None` if the
+    /// condition must hold whatever the others are.
+    fn alternative(self) -> Option<&'a str> {
+        match self {
+            Self::Parameter(name, _) => Some(name),
+            Self::Typed(condition) => condition.alternative(),
+        }
+    }
+
+    fn parse(self, limits: &mut FilterLimits) -> Result<ParsedCondition, InvalidFilter> {
+        match self {
+            Self::Parameter(name, value) => parse_parameter(limits, name, value),
+            Self::Typed(condition) => condition.read(limits),
+        }
+    }
+}
+
+fn parse_all<'a>(
+    limits: &mut FilterLimits,
+    unparsed: impl Iterator<Item = Unparsed<'a>>,
+) -> Result<Option<Filter>, InvalidFilter> {
+    let mut groups: Vec<(&str, Vec<Unparsed<'_>>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    for (name, value) in parameters {
-        let place = *places.entry(name).or_insert(fields.len());
-        match fields.get_mut(place) {
-            Some((_, values)) => values.push(value),
-            None => fields.push((name, vec![value])),
+    for condition in unparsed {
+        let name = condition.alternative();
+        let place = name.map_or(groups.len(), |name| *places.entry(name).or_insert(groups.len()));
+        match groups.get_mut(place) {
+            Some((_, alternatives)) => alternatives.push(condition),
+            None => groups.push((name.unwrap_or_default(), vec![condition])),
         }
     }
     let mut conditions = Vec::new();
-    for (name, values) in fields {
-        let either = values.iter().map(|value| parse_parameter(limits, name, value)).collect::<Result<Vec<_>, _>>()?;
+    for (name, alternatives) in groups {
+        let either = alternatives.iter().map(|one| one.parse(limits)).collect::<Result<Vec<_>, _>>()?;
         conditions.push(match <[ParsedCondition; 1]>::try_from(either) {
             Ok([only]) => only,
             Err(several) => ParsedCondition::any(several, &FilterPath::parameter(name))?,
@@ -101,14 +139,53 @@ pub fn apply(query: EventsQuery, parameters: &[(String, String)]) -> Result<Even
     Ok(apply_within(&Interrupt::default(), query, parameters)?)
 }
 
+/// Adds conditions as people type them to a query, and a JSON expression across fields if there is one, read like
+/// [`from_json`].
+///
+/// Conditions for equality, `field=value` and `field = value`, are alternatives if they have the same field. All other
+/// conditions must hold.
+///
+/// ```
+/// use trueup::filter::{NotACondition, TypedCondition, apply_typed};
+/// use trueup::query::EventsQuery;
+///
+/// let conditions = ["campaign=Drains", "campaign = Heaters", "total >= 500", "total < 900"];
+/// let conditions: Result<Vec<TypedCondition>, NotACondition> = conditions.iter().map(|text| text.parse()).collect();
+/// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+/// let query = apply_typed(query, &conditions?, Some(r#"{"leads": ["gte", 5]}"#))?;
+/// assert_eq!(query.names(), ["leads", "campaign", "campaign", "total", "total", "leads"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The first fault in the order of the contract: fields, range, then filters.
+pub fn apply_typed(
+    query: EventsQuery,
+    conditions: &[TypedCondition],
+    across: Option<&str>,
+) -> Result<EventsQuery, InvalidRequest> {
+    query.check()?;
+    let across = across.map(|text| Unparsed::Parameter(FILTER_PARAMETER, text));
+    let unparsed = conditions.iter().map(Unparsed::Typed).chain(across);
+    Ok(apply_unparsed(&Interrupt::default(), query, unparsed)?)
+}
+
 /// Adds the filters of a request to a query. The interrupt ends the compilation of regular expressions.
 pub(crate) fn apply_within(
     interrupt: &Interrupt,
     query: EventsQuery,
     parameters: &[(String, String)],
 ) -> Result<EventsQuery, InvalidFilter> {
+    apply_unparsed(interrupt, query, Unparsed::parameters(parameters))
+}
+
+fn apply_unparsed<'a>(
+    interrupt: &Interrupt,
+    query: EventsQuery,
+    unparsed: impl Iterator<Item = Unparsed<'a>>,
+) -> Result<EventsQuery, InvalidFilter> {
     let mut limits = FilterLimits::with_patterns(CompiledPatterns::within(interrupt.clone()));
-    let filter = parse_all(&mut limits, parameters)?;
+    let filter = parse_all(&mut limits, unparsed)?;
     let query = query.patterns(limits.into_patterns());
     Ok(match filter {
         Some(filter) => query.filter(filter),

@@ -37,8 +37,7 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   end = 2025-12-31
   interval = "month"
   account = ["seattle", "portland"]
-  where = ['campaign=["regex", "drain", "i"]']
-  filter = '{"leads": ["gte", 5]}'
+  where = ["campaign ~* drain", "leads >= 5"]
 
 The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format,
 allow-long-total, allow-unknown and strict. Next to `dataset`, `as-of` may name an earlier version.

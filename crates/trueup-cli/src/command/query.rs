@@ -10,10 +10,9 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
-use trueup::filter::{self, FILTER_PARAMETER, InvalidRequest};
+use trueup::filter::{self, InvalidRequest, TypedCondition};
 use trueup::query::{EventsQuery, Interval};
 use trueup::{Dataset, Day, Execution, QueryError, ResultTable, UnknownField, UnseenValue};
-use trueup_core::Shown;
 use trueup_ingest::Outputs;
 
 /// A dataset, a query on it, and how to run the query.
@@ -56,7 +55,7 @@ Examples:
   trueup query my-data --fields attributionChannel,leads,bookRate,spend --start 2025-01-01 --end 2025-03-31
   trueup query my-data --fields leads --start 2025-01-01 --end 2025-12-31 --interval month -o leads.csv
   trueup query my-data --fields campaign,avgTicket --start 2025-01-01 --end 2025-01-31 \\
-      --where 'campaign=[\"regex\", \"drain\", \"i\"]' --filter '{\"leads\": [\"gte\", 5]}'";
+      --where 'campaign ~* drain' --where 'attributionChannel not in (Direct, Referral)' --where 'leads >= 5'";
 
 /// Query metrics, grouped by dimensions
 ///
@@ -158,11 +157,12 @@ pub(super) struct QuerySpec {
     #[arg(long = "account", value_name = "KEY")]
     pub(super) accounts: Vec<String>,
 
-    /// Keep only events whose dimension, or rows of the result whose metric, has this value or matches a JSON
-    /// expression such as 'campaign=["regex", "drain", "i"]'. Repeat the option for several: values of the same field
-    /// are alternatives, conditions on different fields must all hold
-    #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = condition)]
-    pub(super) conditions: Vec<(String, String)>,
+    /// Keep only events whose dimension, or rows of the result whose metric, passes this condition: 'field=value' (the
+    /// value whole, or a JSON expression), or with blanks 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex',
+    /// '~*' (ignores case), 'field in (a, b)', 'not in', 'field is empty', 'is not empty'. A value with blanks is in
+    /// single quotes. Repeat the option for several: all must hold, but equalities on the same field are alternatives
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(super) conditions: Vec<TypedCondition>,
 
     /// Keep only what matches conditions across fields, such as '["or", {"zip": "00123"}, {"total": ["gte", 500]}]'
     #[arg(long, value_name = "JSON")]
@@ -201,9 +201,7 @@ impl QuerySpec {
                 Ok(()) => format!("{fault}, such as `leads`; `trueup query --help` lists all"),
             }));
         }
-        let across = self.filter.iter().map(|text| (FILTER_PARAMETER.to_owned(), text.clone()));
-        let parameters: Vec<(String, String)> = self.conditions.iter().cloned().chain(across).collect();
-        let filtered = filter::apply(query.clone(), &parameters);
+        let filtered = filter::apply_typed(query.clone(), &self.conditions, self.filter.as_deref());
         if let Err(InvalidRequest::Filter(_)) = filtered {
             // Unknown fields come before the faults of filters.
             check_names(dataset, &query)?;
@@ -240,20 +238,12 @@ impl QuerySpec {
     }
 }
 
-/// Parses a condition written as `field=value`.
-pub(super) fn condition(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((field, value)) if !field.is_empty() => Ok((field.to_owned(), value.to_owned())),
-        _ => Err(format!("expected `field=value`, but found `{}`", Shown(text))),
-    }
-}
-
 fn check_names(dataset: &Dataset, query: &EventsQuery) -> Result<(), Failure> {
     dataset.check_names(query).map_err(|fault| trueup::Error::from(fault).into())
 }
 
-/// Warns about each allowed field of a query that neither the dictionary nor the dataset knows. `prefix` names the query
-/// if there are several.
+/// Warns about each allowed field of a query that neither the dictionary nor the dataset knows. `prefix` names the
+/// query if there are several.
 pub(super) fn warn_about_unknown_fields(prefix: &str, answer: &ResultTable, dataset: &Dataset) {
     for name in answer.unknown_fields() {
         let field = UnknownField { name: name.clone(), similar: dictionary::similar_names(name, dataset.columns()) };

@@ -163,7 +163,7 @@ interval = "year"
         "query `long`: ",
         "query `who`: the dataset has no account `gamma`",
         "query `when`: expected a date as YYYY-MM-DD",
-        "query `how`: expected `field=value`, but found `campaign`",
+        "query `how`: expected an operator (`=`, `!=`, ",
         "query `what`: expected at least one metric",
         "query `CHANNELS`: `CHANNELS.csv` is written by query `channels` too",
         "query `../up`: expected the name of a file",

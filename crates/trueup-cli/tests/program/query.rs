@@ -89,6 +89,51 @@ fn filters_select_rows() {
     assert_eq!(leads(&["--where", "zip=00123", "--filter", r#"{"leads": ["gt", 1]}"#]), "[]");
 }
 
+/// Each form selects what the same condition in JSON selects, and some rows.
+#[test]
+fn conditions_are_written_as_people_type_them() {
+    let workspace = Workspace::with_dataset();
+    let fields = "campaign,zip,eventCount,total";
+    let rows = |condition| workspace.query(fields, &["--format", "csv", "--where", condition]).succeeded();
+    for (typed, json) in [
+        ("attributionChannel != Direct", r#"attributionChannel=["ne", "Direct"]"#),
+        ("attributionChannel = 'Paid Search'", "attributionChannel=Paid Search"),
+        ("total >= 500", r#"total=["gte", 500]"#),
+        ("eventCount < 3", r#"eventCount=["lt", 3]"#),
+        ("date > 2025-01-20", r#"date=["gt", "2025-01-20"]"#),
+        ("zip <= 200", r#"zip=["lte", 200]"#),
+        ("campaign ~ ^Spring", r#"campaign=["regex", "^Spring"]"#),
+        ("campaign ~* drain", r#"campaign=["regex", "drain", "i"]"#),
+        ("campaign in ('[Va] Drain', 'Spring Drain Sale')", r#"campaign=["or", "[Va] Drain", "Spring Drain Sale"]"#),
+        ("campaign not in ('[Va] Drain')", r#"campaign=["not", ["or", "[Va] Drain"]]"#),
+        ("zip is empty", r#"zip=["empty"]"#),
+        ("zip is not empty", r#"zip=["notEmpty"]"#),
+    ] {
+        assert_eq!(rows(typed), rows(json), "{typed}");
+        assert!(rows(typed).lines().count() > 1 && rows(typed) != rows("account ~ ."), "{typed}");
+    }
+    let leads = |more: &[&str]| workspace.query("eventCount", &[&["--format", "ndjson"], more].concat()).succeeded();
+    // Both must hold; equalities are alternatives.
+    let range = ["--where", "date > 2025-01-03", "--where", "date < 2025-01-20"];
+    assert_eq!(leads(&range), "{\"eventCount\":2}\n");
+    assert_eq!(leads(&["--where", "account = acme", "--where", "account=beta"]), "{\"eventCount\":5}\n");
+}
+
+#[test]
+fn a_condition_of_no_form_is_shown_with_a_mark_at_the_fault() {
+    let workspace = Workspace::with_dataset();
+    let message = workspace.query("leads", &["--where", "campaign like drain"]).failed(2);
+    let shown = "  |\n  | campaign like drain\n  |          ^^^^\n";
+    assert!(message.contains("but found `like`; write `~` and a regular expression (column 10)\n"), "{message}");
+    assert!(message.contains(shown), "{message}");
+    let message = workspace.query("leads", &["--where", "attributionChannel != Paid Search"]).failed(2);
+    assert!(message.contains("needs quotes: 'Paid Search'"), "{message}");
+    // A value that does not suit its field is a fault of the request, after those of fields.
+    let message = workspace.query("leads", &["--where", "leads >= many"]).failed(1);
+    assert!(message.contains("`leads`: expected a number to compare with, but found `many`"), "{message}");
+    assert!(workspace.query("zip", &["--where", "leads >= many"]).failed(1).contains("at least one metric"));
+}
+
 #[test]
 fn accounts_and_intervals_are_applied() {
     let workspace = Workspace::with_dataset();

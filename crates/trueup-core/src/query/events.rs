@@ -129,8 +129,8 @@ impl EventsQuery {
         self
     }
 
-    /// Sets whether fields and filters may have names that neither the dictionary nor the dataset knows. Such a field is
-    /// a dimension that is the empty text on every row. By default a query with such a name is refused with
+    /// Sets whether fields and filters may have names that neither the dictionary nor the dataset knows. Such a field
+    /// is a dimension that is the empty text on every row. By default a query with such a name is refused with
     /// [`QueryError::UnknownFields`].
     ///
     /// ```

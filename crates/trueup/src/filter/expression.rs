@@ -269,7 +269,7 @@ impl ParsedCondition {
     }
 
     /// Returns the condition that this one does not hold.
-    fn not(self, path: &FilterPath<'_>) -> Result<Self, InvalidFilter> {
+    pub(super) fn not(self, path: &FilterPath<'_>) -> Result<Self, InvalidFilter> {
         Self { filter: Filter::Not(Box::new(self.filter)), ..self }.decided_together(path)
     }
 

@@ -1,6 +1,6 @@
 //! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
-use crate::command::query::{self, QuerySpec};
+use crate::command::query::QuerySpec;
 use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
@@ -142,9 +142,8 @@ impl QueryJob {
             accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
             conditions: conditions
                 .iter()
-                .map(|text| query::condition(text))
-                .collect::<Result<_, _>>()
-                .map_err(Failure::request)?,
+                .map(|text| text.parse().map_err(Failure::request))
+                .collect::<Result<_, _>>()?,
             filter: entry.filter.clone().or_else(|| defaults.filter.clone()),
             allow_long_total: entry.allow_long_total.or(defaults.allow_long_total).unwrap_or_default(),
             allow_unknown: entry.allow_unknown.or(defaults.allow_unknown).unwrap_or_default(),
