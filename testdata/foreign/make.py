@@ -4,10 +4,14 @@ Needs Python 3 with pyarrow and openpyxl, and the program zstd. The files are co
 """
 
 import bz2
+import datetime
 import gzip
 import json
 import subprocess
 from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
 
 HERE = Path(__file__).parent
 HEADER = ["account", "opportunityId", "type", "date", "eventId", "total", "city"]
@@ -78,6 +82,44 @@ def folders():
     write("other-files/notes.md", "Not a table.")
 
 
+def hive():
+    """The account and the date are in the names of the folders alone."""
+    for row in ROWS:
+        rest = [row[at] for at in (1, 2, 4, 5, 6)]
+        name = f"hive/account={row[0]}/date={row[3].replace('-', '%2D')}/{row[4]}"
+        table = {"opportunityId": [row[1]], "type": [row[2]], "eventId": [row[4]], "total": [row[5]], "city": [row[6]]}
+        kinds = {
+            "acme": lambda: write(f"{name}.csv", "opportunityId,type,eventId,total,city\n" + ",".join(rest) + "\n"),
+            "bolt": lambda: write_parquet(f"{name}.parquet", pyarrow.table(table)),
+        }
+        kinds[row[0]]()
+    lines = json.dumps({"opportunityId": "7", "type": "booked", "city": "x", "note": {"nested": 1}}) + "\n"
+    write("hive-ndjson/account=bolt/date=2025-02-04/day=__HIVE_DEFAULT_PARTITION__/events.ndjson", lines)
+    write("hive-twice/account=acme/events.csv", delimited(",", ROWS[:1]))
+
+
+def table():
+    return {name: [row[at] or None for row in ROWS] for at, name in enumerate(HEADER)}
+
+
+def write_parquet(name, table, **options):
+    (HERE / name).parent.mkdir(parents=True, exist_ok=True)
+    pyarrow.parquet.write_table(table, HERE / name, **options)
+
+
+def parquet_files():
+    for codec in ["brotli", "gzip", "lz4", "snappy", "zstd", "none"]:
+        write_parquet(f"{codec}.parquet", pyarrow.table(table()), compression=codec)
+    uuids = pyarrow.array([bytes(range(16)), None, bytes(16)], pyarrow.uuid())
+    times = pyarrow.array([datetime.time(9, 5), datetime.time(23, 59, 59, 250000), None], pyarrow.time64("us"))
+    write_parquet("uuid-and-time.parquet", pyarrow.table({**table(), "visit": uuids, "called": times}))
+    unfit = {"photo": pyarrow.array([b"x", b"y", None], pyarrow.binary()), "tags": pyarrow.array([["a"], [], None])}
+    unfit["address"] = pyarrow.array([{"zip": "02134"}, None, None])
+    write_parquet("unfit.parquet", pyarrow.table({**unfit, **table()}))
+
+
 if __name__ == "__main__":
     text_files()
     folders()
+    hive()
+    parquet_files()

@@ -27,7 +27,7 @@ mod tests;
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
-    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns,
+    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns, is_dimension_type,
     is_ignored_event_column, is_leading_column, stored_event_schema,
 };
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};

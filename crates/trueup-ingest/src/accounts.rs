@@ -6,7 +6,7 @@ use crate::parquet_file::ParquetFileWriter;
 use crate::read::TableReader;
 use crate::report::IgnoredColumn;
 use crate::row_check::{CheckFault, check_rows};
-use crate::source::{ColumnNames, InputReader};
+use crate::source::{ColumnNames, InputReader, check_fit};
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input, RowCounts, events};
@@ -49,6 +49,7 @@ fn read_input(
     let mut names = ColumnNames::default();
     let mut source = InputReader::open(reader.files, input, limits)?;
     if let Some(schema) = source.schema() {
+        check_fit(schema, Table::Accounts).map_err(|fault| fault.of(&input.shown))?;
         accounts.read(&RecordBatch::new_empty(schema.clone())).map_err(|fault| table_fault(fault).of(&input.shown))?;
         reader.warn_ignored(input, &ignored(schema));
     }

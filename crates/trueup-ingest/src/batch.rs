@@ -9,7 +9,7 @@ use crate::{IngestError, IngestSummary, Input, RowCounts};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -172,8 +172,7 @@ impl BatchChecksum {
             monitor.add(0, length);
             true
         };
-        let sums =
-            inputs.par_iter().map(|input| file_checksum(files, &input.path, &advance)).collect::<Result<_, _>>()?;
+        let sums = inputs.par_iter().map(|input| file_checksum(files, input, &advance)).collect::<Result<_, _>>()?;
         Ok(combine(sums))
     }
 
@@ -181,9 +180,8 @@ impl BatchChecksum {
     fn begin(files: Files, inputs: Vec<Input>) -> Result<Self, IngestError> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let paths: Vec<PathBuf> = inputs.into_iter().map(|input| input.path).collect();
         let read = move || {
-            let sums = paths.iter().map(|path| file_checksum(&files, path, &|_| !stopped.load(Ordering::Relaxed)));
+            let sums = inputs.iter().map(|input| file_checksum(&files, input, &|_| !stopped.load(Ordering::Relaxed)));
             Ok(combine(sums.collect::<Result<_, _>>()?))
         };
         let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
@@ -212,15 +210,19 @@ fn combine(mut sums: Vec<String>) -> String {
     hex(&hasher.finalize())
 }
 
-/// Computes the checksum of a file. `go_on` receives the bytes of each read, and returns whether to continue.
-fn file_checksum(files: &Files, path: &Path, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
-    let mut file = files.open(path).at(OPEN, path)?;
+/// Computes the checksum of a file, and of the columns that its folders give. `go_on` receives the bytes of each read, and returns whether to continue.
+fn file_checksum(files: &Files, input: &Input, go_on: &dyn Fn(u64) -> bool) -> Result<String, IngestError> {
+    let mut file = files.open(&input.path).at(OPEN, &input.path)?;
     let mut hasher = Sha256::new();
+    for column in &input.options.folders {
+        hasher.update(column.shown().as_bytes());
+        hasher.update(b"/");
+    }
     let mut bytes = vec![0; 1 << 20];
     loop {
         let length = match file.read(&mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            length => length.at("read", path)?,
+            length => length.at("read", &input.path)?,
         };
         hasher.update(&bytes[..length]);
         if length == 0 || !go_on(u64::try_from(length).unwrap_or(u64::MAX)) {

@@ -58,8 +58,8 @@ pub enum ErrorKind {
     /// The dataset is a URL.
     #[error("`{}` is a URL, and a dataset can only be in a folder yet; ingest into a folder, and copy it", .0.display())]
     UrlOfDataset(PathBuf),
-    /// A pattern of file names is broken.
-    #[error("`{}` is no pattern of file names: {reason}", pattern.display())]
+    /// A pattern of names is broken.
+    #[error("`{}` is no pattern of names: {reason}", pattern.display())]
     Pattern {
         /// The pattern.
         pattern: PathBuf,
@@ -341,6 +341,21 @@ pub enum InputFault {
         /// The most bytes allowed.
         longest: usize,
     },
+    /// Columns hold values that the table cannot have, such as lists or bytes.
+    #[error("columns that cannot be dimensions: {}; leave them out with {}", shown_columns(.0), shown_ignores(.0))]
+    UnfitColumns(Vec<UnfitColumn>),
+    /// The file and the name of its folder have the same column.
+    #[error(
+        "the file has a column `{}`, and its folder `{}` gives one, too; say `--ignore '{}'` or `--ignore '{}'` for the one \
+         to leave out",
+        Shown(.column), Shown(.folder), Shown(.column), Shown(.folder)
+    )]
+    ColumnOfFolder {
+        /// The column.
+        column: String,
+        /// The folder's name.
+        folder: String,
+    },
     /// A text is not UTF-8.
     #[error(
         "line {line}: the text is not UTF-8 at byte offset {offset} (0x{byte:02X}); it looks like {likely}: if it is, say \
@@ -476,6 +491,25 @@ pub enum InputFault {
     /// The rows cannot be held in memory in the form that they need.
     #[error("{0}")]
     Unreadable(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A column that a table cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfitColumn {
+    /// The name.
+    pub name: String,
+    /// The type, as Arrow writes it.
+    pub data_type: String,
+}
+
+fn shown_columns(columns: &[UnfitColumn]) -> String {
+    let shown = |column: &UnfitColumn| format!("`{}` ({})", Shown(&column.name), Shown(&column.data_type));
+    columns.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+fn shown_ignores(columns: &[UnfitColumn]) -> String {
+    let shown = |column: &UnfitColumn| format!("`--ignore {}`", Shown(&column.name));
+    columns.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns how many of each separator there are, for messages.

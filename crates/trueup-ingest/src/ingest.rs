@@ -10,7 +10,8 @@ use crate::read::TableReader;
 use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::source::{
-    FileFormat, InputFormat, ReadLimits, ReadOptions, TextEncoding, is_known_name, separator, unpacked_name,
+    FileFormat, FolderColumn, InputFormat, ReadLimits, ReadOptions, TextEncoding, is_known_name, separator,
+    unpacked_name,
 };
 use crate::table::Table;
 use crate::version::VersionBuilder;
@@ -18,6 +19,7 @@ use crate::{
     CREATED_BY, IngestError, IngestSummary, Input, Interrupt, MaxRejects, Outputs, Progress, accounts, events,
     insights, spend,
 };
+use glob::Pattern;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
@@ -75,6 +77,7 @@ pub struct Ingest {
     mapping: Option<PathBuf>,
     reading: ReadOptions,
     delimiter: Option<char>,
+    ignore: Vec<String>,
     format: Option<FileFormat>,
     rejects: Option<PathBuf>,
     replace_rejects: bool,
@@ -105,6 +108,7 @@ impl Ingest {
             mapping: None,
             reading: ReadOptions::default(),
             delimiter: None,
+            ignore: Vec::new(),
             format: None,
             rejects: None,
             replace_rejects: false,
@@ -163,6 +167,14 @@ impl Ingest {
     /// Sets the sheet of XLSX files; the first one if not set. What a mapping says of its inputs comes first.
     pub fn sheet(mut self, name: impl Into<String>) -> Self {
         self.reading.sheet = Some(name.into());
+        self
+    }
+
+    /// Leaves out the columns whose names match a pattern, in which `*` and `?` stand for any characters and for one.
+    /// Call it several times for several patterns. A pattern with `=`, such as `day=*`, leaves out the columns that the
+    /// names of folders give.
+    pub fn ignore(mut self, pattern: impl Into<String>) -> Self {
+        self.ignore.push(pattern.into());
         self
     }
 
@@ -386,16 +398,22 @@ impl Ingest {
             (Table::Insights, &self.insights),
         ];
         let separator = self.delimiter.map(|char| separator(char).ok_or(ErrorKind::Delimiter(char))).transpose()?;
+        let ignore = self.ignore.iter().map(|text| {
+            let pattern = PathBuf::from(text);
+            Pattern::new(text).map_err(|error| ErrorKind::Pattern { pattern, reason: error.msg })
+        });
+        let ignore = ignore.collect::<Result<Vec<_>, _>>()?;
         let mut given = Vec::new();
         for (table, paths) in tables {
             for path in paths {
                 let is_named = is_known_name(&unpacked_name(path));
                 // The format of the events is given; a file of another table may say its own.
                 let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
-                let options = Arc::new(ReadOptions { format, separator, ..self.reading.clone() });
-                let files = expand(path, format.is_some())?;
-                given
-                    .extend(files.iter().map(|file| (table, Input { options: options.clone(), ..Input::given(file) })));
+                for file in expand(path, format.is_some())? {
+                    let (folders, ignore) = (FolderColumn::all(&file), ignore.clone());
+                    let options = ReadOptions { format, separator, ignore, folders, ..self.reading.clone() };
+                    given.push((table, Input { options: Arc::new(options), ..Input::given(&file) }));
+                }
             }
         }
         if given.is_empty() {

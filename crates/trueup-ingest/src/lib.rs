@@ -43,7 +43,7 @@ mod spill_file;
 mod table;
 mod version;
 
-pub use error::{ErrorKind, FaultyRow, IngestError, InputFault};
+pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
 pub use ingest::Ingest;
 pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};

@@ -17,7 +17,7 @@ use crate::rejects::FaultyRows;
 use crate::report::IgnoredColumn;
 use crate::row_check::{BatchFaults, CheckFault, check_rows};
 use crate::row_fault::{RowFault, ValueFault};
-use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits};
+use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, check_fit};
 use crate::table::Table;
 use crate::{IngestError, Input, RowCounts};
 use arrow_array::RecordBatch;
@@ -73,6 +73,7 @@ impl TableReader<'_> {
     ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
+            check_fit(schema, table).map_err(|fault| fault.of(input.declared_by()))?;
             let rules = make_rules(schema).map_err(|fault| InputFault::Schema(fault).of(input.declared_by()))?;
             self.warn_ignored(input, &rules.ignored());
         }

@@ -15,6 +15,7 @@
 //! `Input` in `input.rs` says which file is read, and how. `ReadLimits` in `decoded.rs` says how much is read at the
 //! same time.
 
+mod columns;
 mod compression;
 mod csv;
 mod decoded;
@@ -30,6 +31,7 @@ mod xlsx;
 pub use encoding::{TextEncoding, UnknownEncoding};
 pub use input::{FileFormat, UnknownFormat};
 
+pub(crate) use columns::{FolderColumn, check_fit};
 pub(crate) use compression::unpacked_name;
 pub(crate) use csv::separator;
 pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
@@ -61,6 +63,8 @@ use xlsx::SheetReader;
 pub(crate) struct InputReader<'a> {
     input: &'a Input,
     reader: FormatReader,
+    /// The columns of the rows; `None` if the file declares none.
+    columns: Option<SchemaRef>,
     /// The bytes of a text or a sheet that were read since the last chunk.
     read: Arc<AtomicU64>,
 }
@@ -88,7 +92,7 @@ impl<'a> InputReader<'a> {
     pub(crate) fn open(files: &Files, input: &'a Input, limits: ReadLimits) -> Result<Self, IngestError> {
         let (path, options) = (&input.path, &input.options);
         if options.format == Some(InputFormat::OneRow) {
-            return Ok(Self { input, reader: FormatReader::OneRow(true), read: Arc::default() });
+            return Ok(Self { input, reader: FormatReader::OneRow(true), columns: None, read: Arc::default() });
         }
         let of_input = |fault: InputFault| fault.of(&input.shown);
         let mut file = files.open(path).at(OPEN, path)?;
@@ -97,7 +101,7 @@ impl<'a> InputReader<'a> {
         let binary = binary_format(&name, options.format, &begin).map_err(of_input)?;
         let (reader, read) = if binary == Some(InputFormat::Parquet) {
             let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
-            let reader = ParquetReader::open(bytes, limits).map_err(of_input)?;
+            let reader = ParquetReader::open(bytes, limits, &|name| options.reads(name)).map_err(of_input)?;
             (FormatReader::Parquet(Box::new(reader)), Arc::default())
         } else if binary == Some(InputFormat::Xlsx) {
             let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;
@@ -120,16 +124,18 @@ impl<'a> InputReader<'a> {
             };
             (reader, read)
         };
-        let reader = Self { input, reader, read };
+        let mut reader = Self { input, reader, columns: None, read };
         if let Some(schema) = reader.file_schema() {
-            limits.check_columns(schema).map_err(of_input)?;
+            let columns = options.columns(schema).map_err(of_input)?;
+            limits.check_columns(&columns).map_err(of_input)?;
+            reader.columns = Some(columns);
         }
         Ok(reader)
     }
 
     /// Returns the columns of the rows; `None` for NDJSON, which declares none.
     pub(crate) fn schema(&self) -> Option<&SchemaRef> {
-        self.input.mapper.as_ref().map_or_else(|| self.file_schema(), |mapper| Some(mapper.schema()))
+        self.input.mapper.as_ref().map_or(self.columns.as_ref(), |mapper| Some(mapper.schema()))
     }
 
     /// Returns the columns that the file declares.
@@ -144,8 +150,8 @@ impl<'a> InputReader<'a> {
 
     /// Returns the columns of a file as a whole. NDJSON is read to its end for this.
     pub(crate) fn all_columns(mut self) -> Result<SchemaRef, IngestError> {
-        if let Some(schema) = self.file_schema() {
-            return Ok(schema.clone());
+        if let Some(columns) = self.columns {
+            return Ok(columns);
         }
         let mut names = BTreeSet::new();
         loop {
@@ -156,7 +162,8 @@ impl<'a> InputReader<'a> {
                 }
             }
             if blocks.is_empty() {
-                return Ok(csv::text_schema(&names.into_iter().collect::<Vec<String>>()));
+                let members = csv::text_schema(&names.into_iter().collect::<Vec<String>>());
+                return self.input.options.columns(&members).map_err(|fault| fault.of(&self.input.shown));
             }
             let found = blocks.into_par_iter().map(ndjson::member_names).collect::<Result<Vec<_>, _>>();
             names.extend(found.map_err(|fault| fault.of(&self.input.shown))?.into_iter().flatten());
@@ -342,20 +349,21 @@ impl RawChunk {
         let format = match bytes {
             ChunkBytes::Csv(block, format) => FormatDecoder::Csv(CsvDecoder::new(block, format, limits)?),
             ChunkBytes::Ndjson(block) => {
-                let columns = NdjsonColumns { table, options };
+                let columns = NdjsonColumns { table, options: options.clone() };
                 FormatDecoder::Ndjson(NdjsonDecoder::new(block, columns, limits)?)
             }
             ChunkBytes::Parquet(chunk) => FormatDecoder::Decoded(chunk.decode()?.into_iter()),
             ChunkBytes::Rows(rows) => FormatDecoder::Decoded(vec![rows].into_iter()),
             ChunkBytes::OneRow => FormatDecoder::Decoded(vec![one_row().map_err(arrow_fault)?].into_iter()),
         };
-        Ok(ChunkDecoder { format, limits, mapper, raw: None })
+        Ok(ChunkDecoder { format, options, limits, mapper, raw: None })
     }
 }
 
 /// The rows of a chunk, decoded batch by batch because decoded text may take far more memory than the block.
 pub(crate) struct ChunkDecoder {
     format: FormatDecoder,
+    options: Arc<ReadOptions>,
     limits: ReadLimits,
     mapper: Option<Arc<dyn RowMapper>>,
     /// The batch of which the mapper has mapped a part.
@@ -370,11 +378,18 @@ enum FormatDecoder {
 
 impl ChunkDecoder {
     fn next_raw(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
-        match &mut self.format {
-            FormatDecoder::Csv(decoder) => decoder.next(),
-            FormatDecoder::Ndjson(decoder) => decoder.next(),
-            FormatDecoder::Decoded(batches) => Ok(batches.next()),
+        let decoded = match &mut self.format {
+            FormatDecoder::Csv(decoder) => decoder.next()?,
+            FormatDecoder::Ndjson(decoder) => decoder.next()?,
+            FormatDecoder::Decoded(batches) => batches.next(),
+        };
+        let Some(DecodedBatch { batch, locations, malformed, fatal }) = decoded else { return Ok(None) };
+        if let FormatDecoder::Ndjson(_) = self.format {
+            // Other formats declare their columns.
+            self.options.columns(batch.schema_ref())?;
         }
+        let batch = self.options.with_columns(batch).map_err(arrow_fault)?;
+        Ok(Some(DecodedBatch { batch, locations, malformed, fatal }))
     }
 
     /// Returns the next rows, mapped if there is a mapper, or `None` after the last.

@@ -62,6 +62,11 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
 
+    /// Column to leave out; `*` and `?` stand for any characters and for one, and `day=*` for the column that folders such
+    /// as day=2025-01-31 give. Repeat the option for several
+    #[arg(long, value_name = "COLUMN")]
+    ignore: Vec<String>,
+
     /// What separates the cells of CSV files: `;`, `|`, `tab` or another ASCII character; by default a tab in .tsv, and
     /// a comma in others
     #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter)]
@@ -128,6 +133,9 @@ impl IngestCommand {
         }
         if let Some(sheet) = &self.sheet {
             ingest = ingest.sheet(sheet);
+        }
+        for pattern in &self.ignore {
+            ingest = ingest.ignore(pattern);
         }
         if let Some(delimiter) = self.delimiter {
             ingest = ingest.delimiter(delimiter);

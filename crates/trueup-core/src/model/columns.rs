@@ -130,6 +130,12 @@ impl Meaning {
     }
 }
 
+/// Returns whether the values of a type can be those of a dimension.
+#[must_use]
+pub fn is_dimension_type(data_type: &DataType) -> bool {
+    Meaning::Dimension.reads(data_type)
+}
+
 /// Rejects duplicate names, names that differ from a `known` one only in letter case, and nested columns.
 ///
 /// A column named `adspend` would otherwise be ignored, and its amounts would be missing from every sum.

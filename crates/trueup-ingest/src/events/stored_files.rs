@@ -103,7 +103,7 @@ pub(super) fn read(
     let path = dir.join(&file.path);
     let file = CheckedFile::open(dir, file).of_dataset(&path)?;
     let stored = |fault| ErrorKind::Stored { path: path.clone(), source: Box::new(fault) };
-    let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits).map_err(stored)?;
+    let mut parquet = ParquetReader::open(ParquetBytes::Stored(file), reader.limits, &|_| true).map_err(stored)?;
     loop {
         let mut chunks = Vec::new();
         while chunks.len() < ReadLimits::chunks()

@@ -152,7 +152,7 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
     let encoding = encoding.or(given.encoding);
     let sheet = input.sheet.clone().or_else(|| given.sheet.clone());
     let (header, empty) = (input.header.clone(), input.empty.clone());
-    Ok(ReadOptions { format: Some(format), separator, encoding, header, empty, sheet, columns: None })
+    Ok(ReadOptions { format: Some(format), separator, encoding, header, empty, sheet, ..given.clone() })
 }
 
 fn format_of(path: &Path) -> Option<FileFormat> {

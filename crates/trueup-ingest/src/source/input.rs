@@ -1,8 +1,10 @@
 //! An input: a file, how it is read, and what becomes of its rows before they are checked.
 
+use super::columns::FolderColumn;
 use super::decoded::{DecodedBatch, RawRows, ReadLimits};
 use super::encoding::TextEncoding;
 use arrow_schema::{ArrowError, SchemaRef};
+use glob::Pattern;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,6 +51,10 @@ pub(crate) struct ReadOptions {
     pub(crate) header: Option<Vec<String>>,
     /// CSV and XLSX: cells that mean no value, in addition to the empty cell.
     pub(crate) empty: Vec<String>,
+    /// Patterns of columns that are not read.
+    pub(crate) ignore: Vec<Pattern>,
+    /// The columns that the names of the file's folders give.
+    pub(crate) folders: Vec<FolderColumn>,
     /// XLSX: the sheet; the first one if absent.
     pub(crate) sheet: Option<String>,
     /// The columns that a mapping reads; `None` for canonical inputs, whose columns are all read. NDJSON then has these

@@ -41,15 +41,16 @@ pub(crate) struct NdjsonColumns {
 impl NdjsonColumns {
     /// Returns the columns that every batch has, even if no object has such a member.
     fn required(&self) -> Vec<&str> {
-        match &self.options.columns {
+        let required: Vec<&str> = match &self.options.columns {
             Some(columns) => columns.iter().map(String::as_str).collect(),
             None => self.table.required().to_vec(),
-        }
+        };
+        required.into_iter().filter(|name| !self.options.is_of_folder(name)).collect()
     }
 
     /// Returns whether a member is read.
     fn has(&self, name: &str) -> bool {
-        self.options.columns.as_ref().is_none_or(|columns| columns.contains(name))
+        self.options.reads(name) && self.options.columns.as_ref().is_none_or(|columns| columns.contains(name))
     }
 
     /// Returns whether decimal numbers of a column stay as written, because a double does not hold all their digits.

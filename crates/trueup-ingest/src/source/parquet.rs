@@ -1,12 +1,13 @@
 //! Reads Parquet files with row groups of any size.
 
+use super::columns::UUID_MARK;
 use super::decoded::{DecodedBatch, ReadLimits, RowLocations};
 use super::row_group::{InputRowGroup, LargeRowGroup, ParquetBytes, RowGroupMemory};
 use crate::error::InputFault;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::LogicalType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
@@ -35,6 +36,9 @@ const CODED_VALUE_BYTES: i64 = 5;
 pub(crate) struct ParquetReader {
     bytes: ParquetBytes,
     metadata: ArrowReaderMetadata,
+    /// The columns that are read, and their positions in the file.
+    schema: SchemaRef,
+    columns: Arc<[usize]>,
     limits: ReadLimits,
     next_group: usize,
     /// The large row group that is being read.
@@ -42,11 +46,15 @@ pub(crate) struct ParquetReader {
 }
 
 impl ParquetReader {
-    /// Reads the footer.
+    /// Reads the footer. `reads` says which columns are read.
     ///
     /// # Errors
     /// The footer is damaged or too large.
-    pub(crate) fn open(bytes: ParquetBytes, limits: ReadLimits) -> Result<Self, InputFault> {
+    pub(crate) fn open(
+        bytes: ParquetBytes,
+        limits: ReadLimits,
+        reads: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, InputFault> {
         let read = || {
             let max_bytes = MIN_FOOTER_BYTES.max(limits.decoded_bytes / FOOTER_DIVISOR);
             let metadata = Arc::new(read_footer(&bytes, max_bytes)?);
@@ -55,11 +63,15 @@ impl ParquetReader {
             ArrowReaderMetadata::try_new(metadata, options).and_then(with_codes)
         };
         let metadata = catch_panics(read).map_err(InputFault::Damaged)?;
-        Ok(Self { bytes, metadata, limits, next_group: 0, large: None })
+        let fields = metadata.schema().fields();
+        let columns: Arc<[usize]> = (0..fields.len()).filter(|at| reads(fields[*at].name())).collect();
+        let fields = columns.iter().map(|at| with_uuid_mark(&metadata, *at));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        Ok(Self { bytes, metadata, schema, columns, limits, next_group: 0, large: None })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
-        self.metadata.schema()
+        &self.schema
     }
 
     pub(crate) fn row_groups(&self) -> &[RowGroupMetaData] {
@@ -80,7 +92,9 @@ impl ParquetReader {
             let row_group = InputRowGroup {
                 bytes: self.bytes.clone(),
                 metadata: self.metadata.metadata().clone(),
-                fields: self.schema().fields().clone(),
+                fields: self.metadata.schema().fields().clone(),
+                schema: self.schema.clone(),
+                columns: self.columns.clone(),
                 number,
                 max_bytes: MIN_ROW_GROUP_BYTES.max(self.limits.decoded_bytes.saturating_mul(2)),
             };
@@ -92,7 +106,7 @@ impl ParquetReader {
             let rows = (self.limits.decoded_bytes / BATCH_DIVISOR).checked_div(memory.row).unwrap_or(usize::MAX);
             let rows = rows.clamp(1, self.limits.rows);
             let row_group = measured.row_group;
-            let large = LargeRowGroup::open(&self.metadata, number, |columns| row_group.reader(columns, rows))?;
+            let large = LargeRowGroup::open(&row_group, |columns| row_group.reader(columns, rows))?;
             self.large = Some((row_group, large));
         }
     }
@@ -175,16 +189,30 @@ impl MeasuredRowGroup {
     fn decode(&self) -> Result<Vec<DecodedBatch>, InputFault> {
         let row_group = &self.row_group;
         let (mut batches, mut first) = (Vec::new(), 0);
-        let mut reader = row_group.reader(ProjectionMask::all(), self.batch_rows)?;
+        let mut reader = row_group.reader(row_group.mask(), self.batch_rows)?;
         let mut next = || catch_panics(|| Ok(reader.next().transpose()?)).map_err(|error| row_group.fault(error));
         while let Some(batch) = next()? {
             let rows = batch.num_rows();
+            let batch = row_group.with_schema(&batch)?;
             let locations = RowLocations::Rows { row_group: row_group.number, first, before: row_group.rows_before() };
             batches.push(decoded(batch, locations));
             first += rows;
         }
         Ok(batches)
     }
+}
+
+/// Returns the field of a column, marked if the column holds UUIDs.
+fn with_uuid_mark(metadata: &ArrowReaderMetadata, column: usize) -> FieldRef {
+    let field = &metadata.schema().fields()[column];
+    let types = metadata.parquet_schema().root_schema().get_fields();
+    let is_uuid =
+        types.get(column).is_some_and(|one| one.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid));
+    if !is_uuid {
+        return field.clone();
+    }
+    let mark = (UUID_MARK.0.to_owned(), UUID_MARK.1.to_owned());
+    Arc::new(field.as_ref().clone().with_metadata([mark].into()))
 }
 
 /// Reads the footer of a file, which may have at most `max_bytes` bytes.

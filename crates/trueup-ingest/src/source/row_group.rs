@@ -2,10 +2,10 @@
 //! are read, and the rows.
 
 use crate::error::InputFault;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Fields, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -76,6 +76,9 @@ pub(super) struct InputRowGroup {
     pub(super) metadata: Arc<ParquetMetaData>,
     /// The types that columns are read as.
     pub(super) fields: Fields,
+    /// The columns that are read, and their positions in the file.
+    pub(super) schema: SchemaRef,
+    pub(super) columns: Arc<[usize]>,
     /// The row group's number, counted from 0.
     pub(super) number: usize,
     /// The most bytes of memory that its pages and a row may take; beyond it, nothing is read.
@@ -101,6 +104,23 @@ impl InputRowGroup {
         u64::try_from(self.metadata().num_rows()).unwrap_or(0)
     }
 
+    /// Returns the columns that are read.
+    pub(super) fn mask(&self) -> ProjectionMask {
+        ProjectionMask::roots(self.metadata.file_metadata().schema_descr(), self.columns.iter().copied())
+    }
+
+    /// Returns whether a leaf belongs to a column that is read.
+    fn reads(&self, leaf: usize) -> bool {
+        self.columns.contains(&self.metadata.file_metadata().schema_descr().get_column_root_idx(leaf))
+    }
+
+    /// Returns rows with the fields of [`InputRowGroup::schema`].
+    pub(super) fn with_schema(&self, batch: &RecordBatch) -> Result<RecordBatch, InputFault> {
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(self.schema.clone(), batch.columns().to_vec(), &rows)
+            .map_err(|error| self.fault(error.into()))
+    }
+
     /// Returns the number of rows in the row groups before this one.
     pub(super) fn rows_before(&self) -> u64 {
         let before = &self.metadata.row_groups()[..self.number];
@@ -110,7 +130,8 @@ impl InputRowGroup {
     /// Measures the memory that the rows take, and checks that there are as many rows as the footer says.
     pub(super) fn measure(&self) -> Result<RowGroupMemory, InputFault> {
         let measured = catch_panics(|| {
-            let columns = self.metadata().columns().par_iter().map(|chunk| {
+            let chunks = self.metadata().columns().par_iter().enumerate().filter(|(leaf, _)| self.reads(*leaf));
+            let columns = chunks.map(|(_, chunk)| {
                 let size = measure_chunk(self.bytes.clone(), chunk, self.max_bytes)?;
                 let column = chunk.column_descr();
                 if column.max_rep_level() == 0 && size.values != self.rows() {
@@ -158,7 +179,7 @@ impl InputRowGroup {
         const ROWS: usize = 64;
 
         let schema = self.metadata.file_metadata().schema_descr();
-        let damaged = schema.columns().iter().enumerate().find(|(leaf, _)| {
+        let damaged = schema.columns().iter().enumerate().filter(|(leaf, _)| self.reads(*leaf)).find(|(leaf, _)| {
             let read = || {
                 let mask = ProjectionMask::leaves(schema, [*leaf]);
                 let levels = parquet_to_arrow_field_levels(schema, mask, Some(&self.fields))?;
@@ -221,17 +242,17 @@ struct ColumnSet {
 impl LargeRowGroup {
     /// Divides the columns into one set per thread. `open` begins to read the columns of a set.
     pub(super) fn open(
-        metadata: &ArrowReaderMetadata,
-        row_group: usize,
+        row_group: &InputRowGroup,
         open: impl Fn(ProjectionMask) -> Result<ParquetRecordBatchReader, InputFault>,
     ) -> Result<Self, InputFault> {
-        let sets = divide_columns(metadata, row_group, rayon::current_num_threads());
+        let sets = divide_columns(row_group, rayon::current_num_threads());
         let sets = sets.into_iter().map(|columns| {
-            let mask = ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied());
+            let schema = row_group.metadata.file_metadata().schema_descr();
+            let mask = ProjectionMask::roots(schema, columns.iter().copied());
             Ok(ColumnSet { reader: open(mask)?, columns })
         });
         let column_sets = sets.collect::<Result<_, InputFault>>()?;
-        Ok(Self { schema: metadata.schema().clone(), column_sets, rows: 0 })
+        Ok(Self { schema: row_group.schema.clone(), column_sets, rows: 0 })
     }
 
     /// Returns the next rows, or `None` after the last.
@@ -256,12 +277,14 @@ impl LargeRowGroup {
 }
 
 /// Divides the columns into at most `count` sets of similar size. Each set is in file order.
-fn divide_columns(metadata: &ArrowReaderMetadata, row_group: usize, count: usize) -> Vec<Vec<usize>> {
-    let mut sizes = vec![0_i64; metadata.schema().fields().len()];
-    for (leaf, chunk) in metadata.metadata().row_group(row_group).columns().iter().enumerate() {
-        sizes[metadata.parquet_schema().get_column_root_idx(leaf)] += chunk.uncompressed_size().max(1);
+fn divide_columns(row_group: &InputRowGroup, count: usize) -> Vec<Vec<usize>> {
+    let mut sizes = vec![0_i64; row_group.fields.len()];
+    let schema = row_group.metadata.file_metadata().schema_descr();
+    for (leaf, chunk) in row_group.metadata().columns().iter().enumerate() {
+        sizes[schema.get_column_root_idx(leaf)] += chunk.uncompressed_size().max(1);
     }
-    let mut largest_first: Vec<(usize, i64)> = sizes.into_iter().enumerate().collect();
+    let read = row_group.columns.iter().map(|column| (*column, sizes[*column]));
+    let mut largest_first: Vec<(usize, i64)> = read.collect();
     largest_first.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
     let mut sets: Vec<(i64, Vec<usize>)> = vec![(0, Vec::new()); count.clamp(1, largest_first.len().max(1))];
     for (column, size) in largest_first {

@@ -4,5 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod case;
+mod columns;
 mod given;
 mod text;

@@ -5,6 +5,9 @@ use parquet::errors::{ParquetError, Result};
 use std::io::Read;
 use zstd::bulk::Decompressor as ZstdDecompressor;
 
+/// Bytes of a page that brotli takes at a time.
+const BUFFER_BYTES: usize = 8 << 10;
+
 /// Decompresses the pages of a column chunk. A page never takes more memory than its header says.
 pub(super) struct Decompressor {
     codec: Compression,
@@ -38,6 +41,9 @@ impl Decompressor {
                 snap::raw::Decoder::new().decompress(compressed, &mut into[begin..]).map_err(external)?;
             }
             Compression::GZIP(_) => at_most(flate2::read::MultiGzDecoder::new(compressed), length, into)?,
+            Compression::BROTLI(_) => {
+                at_most(brotli_decompressor::Decompressor::new(compressed, BUFFER_BYTES), length, into)?;
+            }
             Compression::ZSTD(_) => {
                 let zstd = match &mut self.zstd {
                     Some(zstd) => zstd,

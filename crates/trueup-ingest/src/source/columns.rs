@@ -1,0 +1,185 @@
+//! The columns of an input's rows: those of the file without the ignored ones, some of them as text, and those that the
+//! names of its folders give.
+
+use super::input::ReadOptions;
+use crate::error::{InputFault, UnfitColumn};
+use crate::table::Table;
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use std::fmt::Write;
+use std::path::{Component, Path};
+use std::sync::Arc;
+use trueup_core::model::{is_dimension_type, is_leading_column};
+
+/// A column whose value is the same in all rows of a file, because a folder's name has it: `account=acme`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FolderColumn {
+    name: String,
+    /// `None` means no value.
+    value: Option<String>,
+}
+
+/// What Hive writes where a row has no value.
+const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
+
+impl FolderColumn {
+    /// Returns the columns that the folders of a path give, in their order.
+    pub(crate) fn all(path: &Path) -> Vec<Self> {
+        let folders = path.parent().into_iter().flat_map(Path::components);
+        let names = folders.filter_map(|folder| match folder {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        });
+        let columns = names.filter_map(|name| name.split_once('=')).filter(|(name, _)| !name.is_empty());
+        columns
+            .map(|(name, value)| Self {
+                name: decoded(name),
+                value: Some(decoded(value)).filter(|value| value != NO_VALUE),
+            })
+            .collect()
+    }
+
+    /// Returns the folder's name.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}={}", self.name, self.value.as_deref().unwrap_or(NO_VALUE))
+    }
+
+    fn field(&self) -> FieldRef {
+        Arc::new(Field::new(self.name.clone(), coded_text(), true))
+    }
+
+    /// Returns the column for a number of rows.
+    fn array(&self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        let key = self.value.as_ref().filter(|value| !value.is_empty()).map(|_| 0);
+        let keys: Int32Array = std::iter::repeat_n(key, rows).collect();
+        let values = StringArray::from_iter_values(self.value.iter());
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(values))?))
+    }
+}
+
+fn coded_text() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// Replaces `%XX`, with which programs write characters that folders cannot have. What is no such escape stays.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escape = after.first_chunk::<2>().filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+impl ReadOptions {
+    /// Returns whether a column of the file is read.
+    pub(super) fn reads(&self, name: &str) -> bool {
+        !self.ignore.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Returns the columns that folders give. A pattern with `=` ignores them.
+    pub(super) fn folder_columns(&self) -> impl Iterator<Item = &FolderColumn> {
+        self.folders.iter().filter(|column| self.reads(&column.shown()))
+    }
+
+    /// Returns whether a folder gives a column of this name.
+    pub(super) fn is_of_folder(&self, name: &str) -> bool {
+        self.folder_columns().any(|column| column.name == name)
+    }
+
+    /// Returns the columns of the rows, from those of the file.
+    pub(super) fn columns(&self, file: &Schema) -> Result<SchemaRef, InputFault> {
+        let read: Vec<&FieldRef> = file.fields().iter().filter(|field| self.reads(field.name())).collect();
+        if let Some(both) = self.folder_columns().find(|column| read.iter().any(|field| *field.name() == column.name)) {
+            return Err(InputFault::ColumnOfFolder { column: both.name.clone(), folder: both.shown() });
+        }
+        let fields = read.into_iter().map(|field| if becomes_text(field) { as_text(field) } else { field.clone() });
+        Ok(Arc::new(Schema::new(fields.chain(self.folder_columns().map(FolderColumn::field)).collect::<Vec<_>>())))
+    }
+
+    /// Returns rows with these columns, from rows with those of the file. Columns that are not read may be missing.
+    pub(super) fn with_columns(&self, batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let schema = batch.schema();
+        let changes = |field: &FieldRef| !self.reads(field.name()) || becomes_text(field);
+        if self.folders.is_empty() && !schema.fields().iter().any(changes) {
+            return Ok(batch);
+        }
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        for (field, column) in schema.fields().iter().zip(batch.columns()).filter(|(field, _)| self.reads(field.name()))
+        {
+            let is_text = becomes_text(field);
+            fields.push(if is_text { as_text(field) } else { field.clone() });
+            columns.push(if is_text { text(column)? } else { column.clone() });
+        }
+        for column in self.folder_columns() {
+            fields.push(column.field());
+            columns.push(column.array(batch.num_rows())?);
+        }
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
+    }
+}
+
+/// The key and the value with which Arrow marks columns of UUIDs.
+pub(super) const UUID_MARK: (&str, &str) = ("ARROW:extension:name", "arrow.uuid");
+
+/// Returns whether a column holds UUIDs or times of day.
+fn becomes_text(field: &Field) -> bool {
+    let is_uuid = || field.metadata().get(UUID_MARK.0).is_some_and(|name| name == UUID_MARK.1);
+    match field.data_type() {
+        DataType::Time32(_) | DataType::Time64(_) => true,
+        DataType::FixedSizeBinary(16) => is_uuid(),
+        _ => false,
+    }
+}
+
+fn as_text(field: &Field) -> FieldRef {
+    Arc::new(Field::new(field.name(), DataType::Utf8, true))
+}
+
+/// Returns UUIDs or times of day as text.
+fn text(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let Some(uuids) = column.as_fixed_size_binary_opt() else { return arrow_cast::cast(column, &DataType::Utf8) };
+    let mut texts = StringBuilder::new();
+    for uuid in uuids {
+        if let Some(bytes) = uuid {
+            for (at, byte) in bytes.iter().enumerate() {
+                if matches!(at, 4 | 6 | 8 | 10) {
+                    texts.write_char('-').map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+                }
+                write!(texts, "{byte:02x}").map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+            }
+            texts.append_value("");
+        } else {
+            texts.append_null();
+        }
+    }
+    Ok(Arc::new(texts.finish()))
+}
+
+/// Checks that the columns of canonical rows can be read: every further column of events becomes a dimension, and no
+/// table has nested columns.
+pub(crate) fn check_fit(schema: &Schema, table: Table) -> Result<(), InputFault> {
+    let is_unfit = |field: &&FieldRef| {
+        let is_extra = table == Table::Events && !is_leading_column(field.name());
+        field.data_type().is_nested() || is_extra && !is_dimension_type(field.data_type())
+    };
+    let unfit = schema.fields().iter().filter(is_unfit);
+    let unfit: Vec<UnfitColumn> = unfit
+        .map(|field| UnfitColumn { name: field.name().clone(), data_type: field.data_type().to_string() })
+        .collect();
+    if unfit.is_empty() { Ok(()) } else { Err(InputFault::UnfitColumns(unfit)) }
+}
