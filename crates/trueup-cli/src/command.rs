@@ -6,6 +6,8 @@ mod batch;
 mod bench;
 mod demo;
 mod directory;
+mod explain_report;
+mod fields;
 mod get;
 mod ingest;
 mod inspect;
@@ -16,6 +18,7 @@ mod orgs;
 mod query;
 mod serve;
 mod service;
+mod shell;
 mod users;
 
 use crate::exit::Failure;
@@ -31,6 +34,7 @@ pub(crate) enum Command {
     Query(query::QueryCommand),
     Batch(batch::BatchCommand),
     Explain(query::ExplainCommand),
+    Fields(fields::FieldsCommand),
     Inspect(inspect::InspectCommand),
     Verify(inspect::VerifyCommand),
     Get(get::GetCommand),
@@ -41,6 +45,8 @@ pub(crate) enum Command {
     Orgs(orgs::OrgsCommand),
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    Completions(shell::CompletionsCommand),
+    Man(shell::ManCommand),
 }
 
 impl Command {
@@ -53,6 +59,7 @@ impl Command {
             Self::Query(command) => command.run(),
             Self::Batch(command) => command.run(),
             Self::Explain(command) => command.run(),
+            Self::Fields(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Verify(command) => command.run(),
             Self::Get(command) => command.run(),
@@ -60,6 +67,8 @@ impl Command {
             Self::Users(command) => command.run(),
             Self::Orgs(command) => command.run(),
             Self::Keys(command) => command.run(),
+            Self::Completions(command) => command.run(),
+            Self::Man(command) => command.run(),
         }
     }
 }

@@ -92,6 +92,23 @@ impl Format {
     }
 }
 
+/// The format of what a command reports that is not a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+/// Writes an object as JSON to stdout, indented.
+pub(crate) fn print_json(object: &impl serde::Serialize) -> Result<(), Failure> {
+    print(|out| {
+        serde_json::to_writer_pretty(&mut *out, object)?;
+        writeln!(out)
+    })
+}
+
 /// The rows of a table that a terminal shows. A file or a pipe gets all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TerminalRows {

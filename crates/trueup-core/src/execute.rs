@@ -10,7 +10,7 @@ mod explain;
 mod row_groups;
 mod unseen_values;
 
-pub use explain::{Explanation, RunStatistics};
+pub use explain::{ExplainedDimension, Explanation, RunStatistics};
 pub use unseen_values::UnseenValue;
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};

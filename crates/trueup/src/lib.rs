@@ -53,9 +53,9 @@ pub use trueup_core::dataset::Insight;
 #[cfg(feature = "arrow")]
 pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, Explanation, ExtraMemory, Interrupt,
-    Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row, RunStatistics, Texts,
-    UnknownField, UnseenValue, Value, Values, day, dictionary, money, query,
+    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,
+    ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row,
+    RunStatistics, Texts, UnknownField, UnseenValue, Value, Values, day, dictionary, money, query,
 };
 
 /// The examples of the page for callers, as doc tests.

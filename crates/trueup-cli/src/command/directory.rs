@@ -27,7 +27,7 @@ pub(crate) struct DirectoryPaths {
 }
 
 impl DirectoryPaths {
-    fn directory_path(&self) -> PathBuf {
+    pub(super) fn directory_path(&self) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| self.dataset.join(FILE_NAME))
     }
 
@@ -63,21 +63,16 @@ impl DirectoryPaths {
         Ok(Arc::new(directory))
     }
 
-    /// Checks the whole directory and returns its path; `None` if the dataset has no directory and no option names one.
-    pub(super) fn verify_directory(&self) -> Result<Option<PathBuf>, Failure> {
+    /// Checks the whole directory. Returns its path and the faults found; `None` if the dataset has no directory and no
+    /// option names one.
+    pub(super) fn verify_directory(&self) -> Result<Option<(PathBuf, Vec<String>)>, Failure> {
         let path = self.directory_path();
         // A dangling symbolic link means that the directory is lost.
         if self.directory.is_none() && path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return Ok(None);
         }
         let findings = SqliteDirectory::open_existing(&path, DirectorySettings::default())?.verify()?;
-        if findings.is_empty() {
-            return Ok(Some(path));
-        }
-        for finding in findings {
-            notice::note(finding);
-        }
-        Err(Failure::request(format!("the directory `{}` is damaged; restore a backup of it", path.display())))
+        Ok(Some((path, findings)))
     }
 
     /// Checks that the folder holds a dataset, so that a mistyped path does not get a directory.

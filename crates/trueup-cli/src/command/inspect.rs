@@ -1,11 +1,14 @@
 //! `trueup inspect` and `trueup verify`: what a dataset contains, and whether its files are undamaged.
 
+mod report;
+
 use super::directory::DirectoryPaths;
 use super::open_dataset;
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, number};
+use crate::output::{self, ReportFormat, number};
 use crate::terminal::printable;
+use report::{CheckedDataset, Contents};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,11 +27,18 @@ pub(crate) struct InspectCommand {
     /// Show an earlier version of the dataset
     #[arg(long, value_name = "VERSION")]
     as_of: Option<u64>,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
 }
 
 impl InspectCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = open_dataset(&self.dataset, self.as_of)?;
+        if self.format == ReportFormat::Json {
+            return output::print_json(&Contents::of(&dataset)?);
+        }
         let text = describe(&dataset)?;
         output::print(|out| out.write_all(text.as_bytes()))
     }
@@ -116,16 +126,28 @@ pub(crate) struct VerifyCommand {
     /// Check an earlier version of the dataset
     #[arg(long, value_name = "VERSION")]
     as_of: Option<u64>,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
 }
 
 impl VerifyCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let found = Verification::of(&self.paths.dataset, self.as_of)?;
-        for fault in &found.faults {
-            notice::note(fault);
-        }
         let directory = self.paths.verify_directory();
         let path = self.paths.dataset.display();
+        if self.format == ReportFormat::Json {
+            let faults = match &directory {
+                Ok(None) => None,
+                Ok(Some((_, faults))) => Some(faults.clone()),
+                Err(failure) => Some(vec![failure.to_string()]),
+            };
+            output::print_json(&CheckedDataset::new(&found, &self.paths.directory_path(), faults))?;
+        } else {
+            let of_directory = directory.iter().flatten().flat_map(|(_, faults)| faults);
+            found.faults.iter().chain(of_directory).for_each(notice::note);
+        }
         if !found.faults.is_empty() {
             if let Err(failure) = directory {
                 notice::note(failure);
@@ -133,11 +155,18 @@ impl VerifyCommand {
             return Err(Failure::request(format!("`{path}` does not match its manifest {}", found.version)));
         }
         let directory = directory?;
+        if let Some((file, _)) = directory.as_ref().filter(|(_, faults)| !faults.is_empty()) {
+            let file = file.display();
+            return Err(Failure::request(format!("the directory `{file}` is damaged; restore a backup of it")));
+        }
+        if self.format == ReportFormat::Json {
+            return Ok(());
+        }
         let (files, bytes) = (number::counted(found.files as u64, "file"), number::bytes(found.bytes));
         output::print(|out| {
             writeln!(out, "version {} is whole: {files}, {bytes}", found.version)?;
             match directory {
-                Some(file) => writeln!(out, "the directory `{}` is whole", file.display()),
+                Some((file, _)) => writeln!(out, "the directory `{}` is whole", file.display()),
                 None => Ok(()),
             }
         })

@@ -1,10 +1,11 @@
 //! `trueup query` and `trueup explain`: one query on a dataset, run or explained. `trueup batch` shares the options of
 //! a query, [`QuerySpec`].
 
+use super::explain_report::ExplainReport;
 use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
-use crate::output::{self, Format, OutputWriter, TerminalRows};
+use crate::output::{self, Format, OutputWriter, ReportFormat, TerminalRows};
 use clap::Args;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -122,6 +123,10 @@ pub(crate) struct ExplainCommand {
     /// Also run the query, and add times and counts
     #[arg(long)]
     analyze: bool,
+
+    /// Format of the plan
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
 }
 
 impl ExplainCommand {
@@ -130,7 +135,10 @@ impl ExplainCommand {
         let query = self.args.query(&dataset)?;
         let explanation =
             if self.analyze { dataset.analyze(&query, self.args.execution())? } else { dataset.explain(&query)? };
-        output::print(|out| write!(out, "{explanation}"))
+        match self.format {
+            ReportFormat::Text => output::print(|out| write!(out, "{explanation}")),
+            ReportFormat::Json => output::print_json(&ExplainReport::from(&explanation)),
+        }
     }
 }
 

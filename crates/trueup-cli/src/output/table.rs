@@ -107,9 +107,9 @@ fn write_on(
 /// The rows that are shown: all, or the first and the last.
 struct ShownRows<I> {
     rows: I,
-    /// The number of rows before those that are left out.
+    /// The number of rows before the gap.
     first: usize,
-    /// The number of rows that are left out.
+    /// The number of rows in the gap, which are not shown.
     left_out: usize,
 }
 

@@ -14,7 +14,7 @@ fn users_are_granted_organizations_and_accounts() {
     assert_eq!(list(&workspace, &["users", "list", "ds"]), format!("{header}anna,true,1,group,\nbert,true,0,,beta\n"));
     let table = "\
 user  active  keys  organizations  accounts
-────────────────────────────────────────────
+───────────────────────────────────────────
 anna  true       1  group          (none)
 bert  true       0  (none)         beta
 ";

@@ -9,6 +9,7 @@ mod demo;
 mod directory;
 mod directory_faults;
 mod documented;
+mod fields;
 mod memory;
 mod outputs;
 mod query;

@@ -313,9 +313,10 @@ fn wrong_usage_exits_with_code_2() {
         workspace.run(&["query", "ds", "--fields", "leads", "--start", "2025-13-01", "--end", "2025-01-01"]).failed(2);
     assert!(message.contains("`2025-13-01`"), "{message}");
     assert!(workspace.run(&["--help"]).succeeded().contains("Usage"));
-    for command in
-        ["demo", "ingest", "query", "batch", "explain", "inspect", "verify", "get", "serve", "users", "orgs", "keys"]
-    {
+    for command in [
+        "demo", "ingest", "query", "batch", "explain", "fields", "inspect", "verify", "get", "serve", "users", "orgs",
+        "keys",
+    ] {
         assert!(workspace.run(&[command, "--help"]).succeeded().contains("Usage: trueup "), "{command}");
     }
     let help = workspace.run(&["ingest", "--help"]).succeeded();

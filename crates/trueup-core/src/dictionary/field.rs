@@ -1,6 +1,7 @@
 //! The entry of a field in the dictionary.
 
 use super::{Measure, MeasureKind};
+use std::fmt;
 
 /// A metric or dimension of the dictionary.
 ///
@@ -78,6 +79,19 @@ impl Formula {
     }
 }
 
+/// Writes the names of the measures, such as `bookedCustomers / customers`.
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sum = |measures: &[Measure]| measures.iter().map(|measure| measure.name()).collect::<Vec<_>>().join(" + ");
+        let factor =
+            |measures: &[Measure]| if measures.len() > 1 { format!("({})", sum(measures)) } else { sum(measures) };
+        match self {
+            Self::Amount(measures) => f.write_str(&sum(measures)),
+            Self::Ratio { numerator, denominator } => write!(f, "{} / {}", factor(numerator), factor(denominator)),
+        }
+    }
+}
+
 /// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
@@ -110,6 +124,23 @@ pub enum ValueFormat {
     Timestamp,
     /// `true` or `false`.
     Boolean,
+}
+
+impl ValueFormat {
+    /// Returns the name of the format in the dictionary of the service.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Decimal => "decimal",
+            Self::Currency => "currency",
+            Self::Percent => "percent",
+            Self::Text => "text",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp",
+            Self::Boolean => "boolean",
+        }
+    }
 }
 
 /// The direction in which the values of a metric are better.

@@ -143,4 +143,85 @@ impl Measure {
     pub const fn is_spend(self) -> bool {
         matches!(self.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount)
     }
+
+    /// Returns the name of the measure in formulas, and its definition as a sentence without a verb.
+    const fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Rows => ("rows", "Events."),
+            Self::Conversions => ("conversions", "Events of stage lead-originated."),
+            Self::Leads => ("leads", "Events that are the first event of their customer's history and a conversion."),
+            Self::SoldLeads => ("soldLeads", "Leads whose customer has a sold event anywhere in its history."),
+            Self::ClosedLeads => ("closedLeads", "Leads whose customer has a closed event anywhere in its history."),
+            Self::BookedLeads => ("bookedLeads", "Leads whose customer has a booked event anywhere in its history."),
+            Self::GradedConversions => ("gradedConversions", "Conversions with a grade."),
+            Self::BookedConversions => ("bookedConversions", "Conversions graded as booked."),
+            Self::BookableUnbookedConversions => {
+                ("bookableUnbookedConversions", "Conversions graded as bookable, but not booked.")
+            }
+            Self::UnbookableConversions => ("unbookableConversions", "Conversions graded as unbookable."),
+            Self::FirstBooked => {
+                ("firstBooked", "Events that are the earliest booked event of their customer's history.")
+            }
+            Self::FirstBookedEstimated => (
+                "firstBookedEstimated",
+                "Those of `firstBooked` whose customer has an estimated event anywhere in its history.",
+            ),
+            Self::FirstEstimated => {
+                ("firstEstimated", "Events that are the earliest estimated event of their customer's history.")
+            }
+            Self::FirstEstimatedSold => (
+                "firstEstimatedSold",
+                "Those of `firstEstimated` whose customer has a sold event anywhere in its history.",
+            ),
+            Self::FirstSold => ("firstSold", "Events that are the earliest sold event of their customer's history."),
+            Self::FirstSoldClosed => {
+                ("firstSoldClosed", "Those of `firstSold` whose customer has a closed event anywhere in its history.")
+            }
+            Self::Customers => ("customers", "Customers, each counted once, on its state event."),
+            Self::MatchedCustomers => {
+                ("matchedCustomers", "Customers whose state event has a customer status other than `Unmatched`.")
+            }
+            Self::UnmatchedCustomers => {
+                ("unmatchedCustomers", "Customers whose state event has the customer status `Unmatched` or none.")
+            }
+            Self::PayingCustomers => ("payingCustomers", "Customers in state sold or closed."),
+            Self::BookedCustomers => ("bookedCustomers", "Customers with a booked event in the sub-range."),
+            Self::CanceledCustomers => ("canceledCustomers", "Customers with a canceled event in the sub-range."),
+            Self::CanceledAfterBooking => (
+                "canceledAfterBooking",
+                "Customers with a canceled event later than their earliest booked event of the sub-range.",
+            ),
+            Self::Opportunities => ("opportunities", "Distinct customers of the events."),
+            Self::Total => ("total", "Sum of `total` over events."),
+            Self::EstimatedRevenue => (
+                "estimatedRevenue",
+                "Sum over customers in state estimated: the average amount of their live estimates that have an \
+                 amount.",
+            ),
+            Self::SoldRevenue => ("soldRevenue", "Sum over customers in state sold: the amounts of their live sales."),
+            Self::ClosedRevenue => (
+                "closedRevenue",
+                "Sum over customers in state closed: the amounts of their closed events in the sub-range.",
+            ),
+            Self::OpportunityAgents => ("opportunityAgents", "Distinct non-empty opportunity agents of state events."),
+            Self::AdSpend => ("adSpend", "The ad spend of spend rows."),
+            Self::ManagementFee => ("managementFee", "The management fees of spend rows."),
+            Self::CampaignSpend => ("campaignSpend", "Ad spend and management fees of spend rows with a campaign."),
+            Self::Clicks => ("clicks", "The clicks of spend rows."),
+            Self::Impressions => ("impressions", "The impressions of spend rows."),
+        }
+    }
+
+    /// Returns the name of the measure in formulas, such as `bookedCustomers`. The metric that shows a measure alone
+    /// mostly has the same name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.texts().0
+    }
+
+    /// Returns what the measure counts or sums.
+    #[must_use]
+    pub const fn definition(self) -> &'static str {
+        self.texts().1
+    }
 }

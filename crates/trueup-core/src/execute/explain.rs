@@ -10,6 +10,9 @@ use crate::query::DateRange;
 use std::fmt;
 use std::time::Duration;
 
+/// The source of a dimension that neither the dictionary nor the dataset knows.
+const ABSENT: &str = "absent";
+
 /// The plan of a query for one dataset. Its [`Display`](fmt::Display) is a summary for people.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -31,14 +34,24 @@ pub struct Explanation {
     /// The bytes that the columns of these row groups take in files, even if they are cached; 0 for a dataset in
     /// memory.
     pub stored_bytes: u64,
-    /// The dimensions, each with the source of its values.
-    pub groups: Vec<String>,
+    /// The dimensions, in the order of the columns.
+    pub groups: Vec<ExplainedDimension>,
     /// Whether some conditions of the filter are decided on events.
     pub filters_events: bool,
     /// Whether some conditions of the filter are decided on finished rows.
     pub filters_rows: bool,
     /// What the execution took; `None` if the query was not executed.
     pub statistics: Option<RunStatistics>,
+}
+
+/// A dimension of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExplainedDimension {
+    /// Its name.
+    pub name: String,
+    /// The source of its values: `computed`, `stored`, or `absent` if neither the dictionary nor the dataset knows it.
+    pub source: &'static str,
 }
 
 /// What the execution of a query took.
@@ -73,9 +86,12 @@ impl Explanation {
         let origin = |origin| match origin {
             Origin::Computed(_) => "computed",
             Origin::Stored => "stored",
-            Origin::Absent => "absent: empty on every row",
+            Origin::Absent => ABSENT,
         };
-        let group = |dimension: &DimensionRef| format!("{} ({})", dimension.name, origin(dimension.origin));
+        let group = |dimension: &DimensionRef| ExplainedDimension {
+            name: dimension.name.clone(),
+            source: origin(dimension.origin),
+        };
         Self {
             sub_ranges: plan.sub_ranges.clone(),
             columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
@@ -110,10 +126,15 @@ impl fmt::Display for Explanation {
             writeln!(f, "of spend     {}", self.spend_columns.join(", "))?;
         }
         let (kept, skipped) = (self.event_row_groups_kept, self.event_row_groups_skipped);
-        writeln!(f, "events       {kept} row groups kept, {skipped} skipped")?;
+        writeln!(f, "events       {} kept, {skipped} skipped", counted(kept, "row group"))?;
         let (kept, skipped) = (self.spend_row_groups_kept, self.spend_row_groups_skipped);
-        writeln!(f, "spend        {kept} row groups kept, {skipped} skipped")?;
-        let groups = if self.groups.is_empty() { "one group per sub-range".to_owned() } else { self.groups.join(", ") };
+        writeln!(f, "spend        {} kept, {skipped} skipped", counted(kept, "row group"))?;
+        let group = |group: &ExplainedDimension| {
+            let note = if group.source == ABSENT { ": empty on every row" } else { "" };
+            format!("{} ({}{note})", group.name, group.source)
+        };
+        let groups: Vec<String> = self.groups.iter().map(group).collect();
+        let groups = if groups.is_empty() { "one group per sub-range".to_owned() } else { groups.join(", ") };
         writeln!(f, "groups       {groups}")?;
         let filters = match (self.filters_events, self.filters_rows) {
             (false, false) => "none",
@@ -123,15 +144,23 @@ impl fmt::Display for Explanation {
         };
         writeln!(f, "filter       {filters}")?;
         if let Some(statistics) = &self.statistics {
-            writeln!(f, "read         {} rows in {} row groups", statistics.rows, statistics.row_groups)?;
-            writeln!(f, "kept         {} events", statistics.kept_rows)?;
-            writeln!(f, "answer       {} groups, {} rows", statistics.groups, statistics.result_rows)?;
+            let row_groups = counted(statistics.row_groups, "row group");
+            writeln!(f, "read         {} in {row_groups}", counted(statistics.rows, "row"))?;
+            writeln!(f, "kept         {}", counted(statistics.kept_rows, "event"))?;
+            let rows = counted(statistics.result_rows, "row");
+            writeln!(f, "answer       {}, {rows}", counted(statistics.groups, "group"))?;
             writeln!(f, "aggregation  {}", milliseconds(statistics.aggregation))?;
             writeln!(f, "merging      {}", milliseconds(statistics.merging))?;
             writeln!(f, "finishing    {}", milliseconds(statistics.finishing))?;
         }
         Ok(())
     }
+}
+
+/// Returns a count with its noun.
+fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, thing: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {thing}{plural}")
 }
 
 fn milliseconds(time: Duration) -> String {

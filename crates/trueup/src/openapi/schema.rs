@@ -4,7 +4,6 @@ use super::error_examples::error_examples;
 use super::json_value::{JsonValue, object, one_of, reference, texts};
 use crate::benchmarks::Series;
 use crate::dictionary::{self, Field, FieldKind};
-use crate::service::endpoint::access::format_name;
 use crate::service::endpoint::description::Endpoint;
 use std::collections::BTreeSet;
 
@@ -61,7 +60,7 @@ fn names(description: &'static str) -> JsonValue {
 }
 
 fn dictionary_entry() -> JsonValue {
-    let formats: BTreeSet<&'static str> = dictionary::fields().map(|field| format_name(field.format)).collect();
+    let formats: BTreeSet<&'static str> = dictionary::fields().map(|field| field.format.name()).collect();
     members(
         &["displayName", "definition", "type", "format"],
         [

@@ -160,7 +160,7 @@ fn the_rows_in_the_middle_of_a_long_table_are_left_out() {
     assert!(shown(&answer(41), screen(Some(80))).contains("\n… 1 more row; `--all` shows it\n"));
     assert_eq!(shown(&answer(40), screen(Some(80))).lines().count(), 42);
     assert_eq!(shown(&answer(100), Screen { is_brief: false, ..screen(Some(80)) }).lines().count(), 102);
-    // The number of a row counts those that are left out.
+    // The rows in the gap are counted too.
     let text = shown(&answer(100), screen(Some(4)));
     assert!(text.contains("\n… 90 more rows; `--all` shows them\n─ row 96 of 100 "), "{text}");
 }

@@ -7,7 +7,7 @@ use super::super::snapshot::Snapshot;
 use super::ENDPOINTS;
 use super::description::Endpoint;
 use crate::access::{Login, LoginScope};
-use crate::dictionary::{self, Field, FieldGroup, FieldKind, ValueFormat};
+use crate::dictionary::{self, Field, FieldGroup, FieldKind};
 use serde::{Serialize, Serializer};
 
 /// Answers with all that the login may see.
@@ -126,24 +126,10 @@ impl DictionaryEntry {
             display_name: field.display_name,
             definition: field.definition,
             r#type: if is_metric { "metric" } else { "dimension" },
-            format: format_name(field.format),
+            format: field.format.name(),
             benchmarkable: (is_metric && field.benchmark).then_some(true),
             benchmark_dimension: (!is_metric && field.benchmark).then_some(true),
             possible_values: field.values,
         }
-    }
-}
-
-/// Returns the name of a format in the dictionary.
-pub(crate) const fn format_name(format: ValueFormat) -> &'static str {
-    match format {
-        ValueFormat::Number => "number",
-        ValueFormat::Decimal => "decimal",
-        ValueFormat::Currency => "currency",
-        ValueFormat::Percent => "percent",
-        ValueFormat::Text => "text",
-        ValueFormat::Date => "date",
-        ValueFormat::Timestamp => "timestamp",
-        ValueFormat::Boolean => "boolean",
     }
 }

@@ -1,0 +1,140 @@
+//! `trueup fields`: the metrics and dimensions, one of them in full, or the values of a dimension.
+//!
+//! [`description`] has the texts of a field; [`values`] counts the values of a dimension in a dataset.
+
+mod description;
+mod values;
+
+use super::open_dataset;
+use crate::exit::Failure;
+use crate::output::{self, Format, OutputWriter, TerminalRows};
+use clap::Args;
+use description::FieldDescription;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use trueup::{Dataset, UnknownField, dictionary};
+use trueup_core::Shown;
+use values::ValueCounts;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup fields                              every metric and dimension of the dictionary
+  trueup fields bookRate                     what a metric means, and how it is computed
+  trueup fields my-data                      the fields of a dataset, with its own columns
+  trueup fields my-data campaign             a dimension, with its most frequent values
+  trueup fields my-data --values campaign    every value, with the number of events that carry it
+
+A single argument is a dataset if it is the path of a folder, and the name of a field otherwise.";
+
+/// List metrics and dimensions, and describe them
+///
+/// For each field: its definition, and of a metric its formula, unit, and the splits along which its values add up.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FieldsCommand {
+    /// Folder of a dataset, and the name of a field; both may be left out
+    #[arg(value_names = ["DATASET", "NAME"], num_args = 0..=2)]
+    arguments: Vec<String>,
+
+    /// List all values of this dimension in the dataset, the most frequent first
+    #[arg(long, value_name = "NAME")]
+    values: Option<String>,
+
+    /// Format of the result
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+
+    /// Show all rows of a table on a terminal, not only the first and the last
+    #[arg(long)]
+    all: bool,
+
+    /// Describe an earlier version of the dataset
+    #[arg(long, value_name = "VERSION")]
+    as_of: Option<u64>,
+}
+
+impl FieldsCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let (folder, name) = self.arguments()?;
+        let dataset = folder.as_deref().map(|folder| open_dataset(folder, self.as_of)).transpose()?;
+        match (&self.values, name, dataset) {
+            (Some(_), _, None) => Err(Failure::usage("expected the folder of a dataset with `--values`")),
+            (Some(_), Some(name), Some(_)) => {
+                Err(Failure::usage(format!("expected no second name with `--values`, but found `{}`", Shown(&name))))
+            }
+            (Some(dimension), None, Some(dataset)) => {
+                known(dimension, Some(&dataset))?;
+                let rows = if self.all { TerminalRows::All } else { TerminalRows::Ends };
+                let counts = ValueCounts::of(&dataset, dimension)?;
+                output::write(&counts.table()?, self.format, rows, &mut OutputWriter::stdout())
+            }
+            (None, None, dataset) => {
+                description::table(&FieldDescription::all(dataset.as_ref()), self.format).write(self.format)
+            }
+            (None, Some(name), dataset) => {
+                known(&name, dataset.as_ref())?;
+                let field = FieldDescription::of(&name, dataset.as_ref());
+                if self.format == Format::Table {
+                    write_description(&field, dataset.as_ref())
+                } else {
+                    description::table(&[field], self.format).write(self.format)
+                }
+            }
+        }
+    }
+
+    /// Returns the folder of the dataset and the name of the field, of which each may be missing.
+    fn arguments(&self) -> Result<(Option<PathBuf>, Option<String>), Failure> {
+        Ok(match self.arguments.as_slice() {
+            [folder, name, ..] => (Some(folder.into()), Some(name.clone())),
+            [one] if Path::new(one).is_dir() || self.values.is_some() => (Some(one.into()), None),
+            [one] if is_known(one, None) => (None, Some(one.clone())),
+            [one] => {
+                let field = unknown(one, None);
+                return Err(Failure::request(format!(
+                    "expected the folder of a dataset or the name of a field, but found {field}"
+                )));
+            }
+            [] => (None, None),
+        })
+    }
+}
+
+fn is_known(name: &str, dataset: Option<&Dataset>) -> bool {
+    dictionary::field(name).is_some() || dataset.is_some_and(|dataset| dataset.columns().contains(name))
+}
+
+/// Checks that the dictionary or the dataset has a field.
+fn known(name: &str, dataset: Option<&Dataset>) -> Result<(), Failure> {
+    if is_known(name, dataset) {
+        return Ok(());
+    }
+    let field = unknown(name, dataset);
+    Err(Failure::request(format!("neither the dictionary nor the dataset knows {field}")))
+}
+
+/// Writes a field for people, with its most frequent values if it is a dimension of the dataset.
+fn write_description(field: &FieldDescription<'_>, dataset: Option<&Dataset>) -> Result<(), Failure> {
+    let counts = match dataset {
+        Some(dataset) if !field.is_metric() => Some(ValueCounts::of(dataset, field.name)?),
+        _ => None,
+    };
+    output::print(|out| {
+        field.write(out)?;
+        match &counts {
+            Some(counts) => {
+                writeln!(out)?;
+                counts.write_most_frequent(out)
+            }
+            None => Ok(()),
+        }
+    })
+}
+
+/// Returns an unknown name with the known ones that are similar.
+fn unknown(name: &str, dataset: Option<&Dataset>) -> UnknownField {
+    let no_columns = BTreeSet::new();
+    let columns = dataset.map_or(&no_columns, Dataset::columns);
+    UnknownField { name: name.to_owned(), similar: dictionary::similar_names(name, columns) }
+}

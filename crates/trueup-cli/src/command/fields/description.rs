@@ -1,0 +1,159 @@
+//! The texts of a field: as columns of a table, and as lines.
+
+use crate::output::{Format, ResultTableBuilder};
+use std::io::{self, Write};
+use trueup::Dataset;
+use trueup::dictionary::{self, Additivity, DimensionSource, Direction, Field, FieldKind, Formula, Metric, Unit};
+
+/// A field of the dictionary, or a column that only the dataset has.
+pub(super) struct FieldDescription<'a> {
+    pub(super) name: &'a str,
+    /// `None` for a column that only the dataset has.
+    field: Option<&'static Field>,
+    /// Whether the dataset has values of it; `None` without a dataset.
+    is_in_dataset: Option<bool>,
+}
+
+impl<'a> FieldDescription<'a> {
+    pub(super) fn of(name: &'a str, dataset: Option<&Dataset>) -> Self {
+        let field = dictionary::field(name);
+        let has_column = |dataset: &Dataset| match field.map(|field| &field.kind) {
+            Some(FieldKind::Dimension(dimension)) if dimension.source == DimensionSource::Stored => {
+                dataset.columns().contains(name)
+            }
+            _ => true,
+        };
+        Self { name, field, is_in_dataset: dataset.map(has_column) }
+    }
+
+    /// Returns the fields of the dictionary, then the columns that only the dataset has. A field that is a column that
+    /// the dataset does not have is left out.
+    pub(super) fn all(dataset: Option<&'a Dataset>) -> Vec<Self> {
+        let names = dictionary::fields().map(|field| field.name);
+        let columns = dataset.into_iter().flat_map(|dataset| dataset.columns());
+        let own = columns.map(String::as_str).filter(|name| dictionary::field(name).is_none());
+        let fields = names.chain(own).map(|name| Self::of(name, dataset));
+        fields.filter(|field| field.is_in_dataset != Some(false)).collect()
+    }
+
+    fn metric(&self) -> Option<&'static Metric> {
+        match &self.field?.kind {
+            FieldKind::Metric(metric) => Some(metric),
+            FieldKind::Dimension(_) => None,
+        }
+    }
+
+    pub(super) fn is_metric(&self) -> bool {
+        self.metric().is_some()
+    }
+
+    fn kind(&self) -> &'static str {
+        if self.is_metric() { "metric" } else { "dimension" }
+    }
+
+    fn display_name(&self) -> &'a str {
+        self.field.map_or(self.name, |field| field.display_name)
+    }
+
+    fn definition(&self) -> &'static str {
+        self.field.map_or("A column of the events of this dataset.", |field| field.definition)
+    }
+
+    fn format(&self) -> &'static str {
+        self.field.map_or("text", |field| field.format.name())
+    }
+
+    /// Writes the field for people.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}: {}\n\n{}\n", self.name, self.display_name(), self.definition())?;
+        writeln!(out, "type       {}, shown as {}", self.kind(), self.format())?;
+        if let Some(metric) = self.metric() {
+            writeln!(out, "unit       {}", unit_name(metric.unit))?;
+            writeln!(out, "formula    {}", metric.formula)?;
+            let mut measures: Vec<_> = metric.formula.measures().collect();
+            measures.dedup();
+            for measure in measures {
+                writeln!(out, "             {}: {}", measure.name(), measure.definition())?;
+            }
+            writeln!(out, "adds up    {}", adds_up(metric))?;
+            writeln!(out, "better     {}", direction_name(metric.direction))?;
+        }
+        if let Some(FieldKind::Dimension(dimension)) = self.field.map(|field| &field.kind) {
+            let splits =
+                if dimension.spend.is_some() { "is split by it" } else { "is not split: each value shows the whole" };
+            writeln!(out, "spend      {splits}")?;
+        }
+        if let Some(field) = self.field.filter(|field| !field.values.is_empty()) {
+            writeln!(out, "values     {}", field.values.join(", "))?;
+        }
+        if self.field.is_some_and(|field| field.benchmark) {
+            writeln!(out, "benchmarks support it")?;
+        }
+        match self.is_in_dataset {
+            Some(false) => writeln!(out, "dataset    no event has this column; it is empty on every row"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the fields as a table, one row per field: for people only the most important columns, because a terminal is
+/// narrow.
+pub(super) fn table<'a>(fields: &[FieldDescription<'a>], format: Format) -> ResultTableBuilder {
+    let column = |table: ResultTableBuilder, name: &str, text: &dyn Fn(&FieldDescription<'a>) -> &'a str| {
+        table.texts(name, fields.iter().map(|field| text(field).to_owned()))
+    };
+    let table = column(ResultTableBuilder::default(), "name", &|field| field.name);
+    let table = column(table, "type", &|field| field.kind());
+    if format == Format::Table {
+        let table =
+            column(table, "unit", &|field| field.metric().map_or(field.format(), |metric| unit_name(metric.unit)));
+        return column(table, "definition", &|field| field.definition());
+    }
+    let table = column(table, "displayName", &|field| field.display_name());
+    let table = column(table, "format", &|field| field.format());
+    let table = column(table, "unit", &|field| field.metric().map_or("", |metric| unit_name(metric.unit)));
+    let formula = |field: &FieldDescription<'_>| field.metric().map(|metric| metric.formula.to_string());
+    let table = table.texts("formula", fields.iter().map(|field| formula(field).unwrap_or_default()));
+    let table = column(table, "addsUp", &|field| field.metric().map_or("", adds_up));
+    column(table, "definition", &|field| field.definition())
+}
+
+const fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Count => "count",
+        Unit::Currency => "currency",
+        Unit::Ratio => "ratio",
+        Unit::CurrencyPerCount => "currency per count",
+    }
+}
+
+const fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+        Direction::Neutral => "neither",
+    }
+}
+
+/// Returns the splits along which the values of a metric add up to the value of the whole.
+fn adds_up(metric: &Metric) -> &'static str {
+    match metric.additivity {
+        Additivity::EVERYWHERE => "across dimensions and intervals",
+        Additivity::DIMENSIONS => "across dimensions",
+        Additivity::SPEND => "across dimensions of spend, and intervals",
+        _ if matches!(metric.formula, Formula::Ratio { .. }) => "never: a ratio",
+        _ => "never: distinct values",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_additivity_has_a_text() {
+        for metric in FieldDescription::all(None).iter().filter_map(FieldDescription::metric) {
+            assert_eq!(metric.additivity == Additivity::NOWHERE, adds_up(metric).starts_with("never"), "{metric:?}");
+        }
+    }
+}

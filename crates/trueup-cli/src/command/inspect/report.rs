@@ -1,0 +1,126 @@
+//! What `trueup inspect` and `trueup verify` print as JSON. `docs/command-line.md` documents the keys.
+
+use crate::exit::Failure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use trueup::{Dataset, Day};
+use trueup_core::dataset::Verification;
+use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
+
+/// The contents of a dataset.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Contents<'a> {
+    version: Option<u64>,
+    layout: Option<u32>,
+    created_by: Option<&'a str>,
+    tables: BTreeMap<&'static str, TableSize>,
+    event_row_groups: usize,
+    accounts: Vec<AccountEntry<'a>>,
+    start: Option<String>,
+    end: Option<String>,
+    columns: Vec<&'a str>,
+    ingests: Vec<Ingested<'a>>,
+}
+
+#[derive(Serialize)]
+struct TableSize {
+    rows: u64,
+    files: usize,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct AccountEntry<'a> {
+    key: String,
+    /// `None` for an account that the account table does not have.
+    name: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Ingested<'a> {
+    version: u64,
+    tables: BTreeMap<&'a str, IngestedTable<'a>>,
+}
+
+#[derive(Serialize)]
+struct IngestedTable<'a> {
+    rows: u64,
+    rejected: u64,
+    inputs: &'a [String],
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn of(dataset: &'a Dataset) -> Result<Self, Failure> {
+        let manifest = dataset.manifest();
+        let keys = dataset.account_keys().map_err(trueup::Error::from)?;
+        let account = |key: String| {
+            let name = dataset.accounts().get(&key).map(|account| account.name.as_str());
+            AccountEntry { key, name }
+        };
+        let range = dataset.date_range();
+        let day = |day: Day| day.to_string();
+        Ok(Self {
+            version: manifest.map(|manifest| manifest.version),
+            layout: manifest.map(|manifest| manifest.schema_version),
+            created_by: manifest.map(|manifest| manifest.created_by.as_str()),
+            tables: manifest.map(sizes).unwrap_or_default(),
+            event_row_groups: dataset.event_row_groups(),
+            accounts: keys.into_iter().map(account).collect(),
+            start: range.map(|range| day(range.start)),
+            end: range.map(|range| day(range.end)),
+            columns: dataset.columns().iter().map(String::as_str).collect(),
+            ingests: manifest.into_iter().flat_map(|manifest| &manifest.batches).map(ingested).collect(),
+        })
+    }
+}
+
+fn sizes(manifest: &Manifest) -> BTreeMap<&'static str, TableSize> {
+    let size = |files: &[DataFile]| TableSize {
+        rows: files.iter().map(|file| file.rows).sum(),
+        files: files.len(),
+        bytes: files.iter().map(|file| file.size).sum(),
+    };
+    manifest.tables().into_iter().map(|(table, files)| (table, size(files))).collect()
+}
+
+fn ingested(batch: &Batch) -> Ingested<'_> {
+    let tables = batch.tables.iter().map(|(name, table)| {
+        let rows = IngestedTable { rows: table.rows, rejected: table.rejected, inputs: &table.inputs };
+        (name.as_str(), rows)
+    });
+    Ingested { version: batch.version, tables: tables.collect() }
+}
+
+/// The result of a check of a dataset and its directory.
+#[derive(Serialize)]
+pub(super) struct CheckedDataset<'a> {
+    whole: bool,
+    version: u64,
+    files: usize,
+    bytes: u64,
+    faults: &'a [String],
+    directory: Option<CheckedDirectory>,
+}
+
+#[derive(Serialize)]
+struct CheckedDirectory {
+    path: String,
+    faults: Vec<String>,
+}
+
+impl<'a> CheckedDataset<'a> {
+    /// `faults_of_directory` has what is wrong with the directory at `path`; `None` if there is no directory.
+    pub(super) fn new(found: &'a Verification, path: &Path, faults_of_directory: Option<Vec<String>>) -> Self {
+        let directory = faults_of_directory.map(|faults| CheckedDirectory { path: path.display().to_string(), faults });
+        Self {
+            whole: found.faults.is_empty() && directory.as_ref().is_none_or(|directory| directory.faults.is_empty()),
+            version: found.version,
+            files: found.files,
+            bytes: found.bytes,
+            faults: &found.faults,
+            directory,
+        }
+    }
+}
