@@ -93,6 +93,34 @@ pub enum QueryError {
         /// The most days allowed.
         limit: u32,
     },
+    /// With an interval, the totals would still cover more days than the attribution window.
+    #[error(
+        "the totals would span {days} days, exceeding the {limit}-day attribution window; \
+         leave them out, or shorten the range"
+    )]
+    TotalsTooLong {
+        /// The days of the range.
+        days: u32,
+        /// The most days allowed.
+        limit: u32,
+    },
+    /// A field has the name of the column by which answers mark their totals.
+    #[error("a field cannot be named `{name}` in a query with totals: answers mark the totals under that name")]
+    ReservedTotalsField {
+        /// The name of the column.
+        name: &'static str,
+    },
+    /// The answer has no column with the name of a column to sort by.
+    #[error(
+        "expected to sort by a column of the answer ({}), with `:asc` or `:desc` after it or neither, but found `{}`",
+        quoted(.columns), Shown(.name)
+    )]
+    UnknownSortColumn {
+        /// The name that was asked for.
+        name: String,
+        /// The columns of the answer.
+        columns: Vec<String>,
+    },
     /// A count does not fit into 64 bits.
     #[error("the sum of `{name}` is beyond the largest whole number that can be held")]
     Overflow {
@@ -140,4 +168,9 @@ impl fmt::Display for UnknownField {
 
 fn listed(fields: &[UnknownField]) -> String {
     fields.iter().map(UnknownField::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns names in backticks, with commas between them.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{}`", Shown(name))).collect::<Vec<_>>().join(", ")
 }

@@ -95,7 +95,7 @@ impl Dataset {
     /// The query has a fault.
     pub fn explain(&self, query: &EventsQuery) -> Result<Explanation, Error> {
         let plan = Plan::new(query, self.columns())?;
-        Ok(Explanation::new(&plan, self, true))
+        Ok(Explanation::new(&plan, query, self, true))
     }
 
     /// Executes a query, and explains its plan and what its execution took.
@@ -105,7 +105,7 @@ impl Dataset {
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
         let plan = Plan::new(query, self.columns())?;
         let (_, statistics) = execute(self, &plan, &execution)?;
-        Ok(Explanation::new(&plan, self, execution.pruning).with_statistics(statistics))
+        Ok(Explanation::new(&plan, query, self, execution.pruning).with_statistics(statistics))
     }
 }
 
@@ -151,6 +151,11 @@ fn execute_in_pool(
     if execution.memory.is_some() {
         table.memory = TableMemory::new(share);
     }
+    let finishing = start.elapsed().saturating_sub(aggregation);
+    if let Some(totals) = &plan.totals {
+        let (totals, _) = execute_in_pool(dataset, totals, execution)?;
+        table.set_totals(totals, plan.range);
+    }
     let statistics = RunStatistics {
         row_groups: row_groups.len(),
         rows: row_groups.rows(),
@@ -159,7 +164,8 @@ fn execute_in_pool(
         result_rows: table.len(),
         aggregation,
         merging,
-        finishing: start.elapsed().saturating_sub(aggregation),
+        finishing,
+        totals: start.elapsed().saturating_sub(aggregation + finishing),
     };
     Ok((table, statistics))
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sorted_dictionary` with `prefix_keys` | sorts the texts of each dimension |
 //! | `measures` | evaluates conditions on metrics, and computes the metrics |
+//! | `sort` | sorts the groups as the query asks |
 //! | `order` | sorts texts and groups, and maps groups to columns, in steps that an interrupt can end |
 //! | `table` | holds the result |
 //! | `arrow`, `polars` | convert it |
@@ -14,13 +15,14 @@ mod order;
 #[cfg(feature = "polars")]
 mod polars;
 mod prefix_keys;
+mod sort;
 mod sorted_dictionary;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use table::TableMemory;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
+pub(crate) use table::{ROW_TYPE, TableMemory};
 
 use crate::aggregate::{GroupSlot, PartialResult};
 use crate::error::{Error, QueryError};
@@ -29,6 +31,7 @@ use crate::query::Interval;
 use crate::{Day, Interrupt};
 use measures::GroupMeasures;
 use order::{map_interruptible, sort_by_rank};
+use sort::sort_groups;
 use sorted_dictionary::SortedDictionary;
 
 /// Returns about the largest number of bytes that [`finish`] takes in addition to the partial result: for sorted
@@ -44,6 +47,10 @@ pub(crate) fn bytes(plan: &Plan, partial: &PartialResult) -> usize {
     }
     if plan.interval != Interval::Total {
         per_group += 2 * size_of::<Day>();
+    }
+    if !plan.sort.is_empty() {
+        // The values to sort by, the places of the groups twice, and the sorted groups.
+        per_group += plan.sort.len() * size_of::<i128>() + 3 * size_of::<u32>();
     }
     // The codes of texts are collected, then copied to shared memory. All blank columns share one.
     per_group += usize::from(!plan.blank.is_empty()) * size_of::<u32>() + size_of::<u32>();
@@ -124,12 +131,14 @@ pub(crate) fn finish(
     Ok(ResultTable {
         columns,
         rows: groups.len(),
+        totals: None,
         unknown_fields: plan.unknown_fields.clone(),
         memory: TableMemory::default(),
     })
 }
 
-/// Returns the groups that pass the conditions on metrics, ordered by sub-range and then by each dimension in turn.
+/// Returns the groups of the answer in order: those for which the conditions on metrics hold, by sub-range and then by
+/// each dimension in turn, sorted as the query asks, up to its limit.
 fn ordered_groups(
     plan: &Plan,
     partial: &PartialResult,
@@ -151,5 +160,7 @@ fn ordered_groups(
     if plan.sub_ranges.len() > 1 {
         groups = sort_by_rank(&groups, plan.sub_ranges.len(), interrupt, |group| code(group, 0))?;
     }
+    groups = sort_groups(groups, &plan.sort, measures, dictionaries, interrupt, code)?;
+    groups.truncate(plan.limit.unwrap_or(usize::MAX));
     Ok(groups)
 }

@@ -27,7 +27,7 @@ pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
 
 use crate::dictionary::{self, Computed, Field, Formula, Measure};
 use crate::error::QueryError;
-use crate::query::{AccountFilter, DateRange, EventsQuery, Interval};
+use crate::query::{AccountFilter, DateRange, EventsQuery, Interval, SortKey};
 use crate::scan::{EventProjection, SpendProjection};
 use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
@@ -46,6 +46,12 @@ pub(crate) struct Plan {
     pub(crate) accounts: AccountFilter,
     /// The columns of the result table, in order.
     pub(crate) output: Vec<Output>,
+    /// The columns to sort the answer by, the first of which decides first.
+    pub(crate) sort: Vec<SortColumn>,
+    /// The most rows of the answer.
+    pub(crate) limit: Option<usize>,
+    /// The plan of the totals, if the query asks for them.
+    pub(crate) totals: Option<Box<Self>>,
     /// The dimensions that rows are grouped by, in the order of the query.
     pub(crate) dimensions: Vec<DimensionRef>,
     /// Dimensions that no table has, in the order of the query. They are empty on every row, so they make no groups,
@@ -82,6 +88,24 @@ pub(crate) enum Output {
     Metric(&'static Field, Formula),
 }
 
+/// A column to sort the answer by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SortColumn {
+    pub(crate) source: SortSource,
+    pub(crate) is_descending: bool,
+}
+
+/// Where the values of a column to sort by come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SortSource {
+    /// The sub-range. Its first and its last day have the same order.
+    SubRange,
+    /// The dimension at this index of [`Plan::dimensions`].
+    Dimension(usize),
+    /// A metric.
+    Metric(Formula),
+}
+
 impl Plan {
     /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones.
     ///
@@ -90,12 +114,28 @@ impl Plan {
     pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
         query.check()?;
         query.check_names(columns)?;
+        let plan = Self::resolve(query, columns, true)?;
+        check_span(query)?;
+        let totals = query.totals.then(|| Self::of_totals(query, columns)).transpose()?.map(Box::new);
+        Ok(Self { totals, ..plan })
+    }
+
+    /// Returns the plan of the totals of `query`: its metrics over the whole range, as one sub-range and one group.
+    /// Conditions on metrics decide on rows, and not on the totals.
+    fn of_totals(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Self, QueryError> {
+        let fields = query.fields.iter().filter(|name| dictionary::metric(name).is_some()).cloned().collect();
+        let (interval, sort, limit) = (Interval::Total, Vec::new(), None);
+        Self::resolve(&EventsQuery { fields, interval, sort, limit, ..query.clone() }, columns, false)
+    }
+
+    /// Resolves a query without its totals. `keeps_having` says whether conditions on metrics apply.
+    fn resolve(query: &EventsQuery, columns: &BTreeSet<String>, keeps_having: bool) -> Result<Self, QueryError> {
         let (output, dimensions, blank) = resolve_fields(&query.fields, columns);
         let (event_filter, having) = match &query.filter {
             Some(filter) => filter::split(filter, query.patterns.clone(), columns)?,
             None => (None, None),
         };
-        check_span(query)?;
+        let having = having.filter(|_| keeps_having);
         let measures = needed_measures(&output, having.as_ref());
         let (spend, measures): (Vec<_>, Vec<_>) = measures.into_iter().partition(|measure| measure.is_spend());
         let tests = || event_filter.iter().flat_map(Condition::leaves);
@@ -119,6 +159,9 @@ impl Plan {
             unknown_fields: unknown_fields(blank.iter().chain(tested())),
             event_filter: event_filter.as_ref().map(FieldPredicate::group),
             sub_ranges,
+            sort: query.sort.iter().filter_map(|key| sort_column(key, &dimensions)).collect(),
+            limit: query.limit,
+            totals: None,
             output,
             dimensions,
             blank,
@@ -140,13 +183,27 @@ fn unknown_fields<'a>(dimensions: impl Iterator<Item = &'a DimensionRef>) -> Vec
     unknown.map(|dimension| dimension.name.clone()).collect()
 }
 
-/// Checks the attribution window. Months, weeks and days are never longer.
+/// Checks the attribution window. Months, weeks and days are never longer, but the totals cover the whole range.
 fn check_span(query: &EventsQuery) -> Result<(), QueryError> {
-    let days = query.range.days();
-    if query.interval == Interval::Total && days > ATTRIBUTION_WINDOW_DAYS && !query.long_total {
-        return Err(QueryError::SpanTooLong { days, limit: ATTRIBUTION_WINDOW_DAYS });
+    let (days, limit) = (query.range.days(), ATTRIBUTION_WINDOW_DAYS);
+    match query.interval {
+        _ if days <= limit || query.long_total => Ok(()),
+        Interval::Total => Err(QueryError::SpanTooLong { days, limit }),
+        _ if query.totals => Err(QueryError::TotalsTooLong { days, limit }),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Returns the column that a key sorts by; `None` if it has the same value in all rows, because no table has it. The
+/// query has the column.
+fn sort_column(key: &SortKey, dimensions: &[DimensionRef]) -> Option<SortColumn> {
+    let dimension = |name: &str| dimensions.iter().position(|dimension| dimension.name == name);
+    let source = match (key.field.as_str(), dictionary::metric(&key.field)) {
+        ("start" | "end", _) => SortSource::SubRange,
+        (_, Some((_, metric))) => SortSource::Metric(metric.formula),
+        (name, None) => SortSource::Dimension(dimension(name)?),
+    };
+    Some(SortColumn { source, is_descending: key.is_descending })
 }
 
 type ResolvedFields = (Vec<Output>, Vec<DimensionRef>, Vec<DimensionRef>);

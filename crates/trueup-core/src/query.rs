@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `events` | [`EventsQuery`], a whole request, and [`AccountFilter`] |
 //! | `interval` | [`DateRange`], and its sub-ranges by [`Interval`] |
+//! | `sort` | [`SortKey`], a column to sort the answer by |
 //! | `filter` | [`Filter`], a condition on fields, and [`FilterFault`], the reason why one is refused |
 //! | `predicate` | compiled predicates, and [`CompiledPatterns`], the regular expressions of a request |
 //! | `limits` | [`FilterLimits`], the limits on the size of a request's filters |
@@ -13,6 +14,7 @@ mod filter;
 mod interval;
 mod limits;
 mod predicate;
+mod sort;
 #[cfg(test)]
 mod tests;
 
@@ -21,5 +23,6 @@ pub use filter::{Comparison, Filter, FilterFault, Operand, Predicate};
 pub use interval::{DateRange, Interval, UnknownInterval};
 pub use limits::{FilterLimits, MAX_FILTER_DEPTH, MAX_FILTER_OPERANDS};
 pub use predicate::{CompiledPatterns, MAX_PATTERN_BYTES, MAX_PATTERN_CHARS, MAX_PATTERNS_BYTES, is_result_metric};
+pub use sort::SortKey;
 
 pub(crate) use predicate::{NumberPredicate, TextPredicate};

@@ -15,6 +15,7 @@
 //! | `metric` | 6, 7: the metrics of a group, and spend |
 //! | `values` | 1, 4, 5, 6, 9: exact amounts and the text of values |
 //! | `answer` | 3, 6, 7, 9: the rows of the result |
+//! | `order` | the contract, section 5: sorted and limited rows, and totals |
 
 mod answer;
 mod condition;
@@ -22,12 +23,14 @@ mod customer;
 mod filters;
 mod json;
 mod metric;
+mod order;
 mod request;
 mod segment;
 mod tables;
 mod values;
 
 pub use answer::answer;
+pub use order::{sorted_answer, totals};
 pub use request::{COMPUTED_FIELDS, GRADING_FIELDS, METRICS, Refusal, Request};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;

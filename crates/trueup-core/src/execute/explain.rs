@@ -6,7 +6,7 @@ mod tests;
 use super::row_groups::UnprunedRowGroups;
 use crate::dataset::Dataset;
 use crate::plan::{DimensionRef, Origin, Plan};
-use crate::query::DateRange;
+use crate::query::{DateRange, EventsQuery, SortKey};
 use std::fmt;
 use std::time::Duration;
 
@@ -40,6 +40,12 @@ pub struct Explanation {
     pub filters_events: bool,
     /// Whether some conditions of the filter are decided on finished rows.
     pub filters_rows: bool,
+    /// The columns that the answer is sorted by, each with its direction, as in `leads:desc`.
+    pub sort: Vec<String>,
+    /// The most rows of the answer; `None` if there is no limit.
+    pub limit: Option<usize>,
+    /// Whether the events and the spend of the range are read a second time, for the totals.
+    pub totals: bool,
     /// What the execution took; `None` if the query was not executed.
     pub statistics: Option<RunStatistics>,
 }
@@ -76,11 +82,13 @@ pub struct RunStatistics {
     pub merging: Duration,
     /// The time of computing metrics, applying conditions on them, sorting, and building the result table.
     pub finishing: Duration,
+    /// The time of the totals; about zero if the query does not ask for them.
+    pub totals: Duration,
 }
 
 impl Explanation {
     /// Explains what `plan` reads of `dataset`, with or without pruning.
-    pub(super) fn new(plan: &Plan, dataset: &Dataset, pruning: bool) -> Self {
+    pub(super) fn new(plan: &Plan, query: &EventsQuery, dataset: &Dataset, pruning: bool) -> Self {
         let row_groups = UnprunedRowGroups::new(dataset, plan, pruning);
         let (events, spend) = (row_groups.events.len(), row_groups.spend.len());
         let origin = |origin| match origin {
@@ -104,6 +112,9 @@ impl Explanation {
             groups: plan.dimensions.iter().chain(&plan.blank).map(group).collect(),
             filters_events: plan.event_filter.is_some(),
             filters_rows: plan.having.is_some(),
+            sort: query.sort.iter().map(SortKey::to_string).collect(),
+            limit: plan.limit,
+            totals: plan.totals.is_some(),
             statistics: None,
         }
     }
@@ -143,6 +154,15 @@ impl fmt::Display for Explanation {
             (true, true) => "on events and on finished rows",
         };
         writeln!(f, "filter       {filters}")?;
+        if !self.sort.is_empty() {
+            writeln!(f, "sort         {}", self.sort.join(", "))?;
+        }
+        if let Some(limit) = self.limit {
+            writeln!(f, "limit        {limit}")?;
+        }
+        if self.totals {
+            writeln!(f, "totals       read once more, as one group over the whole range")?;
+        }
         if let Some(statistics) = &self.statistics {
             let row_groups = counted(statistics.row_groups, "row group");
             writeln!(f, "read         {} in {row_groups}", counted(statistics.rows, "row"))?;
@@ -152,6 +172,9 @@ impl fmt::Display for Explanation {
             writeln!(f, "aggregation  {}", milliseconds(statistics.aggregation))?;
             writeln!(f, "merging      {}", milliseconds(statistics.merging))?;
             writeln!(f, "finishing    {}", milliseconds(statistics.finishing))?;
+            if self.totals {
+                writeln!(f, "totals       {}", milliseconds(statistics.totals))?;
+            }
         }
         Ok(())
     }

@@ -61,6 +61,13 @@ impl MeasureSum {
     }
 }
 
+/// Returns an integer that is larger where the double is. The bits of positive doubles are in order as integers, those of
+/// negative doubles in reverse.
+const fn in_order(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    if bits < 0 { bits ^ i64::MAX } else { bits }
+}
+
 /// Adds the `amount` of each group to its total. An empty list means totals of 0.
 fn add(totals: &mut Vec<i128>, groups: &[u32], amount: impl Fn(usize) -> i128) {
     let amounts = groups.iter().map(|group| amount(*group as usize));
@@ -120,6 +127,23 @@ impl<'a> GroupMeasures<'a> {
                 Ok(Values::Counts(counts))
             }
         }
+    }
+
+    /// Returns for each group, in order, a number that is larger where the metric is; `None` where a ratio has the
+    /// denominator 0.
+    pub(super) fn ordered(&self, formula: Formula, groups: &[u32]) -> Result<Vec<Option<i128>>, Interruption> {
+        let bound = self.bind(formula);
+        let mut numbers = Vec::with_capacity(groups.len());
+        for step in self.steps(groups, BATCH_GROUPS) {
+            match &bound {
+                BoundFormula::Ratio { numerator, denominator } => {
+                    let ratios = self.ratios(numerator, denominator, step?);
+                    numbers.extend(ratios.map(|ratio| ratio.map(|ratio| i128::from(in_order(ratio)))));
+                }
+                BoundFormula::Amount(sum) => numbers.extend(self.totals(sum, step?).into_iter().map(Some)),
+            }
+        }
+        Ok(numbers)
     }
 
     /// Splits groups into steps, and checks the interrupt before each.

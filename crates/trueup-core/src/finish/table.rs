@@ -1,17 +1,23 @@
 //! The result table: the answer to a query, as columns of equal length.
 
 use crate::memory::Share;
+use crate::query::DateRange;
 use crate::{Day, NoRoom, TextList, money};
 use std::sync::Arc;
+
+/// The name of the column by which [`ResultTable::with_totals_row`] marks the totals.
+pub(crate) const ROW_TYPE: &str = "rowType";
 
 /// The answer to a query: finished rows, column by column, in the order of the query's fields.
 ///
 /// With an interval other than `total` the first two columns are `start` and `end`. Rows are ordered by sub-range and
-/// then by each dimension in turn.
+/// then by each dimension in turn, byte by byte, unless the query [sorts](crate::query::EventsQuery::sort) them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultTable {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: usize,
+    /// One row with the columns of this table, if the query asks for totals.
+    pub(crate) totals: Option<Box<Self>>,
     pub(crate) unknown_fields: Vec<String>,
     pub(crate) memory: TableMemory,
 }
@@ -135,6 +141,17 @@ impl Texts {
         Self { codes: std::iter::repeat_n(0, rows).collect(), dictionary: Arc::new(dictionary) }
     }
 
+    /// Appends the empty text.
+    fn push_empty(&mut self) {
+        let dictionary = Arc::make_mut(&mut self.dictionary);
+        let empty = (0_u32..).zip(dictionary.iter()).find(|(_, text)| text.is_empty()).map(|(code, _)| code);
+        let code = empty.unwrap_or_else(|| {
+            dictionary.push("");
+            u32::try_from(dictionary.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.codes = self.codes.iter().copied().chain([code]).collect();
+    }
+
     /// Returns for each row the index of its text in [`Texts::dictionary`].
     #[must_use]
     pub fn codes(&self) -> &[u32] {
@@ -238,6 +255,24 @@ impl Values {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Appends the totals of the same column. Texts are empty in totals.
+    fn append_totals(&mut self, totals: Self) {
+        fn append<T>(values: &mut Vec<T>, total: Vec<T>) {
+            // A vector that grows by itself would double.
+            values.reserve_exact(total.len());
+            values.extend(total);
+        }
+        match (self, totals) {
+            (Self::Days(days), Self::Days(total)) => append(days, total),
+            (Self::Counts(counts), Self::Counts(total)) => append(counts, total),
+            (Self::Money(amounts), Self::Money(total)) => append(amounts, total),
+            (Self::Ratios(ratios), Self::Ratios(total)) => append(&mut ratios.values, total.values),
+            (Self::Texts(texts), _) => texts.push_empty(),
+            // The two are columns of one field.
+            _ => {}
+        }
+    }
 }
 
 impl ResultTable {
@@ -245,7 +280,7 @@ impl ResultTable {
     #[must_use]
     pub fn from_columns(columns: Vec<Column>) -> Self {
         let rows = columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        Self { columns, rows, unknown_fields: Vec::new(), memory: TableMemory::default() }
+        Self { columns, rows, totals: None, unknown_fields: Vec::new(), memory: TableMemory::default() }
     }
 
     /// Returns the number of bytes that the table takes. Texts that columns share count once.
@@ -315,6 +350,59 @@ impl ResultTable {
     #[must_use]
     pub fn value(&self, row: usize, name: &str) -> Option<Value<'_>> {
         self.column(name)?.value(row)
+    }
+
+    /// Returns the totals, if the query [asks for them](crate::query::EventsQuery::totals): a table of one row, which has
+    /// the columns of this table. Dimensions are empty in it, and `start` and `end` are those of the whole range. The
+    /// totals are not among [`rows`](Self::rows), nor in a record batch or data frame of this table.
+    ///
+    /// ```
+    /// use trueup_core::dataset::{Dataset, Tables};
+    /// use trueup_core::query::EventsQuery;
+    /// use trueup_core::Value;
+    ///
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let query = EventsQuery::new(["campaign", "leads"], "2025-01-01".parse()?, "2025-01-31".parse()?).totals();
+    /// let answer = dataset.query(&query)?;
+    /// let total = answer.totals().and_then(|totals| totals.value(0, "leads"));
+    /// assert_eq!((answer.len(), total), (0, Some(Value::Count(0))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn totals(&self) -> Option<&Self> {
+        self.totals.as_deref()
+    }
+
+    /// Returns the same answer with its totals as the last row, after a first column `rowType` that is `group` in every
+    /// other row and `total` in this one. An answer without totals stays as it is.
+    #[must_use]
+    pub fn with_totals_row(mut self) -> Self {
+        let Some(totals) = self.totals.take() else { return self };
+        for (column, total) in self.columns.iter_mut().zip(totals.columns) {
+            column.values.append_totals(total.values);
+        }
+        let codes = std::iter::repeat_n(0, self.rows).chain([1]).collect();
+        let types = Texts { codes, dictionary: Arc::new(["group", "total"].into_iter().collect()) };
+        self.columns.insert(0, Column { name: ROW_TYPE.to_owned(), values: Values::Texts(types) });
+        self.rows += 1;
+        self
+    }
+
+    /// Makes one row of finished metrics the totals of this table. `range` is the range of the query.
+    pub(crate) fn set_totals(&mut self, metrics: Self, range: DateRange) {
+        let mut metrics = metrics.columns.into_iter();
+        let mut total = |column: &Column| match &column.values {
+            Values::Days(_) if column.name == "start" => Some(Values::Days(vec![range.start])),
+            Values::Days(_) => Some(Values::Days(vec![range.end])),
+            Values::Texts(_) => Some(Values::Texts(Texts::blank(1, true))),
+            // The fields of the totals are the metrics of this table, in its order.
+            Values::Counts(_) | Values::Money(_) | Values::Ratios(_) => metrics.next().map(|column| column.values),
+        };
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            columns.extend(total(column).map(|values| Column { name: column.name.clone(), values }));
+        }
+        self.totals = Some(Box::new(Self::from_columns(columns)));
     }
 
     /// Returns the names in the query's fields and filter that neither the dictionary nor the dataset knows. Their

@@ -1,7 +1,8 @@
 //! A query for aggregated metrics.
 
-use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate};
+use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate, SortKey};
 use crate::error::{QueryError, UnknownField};
+use crate::finish::ROW_TYPE;
 use crate::{Day, dictionary};
 use std::collections::{BTreeSet, HashSet};
 
@@ -26,7 +27,7 @@ impl AccountFilter {
     }
 }
 
-/// A query over events and spend: fields, days, interval, accounts and filters.
+/// A query over events and spend: fields, days, interval, accounts, filters, and the order and number of rows.
 ///
 /// # Fields
 /// A field is a metric, or a dimension to group by. The result has one column per distinct field, in the order of the
@@ -71,6 +72,12 @@ pub struct EventsQuery {
     pub(crate) long_total: bool,
     /// Whether a name may be unknown to both the dictionary and the dataset.
     pub(crate) unknown_names: bool,
+    /// The columns to sort by, the first of which decides first.
+    pub(crate) sort: Vec<SortKey>,
+    /// The most rows to return; `None` returns all.
+    pub(crate) limit: Option<usize>,
+    /// Whether the answer has [totals](crate::ResultTable::totals).
+    pub(crate) totals: bool,
 }
 
 impl EventsQuery {
@@ -86,6 +93,9 @@ impl EventsQuery {
             patterns: CompiledPatterns::default(),
             long_total: false,
             unknown_names: false,
+            sort: Vec::new(),
+            limit: None,
+            totals: false,
         }
     }
 
@@ -150,6 +160,43 @@ impl EventsQuery {
         self
     }
 
+    /// Sorts the answer by one of its columns: a field of the query or, with an interval, `start` or `end`. A further
+    /// call decides between rows that are equal in the columns before; rows that are equal in all of them stay in the
+    /// order of the unsorted answer. The whole answer is sorted: to sort within each sub-range, sort by `start` first.
+    ///
+    /// ```
+    /// use trueup_core::query::{EventsQuery, SortKey};
+    ///
+    /// let day = "2025-01-01".parse()?;
+    /// let fields = ["campaign", "leads", "avgCostPerLead"];
+    /// let query = EventsQuery::new(fields, day, day).sort("leads:desc").sort(SortKey::ascending("avgCostPerLead"));
+    /// assert!(query.check().is_ok() && query.sort("clicks").check().is_err());
+    /// # Ok::<(), trueup_core::day::NotADay>(())
+    /// ```
+    #[must_use]
+    pub fn sort(mut self, key: impl Into<SortKey>) -> Self {
+        self.sort.push(key.into());
+        self
+    }
+
+    /// Returns only the first `rows` rows, after conditions on metrics and after sorting. Every row is still computed,
+    /// and the [totals](Self::totals) are of all of them.
+    #[must_use]
+    pub fn limit(mut self, rows: usize) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+
+    /// Adds [totals](crate::ResultTable::totals) to the answer: every metric over the whole range, as one sub-range and
+    /// one group. They are computed from the events and the spend, and not added up from the rows, so that ratios and
+    /// distinct customers are right. The filter decides on events and spend as for the rows. Conditions on metrics and
+    /// the [limit](Self::limit) choose rows, and change no totals.
+    #[must_use]
+    pub fn totals(mut self) -> Self {
+        self.totals = true;
+        self
+    }
+
     /// Returns the sub-ranges in order; none if the range ends before it starts.
     #[must_use]
     pub fn sub_ranges(&self) -> Vec<DateRange> {
@@ -209,7 +256,8 @@ impl EventsQuery {
     ///
     /// # Errors
     /// Returns the first fault in this order: no field, no metric, a field name that is reserved for results (`start`,
-    /// `end`), a range that ends before it starts.
+    /// `end`; with totals, `rowType`), a range that ends before it starts, a column to sort by that the result does
+    /// not have.
     ///
     /// ```
     /// use trueup_core::query::EventsQuery;
@@ -229,8 +277,30 @@ impl EventsQuery {
         if let Some(name) = self.fields.iter().find(|name| matches!(name.as_str(), "start" | "end")) {
             return Err(QueryError::ReservedField { name: name.clone() });
         }
+        if self.totals && self.fields.iter().any(|name| name == ROW_TYPE) {
+            return Err(QueryError::ReservedTotalsField { name: ROW_TYPE });
+        }
         let DateRange { start, end } = self.range;
-        if end < start { Err(QueryError::ReversedRange { start, end }) } else { Ok(()) }
+        if end < start {
+            return Err(QueryError::ReversedRange { start, end });
+        }
+        match self.sort.iter().find(|key| !self.has_column(&key.field)) {
+            Some(key) => Err(QueryError::UnknownSortColumn { name: key.field.clone(), columns: self.columns() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether the result has the column `name`.
+    fn has_column(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field == name)
+            || self.interval != Interval::Total && matches!(name, "start" | "end")
+    }
+
+    /// Returns the names of the columns of the result.
+    fn columns(&self) -> Vec<String> {
+        let days = ["start", "end"].into_iter().filter(|_| self.interval != Interval::Total).map(str::to_owned);
+        let mut seen = HashSet::new();
+        days.chain(self.fields.iter().filter(|name| seen.insert(*name)).cloned()).collect()
     }
 
     /// Checks that each name of the query is known, unless the query allows others: a name of the dictionary, or one of

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | nothing: it runs requests of the testkit on the engine |
 //! | `oracle` | random queries: answers and faults are those of the naive oracle |
+//! | `sorted` | the same for sorted and limited answers, and for totals |
 //! | `many_customers` | the same for many customers, long histories and much spend, with fast paths and without |
 //! | `laws` | laws that hold between the answers of the engine |
 //! | `disk` | ingest, files and cached columns change no answer; most row groups are left unread |
@@ -14,3 +15,4 @@ mod laws;
 mod many_customers;
 mod oracle;
 mod run;
+mod sorted;

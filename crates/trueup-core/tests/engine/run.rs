@@ -54,25 +54,36 @@ fn parameters(request: &Request) -> Vec<(String, String)> {
     request.filters.iter().cloned().chain(across).collect()
 }
 
-/// Runs a request on the engine, and returns the rows of the answer as JSON. The facade parses the filters of the
-/// request.
+/// Runs a request on the engine, and returns the rows of the answer as JSON.
 pub(crate) fn run(dataset: &Dataset, request: &Request, execution: Execution) -> Result<String, Refused> {
-    match filter::apply(unfiltered(request)?, &parameters(request)) {
-        Ok(query) => ask(dataset, &query, execution).map(|table| json(&table)),
-        Err(InvalidRequest::Query(error)) => Err(refused(&error)),
-        Err(error) => Err(Refused::Filter(error.to_string())),
-    }
+    ask(dataset, &requested(request)?, execution).map(|table| json(&table))
+}
+
+/// Converts a request to a query. The facade parses the filters of the request.
+pub(crate) fn requested(request: &Request) -> Result<EventsQuery, Refused> {
+    filter::apply(unfiltered(request)?, &parameters(request)).map_err(|error| match error {
+        InvalidRequest::Query(error) => reason(&error),
+        error => Refused::Filter(error.to_string()),
+    })
 }
 
 /// Runs a query on the engine.
 pub(crate) fn ask(dataset: &Dataset, query: &EventsQuery, execution: Execution) -> Result<ResultTable, Refused> {
     dataset.run(query, execution).map_err(|error| match error {
-        Error::Query(error) => refused(&error),
+        Error::Query(error) => reason(&error),
         other => panic!("{other}"),
     })
 }
 
-fn refused(error: &QueryError) -> Refused {
+/// Returns why the engine refuses a query. Panics if it does not.
+pub(crate) fn refused(dataset: &Dataset, query: &EventsQuery) -> QueryError {
+    match dataset.query(query) {
+        Err(Error::Query(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reason(error: &QueryError) -> Refused {
     let text = error.to_string();
     match error {
         QueryError::MissingFields | QueryError::MissingMetric => Refused::Metric(text),
@@ -83,7 +94,8 @@ fn refused(error: &QueryError) -> Refused {
     }
 }
 
-fn json(table: &ResultTable) -> String {
+/// Returns the rows of an answer as JSON.
+pub(crate) fn json(table: &ResultTable) -> String {
     let mut out = Vec::new();
     trueup::json::write_rows(table, &mut out).unwrap();
     String::from_utf8(out).unwrap()

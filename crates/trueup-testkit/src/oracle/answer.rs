@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use super::condition::{TestedValue, Truth};
 use super::customer::{CustomerHistory, customers};
 use super::filters::{self, RequestFilters};
-use super::metric::{MetricGroup, needs_spend, spend_carries, spend_dimension, spend_is_worth_a_row};
+use super::metric::{MetricGroup, MetricValue, needs_spend, spend_carries, spend_dimension, spend_is_worth_a_row};
 use super::request::{Refusal, Request, is_metric, sub_ranges};
 use super::segment::{CustomerSegment, EnrichedEvent, segment};
 use super::tables::{SpendRow, Tables};
@@ -21,6 +21,27 @@ use super::values::{self, ExactAmount};
 /// Returns the first reason to refuse the request, in the order of the contract: no metric, a field named `start` or
 /// `end`, an unknown interval, an end before the start, an invalid filter.
 pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
+    let rows: Vec<String> = result_rows(tables, request, true)?.into_iter().map(|row| row.json).collect();
+    Ok(format!("[{}]", rows.join(",")))
+}
+
+/// One row of the result.
+pub(super) struct ResultRow {
+    /// The columns, each with its value, in the order of section 9.
+    pub(super) values: Vec<(String, RowValue)>,
+    /// The row as a JSON object.
+    pub(super) json: String,
+}
+
+/// The value of one column.
+pub(super) enum RowValue {
+    /// The text of a dimension, or a day.
+    Text(String),
+    Metric(MetricValue),
+}
+
+/// Returns the rows that answer a request. `with_having` says whether conditions on metrics drop rows.
+pub(super) fn result_rows(tables: &Tables, request: &Request, with_having: bool) -> Result<Vec<ResultRow>, Refusal> {
     // Section 9: "then the fields as requested, duplicates dropped".
     let mut fields: Vec<&str> = Vec::new();
     for field in &request.fields {
@@ -44,6 +65,7 @@ pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
         tables,
         fields: &fields,
         filters: &filters,
+        with_having,
         with_range: request.interval != "total",
         customers: &customers,
         spend: tables.spend.iter().filter(|row| in_scope(&row.account)).collect(),
@@ -53,7 +75,7 @@ pub fn answer(tables: &Tables, request: &Request) -> Result<String, Refusal> {
     for (start, end) in sub_ranges {
         rows.extend(context.result_rows(start, end));
     }
-    Ok(format!("[{}]", rows.join(",")))
+    Ok(rows)
 }
 
 /// What all sub-ranges of one request share.
@@ -62,6 +84,8 @@ struct AnswerContext<'a> {
     /// The fields as requested, without duplicates.
     fields: &'a [&'a str],
     filters: &'a RequestFilters,
+    /// Whether conditions on metrics drop rows.
+    with_having: bool,
     /// Whether rows show `start` and `end`.
     with_range: bool,
     /// The customers of the accounts in scope.
@@ -71,8 +95,8 @@ struct AnswerContext<'a> {
 }
 
 impl AnswerContext<'_> {
-    /// Returns the rows of the result for one sub-range, as JSON objects.
-    fn result_rows(&self, start: NaiveDate, end: NaiveDate) -> Vec<String> {
+    /// Returns the rows of the result for one sub-range.
+    fn result_rows(&self, start: NaiveDate, end: NaiveDate) -> Vec<ResultRow> {
         let segments: Vec<CustomerSegment<'_>> =
             self.customers.iter().filter_map(|customer| segment(customer, start, end)).collect();
         // Section 4: "the filter picks enriched rows, the dimensions group them".
@@ -82,8 +106,8 @@ impl AnswerContext<'_> {
         let groups = self.groups(rows.collect(), &spend);
 
         // Section 9: "by the dimension values in the order requested, byte by byte", which is the order of the map.
-        let kept = groups.iter().filter(|(_, group)| self.having(group));
-        kept.map(|(key, group)| self.write(start, end, key, group)).collect()
+        let kept = groups.iter().filter(|(_, group)| !self.with_having || self.having(group));
+        kept.map(|(key, group)| self.result_row(start, end, key, group)).collect()
     }
 
     fn dimensions(&self) -> impl Iterator<Item = &str> {
@@ -184,24 +208,30 @@ impl AnswerContext<'_> {
         self.dimensions().zip(key).filter(|(name, _)| spend_carries(name)).map(|(_, value)| value.clone()).collect()
     }
 
-    /// Writes one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),
-    /// then the fields as requested".
-    fn write(&self, start: NaiveDate, end: NaiveDate, key: &[String], group: &MetricGroup<'_>) -> String {
-        let mut entries = Vec::new();
+    /// Returns one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`), then
+    /// the fields as requested".
+    fn result_row(&self, start: NaiveDate, end: NaiveDate, key: &[String], group: &MetricGroup<'_>) -> ResultRow {
+        let mut values: Vec<(String, RowValue)> = Vec::new();
         if self.with_range {
-            entries.push(("start", values::json_string(&values::date(start))));
-            entries.push(("end", values::json_string(&values::date(end))));
+            values.push(("start".to_owned(), RowValue::Text(values::date(start))));
+            values.push(("end".to_owned(), RowValue::Text(values::date(end))));
         }
-        let mut values = key.iter();
+        let mut texts = key.iter();
         for field in self.fields {
             if is_metric(field) {
-                entries.push((field, values::ecmascript(group.value_of(field).double())));
-            } else if let Some(value) = values.next() {
-                entries.push((field, values::json_string(value)));
+                values.push(((*field).to_owned(), RowValue::Metric(group.value_of(field))));
+            } else if let Some(text) = texts.next() {
+                values.push(((*field).to_owned(), RowValue::Text(text.clone())));
             }
         }
-        let written: Vec<String> =
-            entries.iter().map(|(name, value)| format!("{}:{value}", values::json_string(name))).collect();
-        format!("{{{}}}", written.join(","))
+        let written = values.iter().map(|(name, value)| {
+            let value = match value {
+                RowValue::Text(text) => values::json_string(text),
+                RowValue::Metric(value) => values::ecmascript(value.double()),
+            };
+            format!("{}:{value}", values::json_string(name))
+        });
+        let json = format!("{{{}}}", written.collect::<Vec<_>>().join(","));
+        ResultRow { values, json }
     }
 }

@@ -1,0 +1,55 @@
+//! Sorts the groups of an answer by the columns that the query names.
+
+use super::measures::GroupMeasures;
+use super::order::{map_interruptible, sort};
+use super::sorted_dictionary::SortedDictionary;
+use crate::error::Error;
+use crate::plan::{SortColumn, SortSource};
+use crate::{Interrupt, Interruption};
+use std::cmp::Ordering;
+
+/// The place of a group without a value: after all others, in both directions. No sum of a query comes near it.
+const LAST: i128 = i128::MAX;
+
+/// Returns the groups sorted by `columns`, the first of which decides first. Groups that are equal there stay in their
+/// order. `code` returns a code of the key of a group: the sub-range at 0, then the dimensions.
+pub(super) fn sort_groups(
+    groups: Vec<u32>,
+    columns: &[SortColumn],
+    measures: &GroupMeasures<'_>,
+    dictionaries: &[SortedDictionary],
+    interrupt: &Interrupt,
+    code: impl Fn(u32, usize) -> u32,
+) -> Result<Vec<u32>, Error> {
+    if columns.is_empty() {
+        return Ok(groups);
+    }
+    let values = |column: &SortColumn| -> Result<Vec<i128>, Interruption> {
+        let place = |value: Option<i128>| match value {
+            Some(value) if column.is_descending => -value,
+            Some(value) => value,
+            None => LAST,
+        };
+        match column.source {
+            SortSource::SubRange => {
+                map_interruptible(&groups, interrupt, |group| place(Some(i128::from(code(group, 0)))))
+            }
+            SortSource::Dimension(at) => {
+                let SortedDictionary { sorted, ranks } = &dictionaries[at];
+                // The empty text is the first of all texts.
+                let empty = (sorted.get(0) == Some("")).then_some(0);
+                let rank = |group| ranks[code(group, at + 1) as usize];
+                let value = |group| Some(rank(group)).filter(|rank| Some(*rank) != empty).map(i128::from);
+                map_interruptible(&groups, interrupt, |group| place(value(group)))
+            }
+            SortSource::Metric(formula) => Ok(measures.ordered(formula, &groups)?.into_iter().map(place).collect()),
+        }
+    };
+    let keys = columns.iter().map(values).collect::<Result<Vec<_>, _>>()?;
+    let compare = |a: u32, b: u32| {
+        let by_value = keys.iter().map(|values| values[a as usize].cmp(&values[b as usize]));
+        by_value.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+    };
+    let places = sort((0_u32..).take(groups.len()).collect(), interrupt, compare)?;
+    Ok(map_interruptible(&places, interrupt, |place| groups[place as usize])?)
+}

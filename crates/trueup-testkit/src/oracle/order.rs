@@ -1,0 +1,75 @@
+//! The contract, section 5: sorted and limited answers, and totals.
+
+use std::cmp::Ordering;
+
+use super::answer::{ResultRow, RowValue, result_rows};
+use super::metric::MetricValue;
+use super::request::{Refusal, Request, is_metric};
+use super::tables::Tables;
+use super::values::ExactAmount;
+
+/// Returns the exact JSON array of a sorted and limited answer. Each key is a column, and whether larger values come
+/// first.
+///
+/// # Errors
+/// As [`answer`](super::answer).
+pub fn sorted_answer(
+    tables: &Tables,
+    request: &Request,
+    keys: &[(String, bool)],
+    limit: Option<usize>,
+) -> Result<String, Refusal> {
+    let mut rows = result_rows(tables, request, true)?;
+    // A stable sort: equal rows stay in the order of the unsorted answer.
+    rows.sort_by(|a, b| {
+        let by_key = keys.iter().map(|(column, descending)| compare(a, b, column, *descending));
+        by_key.fold(Ordering::Equal, Ordering::then)
+    });
+    rows.truncate(limit.unwrap_or(usize::MAX));
+    let rows: Vec<String> = rows.into_iter().map(|row| row.json).collect();
+    Ok(format!("[{}]", rows.join(",")))
+}
+
+/// Returns the totals of an answer as a JSON array of one row with the metrics of the request: the same question
+/// without dimensions, over the whole range, and without the conditions on finished rows.
+///
+/// # Errors
+/// As [`answer`](super::answer).
+pub fn totals(tables: &Tables, request: &Request) -> Result<String, Refusal> {
+    let fields = request.fields.iter().filter(|field| is_metric(field)).cloned().collect();
+    let whole = Request { fields, interval: "total".to_owned(), ..request.clone() };
+    let rows: Vec<String> = result_rows(tables, &whole, false)?.into_iter().map(|row| row.json).collect();
+    Ok(format!("[{}]", rows.join(",")))
+}
+
+/// Compares two rows by one column. Rows without a value come last in both directions.
+fn compare(a: &ResultRow, b: &ResultRow, column: &str, descending: bool) -> Ordering {
+    let [a, b] = [a, b].map(|row| row.values.iter().find(|(name, _)| name == column).map(|(_, value)| value));
+    let (Some(a), Some(b)) = (a, b) else { return Ordering::Equal };
+    let by_value = match (a, b) {
+        (RowValue::Text(a), RowValue::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (RowValue::Metric(a), RowValue::Metric(b)) => compare_metrics(*a, *b),
+        _ => Ordering::Equal,
+    };
+    match (has_value(a), has_value(b)) {
+        (true, true) if descending => by_value.reverse(),
+        (true, true) => by_value,
+        (a, b) => b.cmp(&a),
+    }
+}
+
+fn has_value(value: &RowValue) -> bool {
+    match value {
+        RowValue::Text(text) => !text.is_empty(),
+        RowValue::Metric(value) => value.is_known(),
+    }
+}
+
+fn compare_metrics(a: MetricValue, b: MetricValue) -> Ordering {
+    use ExactAmount::{Count, Money};
+    match (a, b) {
+        (MetricValue::Plain(Count(a) | Money(a)), MetricValue::Plain(Count(b) | Money(b))) => a.cmp(&b),
+        // Both are known, so neither is NaN.
+        (a, b) => a.double().partial_cmp(&b.double()).unwrap_or(Ordering::Equal),
+    }
+}
