@@ -140,7 +140,7 @@ impl From<trueup::Error> for Failure {
     fn from(error: trueup::Error) -> Self {
         match error {
             // Only the command line has these options, so the errors themselves cannot name them.
-            trueup::Error::Query(error @ QueryError::SpanTooLong { .. }) => {
+            trueup::Error::Query(error @ (QueryError::SpanTooLong { .. } | QueryError::TotalsTooLong { .. })) => {
                 Self::request(format!("{error}, or lift the limit with `--allow-long-total`"))
             }
             trueup::Error::Query(error @ QueryError::UnknownFields { .. }) => {

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::terminal::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 use trueup_ingest::{Phase, Progress};
 
@@ -36,6 +36,13 @@ pub(crate) fn usage(refused: &clap::Error) -> Exit {
         print(format_args!("{}", shown.trim_end()));
     }
     if refused.use_stderr() { Exit::Usage } else { Exit::Done }
+}
+
+/// Tells a person at a terminal something that a script need not know.
+pub(crate) fn aside(message: impl Display) {
+    if std::io::stderr().is_terminal() {
+        note(message);
+    }
 }
 
 fn print(message: std::fmt::Arguments<'_>) {

@@ -132,6 +132,7 @@ pub(crate) fn finish(
         columns,
         rows: groups.len(),
         totals: None,
+        has_totals_row: false,
         unknown_fields: plan.unknown_fields.clone(),
         memory: TableMemory::default(),
     })

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `events` | [`EventsQuery`], a whole request, and [`AccountFilter`] |
 //! | `interval` | [`DateRange`], and its sub-ranges by [`Interval`] |
+//! | `named_range` | [`NamedRange`], such as `last-month`, and what [today](current_day) is |
 //! | `sort` | [`SortKey`], a column to sort the answer by |
 //! | `filter` | [`Filter`], a condition on fields, and [`FilterFault`], the reason why one is refused |
 //! | `predicate` | compiled predicates, and [`CompiledPatterns`], the regular expressions of a request |
@@ -13,6 +14,7 @@ mod events;
 mod filter;
 mod interval;
 mod limits;
+mod named_range;
 mod predicate;
 mod sort;
 #[cfg(test)]
@@ -22,6 +24,7 @@ pub use events::{AccountFilter, EventsQuery};
 pub use filter::{Comparison, Filter, FilterFault, Operand, Predicate};
 pub use interval::{DateRange, Interval, UnknownInterval};
 pub use limits::{FilterLimits, MAX_FILTER_DEPTH, MAX_FILTER_OPERANDS};
+pub use named_range::{NamedRange, NotARange, RangeOutOfBounds, current_day};
 pub use predicate::{CompiledPatterns, MAX_PATTERN_BYTES, MAX_PATTERN_CHARS, MAX_PATTERNS_BYTES, is_result_metric};
 pub use sort::SortKey;
 

@@ -3,6 +3,7 @@
 mod jobs_file;
 
 use super::query::warn_about_unknown_fields;
+use super::range::{Today, warn_about_range};
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
@@ -15,7 +16,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use trueup::query::EventsQuery;
-use trueup::{Dataset, Execution};
+use trueup::{Dataset, Day, Execution};
 use trueup_ingest::Outputs;
 
 const EXAMPLES: &str = r#"Example of JOBS.toml:
@@ -39,8 +40,17 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   account = ["seattle", "portland"]
   where = ["campaign ~* drain", "leads >= 5"]
 
-The keys of a query are options of `trueup query`: fields, start, end, interval, account, where, filter, format,
-allow-long-total, allow-unknown and strict. Next to `dataset`, `as-of` may name an earlier version.
+  [[query]]
+  name = "best campaigns"
+  fields = "campaign,leads,avgCostPerLead"
+  range = "last-month"             # or month, quarter, year or last, as in `trueup query`
+  sort = ["leads:desc"]
+  limit = 10
+  totals = true
+
+The keys of a query are options of `trueup query`: fields, start and end or one of range, month, quarter, year and last,
+interval, account, where, filter, sort, limit, totals, format, allow-long-total, allow-unknown and strict. Next to `dataset`,
+`as-of` may name an earlier version.
 
 Example:
   trueup batch monthly.toml --into answers"#;
@@ -59,6 +69,10 @@ pub(crate) struct BatchCommand {
     /// Folder for the files; created if it does not exist
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
+
+    /// The day that `last` and `range` count from; by default that of the clock, in the time zone of the accounts
+    #[arg(long, value_name = "DATE")]
+    today: Option<Day>,
 
     /// Number of threads, from 1 to 1024; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
@@ -120,6 +134,7 @@ impl BatchCommand {
         outputs: &Outputs,
     ) -> Result<(Vec<(QueryJob, EventsQuery)>, usize), Failure> {
         let (mut checked, mut faults, mut unseen_values) = (Vec::new(), 0, 0);
+        let today = Today::new(self.today);
         let mut names: HashMap<String, String> = HashMap::new();
         for (number, entry) in (1..).zip(&file.query) {
             let job = QueryJob::new(entry, &file.defaults).and_then(|mut job| {
@@ -129,7 +144,7 @@ impl BatchCommand {
                 }
                 job.spec.allow_unknown |= self.allow_unknown;
                 job.spec.strict |= self.strict;
-                let query = job.spec.query(dataset)?;
+                let query = job.spec.query(dataset, today)?;
                 // Finds the errors that only planning finds.
                 dataset.explain(&query)?;
                 outputs.check(self.into.join(&job.output))?;
@@ -161,12 +176,14 @@ impl BatchCommand {
         outputs: &Outputs,
         bar: &ProgressBar,
     ) -> Result<(), Failure> {
-        let answer = dataset.run(query, self.execution())?;
+        let answer = dataset.run(query, self.execution())?.with_totals_row();
         let mut file = OutputWriter::create(&self.into.join(&job.output), outputs)?;
         output::write(&answer, job.format, TerminalRows::All, &mut file)?;
         file.keep()?;
         bar.suspend(|| {
-            warn_about_unknown_fields(&format!("query `{}`: ", job.name), &answer, dataset);
+            let prefix = format!("query `{}`: ", job.name);
+            warn_about_range(&prefix, query, dataset);
+            warn_about_unknown_fields(&prefix, &answer, dataset);
             output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
         })
     }

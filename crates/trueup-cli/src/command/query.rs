@@ -2,6 +2,7 @@
 //! a query, [`QuerySpec`].
 
 use super::explain_report::ExplainReport;
+use super::range::{RangeArgs, Today, warn_about_range};
 use super::{names, open_dataset, option_values};
 use crate::exit::Failure;
 use crate::notice;
@@ -12,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
 use trueup::filter::{self, InvalidRequest, TypedCondition};
-use trueup::query::{EventsQuery, Interval};
+use trueup::query::{AccountFilter, EventsQuery, Interval, SortKey};
 use trueup::{Dataset, Day, Execution, QueryError, ResultTable, UnknownField, UnseenValue};
 use trueup_ingest::Outputs;
 
@@ -29,6 +30,10 @@ struct DatasetQueryArgs {
     #[arg(long, value_name = "VERSION")]
     as_of: Option<u64>,
 
+    /// The day that --last and --range count from; by default that of the clock, in the time zone of the accounts
+    #[arg(long, value_name = "DATE")]
+    today: Option<Day>,
+
     /// Number of threads, from 1 to 1024; by default one per core
     #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
     threads: Option<NonZeroUsize>,
@@ -39,9 +44,11 @@ impl DatasetQueryArgs {
         open_dataset(&self.dataset, self.as_of)
     }
 
-    /// Returns the query. Warns about values in its filters that no event has.
+    /// Returns the query. Warns about days outside of the data, and about values in its filters that no event has.
     fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
-        let query = self.spec.query(dataset)?;
+        let query = self.spec.query(dataset, Today::new(self.today))?;
+        self.spec.range.note_days(&query);
+        warn_about_range("", &query, dataset);
         self.spec.check_values("", &query, dataset, &self.execution())?;
         Ok(query)
     }
@@ -55,7 +62,8 @@ const QUERY_EXAMPLES: &str = "\
 Examples:
   trueup query my-data --fields attributionChannel,leads,bookRate,spend --start 2025-01-01 --end 2025-03-31
   trueup query my-data --fields leads --start 2025-01-01 --end 2025-12-31 --interval month -o leads.csv
-  trueup query my-data --fields campaign,avgTicket --start 2025-01-01 --end 2025-01-31 \\
+  trueup query my-data --fields campaign,leads,spend --last 90d --sort leads:desc --limit 10 --totals
+  trueup query my-data --fields campaign,avgTicket --month 2025-01 \\
       --where 'campaign ~* drain' --where 'attributionChannel not in (Direct, Referral)' --where 'leads >= 5'";
 
 /// Query metrics, grouped by dimensions
@@ -97,7 +105,7 @@ impl QueryCommand {
         }
         let dataset = self.args.open_dataset()?;
         let query = self.args.query(&dataset)?;
-        let answer = dataset.run(&query, self.args.execution())?;
+        let answer = dataset.run(&query, self.args.execution())?.with_totals_row();
         warn_about_unknown_fields("", &answer, &dataset);
         let mut out = match &self.output {
             Some(path) => OutputWriter::create(path, &outputs)?,
@@ -149,13 +157,8 @@ pub(super) struct QuerySpec {
     #[arg(long, required = true, value_delimiter = ',')]
     pub(super) fields: Vec<String>,
 
-    /// First day, as YYYY-MM-DD
-    #[arg(long, value_name = "DATE")]
-    pub(super) start: Day,
-
-    /// Last day (inclusive), as YYYY-MM-DD
-    #[arg(long, value_name = "DATE")]
-    pub(super) end: Day,
+    #[command(flatten)]
+    pub(super) range: RangeArgs,
 
     /// Split the range into sub-ranges: total (one for the whole range), month, week or day
     #[arg(long, default_value = "total")]
@@ -176,7 +179,21 @@ pub(super) struct QuerySpec {
     #[arg(long, value_name = "JSON")]
     pub(super) filter: Option<String>,
 
-    /// Allow the interval total to span more than 90 days, the attribution window
+    /// Sort the rows by this field of the result, or by start or end; repeat the option for ties. Rows without a value
+    /// come last. By default rows are sorted by start, then by each dimension
+    #[arg(long, value_name = "FIELD[:asc|:desc]", value_delimiter = ',')]
+    pub(super) sort: Vec<SortKey>,
+
+    /// Write only the first ROWS rows; the totals are of all rows
+    #[arg(long, value_name = "ROWS")]
+    pub(super) limit: Option<usize>,
+
+    /// Add a last row for the whole range, computed by itself and not added up from the rows. A first column rowType is
+    /// `total` in it and `group` in the others (empty in a table). Conditions on metrics do not change the totals
+    #[arg(long)]
+    pub(super) totals: bool,
+
+    /// Allow the interval total, and totals, to span more than 90 days, the attribution window
     #[arg(long)]
     pub(super) allow_long_total: bool,
 
@@ -194,13 +211,25 @@ impl QuerySpec {
     ///
     /// # Errors
     /// If the dataset lacks an account, no field is a metric, a name is unknown, or a condition is invalid.
-    pub(super) fn query(&self, dataset: &Dataset) -> Result<EventsQuery, Failure> {
-        let mut query = EventsQuery::new(self.fields(), self.start, self.end)
+    pub(super) fn query(&self, dataset: &Dataset, today: Today) -> Result<EventsQuery, Failure> {
+        let accounts = match self.accounts.as_slice() {
+            [] => AccountFilter::All,
+            keys => AccountFilter::Only(keys.iter().cloned().collect()),
+        };
+        let range = self.range.days(|| today.of(dataset, &accounts))?;
+        let mut query = EventsQuery::new(self.fields(), range.start, range.end)
             .interval(self.interval)
             .allow_unknown(self.allow_unknown);
         if !self.accounts.is_empty() {
             names::check_accounts(dataset, &self.accounts)?;
             query = query.accounts(&self.accounts);
+        }
+        query = self.sort.iter().cloned().fold(query, EventsQuery::sort);
+        if let Some(rows) = self.limit {
+            query = query.limit(rows);
+        }
+        if self.totals {
+            query = query.totals();
         }
         if let Err(fault @ QueryError::MissingMetric) = query.check() {
             // An unknown name is probably meant as a metric.

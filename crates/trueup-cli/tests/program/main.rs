@@ -13,6 +13,8 @@ mod fields;
 mod memory;
 mod outputs;
 mod query;
+mod ranges;
 mod service;
+mod sorted;
 mod terminal;
 mod workspace;

@@ -18,6 +18,8 @@ pub struct ResultTable {
     pub(crate) rows: usize,
     /// One row with the columns of this table, if the query asks for totals.
     pub(crate) totals: Option<Box<Self>>,
+    /// Whether the last row has the totals.
+    pub(crate) has_totals_row: bool,
     pub(crate) unknown_fields: Vec<String>,
     pub(crate) memory: TableMemory,
 }
@@ -280,7 +282,14 @@ impl ResultTable {
     #[must_use]
     pub fn from_columns(columns: Vec<Column>) -> Self {
         let rows = columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        Self { columns, rows, totals: None, unknown_fields: Vec::new(), memory: TableMemory::default() }
+        Self {
+            columns,
+            rows,
+            totals: None,
+            has_totals_row: false,
+            unknown_fields: Vec::new(),
+            memory: TableMemory::default(),
+        }
     }
 
     /// Returns the number of bytes that the table takes. Texts that columns share count once.
@@ -385,7 +394,14 @@ impl ResultTable {
         let types = Texts { codes, dictionary: Arc::new(["group", "total"].into_iter().collect()) };
         self.columns.insert(0, Column { name: ROW_TYPE.to_owned(), values: Values::Texts(types) });
         self.rows += 1;
+        self.has_totals_row = true;
         self
+    }
+
+    /// Returns the row of the totals, if [`with_totals_row`](Self::with_totals_row) has added it.
+    #[must_use]
+    pub fn totals_row(&self) -> Option<usize> {
+        self.has_totals_row.then(|| self.rows.saturating_sub(1))
     }
 
     /// Makes one row of finished metrics the totals of this table. `range` is the range of the query.

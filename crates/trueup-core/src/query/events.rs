@@ -197,6 +197,12 @@ impl EventsQuery {
         self
     }
 
+    /// Returns the days that the query covers.
+    #[must_use]
+    pub const fn range(&self) -> DateRange {
+        self.range
+    }
+
     /// Returns the sub-ranges in order; none if the range ends before it starts.
     #[must_use]
     pub fn sub_ranges(&self) -> Vec<DateRange> {

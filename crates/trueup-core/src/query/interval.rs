@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 /// A range of days from `start` to `end`, both included.
 ///
-/// A range that ends before it starts is empty. A query refuses it.
+/// A range that ends before it starts is empty. A query refuses it. The text form is for people, such as
+/// `2025-01-30 to 2025-03-02`.
 ///
 /// ```
 /// use trueup_core::query::{DateRange, Interval};
@@ -47,6 +48,12 @@ impl DateRange {
             next = day.next();
         }
         parts
+    }
+}
+
+impl fmt::Display for DateRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.start, self.end)
     }
 }
 

@@ -1,12 +1,14 @@
 //! The TOML file of `trueup batch`: parses it, and turns each of its queries into a job.
 
 use crate::command::query::QuerySpec;
+use crate::command::range::RangeArgs;
 use crate::exit::Failure;
 use crate::output::Format;
 use clap::ValueEnum;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 use trueup::Day;
+use trueup::query::{DateRange, NamedRange, SortKey};
 use trueup_core::Shown;
 
 /// The contents of a jobs file.
@@ -29,10 +31,15 @@ pub(super) struct JobDefaults {
     fields: Option<OneOrMany>,
     start: Option<TomlDate>,
     end: Option<TomlDate>,
+    #[serde(alias = "month", alias = "quarter", alias = "year", alias = "last")]
+    range: Option<TomlRange>,
     interval: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
+    sort: Option<OneOrMany>,
+    limit: Option<usize>,
+    totals: Option<bool>,
     format: Option<String>,
     allow_long_total: Option<bool>,
     allow_unknown: Option<bool>,
@@ -49,10 +56,15 @@ pub(super) struct JobEntry {
     fields: Option<OneOrMany>,
     start: Option<TomlDate>,
     end: Option<TomlDate>,
+    #[serde(alias = "month", alias = "quarter", alias = "year", alias = "last")]
+    range: Option<TomlRange>,
     interval: Option<String>,
     account: Option<OneOrMany>,
     r#where: Option<OneOrMany>,
     filter: Option<String>,
+    sort: Option<OneOrMany>,
+    limit: Option<usize>,
+    totals: Option<bool>,
     format: Option<String>,
     allow_long_total: Option<bool>,
     allow_unknown: Option<bool>,
@@ -72,6 +84,14 @@ enum OneOrMany {
 #[serde(untagged, expecting = "expected a date such as 2025-01-31")]
 enum TomlDate {
     Plain(toml::value::Datetime),
+    Text(String),
+}
+
+/// The name of a range: a text, or a year as a number.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected the name of a range, such as \"2026-05\" or \"last-month\"")]
+enum TomlRange {
+    Year(u16),
     Text(String),
 }
 
@@ -136,8 +156,7 @@ impl QueryJob {
         let conditions = texts(entry.r#where.as_ref().or(defaults.r#where.as_ref()));
         let spec = QuerySpec {
             fields: fields.as_slice().iter().flat_map(|text| text.split(',')).map(str::to_owned).collect(),
-            start: day("start", entry.start.as_ref().or(defaults.start.as_ref()))?,
-            end: day("end", entry.end.as_ref().or(defaults.end.as_ref()))?,
+            range: range(entry, defaults)?,
             interval: interval.map(|text| text.parse()).transpose().map_err(Failure::request)?.unwrap_or_default(),
             accounts: texts(entry.account.as_ref().or(defaults.account.as_ref())).to_vec(),
             conditions: conditions
@@ -145,6 +164,13 @@ impl QueryJob {
                 .map(|text| text.parse().map_err(Failure::request))
                 .collect::<Result<_, _>>()?,
             filter: entry.filter.clone().or_else(|| defaults.filter.clone()),
+            sort: texts(entry.sort.as_ref().or(defaults.sort.as_ref()))
+                .iter()
+                .flat_map(|text| text.split(','))
+                .map(SortKey::from)
+                .collect(),
+            limit: entry.limit.or(defaults.limit),
+            totals: entry.totals.or(defaults.totals).unwrap_or_default(),
             allow_long_total: entry.allow_long_total.or(defaults.allow_long_total).unwrap_or_default(),
             allow_unknown: entry.allow_unknown.or(defaults.allow_unknown).unwrap_or_default(),
             strict: entry.strict.or(defaults.strict).unwrap_or_default(),
@@ -193,6 +219,27 @@ fn format(text: &str) -> Result<Format, Failure> {
             .collect();
         Failure::request(format!("expected a format ({}), but found `{}`", known.join(", "), Shown(text)))
     })
+}
+
+/// Returns the days of a query. A `range` of the query replaces the days of the defaults, and a `start` or `end` of the
+/// query a `range` of the defaults.
+fn range(entry: &JobEntry, defaults: &JobDefaults) -> Result<RangeArgs, Failure> {
+    let has_days = entry.start.is_some() || entry.end.is_some();
+    if entry.range.is_some() && has_days
+        || defaults.range.is_some() && (defaults.start.is_some() || defaults.end.is_some())
+    {
+        return Err(Failure::request("expected either `range` or `start` and `end`, but found both"));
+    }
+    if let Some(name) = entry.range.as_ref().or(defaults.range.as_ref().filter(|_| !has_days)) {
+        let text = match name {
+            TomlRange::Year(year) => year.to_string(),
+            TomlRange::Text(text) => text.clone(),
+        };
+        return Ok(text.parse::<NamedRange>().map_err(Failure::request)?.into());
+    }
+    let start = day("start", entry.start.as_ref().or(defaults.start.as_ref()))?;
+    let end = day("end", entry.end.as_ref().or(defaults.end.as_ref()))?;
+    Ok(DateRange { start, end }.into())
 }
 
 fn day(key: &'static str, date: Option<&TomlDate>) -> Result<Day, Failure> {

@@ -19,12 +19,15 @@ const ELLIPSIS: char = '…';
 /// The values of a result table as texts.
 pub(super) struct Cells<'a> {
     columns: Vec<(&'a Column, Option<ValueFormat>)>,
+    /// The row of the totals. Its dimensions have no values, and the first column marks it: all others are blank there.
+    totals_row: Option<usize>,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn new(answer: &'a ResultTable) -> Self {
         let format = |column: &Column| dictionary::field(&column.name).map(|field| field.format);
-        Self { columns: answer.columns().iter().map(|column| (column, format(column))).collect() }
+        let columns = answer.columns().iter().map(|column| (column, format(column))).collect();
+        Self { columns, totals_row: answer.totals_row() }
     }
 
     /// Returns whether the column has texts, which may be cut.
@@ -40,8 +43,11 @@ impl<'a> Cells<'a> {
     /// Replaces `text` by the text of a value.
     pub(super) fn read(&self, column: usize, row: usize, text: &mut String) {
         text.clear();
+        let is_mark = column == 0 && self.totals_row.is_some();
+        let is_total = self.totals_row == Some(row);
         let (column, format) = self.columns[column];
         match column.value(row) {
+            Some(Value::Text(_)) if is_mark != is_total => {}
             Some(Value::Text("")) => text.push_str(EMPTY_TEXT),
             Some(Value::Text(value)) if value.trim().is_empty() || value.trim_matches('"') == EMPTY_TEXT => {
                 text.push('"');

@@ -1,0 +1,137 @@
+//! The days of `trueup query`, `batch` and `explain`: named ranges, today, and ranges outside of the data.
+
+use crate::workspace::{Run, Workspace};
+use std::time::{Duration, SystemTime};
+use trueup::Day;
+
+fn query(workspace: &Workspace, range: &[&str]) -> Run {
+    let query = ["query", "ds", "--fields", "leads", "--allow-long-total", "--format", "csv", "--totals"];
+    workspace.run(&[query.as_slice(), &["--interval", "month"], range].concat())
+}
+
+/// Returns the first and the last day of the totals.
+fn days(workspace: &Workspace, range: &[&str]) -> String {
+    // Some of the ranges are outside of the data, which is a warning.
+    let run = query(workspace, range);
+    assert_eq!(run.code, 0, "{run:?}");
+    let total: Vec<&str> = run.stdout.lines().next_back().unwrap().split(',').collect();
+    format!("{} {}", total[1], total[2])
+}
+
+#[test]
+fn ranges_have_names() {
+    let workspace = Workspace::with_dataset();
+    let today = ["--today", "2025-02-14"];
+    for (options, expected) in [
+        (["--month", "2025-02"], "2025-02-01 2025-02-28"),
+        (["--quarter", "2025-Q1"], "2025-01-01 2025-03-31"),
+        (["--year", "2025"], "2025-01-01 2025-12-31"),
+        (["--last", "30d"], "2025-01-16 2025-02-14"),
+        (["--last", "1w"], "2025-02-08 2025-02-14"),
+        (["--range", "last-month"], "2025-01-01 2025-01-31"),
+        (["--range", "month-to-date"], "2025-02-01 2025-02-14"),
+        (["--range", "this-month"], "2025-02-01 2025-02-28"),
+        (["--range", "2025-Q1"], "2025-01-01 2025-03-31"),
+    ] {
+        assert_eq!(days(&workspace, &[options, today].concat()), expected, "{options:?}");
+    }
+    let explain = ["explain", "ds", "--fields", "leads", "--range", "yesterday", "--today", "2025-02-01"];
+    let plan = workspace.run(&explain).succeeded();
+    assert!(plan.starts_with("sub-ranges   1 from 2025-01-31 to 2025-01-31\n"), "{plan}");
+}
+
+#[test]
+fn today_is_the_day_of_the_clock() {
+    let workspace = Workspace::with_dataset();
+    let number = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() - Duration::from_secs(13 * 3_600);
+    let day = || Day::from_number(u16::try_from(number().as_secs() / 86_400).unwrap());
+    let before = day();
+    // The time zone of the account `acme` is up to seven hours behind UTC.
+    let found: Day = days(&workspace, &["--range", "today"]).split(' ').next().unwrap().parse().unwrap();
+    assert!(before <= found && found <= day().next().unwrap(), "{found}");
+}
+
+#[test]
+fn a_range_is_given_once_and_in_a_known_form() {
+    let workspace = Workspace::with_dataset();
+    for (options, words) in [
+        (&["--month", "2025-2"][..], "expected a month as YYYY-MM, but found `2025-2`"),
+        (&["--quarter", "2025"], "such as `2026-Q2`, but found `2025`"),
+        (&["--year", "25"], "expected a year as YYYY, but found `25`"),
+        (&["--last", "90"], "such as `90d` or `12w`, but found `90`"),
+        (&["--range", "last_month"], "`month-to-date`"),
+        (&["--today", "today", "--last", "1d"], "but found `today`"),
+        (&["--month", "2025-02", "--year", "2025"], "cannot be used with"),
+        (&["--start", "2025-02-01", "--end", "2025-02-02", "--last", "1d"], "cannot be used with"),
+        (&["--month", "2025-02", "--end", "2025-02-02"], "cannot be used with"),
+        (&["--start", "2025-02-01"], "--end"),
+        (&["--end", "2025-02-01"], "--start"),
+        (&["--today", "2025-02-01"], "--month"),
+        (&[], "--range"),
+    ] {
+        let message = query(&workspace, options).failed(2);
+        assert!(message.contains(words), "{message}");
+    }
+    assert_eq!(
+        query(&workspace, &["--year", "2149"]).failed(1),
+        "error: the range from 2149-01-01 to 2149-12-31 is not within 1970-01-01 to 2149-06-06\n"
+    );
+}
+
+#[test]
+fn a_range_outside_of_the_data_says_which_days_there_are() {
+    let workspace = Workspace::with_dataset();
+    let outside = |range: &[&str]| {
+        let run = query(&workspace, range);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr
+    };
+    assert_eq!(
+        outside(&["--month", "2052-01"]),
+        "warning: the dataset has neither events nor spend in the range 2052-01-01 to 2052-01-31; its days are \
+         2025-01-03 to 2025-02-01\n"
+    );
+    assert!(outside(&["--start", "2025-01-01", "--end", "2025-01-02"]).starts_with("warning: "));
+    assert_eq!(outside(&["--start", "2025-01-01", "--end", "2025-01-03"]), "");
+    assert_eq!(outside(&["--start", "2025-02-01", "--end", "2025-02-01"]), "");
+    assert!(outside(&["--start", "2025-02-02", "--end", "2025-02-02"]).starts_with("warning: "));
+}
+
+/// A range of a query replaces the days of the defaults, and the other way round.
+#[test]
+fn batch_knows_the_same_ranges() {
+    let workspace = Workspace::with_dataset();
+    let answers = |defaults: &str, query: &str| {
+        let defaults = format!("dataset = \"ds\"\n[defaults]\nfields = \"leads\"\ninterval = \"month\"\n{defaults}\n");
+        workspace.write("jobs.toml", &format!("{defaults}[[query]]\noutput = \"out.csv\"\n{query}\n"));
+        workspace.run(&["batch", "jobs.toml", "--into", "out", "--today", "2025-02-14", "--force"])
+    };
+    let days = |defaults: &str, query: &str| {
+        let run = answers(defaults, query);
+        assert_eq!(run.code, 0, "{run:?}");
+        let csv = std::fs::read_to_string(workspace.path("out/out.csv")).unwrap();
+        let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|row| row.split(',').collect()).collect();
+        format!("{} {}", rows[0][0], rows[rows.len() - 1][1])
+    };
+    let dates = "start = 2025-01-01\nend = 2025-01-31";
+    assert_eq!(days("", "month = \"2025-02\""), "2025-02-01 2025-02-28");
+    assert_eq!(days("", "year = 2025"), "2025-01-01 2025-12-31");
+    assert_eq!(days(dates, "range = \"last-month\""), "2025-01-01 2025-01-31");
+    assert_eq!(days("last = \"7d\"", ""), "2025-02-08 2025-02-14");
+    assert_eq!(days("last = \"7d\"", dates), "2025-01-01 2025-01-31");
+    assert_eq!(days(dates, "end = 2025-02-01"), "2025-01-01 2025-02-01");
+    assert_eq!(days("range = \"2025\"", "quarter = \"2025-Q1\""), "2025-01-01 2025-03-31");
+    for (defaults, query, words) in [
+        ("", "", "`start`"),
+        ("range = \"7d\"", "start = 2025-01-01", "`end`"),
+        ("", "range = \"7d\"\nend = 2025-01-31", "found both"),
+        ("", "range = \"soon\"", "`soon`"),
+        ("", "month = \"2025-01\"\nyear = 2025", "range"),
+    ] {
+        let message = answers(defaults, query).failed(1);
+        assert!(message.contains(words), "{message}");
+    }
+    let run = answers("", "month = \"2052-01\"");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.starts_with("warning: query `out.csv`: the dataset has neither events nor spend"), "{run:?}");
+}

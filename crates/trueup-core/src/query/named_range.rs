@@ -1,0 +1,427 @@
+//! Ranges of days by name: a month, a quarter, a year, the last days, or a range such as `month-to-date`. Every place
+//! that takes such a name resolves it here, from the day that is today.
+
+use super::{AccountFilter, DateRange};
+use crate::model::Accounts;
+use crate::{Day, Shown};
+use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Utc};
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+/// A range of days by its name.
+///
+/// | text | days |
+/// |---|---|
+/// | `2026-05` | the calendar month |
+/// | `2026-Q2` | the calendar quarter |
+/// | `2026` | the calendar year |
+/// | `90d`, `12w` | the last 90 days, or 12 times 7 days; today is the last of them |
+/// | `today`, `yesterday` | that day |
+/// | `this-week`, `this-month`, `this-quarter`, `this-year` | the one that contains today, with its days after today |
+/// | `last-week`, `last-month`, `last-quarter`, `last-year` | the whole one before it |
+/// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | its days up to today |
+///
+/// Today is always included, although its events may not be complete. Weeks run from Monday to Sunday.
+///
+/// ```
+/// use trueup_core::query::NamedRange;
+///
+/// let today = "2026-11-23".parse()?;
+/// let month: NamedRange = "last-month".parse()?;
+/// assert_eq!(month.days(today)?.to_string(), "2026-10-01 to 2026-10-31");
+/// assert_eq!("90d".parse::<NamedRange>()?.days(today)?.to_string(), "2026-08-26 to 2026-11-23");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedRange(Name);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// The period of a unit that begins on this date.
+    Calendar(Unit, NaiveDate),
+    /// The last days up to today.
+    Last { days: u32 },
+    /// The period of a unit that contains today, or the one before.
+    Relative(Unit, Part),
+}
+
+/// A unit of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    This,
+    Last,
+    ToDate,
+}
+
+/// The names that depend on today alone.
+const RELATIVE: [(&str, Unit, Part); 14] = [
+    ("today", Unit::Day, Part::This),
+    ("yesterday", Unit::Day, Part::Last),
+    ("this-week", Unit::Week, Part::This),
+    ("last-week", Unit::Week, Part::Last),
+    ("week-to-date", Unit::Week, Part::ToDate),
+    ("this-month", Unit::Month, Part::This),
+    ("last-month", Unit::Month, Part::Last),
+    ("month-to-date", Unit::Month, Part::ToDate),
+    ("this-quarter", Unit::Quarter, Part::This),
+    ("last-quarter", Unit::Quarter, Part::Last),
+    ("quarter-to-date", Unit::Quarter, Part::ToDate),
+    ("this-year", Unit::Year, Part::This),
+    ("last-year", Unit::Year, Part::Last),
+    ("year-to-date", Unit::Year, Part::ToDate),
+];
+
+/// A text that is not the name of a range, and what was expected in its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, but found `{}`", Shown(.found))]
+pub struct NotARange {
+    expected: Expected,
+    found: String,
+}
+
+/// The form in which a range was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    Month,
+    Quarter,
+    Year,
+    Last,
+    Any,
+}
+
+/// A named range with days that no [`Day`] represents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the range from {start} to {end} is not within {} to {}", Day::MIN, Day::MAX)]
+pub struct RangeOutOfBounds {
+    start: NaiveDate,
+    end: NaiveDate,
+}
+
+impl NamedRange {
+    /// Returns the calendar month of a text such as `2026-05`.
+    ///
+    /// # Errors
+    /// The text is not a month.
+    pub fn month(text: &str) -> Result<Self, NotARange> {
+        let month = text.split_once('-').and_then(|(year, month)| date(year, digits(month, 2)?));
+        Self::new(month.map(|first| Name::Calendar(Unit::Month, first)), Expected::Month, text)
+    }
+
+    /// Returns the calendar quarter of a text such as `2026-Q2`.
+    ///
+    /// # Errors
+    /// The text is not a quarter.
+    pub fn quarter(text: &str) -> Result<Self, NotARange> {
+        let number = |quarter: &str| digits(quarter, 1).filter(|quarter| (1..=4).contains(quarter));
+        let quarter = text.split_once("-Q").and_then(|(year, quarter)| date(year, 3 * number(quarter)? - 2));
+        Self::new(quarter.map(|first| Name::Calendar(Unit::Quarter, first)), Expected::Quarter, text)
+    }
+
+    /// Returns the calendar year of a text such as `2026`.
+    ///
+    /// # Errors
+    /// The text is not a year of four digits.
+    pub fn year(text: &str) -> Result<Self, NotARange> {
+        Self::new(date(text, 1).map(|first| Name::Calendar(Unit::Year, first)), Expected::Year, text)
+    }
+
+    /// Returns the last days or weeks, of a text such as `90d` or `12w`. Today is the last day.
+    ///
+    /// # Errors
+    /// The text is not a whole number from 1 with `d` or `w` after it, or too large for any range.
+    pub fn last(text: &str) -> Result<Self, NotARange> {
+        let (count, days) = match text.strip_suffix('w') {
+            Some(weeks) => (weeks, 7),
+            None => (text.strip_suffix('d').unwrap_or_default(), 1),
+        };
+        let days = digits(count, count.len()).and_then(|count| count.checked_mul(days));
+        let days = days.filter(|days| (1..=u32::from(u16::MAX) + 1).contains(days));
+        Self::new(days.map(|days| Name::Last { days }), Expected::Last, text)
+    }
+
+    fn new(name: Option<Name>, expected: Expected, found: &str) -> Result<Self, NotARange> {
+        name.map(Self).ok_or_else(|| NotARange { expected, found: found.to_owned() })
+    }
+
+    /// Returns whether the days of the range depend on today.
+    #[must_use]
+    pub const fn is_relative(self) -> bool {
+        !matches!(self.0, Name::Calendar(..))
+    }
+
+    /// Returns the days of the range, if `today` is the current day.
+    ///
+    /// # Errors
+    /// Not all of its days are [days](Day).
+    pub fn days(self, today: Day) -> Result<DateRange, RangeOutOfBounds> {
+        let today = today.date();
+        let (start, end) = match self.0 {
+            Name::Calendar(unit, first) => (first, unit.last(first)),
+            Name::Last { days } => {
+                (today.checked_sub_days(Days::new(u64::from(days) - 1)).unwrap_or(NaiveDate::MIN), today)
+            }
+            Name::Relative(unit, part) => {
+                let first = unit.first(today);
+                let before = first.pred_opt().unwrap_or(NaiveDate::MIN);
+                match part {
+                    Part::This => (first, unit.last(first)),
+                    Part::Last => (unit.first(before), before),
+                    Part::ToDate => (first, today),
+                }
+            }
+        };
+        match (Day::from_date(start), Day::from_date(end)) {
+            (Ok(start), Ok(end)) => Ok(DateRange { start, end }),
+            _ => Err(RangeOutOfBounds { start, end }),
+        }
+    }
+}
+
+/// Returns the day that is today for a query that reads the accounts `read`, at the instant `now`.
+///
+/// The days of events are those of their accounts' time zones, and so is today. If the accounts have different days at
+/// that instant, it is the earliest: every account has begun it, and has finished the day before. An account that
+/// `accounts` does not describe has UTC, but counts only if the query names it, or if `accounts` describes none.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use trueup_core::model::{Account, Accounts};
+/// use trueup_core::query::{AccountFilter, current_day};
+///
+/// let mut accounts = Accounts::default();
+/// accounts.insert(Account { time_zone: "America/Denver".parse()?, ..Account::new("acme") });
+/// let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_236_400); // 2026-01-01T03:00:00Z
+/// assert_eq!(current_day(&accounts, &AccountFilter::All, now).to_string(), "2025-12-31");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn current_day(accounts: &Accounts, read: &AccountFilter, now: SystemTime) -> Day {
+    let now = DateTime::<Utc>::from(now);
+    let earliest = match read {
+        AccountFilter::All => accounts.iter().map(|account| now.with_timezone(&account.time_zone).date_naive()).min(),
+        AccountFilter::Only(keys) => {
+            keys.iter().map(|key| now.with_timezone(&accounts.time_zone(key)).date_naive()).min()
+        }
+    };
+    let date = earliest.unwrap_or_else(|| now.date_naive());
+    Day::from_date(date).unwrap_or(if date < Day::MIN.date() { Day::MIN } else { Day::MAX })
+}
+
+impl Unit {
+    /// Returns the first date of the period that contains `date`.
+    fn first(self, date: NaiveDate) -> NaiveDate {
+        let first = match self {
+            Self::Day => Some(date),
+            Self::Week => Some(date.week(chrono::Weekday::Mon).first_day()),
+            Self::Month => date.with_day(1),
+            Self::Quarter => NaiveDate::from_ymd_opt(date.year(), date.month0() / 3 * 3 + 1, 1),
+            Self::Year => NaiveDate::from_ymd_opt(date.year(), 1, 1),
+        };
+        first.unwrap_or(NaiveDate::MIN)
+    }
+
+    /// Returns the last date of the period that begins on `first`.
+    fn last(self, first: NaiveDate) -> NaiveDate {
+        let next = match self {
+            Self::Day => return first,
+            Self::Week => first.checked_add_days(Days::new(7)),
+            Self::Month => first.checked_add_months(Months::new(1)),
+            Self::Quarter => first.checked_add_months(Months::new(3)),
+            Self::Year => first.checked_add_months(Months::new(12)),
+        };
+        next.and_then(|next| next.pred_opt()).unwrap_or(NaiveDate::MAX)
+    }
+}
+
+/// Returns the first date of a month, from the text of its year.
+fn date(year: &str, month: u32) -> Option<NaiveDate> {
+    NaiveDate::from_ymd_opt(i32::try_from(digits(year, 4)?).ok()?, month, 1)
+}
+
+/// Returns the number that a text of `length` digits spells.
+fn digits(text: &str, length: usize) -> Option<u32> {
+    let is_number = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok())?
+}
+
+impl FromStr for NamedRange {
+    type Err = NotARange;
+
+    fn from_str(text: &str) -> Result<Self, NotARange> {
+        let relative = RELATIVE.iter().find(|(name, ..)| *name == text);
+        let relative = relative.map(|(_, unit, part)| Self(Name::Relative(*unit, *part)));
+        let forms = [Self::month, Self::quarter, Self::year, Self::last];
+        let named = relative.or_else(|| forms.iter().find_map(|read| read(text).ok()));
+        named.ok_or_else(|| NotARange { expected: Expected::Any, found: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Month => f.write_str("a month as YYYY-MM"),
+            Self::Quarter => f.write_str("a quarter as YYYY-Qn, such as `2026-Q2`"),
+            Self::Year => f.write_str("a year as YYYY"),
+            Self::Last => f.write_str("a number of days or weeks, such as `90d` or `12w`"),
+            Self::Any => {
+                f.write_str("a range: ")?;
+                RELATIVE.iter().try_for_each(|(name, ..)| write!(f, "`{name}`, "))?;
+                f.write_str("or one such as `2026-05`, `2026-Q2`, `2026`, `90d` or `12w`")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Account;
+    use std::time::Duration;
+
+    /// A Monday.
+    const TODAY: &str = "2026-11-23";
+
+    fn days(name: &str, today: &str) -> String {
+        let range = name.parse::<NamedRange>().unwrap().days(today.parse().unwrap());
+        range.map_or_else(|error| error.to_string(), |range| range.to_string())
+    }
+
+    #[test]
+    fn every_name_has_its_days() {
+        for (name, expected) in [
+            ("2026-05", "2026-05-01 to 2026-05-31"),
+            ("2024-02", "2024-02-01 to 2024-02-29"),
+            ("2026-12", "2026-12-01 to 2026-12-31"),
+            ("2026-Q1", "2026-01-01 to 2026-03-31"),
+            ("2026-Q4", "2026-10-01 to 2026-12-31"),
+            ("2026", "2026-01-01 to 2026-12-31"),
+            ("1d", "2026-11-23 to 2026-11-23"),
+            ("90d", "2026-08-26 to 2026-11-23"),
+            ("2w", "2026-11-10 to 2026-11-23"),
+            ("today", "2026-11-23 to 2026-11-23"),
+            ("yesterday", "2026-11-22 to 2026-11-22"),
+            ("this-week", "2026-11-23 to 2026-11-29"),
+            ("last-week", "2026-11-16 to 2026-11-22"),
+            ("week-to-date", "2026-11-23 to 2026-11-23"),
+            ("this-month", "2026-11-01 to 2026-11-30"),
+            ("last-month", "2026-10-01 to 2026-10-31"),
+            ("month-to-date", "2026-11-01 to 2026-11-23"),
+            ("this-quarter", "2026-10-01 to 2026-12-31"),
+            ("last-quarter", "2026-07-01 to 2026-09-30"),
+            ("quarter-to-date", "2026-10-01 to 2026-11-23"),
+            ("this-year", "2026-01-01 to 2026-12-31"),
+            ("last-year", "2025-01-01 to 2025-12-31"),
+            ("year-to-date", "2026-01-01 to 2026-11-23"),
+        ] {
+            assert_eq!(days(name, TODAY), expected, "{name}");
+        }
+        // The period before the first of a year is in the year before, and a month is as long as it is.
+        assert_eq!(days("last-month", "2026-01-01"), "2025-12-01 to 2025-12-31");
+        assert_eq!(days("last-quarter", "2026-03-31"), "2025-10-01 to 2025-12-31");
+        assert_eq!(days("last-week", "2026-01-01"), "2025-12-22 to 2025-12-28");
+        assert_eq!(days("yesterday", "2024-03-01"), "2024-02-29 to 2024-02-29");
+        assert_eq!(days("last-month", "2024-03-31"), "2024-02-01 to 2024-02-29");
+    }
+
+    #[test]
+    fn today_is_the_earliest_day_of_the_accounts() {
+        let mut accounts = Accounts::default();
+        for (key, zone) in [("east", "Pacific/Auckland"), ("west", "America/Denver")] {
+            accounts.insert(Account { time_zone: zone.parse().unwrap(), ..Account::new(key) });
+        }
+        // 2026-01-01T03:00:00Z
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_236_400);
+        let only = |keys: &[&str]| AccountFilter::Only(keys.iter().map(|key| (*key).to_owned()).collect());
+        for (read, expected) in [
+            (AccountFilter::All, "2025-12-31"),
+            (only(&["east"]), "2026-01-01"),
+            (only(&["west"]), "2025-12-31"),
+            (only(&["east", "undescribed"]), "2026-01-01"),
+            (only(&[]), "2026-01-01"),
+        ] {
+            assert_eq!(current_day(&accounts, &read, now).to_string(), expected, "{read:?}");
+        }
+        let none = Accounts::default();
+        assert_eq!(current_day(&none, &AccountFilter::All, now).to_string(), "2026-01-01");
+        let before = SystemTime::UNIX_EPOCH - Duration::from_secs(86_400);
+        assert_eq!(current_day(&none, &AccountFilter::All, before), Day::MIN);
+    }
+
+    #[test]
+    fn only_names_that_depend_on_today_are_relative() {
+        let is_relative = |name: &str| name.parse().map(NamedRange::is_relative);
+        for name in ["2026", "2026-05", "2026-Q2"] {
+            assert_eq!(is_relative(name), Ok(false), "{name}");
+        }
+        for name in ["1w", "today", "this-year"] {
+            assert_eq!(is_relative(name), Ok(true), "{name}");
+        }
+    }
+
+    #[test]
+    fn days_that_no_day_represents_are_refused() {
+        let within = "is not within 1970-01-01 to 2149-06-06";
+        for (name, today, range) in [
+            ("1969", TODAY, "1969-01-01 to 1969-12-31"),
+            ("2149", TODAY, "2149-01-01 to 2149-12-31"),
+            ("9999-12", TODAY, "9999-12-01 to 9999-12-31"),
+            ("yesterday", "1970-01-01", "1969-12-31 to 1969-12-31"),
+            ("this-month", "2149-06-06", "2149-06-01 to 2149-06-30"),
+            ("65536d", "2149-06-05", "1969-12-31 to 2149-06-05"),
+        ] {
+            assert_eq!(days(name, today), format!("the range from {range} {within}"));
+        }
+        assert_eq!(days("65536d", "2149-06-06"), "1970-01-01 to 2149-06-06");
+    }
+
+    #[test]
+    fn other_texts_are_no_ranges() {
+        for text in [
+            "",
+            "2026-5",
+            "2026-13",
+            "2026-00",
+            "26-05",
+            "2026-Q0",
+            "2026-Q5",
+            "2026-q2",
+            "2026Q2",
+            "2026-Q02",
+            "+026",
+            "20266",
+            "90",
+            "0d",
+            "0w",
+            "-1d",
+            "65537d",
+            "9999999999999d",
+            "dd",
+            "90 d",
+            "90D",
+            "3m",
+            "last month",
+            "Today",
+            "2026-05-01",
+            "é",
+        ] {
+            let error = text.parse::<NamedRange>().unwrap_err().to_string();
+            assert!(error.contains("`month-to-date`") && error.ends_with(&format!("but found `{text}`")), "{error}");
+        }
+        assert_eq!(
+            NamedRange::month("2026-5").unwrap_err().to_string(),
+            "expected a month as YYYY-MM, but found `2026-5`"
+        );
+        assert!(NamedRange::quarter("2026").is_err() && NamedRange::year("2026-05").is_err());
+        assert!(NamedRange::last("today").is_err() && NamedRange::month("2026").is_err());
+    }
+}
