@@ -1,6 +1,6 @@
 //! The commands of the program. Each file implements one or two commands, except five files that several commands
-//! share: `option_values` and `names` check what the user typed, `range` reads the days of a query, `directory` holds the
-//! paths of a dataset and its directory, and `service` the options of a service.
+//! share: `option_values` and `names` check what the user typed, `range` reads the days of a query, `directory` holds
+//! the paths of a dataset and its directory, and `service` the options of a service.
 
 mod batch;
 mod bench;

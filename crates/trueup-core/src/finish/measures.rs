@@ -61,8 +61,8 @@ impl MeasureSum {
     }
 }
 
-/// Returns an integer that is larger where the double is. The bits of positive doubles are in order as integers, those of
-/// negative doubles in reverse.
+/// Returns an integer that is larger where the double is. As integers, the bits of positive doubles are in order, and
+/// the bits of negative doubles in reverse.
 const fn in_order(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     if bits < 0 { bits ^ i64::MAX } else { bits }

@@ -361,9 +361,9 @@ impl ResultTable {
         self.column(name)?.value(row)
     }
 
-    /// Returns the totals, if the query [asks for them](crate::query::EventsQuery::totals): a table of one row, which has
-    /// the columns of this table. Dimensions are empty in it, and `start` and `end` are those of the whole range. The
-    /// totals are not among [`rows`](Self::rows), nor in a record batch or data frame of this table.
+    /// Returns the totals, if the query [asks for them](crate::query::EventsQuery::totals): a table of one row, which
+    /// has the columns of this table. Dimensions are empty in it, and `start` and `end` are those of the whole range.
+    /// The totals are not among [`rows`](Self::rows), nor in a record batch or data frame of this table.
     ///
     /// ```
     /// use trueup_core::dataset::{Dataset, Tables};

@@ -208,8 +208,8 @@ impl AnswerContext<'_> {
         self.dimensions().zip(key).filter(|(name, _)| spend_carries(name)).map(|(_, value)| value.clone()).collect()
     }
 
-    /// Returns one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`), then
-    /// the fields as requested".
+    /// Returns one row of the result. Section 9: "Key order: `start`, `end` (only when the interval is not `total`),
+    /// then the fields as requested".
     fn result_row(&self, start: NaiveDate, end: NaiveDate, key: &[String], group: &MetricGroup<'_>) -> ResultRow {
         let mut values: Vec<(String, RowValue)> = Vec::new();
         if self.with_range {
