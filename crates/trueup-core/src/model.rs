@@ -27,11 +27,12 @@ mod tests;
 pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::amount_from_text;
 pub use columns::{
-    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, extra_columns, is_dimension_type,
-    is_ignored_event_column, is_leading_column, stored_event_schema,
+    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID,
+    TOTAL, TYPE, extra_columns, is_dimension_type, is_ignored_event_column, is_leading_column, is_own_column,
+    stored_event_schema,
 };
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
-pub use instant::{UtcMicros, format_date_time};
+pub use instant::{ClockZone, NotAClockZone, UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};

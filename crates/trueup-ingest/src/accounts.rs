@@ -1,6 +1,7 @@
 //! Accounts: a later account replaces an earlier account with the same key.
 
 use crate::error::{ErrorContext, ErrorKind, InputFault};
+use crate::events::{ZoneChange, ZoneChanges};
 use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
 use crate::read::TableReader;
@@ -14,6 +15,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use std::collections::BTreeMap;
 use std::path::Path;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::read_accounts;
@@ -102,24 +104,23 @@ pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), Ingest
     if bytes > limit { Err(ErrorKind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
 }
 
-/// Checks that no account with events gets another time zone, because the dates of its events are already decided.
-pub(crate) fn check_zones(
+/// Returns the accounts with events that get another time zone.
+pub(crate) fn zone_changes(
     stored: &Accounts,
     new: &Accounts,
     manifest: Option<&Manifest>,
     dir: &Path,
-) -> Result<(), IngestError> {
-    let changed: Vec<_> = new.iter().filter(|account| stored.time_zone(&account.key) != account.time_zone).collect();
-    let Some(manifest) = manifest.filter(|_| !changed.is_empty()) else { return Ok(()) };
-    let with_events = events::accounts_with_events(&manifest.events, dir)?;
-    match changed.into_iter().find(|account| with_events.contains(&account.key)) {
-        Some(account) => Err(ErrorKind::ZoneChanged {
-            account: account.key.clone(),
-            stored: stored.time_zone(&account.key).to_string(),
-            wanted: account.time_zone.to_string(),
+) -> Result<ZoneChanges, IngestError> {
+    let change = |account: &Account| ZoneChange { from: stored.time_zone(&account.key), to: account.time_zone };
+    let changed = new.iter().map(|account| (account.key.clone(), change(account)));
+    let mut changes: BTreeMap<_, _> = changed.filter(|(_, change)| change.from != change.to).collect();
+    match manifest.filter(|_| !changes.is_empty()) {
+        Some(manifest) => {
+            let with_events = events::accounts_with_events(&manifest.events, dir)?;
+            changes.retain(|account, _| with_events.contains(account));
+            Ok(ZoneChanges::new(changes))
         }
-        .into()),
-        None => Ok(()),
+        None => Ok(ZoneChanges::default()),
     }
 }
 

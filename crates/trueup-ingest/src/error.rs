@@ -132,8 +132,8 @@ pub enum ErrorKind {
     },
     /// An account with events would get another time zone.
     #[error(
-        "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: its events' dates are already decided; \
-         to change it, ingest all of the account's events again, together with the new accounts, into a new dataset",
+        "the time zone of account `{}` is `{stored}` and cannot become `{wanted}`: {why}; to change it, \
+         ingest all of the account's events again, together with the new accounts, into a new dataset",
         Shown(.account)
     )]
     ZoneChanged {
@@ -143,6 +143,8 @@ pub enum ErrorKind {
         stored: String,
         /// Its time zone in the inputs.
         wanted: String,
+        /// Why the days of its events cannot be computed again.
+        why: String,
     },
     /// The events have too many dimensions.
     #[error(

@@ -20,15 +20,18 @@ mod budget;
 mod dictionaries;
 mod encode;
 mod event_batch;
+mod missing_total;
 mod row_ranges;
 mod sort;
 mod sort_and_write;
 mod spill;
 mod stored_files;
 mod write;
+mod zone_changes;
 
 pub(crate) use budget::Budget;
 pub(crate) use stored_files::accounts_with_events;
+pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
 use crate::monitor::Phase;
 use crate::read::TableReader;
@@ -37,17 +40,23 @@ use crate::version::VersionBuilder;
 use crate::{IngestError, Input, RowCounts};
 use dictionaries::DictionaryBuilders;
 use encode::EventRulesFactory;
+use missing_total::MissingTotal;
+use sort_and_write::SortedFiles;
 use spill::EventBuffer;
 use std::path::Path;
 use stored_files::files_with;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::Accounts;
+use trueup_core::model::{Accounts, ClockZone};
 use write::FileLayout;
 
 /// The settings of an ingest of events.
 pub(crate) struct Settings<'a> {
     /// The accounts, whose time zones turn times into dates.
     pub(crate) accounts: &'a Accounts,
+    /// The accounts with events that get another time zone.
+    pub(crate) zone_changes: &'a ZoneChanges,
+    /// The time zone of times without an offset; `None` if they are refused.
+    pub(crate) clock_zone: Option<ClockZone>,
     pub(crate) budget: Budget,
     /// The rows that a row group should have.
     pub(crate) group_rows: usize,
@@ -66,34 +75,55 @@ pub(crate) fn ingest(
     reader: &mut TableReader<'_>,
 ) -> Result<(Vec<DataFile>, RowCounts), IngestError> {
     let mut counts = RowCounts::default();
-    let Settings { accounts, budget, group_rows, file_rows } = *settings;
+    let Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows } = *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
-    let factory = EventRulesFactory::new(accounts, &dictionaries);
+    let missing_total = MissingTotal::default();
+    let factory = EventRulesFactory::new(accounts, clock_zone, &missing_total, &dictionaries);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     for input in inputs {
         let make_rules = |schema: &_| Ok(Box::new(factory.rules(schema)?) as _);
         reader.read(input, Table::Events, &make_rules, &mut counts, &mut |batch| buffer.add(batch, version))?;
+        reader.warnings.extend(missing_total.take_warning(input));
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
-    if buffer.is_empty() || reader.is_refusing() {
+    if (buffer.is_empty() && zone_changes.is_empty()) || reader.is_refusing() {
         return Ok((stored.to_vec(), counts));
     }
+    let mut changed = buffer.new_accounts();
+    changed.extend(zone_changes.accounts().map(str::to_owned));
     let (rewritten, mut files) =
-        if stored.is_empty() { Default::default() } else { files_with(stored, dir, &buffer.new_accounts())? };
+        if stored.is_empty() { Default::default() } else { files_with(stored, dir, &changed)? };
     reader.monitor.begin(Phase::ReadingStoredEvents, Some(rewritten.iter().map(|file| file.size).sum()));
     for file in &rewritten {
-        stored_files::read(dir, file, reader, &dictionaries, &mut |batch| buffer.add_stored(batch, version))?;
+        stored_files::read(dir, file, reader, zone_changes, &dictionaries, &mut |batch| {
+            buffer.add_stored(batch, version)
+        })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
     reader.monitor.begin(Phase::WritingEvents, None);
     let events = buffer.finish(version)?;
     let layout =
         FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
-    let (written, superseded) =
+    let SortedFiles { files: written, superseded, repeated } =
         sort_and_write::sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
     counts.replaced = superseded;
+    reader.warnings.extend(repeated_warning(repeated));
     files.extend(written);
     Ok((files, counts))
+}
+
+/// Returns the warning about events that may be counted twice.
+fn repeated_warning(repeated: u64) -> Option<String> {
+    let (are, another) = match repeated {
+        0 => return None,
+        1 => ("1 event without an `eventId` is", "it counts"),
+        _ => ("events without an `eventId` are", "they count"),
+    };
+    let count = if repeated == 1 { String::new() } else { format!("{repeated} ") };
+    Some(format!(
+        "{count}{are} equal to another event of the same customer in every column, and {another} in addition; if the same events \
+         were ingested twice, ingest all events with an `eventId` into a new dataset"
+    ))
 }

@@ -2,7 +2,7 @@
 
 use crate::batch::BatchPlan;
 use crate::error::{ErrorContext, ErrorKind};
-use crate::events::Budget;
+use crate::events::{Budget, ZoneChanges};
 use crate::given::{expand, is_stream, is_url, keep_streams};
 use crate::input::{self, MappedInputs};
 use crate::monitor::{Monitor, ReportProgress};
@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{Manifest, SCHEMA_VERSION};
 use trueup_core::files::Files;
+use trueup_core::model::ClockZone;
 
 /// Bytes of memory per row of a batch. Several batches are decoded in parallel, and each exists in several forms before
 /// its rows are buffered.
@@ -82,6 +83,7 @@ pub struct Ingest {
     rejects: Option<PathBuf>,
     replace_rejects: bool,
     max_rejects: Option<MaxRejects>,
+    clock_zone: Option<ClockZone>,
     memory: usize,
     group_rows: usize,
     file_rows: usize,
@@ -113,6 +115,7 @@ impl Ingest {
             rejects: None,
             replace_rejects: false,
             max_rejects: None,
+            clock_zone: None,
             memory: 1 << 30,
             group_rows: 65_536,
             file_rows: 1 << 20,
@@ -210,6 +213,13 @@ impl Ingest {
     #[must_use]
     pub fn max_rejects(mut self, limit: MaxRejects) -> Self {
         self.max_rejects = Some(limit);
+        self
+    }
+
+    /// Sets the time zone of each `dateTime` without an offset. If not set, such a `dateTime` breaks a rule.
+    #[must_use]
+    pub fn time_zone(mut self, zone: ClockZone) -> Self {
+        self.clock_zone = Some(zone);
         self
     }
 
@@ -437,9 +447,10 @@ impl Ingest {
         let dir = self.dir.as_path();
         let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
         let mut account_files = None;
+        let mut zone_changes = ZoneChanges::default();
         if let Some(inputs) = plan.inputs(Table::Accounts) {
             let (new, counts) = accounts::read(&inputs, reader)?;
-            accounts::check_zones(&all_accounts, &new, latest.as_ref(), dir)?;
+            zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
             summary.accounts = counts;
             summary.accounts.replaced =
                 new.iter().filter(|account| all_accounts.get(&account.key).is_some()).map(|_| 1).sum();
@@ -458,13 +469,19 @@ impl Ingest {
             batches: Vec::new(),
         });
         manifest.accounts = account_files.unwrap_or(manifest.accounts);
-        if let Some(inputs) = plan.inputs(Table::Events) {
-            mapped.find_first_conversions(reader)?;
+        let event_inputs = plan.inputs(Table::Events);
+        if event_inputs.is_some() || !zone_changes.is_empty() {
+            if event_inputs.is_some() {
+                mapped.find_first_conversions(reader)?;
+            }
+            let inputs = event_inputs.unwrap_or_default();
             let budget = Budget { memory: self.memory, customer_events: self.max_customer_events };
             let (group_rows, file_rows) = (self.group_rows, self.file_rows);
-            let settings = events::Settings { accounts: &all_accounts, budget, group_rows, file_rows };
+            let (accounts, zone_changes, clock_zone) = (&all_accounts, &zone_changes, self.clock_zone);
+            let settings = events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows };
             (manifest.events, summary.events) =
                 events::ingest(&inputs, &manifest.events, dir, &settings, version, reader)?;
+            summary.warnings.extend(zone_changes.warning());
         }
         if let Some(inputs) = plan.inputs(Table::Spend) {
             (manifest.spend, summary.spend) =

@@ -54,6 +54,9 @@ pub use source::{FileFormat, TextEncoding, UnknownEncoding, UnknownFormat};
 pub use trueup_core::model::{Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};
 
+/// The time zone of times without an offset.
+pub use trueup_core::model::ClockZone;
+
 use source::Input;
 
 /// The program that wrote a manifest or a file, as both name it.

@@ -182,7 +182,8 @@ impl fmt::Display for Refusal {
 ///
 /// assert_eq!("20".parse(), Ok(MaxRejects::rows(20)));
 /// assert!("0.5%".parse::<MaxRejects>().is_ok());
-/// assert_eq!("many".parse::<MaxRejects>().unwrap_err().to_string(), "expected a number of rows such as `20`, or a share of the rows such as `0.5%`");
+/// let error = "many".parse::<MaxRejects>().unwrap_err().to_string();
+/// assert_eq!(error, "expected a number of rows such as `20`, or a share of the rows such as `0.5%`");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxRejects(Limit);

@@ -1,7 +1,7 @@
 //! What an ingest reports: its summary, and columns that it ignores.
 
 use crate::{Input, RefusedRows};
-use trueup_core::model::CUSTOMER_COLUMN;
+use trueup_core::model::is_own_column;
 use trueup_core::{Shown, dictionary};
 
 /// The result of an ingest.
@@ -46,9 +46,9 @@ pub(crate) struct IgnoredColumn {
 
 impl IgnoredColumn {
     /// Explains why a column of events is ignored: it has the name of a metric, or of a dimension that is computed.
-    /// Returns `None` for the number of the customer, which trueup itself writes to event files.
+    /// Returns `None` for a column that trueup itself writes to event files.
     pub(crate) fn of_events(column: &str) -> Option<Self> {
-        if column == CUSTOMER_COLUMN {
+        if is_own_column(column) {
             return None;
         }
         let why = match dictionary::metric(column) {

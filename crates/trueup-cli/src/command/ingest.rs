@@ -8,7 +8,9 @@ use crate::signals::StopSignals;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use trueup_ingest::{FileFormat, IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts, TextEncoding};
+use trueup_ingest::{
+    ClockZone, FileFormat, IngestError, IngestSummary, MaxRejects, RefusedRows, RowCounts, TextEncoding,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,6 +77,11 @@ pub(crate) struct IngestCommand {
     /// Encoding of text files, such as utf-16, latin1 or windows-1252; by default UTF-8
     #[arg(long, value_name = "NAME")]
     encoding: Option<TextEncoding>,
+
+    /// Time zone of each dateTime without an offset: account (that of its account), UTC, or an IANA name such as
+    /// America/New_York. Without this option such a dateTime breaks a rule
+    #[arg(long, value_name = "account|UTC|ZONE")]
+    time_zone: Option<ClockZone>,
 
     /// Write rows that break a rule to this file, one JSON object per line, and ingest the others
     #[arg(long, value_name = "FILE")]
@@ -145,6 +152,9 @@ impl IngestCommand {
         }
         if let Some(path) = &self.rejects {
             ingest = ingest.rejects(path).replace_rejects(self.force);
+        }
+        if let Some(zone) = self.time_zone {
+            ingest = ingest.time_zone(zone);
         }
         if let Some(limit) = self.max_rejects {
             ingest = ingest.max_rejects(limit);

@@ -94,6 +94,40 @@ fn refused_rows_are_shown_at_a_glance() {
 }
 
 #[test]
+fn the_time_zone_of_a_time_without_an_offset_is_stated_or_the_row_refused() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", "account,opportunityId,type,dateTime\nacme,1,sold,2026-01-05 22:30\n");
+    workspace.write("accounts.csv", "account,timeZone\nacme,America/Denver\n");
+    let ingest = |dataset: &str, more: &[&str]| {
+        workspace.run(&[&["ingest", "events.csv", "--accounts", "accounts.csv", "--into", dataset], more].concat())
+    };
+    assert_eq!(
+        ingest("ds", &[]).failed(1),
+        "error: events.csv, line 2, column `dateTime`: expected a point in time with an offset, such as \
+         `2025-01-31T09:30:00-05:00`, or one of `--time-zone account` (the time zone of each account), `--time-zone UTC` and \
+         `--time-zone America/New_York` (or any other), but found `2026-01-05 22:30`; nothing was ingested; `--rejects FILE` writes \
+         such rows to a file and ingests the others\n"
+    );
+    for (zone, day, time) in [
+        ("account", "2026-01-05", "2026-01-06T05:30:00Z"),
+        ("UTC", "2026-01-05", "2026-01-05T22:30:00Z"),
+        ("Asia/Tokyo", "2026-01-05", "2026-01-05T13:30:00Z"),
+        ("America/Los_Angeles", "2026-01-05", "2026-01-06T06:30:00Z"),
+    ] {
+        ingest(zone.rsplit('/').next().unwrap(), &["--time-zone", zone]).succeeded();
+        let dataset = zone.rsplit('/').next().unwrap();
+        let query = ["query", dataset, "--fields", "date,dateTime,eventCount", "--format", "json"];
+        let run = workspace.run(&[&query[..], &["--start", "2026-01-01", "--end", "2026-01-31"]].concat());
+        assert_eq!(run.succeeded(), format!(r#"[{{"date":"{day}","dateTime":"{time}","eventCount":1}}]"#), "{zone}");
+    }
+    let message = ingest("ds", &["--time-zone", "Denver"]).failed(2);
+    assert!(
+        message.contains("expected `account`, `UTC`, or an IANA time zone such as `America/New_York`"),
+        "{message}"
+    );
+}
+
+#[test]
 fn columns_with_the_name_of_a_metric_are_ignored_with_a_warning() {
     let workspace = Workspace::new();
     workspace.write("events.csv", "account,opportunityId,type,date,leads\na,1,booked,2025-01-01,7\n");

@@ -6,7 +6,7 @@ use super::error::DatasetError;
 use super::footer::{catch_panics, decode_footer, row_counts};
 use super::manifest::{BLOCK_BYTES, DataFile};
 use super::pages::Pages;
-use crate::model::CUSTOMER_COLUMN;
+use crate::model::{CUSTOMER_COLUMN, DATE_SOURCE_COLUMN};
 use crate::query::{AccountFilter, DateRange};
 use crate::scan::{ColumnChunk, ColumnFault, ColumnSource};
 use arrow_schema::Schema;
@@ -61,7 +61,7 @@ impl TableFile {
 
     /// Returns the names of the text columns of an event file, except for the account and the stage.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let others = [CUSTOMER_COLUMN, "account", "type", "date", "dateTime", "total"];
+        let others = [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, "account", "type", "date", "dateTime", "total"];
         let names = self.schema.fields().iter().map(|field| field.name().as_str());
         names.filter(move |name| !others.contains(name))
     }

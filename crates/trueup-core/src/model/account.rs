@@ -1,8 +1,9 @@
 //! The accounts, and the table that describes them.
 
-use super::columns::{ACCOUNT, Meaning, check_columns, find, require};
-use super::fault::{CellFault, CellFaults, Reason, TableFault, too_many_rows};
+use super::columns::{ACCOUNT, Meaning, check_columns, find, names, require};
+use super::fault::{CellFault, CellFaults, Reason, SchemaFault, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, read_account_keys};
+use super::spend::SPEND_MEASURES;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use chrono_tz::Tz;
@@ -139,11 +140,15 @@ impl Accounts {
     /// The batch has the column `account` and any of the other [`ACCOUNT_COLUMNS`]. Further columns are ignored.
     ///
     /// # Errors
-    /// Returns an error if a column has a wrong type, if the name of a column differs from a known one only in letter
-    /// case, or if the batch has too many rows.
+    /// Returns an error if the columns are of spend, if a column has a wrong type, if the name of a column differs from
+    /// a known one only in letter case, or if the batch has too many rows.
     pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
         let schema = batch.schema_ref();
         check_columns(schema, &ACCOUNT_COLUMNS)?;
+        let has = |name: &&str| schema.fields().find(name).is_some();
+        if SPEND_MEASURES.iter().any(has) && !ACCOUNT_COLUMNS.iter().skip(1).any(has) {
+            return Err(SchemaFault::SpendAsAccounts { found: names(schema) }.into());
+        }
         let mut faults = CellFaults::default();
         let column = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
         let keys = read_account_keys(&column(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;
@@ -151,7 +156,7 @@ impl Accounts {
             let at = find(schema, name, meaning)?;
             Ok(at.map(|at| column(at)?.texts(&mut faults)).transpose()?)
         };
-        let names = texts(ACCOUNT_NAME, Meaning::Dimension)?;
+        let account_names = texts(ACCOUNT_NAME, Meaning::Dimension)?;
         let industries = texts(INDUSTRY, Meaning::Dimension)?;
         let zones = texts(TIME_ZONE, Meaning::Text)?;
         let gradings = texts(LEAD_GRADING, Meaning::Boolean)?;
@@ -160,7 +165,7 @@ impl Accounts {
             let Some(key) = key.filter(|_| !faults.has(row)) else { continue };
             let cells = AccountCells {
                 key,
-                name: text(names.as_ref(), row),
+                name: text(account_names.as_ref(), row),
                 industry: text(industries.as_ref(), row),
                 time_zone: text(zones.as_ref(), row),
                 lead_grading: text(gradings.as_ref(), row),

@@ -9,6 +9,13 @@ use std::sync::Arc;
 
 /// The column of an event file that numbers its customers, from 0, in file order. It is not a field.
 pub const CUSTOMER_COLUMN: &str = "trueup.customer";
+/// The column of an event file that says what the day of an event with a `dateTime` comes from: the text
+/// [`DATE_GIVEN`] or [`DATE_COMPUTED`], or null for an event without a `dateTime`. It is not a field.
+pub const DATE_SOURCE_COLUMN: &str = "trueup.dateSource";
+/// The day of the event was given, next to its `dateTime`.
+pub const DATE_GIVEN: &str = "date";
+/// The day of the event was computed from its `dateTime`, because no day was given.
+pub const DATE_COMPUTED: &str = "dateTime";
 /// The column of account keys.
 pub const ACCOUNT: &str = "account";
 /// The column of customer ids. An id identifies a customer in its account.
@@ -27,6 +34,12 @@ pub const TOTAL: &str = "total";
 /// The leading columns of stored events, in order.
 pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE_TIME, EVENT_ID, TOTAL];
 
+/// Returns whether trueup itself writes an event column of that name.
+#[must_use]
+pub fn is_own_column(name: &str) -> bool {
+    [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN].contains(&name)
+}
+
 /// Returns whether ingest ignores an event column of that name, because the field is computed or is a metric other
 /// than `total`.
 #[must_use]
@@ -36,7 +49,7 @@ pub fn is_ignored_event_column(name: &str) -> bool {
         FieldKind::Dimension(dimension) => matches!(dimension.source, DimensionSource::Computed(_)),
     };
     let stored = LEADING.contains(&name);
-    name == CUSTOMER_COLUMN || (!stored && dictionary::field(name).is_some_and(computed))
+    is_own_column(name) || (!stored && dictionary::field(name).is_some_and(computed))
 }
 
 /// Returns the schema of stored events: the leading columns, then the `extra` columns by name, without duplicates.

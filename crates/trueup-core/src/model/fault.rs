@@ -59,12 +59,24 @@ pub enum Reason {
     /// The `date` is not a [`Day`](crate::Day).
     #[error("expected a date as YYYY-MM-DD from 1970-01-01 to 2149-06-06")]
     Date,
-    /// The `date` has a time of day.
-    #[error("expected a date without a time of day")]
+    /// The `date` has a time of day with an offset, so that its day depends on a time zone.
+    #[error("expected a date, or a time without an offset; a point in time belongs in the column `dateTime`")]
     TimeOfDay,
     /// The `dateTime` is not a point in time.
-    #[error("expected a point in time as RFC 3339, such as `2025-01-31T09:30:00Z`")]
+    #[error("expected a point in time as ISO 8601, such as `2025-01-31T09:30:00Z`")]
     DateTime,
+    /// The `dateTime` has no offset, and nothing says what time zone it is in.
+    #[error(
+        "expected a point in time with an offset, such as `2025-01-31T09:30:00-05:00`, or one of `--time-zone account` (the \
+         time zone of each account), `--time-zone UTC` and `--time-zone America/New_York` (or any other)"
+    )]
+    NoOffset,
+    /// Clocks of the time zone skip the `dateTime`.
+    #[error("expected a time that exists in the time zone `{zone}`, where clocks skip this one")]
+    SkippedTime {
+        /// The time zone.
+        zone: &'static str,
+    },
     /// The calendar date of `dateTime` in the account's time zone is not a [`Day`](crate::Day).
     #[error("expected a point in time from 1970-01-01 to 2149-06-06 in the account's time zone")]
     DateTimeRange,
@@ -152,6 +164,12 @@ pub enum SchemaFault {
         "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found {}", ColumnList(.found)
     )]
     NoSpend {
+        /// The columns of the table.
+        found: Vec<String>,
+    },
+    /// A table of accounts has the columns of spend, and none that describes an account.
+    #[error("expected accounts, but found spend, with the columns {}; give the file as `--spend`", ColumnList(.found))]
+    SpendAsAccounts {
         /// The columns of the table.
         found: Vec<String>,
     },

@@ -1,9 +1,11 @@
 //! Points in time, as microseconds since 1970-01-01 UTC.
 
 use super::fault::Reason;
+use crate::Day;
 use arrow_schema::TimeUnit;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, TimeZone};
 use chrono_tz::Tz;
+use std::str::FromStr;
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
@@ -30,14 +32,15 @@ impl UtcMicros {
         Some(Self(micros))
     }
 
-    /// Parses an RFC 3339 text. A text without an offset is in UTC. Digits after the microsecond are cut off.
-    pub(super) fn parse(text: &str) -> Result<Self, Reason> {
-        parse(text.as_bytes()).map(Self).ok_or(Reason::DateTime)
-    }
-
     /// Returns the number of days from 1970-01-01 to the date in UTC.
     pub(super) const fn utc_day(self) -> i64 {
         self.0.div_euclid(MICROS_PER_DAY)
+    }
+
+    /// Returns the day in `zone`; `None` if it is not from [`Day::MIN`] to [`Day::MAX`].
+    #[must_use]
+    pub fn day_in(self, zone: Tz) -> Option<Day> {
+        Day::from_date(self.local_date(zone)?).ok()
     }
 
     /// Returns the calendar date in `zone`; `None` beyond the calendar.
@@ -48,6 +51,42 @@ impl UtcMicros {
         }
         let offset = chrono::Offset::fix(&zone.offset_from_utc_datetime(&utc));
         utc.checked_add_offset(offset).map(|local| local.date())
+    }
+}
+
+/// The time zone of times that are given without an offset.
+///
+/// ```
+/// use trueup_core::model::ClockZone;
+///
+/// assert_eq!("account".parse(), Ok(ClockZone::Account));
+/// assert!(["UTC", "America/New_York"].iter().all(|name| name.parse::<ClockZone>().is_ok()));
+/// assert_eq!(
+///     "EST5".parse::<ClockZone>().unwrap_err().to_string(),
+///     "expected `account`, `UTC`, or an IANA time zone such as `America/New_York`"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockZone {
+    /// That of the event's account.
+    Account,
+    /// The same for all events.
+    Zone(Tz),
+}
+
+/// A text that is no [`ClockZone`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `account`, `UTC`, or an IANA time zone such as `America/New_York`")]
+pub struct NotAClockZone;
+
+impl FromStr for ClockZone {
+    type Err = NotAClockZone;
+
+    fn from_str(text: &str) -> Result<Self, NotAClockZone> {
+        if text == "account" {
+            return Ok(Self::Account);
+        }
+        text.parse().map(Self::Zone).map_err(|_| NotAClockZone)
     }
 }
 
@@ -72,23 +111,67 @@ pub fn format_date_time(time: UtcMicros) -> Option<String> {
     }
 }
 
-/// Returns the microseconds of an RFC 3339 text; `None` for any other text.
-fn parse(text: &[u8]) -> Option<i64> {
-    let (clock, rest) = text.split_at_checked(19)?;
-    let [b'T' | b't' | b' '] = clock.get(10..11)? else { return None };
-    let punctuated = clock[4] == b'-' && clock[7] == b'-' && clock[13] == b':' && clock[16] == b':';
-    if !punctuated {
-        return None;
+/// A time as an input gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GivenTime {
+    /// A point in time.
+    Instant(UtcMicros),
+    /// A clock time without an offset. It is a point in time only once its time zone is known.
+    Clock(ClockTime),
+}
+
+/// A clock time without an offset: the number of microseconds since 1970-01-01 00:00:00 on the same clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClockTime(pub(super) i64);
+
+impl ClockTime {
+    /// Returns the point in time at which clocks of `zone` show this time. If they show it twice, the first one counts.
+    pub(super) fn instant(self, zone: Tz) -> Result<UtcMicros, Reason> {
+        if zone == Tz::UTC {
+            return Ok(UtcMicros(self.0));
+        }
+        let local = DateTime::from_timestamp_micros(self.0).ok_or(Reason::DateTimeRange)?.naive_utc();
+        let instant = zone.from_local_datetime(&local).earliest().ok_or(Reason::SkippedTime { zone: zone.name() })?;
+        Ok(UtcMicros(instant.timestamp_micros()))
     }
-    let year = i32::try_from(number(clock.get(0..4)?)?).ok()?;
-    let date = NaiveDate::from_ymd_opt(year, number(clock.get(5..7)?)?, number(clock.get(8..10)?)?)?;
-    let (hour, minute) = (number(clock.get(11..13)?)?, number(clock.get(14..16)?)?);
-    let second = number(clock.get(17..19)?)?;
+
+    /// Returns the number of days from 1970-01-01 to the calendar day.
+    pub(super) const fn day(self) -> i64 {
+        self.0.div_euclid(MICROS_PER_DAY)
+    }
+}
+
+impl GivenTime {
+    /// Parses an ISO 8601 text: a date, `T` or a blank, a clock time to the minute or finer, and an offset or none.
+    /// Digits after the microsecond are cut off.
+    pub(super) fn parse(text: &str) -> Result<Self, Reason> {
+        parse_time(text.as_bytes()).ok_or(Reason::DateTime)
+    }
+}
+
+/// Parses a date: the year, the month and the day, the latter two with one or two digits. Returns it and the rest of
+/// the text.
+pub(super) fn parse_date(text: &[u8]) -> Option<(NaiveDate, &[u8])> {
+    let (year, rest) = text.split_at_checked(4)?;
+    let (month, rest) = one_or_two_digits(rest.strip_prefix(b"-")?)?;
+    let (day, rest) = one_or_two_digits(rest.strip_prefix(b"-")?)?;
+    Some((NaiveDate::from_ymd_opt(i32::try_from(number(year)?).ok()?, month, day)?, rest))
+}
+
+fn parse_time(text: &[u8]) -> Option<GivenTime> {
+    let (date, rest) = parse_date(text)?;
+    let [b'T' | b't' | b' ', rest @ ..] = rest else { return None };
+    let (hour, rest) = one_or_two_digits(rest)?;
+    let (minute, rest) = two_digits(rest.strip_prefix(b":")?)?;
+    let (second, rest) = match rest {
+        [b':', rest @ ..] => two_digits(rest)?,
+        _ => (0, rest),
+    };
     // A leap second has no number, so that it is read as the following second.
     let leap = second == 60;
     let time = NaiveTime::from_hms_opt(hour, minute, if leap { 59 } else { second })?;
-    let (fraction, zone) = match rest.split_first() {
-        Some((b'.', rest)) => {
+    let (fraction, zone) = match rest {
+        [b'.' | b',', rest @ ..] => {
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
             if digits == 0 {
                 return None;
@@ -99,23 +182,45 @@ fn parse(text: &[u8]) -> Option<i64> {
     };
     let micros = (0..6).fold(0, |sum, at| sum * 10 + fraction.get(at).map_or(0, |digit| i64::from(digit - b'0')));
     let local = NaiveDateTime::new(date, time).checked_add_signed(TimeDelta::seconds(i64::from(leap)))?;
-    Some(local.and_utc().timestamp_micros() + micros - offset_seconds(zone)? * MICROS_PER_SECOND)
+    let clock = local.and_utc().timestamp_micros() + micros;
+    if zone.is_empty() {
+        return Some(GivenTime::Clock(ClockTime(clock)));
+    }
+    let offset = offset_seconds(zone.strip_prefix(b" ").unwrap_or(zone))?;
+    Some(GivenTime::Instant(UtcMicros(clock - offset * MICROS_PER_SECOND)))
 }
 
 /// Returns the number of seconds by which an offset is ahead of UTC.
-fn offset_seconds(zone: &[u8]) -> Option<i64> {
-    match zone {
-        [] | [b'Z' | b'z'] => Some(0),
-        [sign @ (b'+' | b'-'), _, _, b':', _, _] => {
-            let (hours, minutes) = (number(zone.get(1..3)?)?, number(zone.get(4..6)?)?);
-            if hours > 23 || minutes > 59 {
-                return None;
-            }
-            let seconds = i64::from(hours * 3600 + minutes * 60);
-            Some(if *sign == b'-' { -seconds } else { seconds })
-        }
-        _ => None,
-    }
+fn offset_seconds(offset: &[u8]) -> Option<i64> {
+    let (sign, digits) = match offset {
+        b"Z" | b"z" | b"UTC" => return Some(0),
+        [b'+', digits @ ..] => (1, digits),
+        [b'-', digits @ ..] => (-1, digits),
+        _ => return None,
+    };
+    let (hours, rest) = two_digits(digits)?;
+    let minutes = match rest {
+        [] => 0,
+        _ => match two_digits(rest.strip_prefix(b":").unwrap_or(rest))? {
+            (minutes, []) => minutes,
+            _ => return None,
+        },
+    };
+    (hours <= 23 && minutes <= 59).then(|| sign * i64::from(hours * 3600 + minutes * 60))
+}
+
+/// Returns the number of the first two digits, and the rest.
+fn two_digits(text: &[u8]) -> Option<(u32, &[u8])> {
+    let (digits, rest) = text.split_at_checked(2)?;
+    Some((number(digits)?, rest))
+}
+
+/// Returns the number of the first digits, at most two, and the rest.
+fn one_or_two_digits(text: &[u8]) -> Option<(u32, &[u8])> {
+    two_digits(text).or_else(|| {
+        let (digit, rest) = text.split_at_checked(1)?;
+        Some((number(digit)?, rest))
+    })
 }
 
 /// Returns the number with these ASCII digits.
@@ -127,6 +232,13 @@ fn number(digits: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
+    fn instant(text: &str) -> UtcMicros {
+        match GivenTime::parse(text) {
+            Ok(GivenTime::Instant(instant)) => instant,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
     #[test]
     fn rfc_3339_texts_are_read_as_by_chrono() {
         for text in [
@@ -137,16 +249,47 @@ mod tests {
             "2024-02-29T23:59:59+14:00",
         ] {
             let expected = DateTime::parse_from_rfc3339(text).unwrap().timestamp_micros();
-            assert_eq!(UtcMicros::parse(text), Ok(UtcMicros(expected)), "{text}");
+            assert_eq!(instant(text), UtcMicros(expected), "{text}");
         }
     }
 
     #[test]
-    fn a_text_without_an_offset_is_utc_and_finer_digits_are_cut_off() {
-        let UtcMicros(second) = UtcMicros::parse("2025-01-31T09:30:00Z").unwrap();
-        assert_eq!(UtcMicros::parse("2025-01-31T09:30:00"), Ok(UtcMicros(second)));
-        assert_eq!(UtcMicros::parse("2025-01-31 09:30:00.0000019"), Ok(UtcMicros(second + 1)));
-        assert_eq!(UtcMicros::parse("2016-12-31T23:59:60Z"), UtcMicros::parse("2017-01-01T00:00:00Z"));
+    fn variants_of_iso_8601_are_read() {
+        for (text, meant) in [
+            ("2025-01-31T09:30:00+0100", "2025-01-31T08:30:00Z"),
+            ("2025-01-31T09:30:00-01", "2025-01-31T10:30:00Z"),
+            ("2025-01-31 09:30:00Z", "2025-01-31T09:30:00Z"),
+            ("2025-01-31 09:30:00 +0530", "2025-01-31T04:00:00Z"),
+            ("2025-01-31 09:30:00 UTC", "2025-01-31T09:30:00Z"),
+            ("2025-01-31T09:30Z", "2025-01-31T09:30:00Z"),
+            ("2025-01-31T09:30:00,25Z", "2025-01-31T09:30:00.25Z"),
+            ("2025-1-5 9:05+02", "2025-01-05T07:05:00Z"),
+            ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(instant(text), instant(meant), "{text}");
+        }
+        assert_eq!(instant("2025-01-31 09:30:00.0000019Z").0, instant("2025-01-31T09:30:00Z").0 + 1);
+    }
+
+    #[test]
+    fn a_text_without_an_offset_is_a_clock_time() {
+        let UtcMicros(noon) = instant("2025-07-01T12:00:00Z");
+        for text in ["2025-07-01T12:00:00", "2025-07-01 12:00", "2025-7-1T12:00:00.000"] {
+            assert_eq!(GivenTime::parse(text), Ok(GivenTime::Clock(ClockTime(noon))), "{text}");
+        }
+        let at = |zone| ClockTime(noon).instant(zone);
+        assert_eq!(at(Tz::UTC), Ok(UtcMicros(noon)));
+        assert_eq!(at(Tz::America__New_York), Ok(instant("2025-07-01T12:00:00-04:00")));
+    }
+
+    #[test]
+    fn a_clock_time_that_occurs_twice_is_the_first_and_a_skipped_one_is_refused() {
+        let at = |text: &str| match GivenTime::parse(text) {
+            Ok(GivenTime::Clock(clock)) => clock.instant(Tz::America__New_York),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(at("2025-11-02T01:30:00"), Ok(instant("2025-11-02T01:30:00-04:00")));
+        assert_eq!(at("2025-03-09T02:30:00"), Err(Reason::SkippedTime { zone: "America/New_York" }));
     }
 
     #[test]
@@ -154,20 +297,26 @@ mod tests {
         for text in [
             "",
             "2025-01-31",
-            "2025-01-31T09:30",
+            "2025-01-31T09",
             "2025-01-31T24:00:00Z",
             "2025-02-30T09:30:00Z",
             "2025-01-31T09:30:00.Z",
             "2025-01-31T09:30:61Z",
-            "2025-01-31T09:30:00+0500",
+            "2025-01-31T09:3:00Z",
             "2025-01-31T09:30:00+24:00",
+            "2025-01-31T09:30:00+5",
+            "2025-01-31T09:30:00+01:",
+            "2025-01-31T09:30:00+01:000",
             "2025-01-31T09:30:00Zulu",
+            "2025-01-31T09:30:00 EST",
+            "2025-01-31T09:30:00 PM",
             "2025-01-31X09:30:00Z",
             "2025/01/31T09:30:00Z",
+            "25-01-31T09:30:00Z",
             "١٢٣٤-01-31T09:30:00Z",
             "1735689600",
         ] {
-            assert_eq!(UtcMicros::parse(text), Err(Reason::DateTime), "{text}");
+            assert_eq!(GivenTime::parse(text), Err(Reason::DateTime), "{text}");
         }
     }
 
@@ -189,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_date_of_a_point_in_time_depends_on_the_time_zone() {
-        let early_morning = UtcMicros::parse("2025-07-01T02:00:00Z").unwrap();
+        let early_morning = instant("2025-07-01T02:00:00Z");
         let date = |zone| early_morning.local_date(zone).unwrap().to_string();
         assert_eq!(date(Tz::UTC), "2025-07-01");
         assert_eq!(date(Tz::America__New_York), "2025-06-30");

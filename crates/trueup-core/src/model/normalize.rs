@@ -4,13 +4,14 @@
 use super::account::Accounts;
 use super::amount::read_amounts;
 use super::columns::{
-    ACCOUNT, DATE, DATE_TIME, EVENT_ID, LEADING, Meaning, OPPORTUNITY_ID, TOTAL, TYPE, check_columns,
-    check_same_columns, find, is_ignored_event_column, is_leading_column, names, require, stored_event_schema,
+    ACCOUNT, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, LEADING, Meaning,
+    OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same_columns, find, is_ignored_event_column, is_leading_column,
+    names, require, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
-use super::instant::{UtcMicros, format_date_time};
+use super::instant::{ClockZone, UtcMicros, format_date_time};
 use super::plain_column::{
-    PlainColumn, check_account_keys, is_sound_account_key, read_days, read_ids, read_instants, reject_empty,
+    GivenTimes, PlainColumn, check_account_keys, is_sound_account_key, read_days, read_ids, read_times, reject_empty,
 };
 use super::stage::Stage;
 use crate::Day;
@@ -18,10 +19,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::iterator::ArrayIter;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, BooleanArray, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-    TypedDictionaryArray, new_null_array,
+    Array, ArrayAccessor, ArrayRef, BooleanArray, Date32Array, DictionaryArray, RecordBatch, StringArray,
+    TimestampMicrosecondArray, TypedDictionaryArray, new_null_array,
 };
-use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter;
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -70,7 +71,8 @@ impl Normalized {
 ///
 /// # Dates
 /// The date of an event is its `date`, or else the calendar date of its `dateTime` in the time zone of its account. If
-/// the event has both, they are at most a day apart.
+/// the event has both, they are at most a day apart. A `dateTime` without an offset is rejected, unless a
+/// [time zone for it](EventNormalizer::clock_zone) is given.
 #[derive(Clone, Debug)]
 pub struct EventNormalizer {
     given: Schema,
@@ -89,6 +91,9 @@ pub struct EventNormalizer {
     zones: AccountTimeZones,
     /// Whether columns that are given with a dictionary keep it.
     keeps_codes: bool,
+    /// Whether batches get the column [`DATE_SOURCE_COLUMN`].
+    has_date_source: bool,
+    clock_zone: Option<ClockZone>,
 }
 
 impl EventNormalizer {
@@ -136,7 +141,29 @@ impl EventNormalizer {
             ignored,
             zones: AccountTimeZones::of(accounts),
             keeps_codes: false,
+            has_date_source: false,
+            clock_zone: None,
         })
+    }
+
+    /// Adds the column [`DATE_SOURCE_COLUMN`] to batches that are given with a column `dateTime`. A batch that has it
+    /// already, because it comes from a file of a dataset, says itself which days were computed.
+    #[must_use]
+    pub fn with_date_source(mut self) -> Self {
+        if self.date_time.is_some() {
+            self.has_date_source = true;
+            let mut fields: Vec<FieldRef> = self.stored.fields().iter().cloned().collect();
+            fields.push(Arc::new(Field::new_dictionary(DATE_SOURCE_COLUMN, DataType::Int32, DataType::Utf8, true)));
+            self.stored = Arc::new(Schema::new(fields));
+        }
+        self
+    }
+
+    /// Reads a `dateTime` without an offset as a clock time of this time zone. Without it, such a row is rejected.
+    #[must_use]
+    pub fn clock_zone(mut self, zone: Option<ClockZone>) -> Self {
+        self.clock_zone = zone;
+        self
     }
 
     /// Keeps the dictionary encoding of columns that are given with 32-bit keys: of `account`, `type` and the extra
@@ -193,14 +220,23 @@ impl EventNormalizer {
             Some(names) => check_stages(names, &mut faults),
             None => check_stages(stages.as_string::<i32>(), &mut faults),
         }
-        let dates = GivenDates {
-            days: self.date.map(|at| read_days(&column(at)?, &mut faults)).transpose()?,
-            instants: self.date_time.map(|at| read_instants(&column(at)?, &mut faults)).transpose()?,
+        let days = self.date.map(|at| read_days(&column(at)?, &mut faults)).transpose()?;
+        let instants = match self.date_time.map(column).transpose()? {
+            None => None,
+            Some(column) => {
+                let times = read_times(&column, &mut faults)?;
+                Some(match coded(&accounts) {
+                    Some(keys) => self.instants(&column, times, keys, &mut faults),
+                    None => self.instants(&column, times, accounts.as_string::<i32>(), &mut faults),
+                })
+            }
         };
+        let dates = GivenDates { days, instants };
         let date = match coded(&accounts) {
             Some(keys) => dates.resolve(keys, &self.zones, &mut faults),
             None => dates.resolve(accounts.as_string::<i32>(), &self.zones, &mut faults),
         };
+        let date_source = self.has_date_source.then(|| dates.sources(batch)).transpose()?;
         let date_time = dates.into_date_times(batch.num_rows());
         let mut columns: Vec<ArrayRef> =
             vec![accounts, Arc::new(opportunities), stages, Arc::new(date), Arc::new(date_time)];
@@ -216,7 +252,33 @@ impl EventNormalizer {
         for at in &self.extra {
             columns.push(self.texts(batch, *at, &mut faults)?);
         }
+        columns.extend(date_source);
         Normalized::new(self.stored.clone(), columns, faults)
+    }
+
+    /// Returns the points in time of the column `dateTime`, and rejects clock times that cannot be read.
+    fn instants<'a>(
+        &self,
+        column: &PlainColumn<'_>,
+        times: GivenTimes,
+        accounts: impl ArrayAccessor<Item = &'a str>,
+        faults: &mut CellFaults,
+    ) -> Vec<Option<UtcMicros>> {
+        let GivenTimes { mut instants, clocks } = times;
+        for (row, clock) in clocks {
+            let instant = match self.clock_zone {
+                None => Err(Reason::NoOffset),
+                Some(ClockZone::Zone(zone)) => clock.instant(zone),
+                // A row without an account has its fault already.
+                Some(ClockZone::Account) if accounts.is_null(row) => continue,
+                Some(ClockZone::Account) => clock.instant(self.zones.of_account(accounts.value(row))),
+            };
+            match instant {
+                Ok(instant) => instants[row] = Some(instant),
+                Err(reason) => faults.add(row, DATE_TIME, &column.time_text(row), reason),
+            }
+        }
+        instants
     }
 
     /// Returns the texts of a column, dictionary-encoded if the column is given so and the encoding is to be kept.
@@ -311,6 +373,25 @@ impl GivenDates {
             }
         };
         ArrayIter::new(accounts).enumerate().map(resolve).collect()
+    }
+
+    /// Returns the column [`DATE_SOURCE_COLUMN`].
+    fn sources(&self, batch: &RecordBatch) -> Result<ArrayRef, ArrowError> {
+        const GIVEN: i32 = 0;
+        const COMPUTED: i32 = 1;
+        let stated = match batch.column_by_name(DATE_SOURCE_COLUMN) {
+            Some(column) => Some(arrow_cast::cast(column, &DataType::Utf8)?),
+            None => None,
+        };
+        let stated = stated.as_ref().and_then(|column| column.as_string_opt::<i32>());
+        let is_computed = |row: usize| {
+            let has_day = self.days.as_ref().is_some_and(|days| days[row].is_some());
+            !has_day || stated.is_some_and(|stated| stated.is_valid(row) && stated.value(row) == DATE_COMPUTED)
+        };
+        let instants = self.instants.iter().flatten().enumerate();
+        let keys = instants.map(|(row, instant)| instant.map(|_| if is_computed(row) { COMPUTED } else { GIVEN }));
+        let texts = Arc::new(StringArray::from(vec![DATE_GIVEN, DATE_COMPUTED]));
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys.collect(), texts)?))
     }
 
     /// Returns the stored column `dateTime`, with `rows` rows.

@@ -1,7 +1,7 @@
 //! A column without dictionaries, and its values as texts, ids, account keys, counts, days or points in time.
 
 use super::fault::{CellFaults, Reason};
-use super::instant::{UtcMicros, format_date_time};
+use super::instant::{ClockTime, GivenTime, UtcMicros, format_date_time, parse_date};
 use crate::Day;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -58,6 +58,17 @@ impl<'a> PlainColumn<'a> {
                 }
                 Err(_) => text.push('?'),
             }
+        }
+        text
+    }
+
+    /// Returns the text of a row's time, without an offset if the column has none; empty for a null.
+    pub(super) fn time_text(&self, row: usize) -> String {
+        let mut text = self.text(row);
+        if let DataType::Timestamp(_, None) = self.values.data_type()
+            && text.ends_with('Z')
+        {
+            text.pop();
         }
         text
     }
@@ -285,36 +296,85 @@ fn count(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| digits)
 }
 
-/// Reads days. Null and the empty text are `None`. A rejected row is `None` and is added to `faults`.
+/// Reads days. The day of a time without an offset is its calendar day. Null and the empty text are `None`. A rejected
+/// row is `None` and is added to `faults`.
 pub(super) fn read_days(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<Day>>, ArrowError> {
-    let per_day = |per_second: i64| move |value: i64| day_at_midnight(value, SECONDS_PER_DAY * per_second);
+    const MICROS: i64 = SECONDS_PER_DAY * 1_000_000;
     Ok(match column.values.data_type() {
-        DataType::Utf8 => read_texts(column, faults, |text| text.parse().map_err(|_| Reason::Date)),
+        DataType::Utf8 => read_texts(column, faults, read_day),
         DataType::Date32 => read_numbers::<Date32Type, _>(column, faults, |days| day_of_number(days.into())),
-        DataType::Date64 => read_numbers::<Date64Type, _>(column, faults, per_day(1_000)),
-        DataType::Timestamp(TimeUnit::Second, _) => read_numbers::<TimestampSecondType, _>(column, faults, per_day(1)),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            read_numbers::<TimestampMillisecondType, _>(column, faults, per_day(1_000))
+        DataType::Date64 => {
+            read_numbers::<Date64Type, _>(column, faults, |millis| day_of_number(millis.div_euclid(MILLIS_PER_DAY)))
         }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            read_numbers::<TimestampMicrosecondType, _>(column, faults, per_day(1_000_000))
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            read_numbers::<TimestampNanosecondType, _>(column, faults, per_day(1_000_000_000))
+        DataType::Timestamp(_, zone) => {
+            let is_clock = zone.is_none();
+            let day = |UtcMicros(micros)| match () {
+                () if is_clock || micros % MICROS == 0 => day_of_number(micros.div_euclid(MICROS)),
+                () => Err(Reason::TimeOfDay),
+            };
+            let instants = read_timestamps(column, faults)?.into_iter().enumerate();
+            let day = |(row, instant): (usize, Option<UtcMicros>)| {
+                day(instant?).map_err(|reason| faults.add(row, column.name, &column.time_text(row), reason)).ok()
+            };
+            instants.map(day).collect()
         }
         other => return Err(ArrowError::SchemaError(format!("dates cannot be read from {other}"))),
     })
 }
 
-/// Reads points in time. A timestamp without a time zone is in UTC. Null and the empty text are `None`. A rejected row
-/// is `None` and is added to `faults`.
-pub(super) fn read_instants(
-    column: &PlainColumn<'_>,
-    faults: &mut CellFaults,
-) -> Result<Vec<Option<UtcMicros>>, ArrowError> {
+/// Reads the text of a day: a date, or a time without an offset.
+fn read_day(text: &str) -> Result<Day, Reason> {
+    if let Ok(day) = text.parse() {
+        return Ok(day);
+    }
+    match (parse_date(text.as_bytes()), GivenTime::parse(text)) {
+        (Some((date, [])), _) => Day::from_date(date).map_err(|_| Reason::Date),
+        (_, Ok(GivenTime::Clock(clock))) => day_of_number(clock.day()),
+        (_, Ok(GivenTime::Instant(_))) => Err(Reason::TimeOfDay),
+        _ => Err(Reason::Date),
+    }
+}
+
+/// The times of a column.
+pub(super) struct GivenTimes {
+    /// The point in time of each row; `None` for null, for a clock time, and for a row with a fault.
+    pub(super) instants: Vec<Option<UtcMicros>>,
+    /// The rows with a clock time, which no offset makes a point in time.
+    pub(super) clocks: Vec<(usize, ClockTime)>,
+}
+
+/// Reads times. Null and the empty text are `None`. A rejected row is `None` and is added to `faults`.
+pub(super) fn read_times(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<GivenTimes, ArrowError> {
+    match column.values.data_type() {
+        DataType::Utf8 => {
+            let mut clocks = Vec::new();
+            let times = read_texts(column, faults, GivenTime::parse).into_iter().enumerate();
+            let instants = times.map(|(row, time)| match time? {
+                GivenTime::Instant(instant) => Some(instant),
+                GivenTime::Clock(clock) => {
+                    clocks.push((row, clock));
+                    None
+                }
+            });
+            Ok(GivenTimes { instants: instants.collect(), clocks })
+        }
+        DataType::Timestamp(_, Some(_)) => {
+            Ok(GivenTimes { instants: read_timestamps(column, faults)?, clocks: Vec::new() })
+        }
+        DataType::Timestamp(_, None) => {
+            let times = read_timestamps(column, faults)?;
+            let clocks =
+                times.iter().enumerate().filter_map(|(row, time)| Some((row, ClockTime((*time)?.0)))).collect();
+            Ok(GivenTimes { instants: vec![None; times.len()], clocks })
+        }
+        other => Err(ArrowError::SchemaError(format!("points in time cannot be read from {other}"))),
+    }
+}
+
+/// Reads timestamps as microseconds. Null is `None`. A rejected row is `None` and is added to `faults`.
+fn read_timestamps(column: &PlainColumn<'_>, faults: &mut CellFaults) -> Result<Vec<Option<UtcMicros>>, ArrowError> {
     let micros = |unit| move |value: i64| UtcMicros::from_timestamp(value, unit).ok_or(Reason::DateTimeRange);
     Ok(match column.values.data_type() {
-        DataType::Utf8 => read_texts(column, faults, UtcMicros::parse),
         DataType::Timestamp(unit @ TimeUnit::Second, _) => {
             read_numbers::<TimestampSecondType, _>(column, faults, micros(*unit))
         }
@@ -327,19 +387,13 @@ pub(super) fn read_instants(
         DataType::Timestamp(unit @ TimeUnit::Nanosecond, _) => {
             read_numbers::<TimestampNanosecondType, _>(column, faults, micros(*unit))
         }
-        other => return Err(ArrowError::SchemaError(format!("points in time cannot be read from {other}"))),
+        other => return Err(ArrowError::SchemaError(format!("timestamps cannot be read from {other}"))),
     })
 }
 
 /// Returns the day `days` days after 1970-01-01.
 fn day_of_number(days: i64) -> Result<Day, Reason> {
     u16::try_from(days).map(Day::from_number).map_err(|_| Reason::Date)
-}
-
-/// Returns the day of a timestamp, which must be at midnight. `per_day` is the length of a day in the unit of the
-/// timestamp.
-fn day_at_midnight(value: i64, per_day: i64) -> Result<Day, Reason> {
-    if value % per_day == 0 { day_of_number(value / per_day) } else { Err(Reason::TimeOfDay) }
 }
 
 /// Reads the texts of a column of texts with `read`. Null and the empty text are `None`. A text that `read` rejects is

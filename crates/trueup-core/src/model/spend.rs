@@ -25,6 +25,9 @@ const COUNTS: [&str; 2] = ["clicks", "impressions"];
 pub const SPEND_COLUMNS: [&str; 9] =
     [ACCOUNT, DATE, SPEND_TEXTS[0], SPEND_TEXTS[1], SPEND_TEXTS[2], AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
 
+/// The columns of spend that are summed.
+pub(super) const SPEND_MEASURES: [&str; 4] = [AMOUNTS[0], AMOUNTS[1], COUNTS[0], COUNTS[1]];
+
 /// Returns the schema of stored spend: `account` and `date`, which are never null; texts, which are never empty;
 /// amounts; counts.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::{DimensionColumn, EventBatch, column, dimension_arrays, primitive_column, unsound_column};
+use super::missing_total::MissingTotal;
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
 use arrow_array::cast::AsArray;
@@ -13,8 +14,8 @@ use arrow_schema::{ArrowError, DataType, Schema};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 use trueup_core::model::{
-    ACCOUNT, Accounts, CellFault, DATE, DATE_TIME, EVENT_ID, EventNormalizer, OPPORTUNITY_ID, SchemaFault, Stage,
-    TOTAL, TYPE,
+    ACCOUNT, Accounts, CellFault, ClockZone, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, EventNormalizer,
+    OPPORTUNITY_ID, SchemaFault, Stage, TOTAL, TYPE,
 };
 
 /// A column of a batch becomes codes if it has at most this many distinct texts, even if every row has another.
@@ -26,6 +27,7 @@ const ROWS_PER_TEXT: usize = 2;
 /// Checks the rows of one input schema and encodes them.
 pub(super) struct EventRules<'a> {
     normalizer: Arc<EventNormalizer>,
+    missing_total: &'a MissingTotal,
     dictionaries: &'a DictionaryBuilders,
 }
 
@@ -33,13 +35,20 @@ pub(super) struct EventRules<'a> {
 /// schema, and collecting the time zones of many accounts takes long.
 pub(super) struct EventRulesFactory<'a> {
     accounts: &'a Accounts,
+    clock_zone: Option<ClockZone>,
+    missing_total: &'a MissingTotal,
     dictionaries: &'a DictionaryBuilders,
     last: Mutex<Option<(Schema, Arc<EventNormalizer>)>>,
 }
 
 impl<'a> EventRulesFactory<'a> {
-    pub(super) fn new(accounts: &'a Accounts, dictionaries: &'a DictionaryBuilders) -> Self {
-        Self { accounts, dictionaries, last: Mutex::default() }
+    pub(super) fn new(
+        accounts: &'a Accounts,
+        clock_zone: Option<ClockZone>,
+        missing_total: &'a MissingTotal,
+        dictionaries: &'a DictionaryBuilders,
+    ) -> Self {
+        Self { accounts, clock_zone, missing_total, dictionaries, last: Mutex::default() }
     }
 
     pub(super) fn rules(&self, schema: &Schema) -> Result<EventRules<'a>, SchemaFault> {
@@ -47,12 +56,14 @@ impl<'a> EventRulesFactory<'a> {
         let normalizer = match &*last {
             Some((of, normalizer)) if of == schema => normalizer.clone(),
             _ => {
-                let normalizer = Arc::new(EventNormalizer::new(schema, self.accounts)?.keeping_codes());
+                let normalizer = EventNormalizer::new(schema, self.accounts)?;
+                let normalizer = normalizer.clock_zone(self.clock_zone).keeping_codes().with_date_source();
+                let normalizer = Arc::new(normalizer);
                 *last = Some((schema.clone(), normalizer.clone()));
                 normalizer
             }
         };
-        Ok(EventRules { normalizer, dictionaries: self.dictionaries })
+        Ok(EventRules { normalizer, missing_total: self.missing_total, dictionaries: self.dictionaries })
     }
 }
 
@@ -72,6 +83,7 @@ impl RowRules<EventBatch> for EventRules<'_> {
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<(EventBatch, Vec<CellFault>), ArrowError> {
+        self.missing_total.look(batch)?;
         let normalized = self.normalizer.normalize(batch)?;
         let rows = encode(&normalized.batch, self.dictionaries)?;
         Ok((rows.grouped_by_account()?, normalized.faults))
@@ -81,7 +93,10 @@ impl RowRules<EventBatch> for EventRules<'_> {
 /// Encodes rows in stored form, whose texts may be Arrow dictionaries.
 pub(super) fn encode(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> Result<EventBatch, ArrowError> {
     let totals: PrimitiveArray<Decimal128Type> = primitive_column(batch, TOTAL)?;
-    let mut dimensions: Vec<(&str, &ArrayRef)> = dimension_arrays(batch).collect();
+    // Without any `dateTime`, no day needs a source.
+    let is_needed =
+        |(name, column): &(&str, &ArrayRef)| *name != DATE_SOURCE_COLUMN || column.null_count() < column.len();
+    let mut dimensions: Vec<(&str, &ArrayRef)> = dimension_arrays(batch).filter(is_needed).collect();
     dimensions.sort_unstable_by_key(|(name, _)| *name);
     let dimension = |(name, column)| Ok((str::to_owned(name), dimension_column(name, column, dictionaries)?));
     Ok(EventBatch {

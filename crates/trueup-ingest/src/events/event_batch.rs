@@ -12,7 +12,9 @@ use arrow_select::take::take;
 use hashbrown::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use trueup_core::model::{ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, is_leading_column};
+use trueup_core::model::{
+    ACCOUNT, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, TOTAL, TYPE, is_leading_column,
+};
 
 /// Digits of a total that Parquet stores in 64 bits.
 pub(super) const NARROW_TOTAL_DIGITS: u8 = 18;
@@ -30,7 +32,8 @@ const FIXED_ROW_BYTES: usize = 25 + 2 * OFFSET_BYTES;
 /// Bytes that a dimension takes in a batch apart from its values: its name, its arrays, and the padding of its buffers.
 const DIMENSION_OVERHEAD_BYTES: usize = 512;
 
-/// The prefix of every column that a spill file has for the ingest's own use. No dimension's name begins with it.
+/// The prefix of every column that a spill file has for the ingest's own use. No dimension's name begins with it,
+/// except for [`DATE_SOURCE_COLUMN`], which is kept like a dimension.
 const OWN_PREFIX: &str = "trueup.";
 
 /// The prefix of the column that holds the texts of a mixed dimension in a record batch.
@@ -233,7 +236,7 @@ impl EventBatch {
         let mut arrays = dimension_arrays(batch).peekable();
         let mut dimensions = Vec::with_capacity(batch.num_columns());
         while let Some((name, column)) = arrays.next() {
-            if name.starts_with(OWN_PREFIX) {
+            if name.starts_with(OWN_PREFIX) && name != DATE_SOURCE_COLUMN {
                 continue;
             }
             // The texts of a mixed dimension follow its codes.

@@ -5,10 +5,11 @@ pub(super) mod oversize;
 
 use super::dictionaries::EventDictionaries;
 use super::event_batch::{DimensionColumn, EventBatch};
-use arrow_array::{Array, BooleanArray};
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{Array, BooleanArray, PrimitiveArray};
 use arrow_schema::ArrowError;
 use std::cmp::Ordering;
-use trueup_core::model::{EventKeys, EventOrder, Stage, UtcMicros, order_events};
+use trueup_core::model::{EventKeys, EventOrder, Stage, UtcMicros, is_own_column, order_events};
 
 /// Whole customers in the order of the dataset. The rows themselves stay where they are; only their numbers are sorted.
 ///
@@ -23,6 +24,38 @@ pub(super) struct SortedCustomers {
     pub(super) customers: Vec<u32>,
     /// The number of superseded rows, which are left out.
     pub(super) superseded: usize,
+}
+
+impl SortedCustomers {
+    /// Returns the number of rows without an event id that are equal to the row before them in every field. Equal rows
+    /// are next to each other, because every field decides their order.
+    pub(super) fn repeated(&self, dictionaries: &EventDictionaries) -> u64 {
+        let Self { rows, order, customers, .. } = self;
+        if rows.event_ids.null_count() == 0 {
+            return 0;
+        }
+        let fields: Vec<_> = rows.dimensions.iter().filter(|(name, _)| !is_own_column(name)).collect();
+        let is_repeated = |pair: &&[u32]| {
+            let (one, other) = (pair[0] as usize, pair[1] as usize);
+            rows.dates.value(one) == rows.dates.value(other)
+                && rows.stages.value(one) == rows.stages.value(other)
+                && rows.event_ids.is_null(one)
+                && rows.event_ids.is_null(other)
+                && optional(&rows.date_times, one) == optional(&rows.date_times, other)
+                && optional(&rows.totals, one) == optional(&rows.totals, other)
+                && fields.iter().all(|(name, column)| {
+                    let texts = dictionaries.texts(name);
+                    text(texts, column, one) == text(texts, column, other)
+                })
+        };
+        let histories = customers.windows(2).map(|ends| &order[ends[0] as usize..ends[1] as usize]);
+        histories.map(|history| history.windows(2).filter(is_repeated).count() as u64).sum()
+    }
+}
+
+/// Returns the value of a row; `None` for null.
+fn optional<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
 }
 
 /// Sorts rows in the order of arrival. A row with an event id supersedes every earlier row of the account with that id;

@@ -21,7 +21,16 @@ const SLICES_PER_THREAD: usize = 4;
 const SMALL_ROWS: usize = 32;
 const SMALL_BYTES: usize = 1 << 20;
 
-/// Sorts all events and writes their files. Returns the files, and the number of superseded rows.
+/// The files of sorted events.
+pub(super) struct SortedFiles {
+    pub(super) files: Vec<DataFile>,
+    /// The number of superseded rows, which are left out.
+    pub(super) superseded: u64,
+    /// The number of rows that [repeat](SortedCustomers::repeated) another.
+    pub(super) repeated: u64,
+}
+
+/// Sorts all events and writes their files.
 pub(super) fn sort_and_write(
     events: BufferedEvents,
     dictionaries: &EventDictionaries,
@@ -29,7 +38,7 @@ pub(super) fn sort_and_write(
     layout: FileLayout,
     version: &mut VersionBuilder,
     monitor: &Monitor,
-) -> Result<(Vec<DataFile>, u64), IngestError> {
+) -> Result<SortedFiles, IngestError> {
     let BufferedEvents { batches, spill, summary } = events;
     let slices = AccountSlice::divide(&summary.accounts, summary.row_bytes(), dictionaries);
     let dimensions = summary.dimensions.keys().map(String::as_str);
@@ -42,6 +51,7 @@ pub(super) fn sort_and_write(
         monitor,
         sorted: Vec::new(),
         superseded: 0,
+        repeated: 0,
     };
     let Some(spill) = spill else {
         pass.add_buffered(&batches, &slices)?;
@@ -62,6 +72,7 @@ struct SortAndWrite<'a> {
     /// Sorted but not yet written.
     sorted: Vec<SortedCustomers>,
     superseded: u64,
+    repeated: u64,
 }
 
 impl SortAndWrite<'_> {
@@ -114,9 +125,12 @@ impl SortAndWrite<'_> {
     fn add_oversize(&mut self, spill: &AccountSpill, slice: &AccountSlice) -> Result<(), IngestError> {
         self.monitor.check()?;
         self.monitor.add(slice.size.rows, 0);
-        let Self { writer, dictionaries, budget, .. } = self;
+        let Self { writer, dictionaries, budget, repeated, .. } = self;
         writer.write(self.sorted.drain(..))?;
-        self.superseded += oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| writer.write([sorted]))?;
+        self.superseded += oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| {
+            *repeated += sorted.repeated(dictionaries);
+            writer.write([sorted])
+        })?;
         Ok(())
     }
 
@@ -140,19 +154,27 @@ impl SortAndWrite<'_> {
         self.monitor.check()?;
         self.monitor.add(slices.iter().map(|slice| slice.size.rows).sum(), 0);
         let (writer, before) = (&mut self.writer, std::mem::take(&mut self.sorted));
+        let dictionaries = self.dictionaries;
+        let sort = |slice: &AccountSlice| {
+            let sorted = sort(slice)?;
+            let repeated = sorted.repeated(dictionaries);
+            Ok((sorted, repeated))
+        };
         let (written, sorted) = rayon::join(
             || writer.write(before),
-            || slices.par_iter().map(sort).collect::<Result<Vec<SortedCustomers>, IngestError>>(),
+            || slices.par_iter().map(sort).collect::<Result<Vec<(SortedCustomers, u64)>, IngestError>>(),
         );
         written?;
-        self.sorted = sorted?;
+        let (sorted, repeated): (Vec<_>, Vec<_>) = sorted?.into_iter().unzip();
+        self.sorted = sorted;
+        self.repeated += repeated.iter().sum::<u64>();
         self.superseded += self.sorted.iter().map(|sorted| sorted.superseded as u64).sum::<u64>();
         Ok(())
     }
 
-    /// Writes the rest. Returns all files, and the number of superseded rows.
-    fn finish(mut self) -> Result<(Vec<DataFile>, u64), IngestError> {
+    /// Writes the rest.
+    fn finish(mut self) -> Result<SortedFiles, IngestError> {
         self.writer.write(self.sorted)?;
-        Ok((self.writer.finish()?, self.superseded))
+        Ok(SortedFiles { files: self.writer.finish()?, superseded: self.superseded, repeated: self.repeated })
     }
 }

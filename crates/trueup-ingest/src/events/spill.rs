@@ -13,7 +13,7 @@ pub(super) use account_spill::AccountSpill;
 use arrow_array::Array;
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
-use trueup_core::model::ACCOUNT;
+use trueup_core::model::{ACCOUNT, is_own_column};
 
 /// Bytes that each range of an account's rows takes while ranges are sorted by account.
 const RANGE_BYTES: usize = 40;
@@ -114,7 +114,7 @@ impl<'a> EventBuffer<'a> {
 
     /// Refuses more than `limit` dimensions.
     pub(super) fn check_dimensions(&self, limit: usize) -> Result<(), IngestError> {
-        let count = self.summary.dimensions.len();
+        let count = self.summary.dimensions.keys().filter(|name| !is_own_column(name)).count();
         if count > limit { Err(ErrorKind::ManyDimensions { count, limit }.into()) } else { Ok(()) }
     }
 

@@ -3,6 +3,7 @@
 use super::dictionaries::DictionaryBuilders;
 use super::encode::encode;
 use super::event_batch::EventBatch;
+use super::zone_changes::ZoneChanges;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::read::TableReader;
@@ -97,6 +98,7 @@ pub(super) fn read(
     dir: &Path,
     file: &DataFile,
     reader: &TableReader<'_>,
+    zone_changes: &ZoneChanges,
     dictionaries: &DictionaryBuilders,
     take: &mut dyn FnMut(EventBatch) -> Result<(), IngestError>,
 ) -> Result<(), IngestError> {
@@ -122,7 +124,7 @@ pub(super) fn read(
                 let decoded = chunk.decode().map_err(stored)?.into_iter();
                 let encoded = decoded.map(|decoded| {
                     reader.monitor.add(decoded.batch.num_rows(), 0);
-                    encode_stored(&decoded.batch, dictionaries)
+                    encode_stored(decoded.batch, zone_changes, dictionaries)
                 });
                 encoded.collect::<Result<Vec<_>, IngestError>>()
             })
@@ -134,7 +136,12 @@ pub(super) fn read(
 }
 
 /// Encodes rows of an event file, without the column that numbers the customers.
-fn encode_stored(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> Result<EventBatch, IngestError> {
+fn encode_stored(
+    batch: RecordBatch,
+    zone_changes: &ZoneChanges,
+    dictionaries: &DictionaryBuilders,
+) -> Result<EventBatch, IngestError> {
+    let batch = zone_changes.apply(batch)?;
     let kept = batch.schema_ref().fields().iter().enumerate().filter(|(_, field)| field.name() != CUSTOMER_COLUMN);
     let kept: Vec<usize> = kept.map(|(at, _)| at).collect();
     batch.project(&kept).and_then(|batch| encode(&batch, dictionaries)).doing("read stored events")

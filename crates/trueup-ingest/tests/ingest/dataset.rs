@@ -14,6 +14,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::store;
+use trueup_core::model::is_own_column;
 use trueup_ingest::{Ingest, IngestSummary};
 
 /// A folder with inputs and a dataset; removed when dropped.
@@ -59,14 +60,15 @@ impl Case {
         store::read_latest(&self.dataset()).unwrap().unwrap()
     }
 
-    /// Returns the stored events as text, in stored order, without the number of the customer.
+    /// Returns the stored events as text, in stored order, without the columns that trueup itself writes.
     pub(crate) fn stored_events(&self) -> Vec<String> {
-        let mut rows = self.rows(&self.manifest().events);
-        for row in &mut rows {
-            let (_, rest) = row.split_once('|').unwrap();
-            *row = rest.to_owned();
-        }
-        rows
+        let files = self.manifest().events;
+        let batches = files.iter().flat_map(|file| read(&self.dataset().join(&file.path)));
+        let fields = |batch: &RecordBatch| {
+            let own = |at: &usize| is_own_column(batch.schema_ref().field(*at).name());
+            batch.project(&(0..batch.num_columns()).filter(|at| !own(at)).collect::<Vec<_>>()).unwrap()
+        };
+        batches.flat_map(|batch| shown(&fields(&batch))).collect()
     }
 
     /// Returns the number of rows of each row group of events.

@@ -10,3 +10,5 @@ mod limits;
 mod rejects;
 mod replace;
 mod round_trip;
+mod time_zones;
+mod warnings;

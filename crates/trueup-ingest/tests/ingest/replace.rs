@@ -98,24 +98,6 @@ fn accounts_are_replaced_by_key() {
 }
 
 #[test]
-fn the_time_zone_of_an_account_with_events_stays() {
-    let case = Case::new();
-    let accounts = case.file("accounts.csv", "account,timeZone\na,America/New_York\n");
-    let events = case.file("events.csv", "account,opportunityId,type,dateTime\na,1,sold,2025-01-01T02:00:00Z\n");
-    case.ingest().accounts(accounts).events(events).run().unwrap();
-    assert_eq!(case.stored_events(), ["a|1|sold|2024-12-31|2025-01-01T02:00:00Z||"]);
-    let before = case.snapshot();
-    let path = case.file("zones.csv", "account,timeZone\na,UTC\nb,UTC\n");
-    let error = case.ingest().accounts(path).run().unwrap_err();
-    assert!(error.is_data(), "{error}");
-    assert!(error.to_string().contains("`a` is `America/New_York` and cannot become `UTC`"), "{error}");
-    assert!(error.to_string().contains("ingest all of the account's events again"), "{error}");
-    assert_eq!(case.snapshot(), before);
-    let path = case.file("names.csv", "account,accountName,timeZone\na,Acme,America/New_York\nb,,Asia/Tokyo\n");
-    assert!(case.ingest().accounts(path).run().unwrap().changed);
-}
-
-#[test]
 fn spend_replaces_the_days_of_its_rows() {
     let case = Case::new();
     let spend = |name: &str, text: &str| {

@@ -90,9 +90,9 @@ fn rows_that_a_mapping_cannot_read_are_rejected() {
     assert_eq!((&rows[5]["record"], &rows[5]["row"]["account"]), (&json!(9), &json!("oakville")));
 }
 
-/// Without a rejects file the first faulty row ends the ingest, and is named as it is in its file.
+/// Without a rejects file a faulty row refuses the ingest; the first one is named as it is in its file.
 #[test]
-fn the_first_faulty_row_ends_the_ingest() {
+fn faulty_rows_refuse_the_ingest() {
     let refused = |rows: &str| {
         let case = case(&format!("n,ref,when,status,amount,branch,channel,note\n{rows}"));
         let error = case.ingest().run().unwrap_err();
@@ -101,7 +101,7 @@ fn the_first_faulty_row_ends_the_ingest() {
     };
     assert_eq!(
         refused("1,A,01/02/2025,lead,,oak,web,\n2,A,,job,,oak,,\n3,A,x,job,,oak,,\n"),
-        "`log.csv`, row 2, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`)"
+        "`log.csv`, row 2, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`); 1 more row breaks a rule"
     );
     let rule = refused("1,A,01/02/2025,lead,99999999999999999999,oak,web,\n");
     assert!(rule.starts_with("log.csv, row 1, column `total`: expected an amount"), "{rule}");
@@ -150,7 +150,11 @@ fn files_are_ingested_once() {
 fn ingested(log: &str, batch_rows: usize, threads: usize) -> (Vec<String>, String) {
     let case = case(log);
     let path = case.path("rejects.ndjson");
-    case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run().unwrap();
+    if let Err(error) = case.ingest().rejects(&path).batch_rows(batch_rows).threads(threads).run() {
+        // A random log may have no sound row at all.
+        assert!(error.to_string().contains("every row of the events breaks a rule"), "{error}");
+        return (Vec::new(), fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), ""));
+    }
     let manifest = store::read_latest(&case.path("dataset")).unwrap();
     let files = manifest.map_or_else(Vec::new, |manifest| manifest.events);
     let rejects = fs::read_to_string(&path).unwrap().replace(&case.path("").display().to_string(), "");

@@ -12,7 +12,7 @@ mod platform;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use chrono::{DateTime, NaiveDate};
 use platform::Platform;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,10 +210,9 @@ fn date(text: &str) -> NaiveDate {
     text.parse().unwrap()
 }
 
-/// Microseconds since 1970-01-01 UTC; a text without an offset is UTC.
+/// Microseconds since 1970-01-01 UTC.
 fn micros_of_time(text: &str) -> i64 {
-    let time = DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
-    time.unwrap_or_else(|_| text.parse::<NaiveDateTime>().unwrap().and_utc()).timestamp_micros()
+    DateTime::parse_from_rfc3339(text).unwrap().timestamp_micros()
 }
 
 /// Millionths of a currency unit.

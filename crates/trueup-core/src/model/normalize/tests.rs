@@ -61,7 +61,7 @@ fn the_stored_form_has_the_leading_columns_then_the_extra_ones() {
         ("bookRate", texts(&["1", "1"])),
         (TYPE, texts(&["sold", "lead-originated"])),
         (OPPORTUNITY_ID, Arc::new(Int64Array::from(vec![7, 8]))),
-        (DATE_TIME, Arc::new(TimestampSecondArray::from(vec![Some(0), None]))),
+        (DATE_TIME, Arc::new(TimestampSecondArray::from(vec![Some(0), None]).with_timezone("UTC"))),
         ("week", texts(&["", ""])),
         (ACCOUNT, texts(&["a", "b"])),
         (EVENT_ID, texts(&["e1", ""])),
@@ -149,9 +149,54 @@ fn a_point_in_time_outside_the_range_has_no_date() {
         (ACCOUNT, texts(&["a"])),
         (OPPORTUNITY_ID, texts(&["1"])),
         (TYPE, texts(&["sold"])),
-        (DATE_TIME, Arc::new(TimestampMicrosecondArray::from(vec![i64::MAX]))),
+        (DATE_TIME, Arc::new(TimestampMicrosecondArray::from(vec![i64::MAX]).with_timezone("UTC"))),
     ]);
     assert_eq!(normalize(&far).faults[0].reason, Reason::DateTimeRange);
+}
+
+#[test]
+fn a_time_without_an_offset_is_read_in_the_time_zone_that_is_stated() {
+    let batch = table(vec![
+        (ACCOUNT, texts(&["ny", "utc", "ki"])),
+        (OPPORTUNITY_ID, texts(&["1", "2", "3"])),
+        (TYPE, texts(&["sold", "sold", "sold"])),
+        (DATE_TIME, texts(&["2025-03-01 22:00", "2025-03-01 22:00", "2025-03-01T22:00:00Z"])),
+    ]);
+    let read = |zone: Option<&str>| {
+        let normalizer = EventNormalizer::new(batch.schema_ref(), &accounts()).unwrap();
+        let normalized = normalizer.clock_zone(zone.map(|zone| zone.parse().unwrap())).normalize(&batch).unwrap();
+        let days = normalized.batch.column(3).as_primitive::<Date32Type>().values().to_vec();
+        let times = normalized.batch.column(4).as_primitive::<TimestampMicrosecondType>().values().to_vec();
+        let shown = |(day, time): (i32, i64)| {
+            let day = crate::Day::from_number(u16::try_from(day).unwrap());
+            format!("{day} {}", format_date_time(UtcMicros(time)).unwrap())
+        };
+        let faults: Vec<String> = normalized.faults.iter().map(ToString::to_string).collect();
+        (days.into_iter().zip(times).map(shown).collect::<Vec<_>>(), faults)
+    };
+    let third = "2025-03-02 2025-03-01T22:00:00Z";
+    let refused = "column `dateTime`: expected a point in time with an offset, such as `2025-01-31T09:30:00-05:00`, or one of \
+                   `--time-zone account` (the time zone of each account), `--time-zone UTC` and `--time-zone America/New_York` \
+                   (or any other), but found `2025-03-01 22:00`";
+    assert_eq!(read(None), (vec![third.to_owned()], vec![refused.to_owned(); 2]));
+    for (zone, first, second) in [
+        ("account", "2025-03-01 2025-03-02T03:00:00Z", "2025-03-01 2025-03-01T22:00:00Z"),
+        ("UTC", "2025-03-01 2025-03-01T22:00:00Z", "2025-03-01 2025-03-01T22:00:00Z"),
+        ("Asia/Tokyo", "2025-03-01 2025-03-01T13:00:00Z", "2025-03-01 2025-03-01T13:00:00Z"),
+    ] {
+        assert_eq!(read(Some(zone)), (vec![first.to_owned(), second.to_owned(), third.to_owned()], vec![]), "{zone}");
+    }
+}
+
+#[test]
+fn a_skipped_clock_time_is_rejected() {
+    let row = row(&[(ACCOUNT, "ny"), (DATE, ""), (DATE_TIME, "2025-03-09T02:30:00")]);
+    let normalizer = EventNormalizer::new(row.schema_ref(), &accounts()).unwrap().clock_zone(Some(ClockZone::Account));
+    assert_eq!(
+        normalizer.normalize(&row).unwrap().faults[0].to_string(),
+        "column `dateTime`: expected a time that exists in the time zone `America/New_York`, where clocks skip this one, but \
+         found `2025-03-09T02:30:00`"
+    );
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn days(values: impl Array + 'static) -> (Vec<Option<String>>, Vec<Reason>) {
 }
 
 #[test]
-fn dates_are_read_from_dates_and_from_timestamps_at_midnight() {
+fn dates_are_read_from_dates_and_from_timestamps() {
     let second = Some("1970-01-02".to_owned());
     let day = 86_400;
     for (read, faults) in [
@@ -128,9 +128,24 @@ fn dates_are_read_from_dates_and_from_timestamps_at_midnight() {
 }
 
 #[test]
-fn a_date_with_a_time_of_day_is_rejected() {
-    assert_eq!(days(TimestampSecondArray::from(vec![86_401])), (vec![None], vec![Reason::TimeOfDay]));
-    assert_eq!(days(Date64Array::from(vec![1])), (vec![None], vec![Reason::TimeOfDay]));
+fn a_time_without_an_offset_is_taken_by_its_calendar_day() {
+    let second = || (vec![Some("1970-01-02".to_owned())], vec![]);
+    assert_eq!(days(TimestampSecondArray::from(vec![2 * 86_400 - 1])), second());
+    assert_eq!(days(TimestampNanosecondArray::from(vec![86_400_000_000_001])), second());
+    assert_eq!(days(Date64Array::from(vec![86_400_001])), second());
+    for text in ["1970-01-02 23:59:59.999", "1970-01-02T00:00", "1970-1-2 7:05", "1970-1-2"] {
+        assert_eq!(days(StringArray::from(vec![text])), second(), "{text}");
+    }
+    assert_eq!(days(TimestampSecondArray::from(vec![-1])), (vec![None], vec![Reason::Date]));
+}
+
+#[test]
+fn a_date_with_a_time_of_day_and_an_offset_is_rejected() {
+    let zoned = TimestampSecondArray::from(vec![86_401]).with_timezone("UTC");
+    assert_eq!(days(zoned), (vec![None], vec![Reason::TimeOfDay]));
+    for text in ["1970-01-02T00:00:00Z", "1970-01-02 07:00+01"] {
+        assert_eq!(days(StringArray::from(vec![text])), (vec![None], vec![Reason::TimeOfDay]), "{text}");
+    }
 }
 
 #[test]
@@ -138,9 +153,17 @@ fn dates_outside_the_range_and_other_texts_are_rejected() {
     assert_eq!(days(Date32Array::from(vec![-1, 65_536])), (vec![None, None], vec![Reason::Date, Reason::Date]));
     let last = Some("2149-06-06".to_owned());
     assert_eq!(days(Date32Array::from(vec![65_535])), (vec![last], vec![]));
-    for text in
-        ["2149-06-07", "1969-12-31", "2025-13-01", "2025-02-29", "01/02/2025", "2025-01-01T00:00:00Z", " 2025-01-01"]
-    {
+    for text in [
+        "2149-06-07",
+        "1969-12-31",
+        "2025-13-01",
+        "2025-02-29",
+        "01/02/2025",
+        "2025-1-",
+        "2025-01-01T",
+        " 2025-01-01",
+        "2149-6-7",
+    ] {
         assert_eq!(days(StringArray::from(vec![text])), (vec![None], vec![Reason::Date]), "{text}");
     }
 }
@@ -149,16 +172,31 @@ fn dates_outside_the_range_and_other_texts_are_rejected() {
 fn points_in_time_are_microseconds_in_utc() {
     let instants = |values: ArrayRef| {
         let mut faults = CellFaults::default();
-        let instants = read_instants(&PlainColumn::new("dateTime", &values).unwrap(), &mut faults).unwrap();
-        (instants, faults.into_faults().into_iter().map(|fault| fault.reason).collect::<Vec<_>>())
+        let times = read_times(&PlainColumn::new("dateTime", &values).unwrap(), &mut faults).unwrap();
+        assert_eq!(times.clocks, []);
+        (times.instants, faults.into_faults().into_iter().map(|fault| fault.reason).collect::<Vec<_>>())
     };
     let text = StringArray::from(vec![Some("1970-01-01T00:00:01+00:00"), Some(""), None, Some("noon")]);
     assert_eq!(instants(Arc::new(text)), (vec![Some(UtcMicros(1_000_000)), None, None, None], vec![Reason::DateTime]));
     let zoned = TimestampMillisecondArray::from(vec![1]).with_timezone("Asia/Tokyo");
     assert_eq!(instants(Arc::new(zoned)), (vec![Some(UtcMicros(1_000))], vec![]));
-    assert_eq!(instants(Arc::new(TimestampNanosecondArray::from(vec![1_999]))), (vec![Some(UtcMicros(1))], vec![]));
-    assert_eq!(
-        instants(Arc::new(TimestampSecondArray::from(vec![i64::MAX]))),
-        (vec![None], vec![Reason::DateTimeRange])
-    );
+    let nanos = TimestampNanosecondArray::from(vec![1_999]).with_timezone("UTC");
+    assert_eq!(instants(Arc::new(nanos)), (vec![Some(UtcMicros(1))], vec![]));
+    let far = TimestampSecondArray::from(vec![i64::MAX]).with_timezone("UTC");
+    assert_eq!(instants(Arc::new(far)), (vec![None], vec![Reason::DateTimeRange]));
+}
+
+#[test]
+fn times_without_an_offset_are_clock_times() {
+    for values in [
+        Arc::new(StringArray::from(vec![Some("1970-01-01 00:00:01"), None, Some("1970-01-01T00:00:02Z")])) as ArrayRef,
+        Arc::new(TimestampMillisecondArray::from(vec![Some(1_000), None, None])),
+    ] {
+        let mut faults = CellFaults::default();
+        let column = PlainColumn::new("dateTime", &values).unwrap();
+        let times = read_times(&column, &mut faults).unwrap();
+        assert_eq!(times.clocks, [(0, ClockTime(1_000_000))]);
+        assert_eq!(times.instants[..2], [None, None]);
+        assert!(faults.is_empty() && !column.time_text(0).ends_with('Z'));
+    }
 }

@@ -1,0 +1,136 @@
+//! The time zones of events: clock times without an offset, and accounts that get another time zone.
+
+use crate::dataset::Case;
+use trueup_ingest::{IngestError, IngestSummary};
+
+const NAMED: &str = "account,opportunityId,type,dateTime\n";
+
+/// Ingests events with the given `timeZone` of the account `a`.
+fn ingest(case: &Case, events: &str, zone: Option<&str>) -> Result<IngestSummary, IngestError> {
+    let events = case.file("events.csv", format!("{NAMED}{events}"));
+    let accounts = case.file("accounts.csv", "account,timeZone\na,America/New_York\n");
+    let ingest = case.ingest().events(events).accounts(accounts);
+    match zone {
+        Some(zone) => ingest.time_zone(zone.parse().unwrap()).run(),
+        None => ingest.run(),
+    }
+}
+
+fn set_zone(case: &Case, name: &str, zone: &str) -> Result<IngestSummary, IngestError> {
+    case.ingest().accounts(case.file(name, format!("account,timeZone\na,{zone}\n"))).run()
+}
+
+/// Returns the stored events by customer and not by day, because the days change.
+fn sorted(case: &Case) -> Vec<String> {
+    let mut events = case.stored_events();
+    events.sort_unstable();
+    events
+}
+
+#[test]
+fn a_time_without_an_offset_is_refused_unless_its_time_zone_is_stated() {
+    let case = Case::new();
+    let events = "a,1,sold,2025-01-05 22:00\nb,1,sold,2025-1-5T22:00:00\na,2,sold,2025-01-05 22:00+0100\n";
+    let error = ingest(&case, events, None).unwrap_err();
+    assert_eq!(
+        error.to_string().replace(case.path("").to_str().unwrap(), ""),
+        "events.csv, line 2, column `dateTime`: expected a point in time with an offset, such as \
+         `2025-01-31T09:30:00-05:00`, or one of `--time-zone account` (the time zone of each account), `--time-zone UTC` and \
+         `--time-zone America/New_York` (or any other), but found `2025-01-05 22:00`; 1 more row breaks a rule"
+    );
+    for (zone, a, b) in [
+        ("account", "2025-01-05|2025-01-06T03:00:00Z", "2025-01-05|2025-01-05T22:00:00Z"),
+        ("UTC", "2025-01-05|2025-01-05T22:00:00Z", "2025-01-05|2025-01-05T22:00:00Z"),
+        ("America/Los_Angeles", "2025-01-06|2025-01-06T06:00:00Z", "2025-01-06|2025-01-06T06:00:00Z"),
+    ] {
+        let case = Case::new();
+        ingest(&case, events, Some(zone)).unwrap();
+        assert_eq!(
+            sorted(&case),
+            [
+                format!("a|1|sold|{a}||"),
+                "a|2|sold|2025-01-05|2025-01-05T21:00:00Z||".to_owned(),
+                format!("b|1|sold|{b}||")
+            ],
+            "{zone}"
+        );
+    }
+}
+
+#[test]
+fn a_new_time_zone_moves_the_days_that_came_from_times_alone() {
+    let case = Case::new();
+    let events = case.file(
+        "events.csv",
+        "account,opportunityId,type,date,dateTime\na,alone,sold,,2025-01-01T02:00:00Z\n\
+         a,both,sold,2024-12-31,2025-01-01T02:00:00Z\na,day,sold,2025-01-01,\nb,alone,sold,,2025-01-01T02:00:00Z\n",
+    );
+    case.ingest().events(events).accounts(case.file("1.csv", "account,timeZone\na,America/New_York\n")).run().unwrap();
+    let stored = |alone: &str| {
+        [
+            format!("a|alone|sold|{alone}|2025-01-01T02:00:00Z||"),
+            "a|both|sold|2024-12-31|2025-01-01T02:00:00Z||".to_owned(),
+            "a|day|sold|2025-01-01|||".to_owned(),
+            "b|alone|sold|2025-01-01|2025-01-01T02:00:00Z||".to_owned(),
+        ]
+    };
+    assert_eq!(sorted(&case), stored("2024-12-31"));
+    let first = case.manifest().events[0].sha256.clone();
+    let summary = set_zone(&case, "2.csv", "UTC").unwrap();
+    assert_eq!(
+        summary.warnings,
+        ["time zones change: `a` from `America/New_York` to `UTC`; 1 event has another day now"]
+    );
+    assert_eq!(sorted(&case), stored("2025-01-01"));
+    // What was computed and what was given is still known after the change.
+    set_zone(&case, "3.csv", "America/Chicago").unwrap();
+    assert_eq!(sorted(&case), stored("2024-12-31"));
+    assert_eq!(case.manifest().events[0].sha256, first);
+    // The same zone again changes no event.
+    let path = case.file("4.csv", "account,accountName,timeZone\na,Acme,America/Chicago\nc,,Asia/Tokyo\n");
+    let summary = case.ingest().accounts(path).run().unwrap();
+    assert_eq!((summary.changed, summary.warnings.len()), (true, 0));
+    assert_eq!(case.manifest().events[0].sha256, first);
+}
+
+#[test]
+fn a_new_time_zone_counts_for_new_and_for_stored_events() {
+    let case = Case::new();
+    ingest(&case, "a,1,sold,2025-01-01T02:00:00Z\n", None).unwrap();
+    let events = case.file("more.csv", format!("{NAMED}a,2,sold,2025-01-01T02:00:00Z\n"));
+    let accounts = case.file("zones.csv", "account,timeZone\na,UTC\n");
+    case.ingest().accounts(accounts).events(events).memory(1).run().unwrap();
+    assert_eq!(
+        sorted(&case),
+        ["a|1|sold|2025-01-01|2025-01-01T02:00:00Z||", "a|2|sold|2025-01-01|2025-01-01T02:00:00Z||"]
+    );
+}
+
+#[test]
+fn a_time_zone_that_moves_an_event_beyond_all_days_changes_nothing() {
+    let case = Case::new();
+    ingest(&case, "a,1,sold,1970-01-01T06:00:00Z\n", None).unwrap();
+    let before = case.snapshot();
+    let error = set_zone(&case, "zones.csv", "America/Los_Angeles").unwrap_err();
+    assert!(error.is_data());
+    assert_eq!(
+        error.to_string(),
+        "the time zone of account `a` is `America/New_York` and cannot become `America/Los_Angeles`: its event at \
+         1970-01-01T06:00:00Z would be outside 1970-01-01 to 2149-06-06; to change it, ingest all of the account's events \
+         again, together with the new accounts, into a new dataset"
+    );
+    assert_eq!(case.snapshot(), before);
+}
+
+/// The files of a dataset are inputs, too, and keep the knowledge of which days were computed.
+#[test]
+fn files_of_a_dataset_say_which_days_were_computed() {
+    let case = Case::new();
+    ingest(&case, "a,1,sold,2025-01-01T02:00:00Z\n", None).unwrap();
+    let copy = Case::new();
+    let file = &case.manifest().events[0];
+    copy.ingest().events(case.dataset().join(&file.path)).accounts(case.path("accounts.csv")).run().unwrap();
+    assert_eq!(copy.manifest().events[0].sha256, file.sha256);
+    set_zone(&copy, "zones.csv", "UTC").unwrap();
+    assert_eq!(sorted(&copy), ["a|1|sold|2025-01-01|2025-01-01T02:00:00Z||"]);
+}

@@ -1,0 +1,76 @@
+//! Warnings and errors where a number would be merely plausible.
+
+use crate::dataset::Case;
+
+const HEADER: &str = "account,opportunityId,type,date,eventId,campaign";
+
+#[test]
+fn equal_events_without_an_id_are_counted_with_a_warning() {
+    let case = Case::new();
+    let rows = "a,1,sold,2025-01-01,,x\na,1,booked,2025-01-01,,x\na,1,sold,2025-01-01,e,x\na,2,sold,2025-01-01,,x\n";
+    assert_eq!(case.events("1.csv", &format!("{HEADER}\n{rows}")).warnings, [""; 0]);
+    // An equal event of another customer, of another campaign, and one with an id that comes again are no repetitions.
+    let more = "a,1,sold,2025-01-01,,y\na,3,sold,2025-01-01,,x\na,1,sold,2025-01-01,e,x\n";
+    assert_eq!(case.events("2.csv", &format!("{HEADER}\n{more}")).warnings, [""; 0]);
+    let once = case.events("3.csv", &format!("{HEADER}\na,2,sold,2025-01-01,,x\n")).warnings;
+    assert_eq!(
+        once,
+        [
+            "1 event without an `eventId` is equal to another event of the same customer in every column, and it counts in addition; \
+          if the same events were ingested twice, ingest all events with an `eventId` into a new dataset"
+        ]
+    );
+    let again = case.events("4.csv", &format!("{HEADER}\n{rows}b,1,sold,2025-01-01,,x\n")).warnings;
+    assert_eq!(
+        again,
+        [
+            "4 events without an `eventId` are equal to another event of the same customer in every column, and they count in \
+          addition; if the same events were ingested twice, ingest all events with an `eventId` into a new dataset"
+        ]
+    );
+    assert_eq!(case.stored_events().iter().filter(|row| row.starts_with("a|2|")).count(), 3);
+}
+
+#[test]
+fn amounts_in_another_column_than_total_give_a_warning() {
+    let case = Case::new();
+    let warned = |text: &str| {
+        let path = case.file("a.csv", text);
+        let summary = case.ingest().events(path).run().unwrap();
+        std::fs::remove_dir_all(case.dataset()).unwrap();
+        summary.warnings.iter().map(|warning| warning.replace(case.path("").to_str().unwrap(), "")).collect::<Vec<_>>()
+    };
+    let header = "account,opportunityId,type,date";
+    assert_eq!(
+        warned(&format!(
+            "{header},jobRevenue,List_Price,zip\na,1,sold,2025-01-01,1840.50,2000,02134\na,2,sold,2025-01-01,,,\n"
+        )),
+        [
+            "a.csv: there is no column `total`, so that these events have no amounts and all revenue is 0; if the amounts are in \
+          `List_Price` or `jobRevenue`, name that column `total`"
+        ]
+    );
+    assert_eq!(warned(&format!("{header},total,revenue\na,1,sold,2025-01-01,5,5\n")), [""; 0]);
+    assert_eq!(warned(&format!("{header},priceRange\na,1,sold,2025-01-01,5\na,2,sold,2025-01-01,high\n")), [""; 0]);
+    assert_eq!(warned(&format!("{header},amount\na,1,sold,2025-01-01,\n")), [""; 0]);
+}
+
+#[test]
+fn spend_given_as_accounts_is_refused() {
+    let case = Case::new();
+    let refused = |name: &str, text: &str| {
+        let error = case.ingest().accounts(case.file(name, text)).run().unwrap_err();
+        assert!(error.is_data() && !case.dataset().exists());
+        error.to_string().replace(case.path("").to_str().unwrap(), "")
+    };
+    assert_eq!(
+        refused("spend.csv", "account,date,adSpend\na,2025-01-01,10\n"),
+        "spend.csv: expected accounts, but found spend, with the columns `account`, `date`, `adSpend`; give the file as `--spend`"
+    );
+    assert_eq!(
+        refused("spend.ndjson", "{\"account\":\"a\",\"clicks\":3}\n"),
+        "spend.ndjson: expected accounts, but found spend, with the columns `account`, `clicks`; give the file as `--spend`"
+    );
+    let accounts = case.file("accounts.csv", "account,industry,clicks\na,plumbing,3\n");
+    assert_eq!(case.ingest().accounts(accounts).run().unwrap().accounts.taken, 1);
+}
