@@ -66,6 +66,19 @@ def text_files():
     write("utf-8-mark.csv", csv.encode("utf-8-sig"))
 
 
+def json_files():
+    """The same objects as a list, as most programs write them."""
+    compact, pretty = json.dumps(objects(), separators=(",", ":")), json.dumps(objects(), indent=2, ensure_ascii=False)
+    write("list.json", compact)
+    write("list-on-many-lines.json", pretty + "\n")
+    write("list.json.gz", gzip.compress(pretty.encode(), mtime=0))
+    write("lines.json", "".join(json.dumps(one) + "\n" for one in objects()))
+    write("cut-short.json", compact[:-1])
+    write("comma-at-the-end.json", compact[:-1] + ",]")
+    write("two-lists.json", compact + "\n" + compact)
+    write("not-an-object.json", compact[:-1] + ",\n 7]")
+
+
 def bomb():
     """Rows that are all the same: 300 MB in a few kilobytes."""
     make = ["sh", "-c", "(echo account,opportunityId,type,date; yes acme,1,sold,2025-02-03 | head -c 300000000) | zstd -q -19 -c"]
@@ -120,6 +133,7 @@ def parquet_files():
 
 if __name__ == "__main__":
     text_files()
+    json_files()
     folders()
     hive()
     parquet_files()

@@ -343,6 +343,14 @@ pub enum InputFault {
         /// The most bytes allowed.
         longest: usize,
     },
+    /// A JSON array is broken.
+    #[error("element {element} of the JSON list: {what}")]
+    JsonArray {
+        /// The element, counted from 1.
+        element: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// Columns hold values that the table cannot have, such as lists or bytes.
     #[error("columns that cannot be dimensions: {}; leave them out with {}", shown_columns(.0), shown_ignores(.0))]
     UnfitColumns(Vec<UnfitColumn>),

@@ -21,6 +21,7 @@ mod csv;
 mod decoded;
 mod encoding;
 mod input;
+mod json_array;
 mod ndjson;
 mod parquet;
 mod row_group;
@@ -47,6 +48,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use compression::Compression;
 use csv::{CsvDecoder, CsvFormat};
+use json_array::JsonArray;
 use ndjson::{NdjsonColumns, NdjsonDecoder};
 use parquet::ParquetChunk;
 use rayon::prelude::*;
@@ -75,7 +77,8 @@ enum FormatReader {
         first: Option<TextBlock>,
         blocks: InputBlocks,
     },
-    Ndjson(InputBlocks),
+    /// Whether the file is a JSON array.
+    Ndjson(InputBlocks, bool),
     Parquet(Box<ParquetReader>),
     Xlsx(SheetReader),
     /// Whether the row is still to be read.
@@ -112,10 +115,13 @@ impl<'a> InputReader<'a> {
             let format = text_format(&name, options.format, &text.begin).map_err(of_input)?;
             let (skipped, (text, read)) = (text.skipped, text.into_parts());
             let has_quotes = format == TextFormat::Csv;
+            let text = if format == TextFormat::JsonArray { Box::new(JsonArray::new(text)) } else { text };
             let mut blocks =
                 TextBlocks::new(text, limits.block_bytes(), limits.record_bytes(), has_quotes).after(skipped);
             let reader = match format {
-                TextFormat::Ndjson => FormatReader::Ndjson(blocks),
+                TextFormat::Ndjson | TextFormat::JsonArray => {
+                    FormatReader::Ndjson(blocks, format == TextFormat::JsonArray)
+                }
                 TextFormat::Csv => {
                     let first = next_block(&mut blocks, input)?.ok_or_else(|| of_input(InputFault::NoHeader))?;
                     let (format, first) = csv_format(first, &name, options).map_err(of_input)?;
@@ -142,7 +148,7 @@ impl<'a> InputReader<'a> {
     fn file_schema(&self) -> Option<&SchemaRef> {
         match &self.reader {
             FormatReader::Csv { format, .. } => Some(&format.schema),
-            FormatReader::Ndjson(_) | FormatReader::OneRow(_) => None,
+            FormatReader::Ndjson(..) | FormatReader::OneRow(_) => None,
             FormatReader::Parquet(parquet) => Some(parquet.schema()),
             FormatReader::Xlsx(sheet) => Some(&sheet.schema),
         }
@@ -157,7 +163,7 @@ impl<'a> InputReader<'a> {
         loop {
             let mut blocks = Vec::new();
             while let (true, Some(chunk)) = (blocks.len() < ReadLimits::chunks(), self.next()?) {
-                if let ChunkBytes::Ndjson(block) = chunk.bytes {
+                if let ChunkBytes::Ndjson(block, _) = chunk.bytes {
                     blocks.push(block);
                 }
             }
@@ -180,7 +186,9 @@ impl<'a> InputReader<'a> {
                 };
                 block.map(|block| ChunkBytes::Csv(block, format.clone()))
             }
-            FormatReader::Ndjson(blocks) => next_block(blocks, self.input)?.map(ChunkBytes::Ndjson),
+            FormatReader::Ndjson(blocks, is_array) => {
+                next_block(blocks, self.input)?.map(|block| ChunkBytes::Ndjson(block, *is_array))
+            }
             FormatReader::Parquet(parquet) => {
                 let chunk = parquet.next().map_err(|fault| fault.of(&self.input.shown))?;
                 chunk.map(ChunkBytes::Parquet)
@@ -192,7 +200,7 @@ impl<'a> InputReader<'a> {
         };
         let Some(bytes) = bytes else { return Ok(None) };
         let file_bytes = match &bytes {
-            ChunkBytes::Csv(..) | ChunkBytes::Ndjson(_) | ChunkBytes::Rows(_) => self.read.swap(0, Ordering::Relaxed),
+            ChunkBytes::Csv(..) | ChunkBytes::Ndjson(..) | ChunkBytes::Rows(_) => self.read.swap(0, Ordering::Relaxed),
             ChunkBytes::Parquet(chunk) => chunk.bytes(),
             ChunkBytes::OneRow => 0,
         };
@@ -222,6 +230,7 @@ fn read_begin(file: &mut OpenFile) -> io::Result<Vec<u8>> {
 enum TextFormat {
     Csv,
     Ndjson,
+    JsonArray,
 }
 
 /// Returns the format that a file's name says.
@@ -230,7 +239,7 @@ fn named_format(name: &Path) -> Option<InputFormat> {
     match () {
         () if ending(&["parquet", "pq"]) => Some(InputFormat::Parquet),
         () if ending(&["csv", "tsv"]) => Some(InputFormat::Csv),
-        () if ending(&["ndjson", "jsonl"]) => Some(InputFormat::Ndjson),
+        () if ending(&["ndjson", "jsonl", "json"]) => Some(InputFormat::Ndjson),
         () if ending(&["xlsx", "xlsm"]) => Some(InputFormat::Xlsx),
         () => None,
     }
@@ -277,6 +286,7 @@ fn text_format(name: &Path, given: Option<InputFormat>, begin: &[u8]) -> Result<
     match given.or_else(|| named_format(name)) {
         Some(InputFormat::Parquet) => Err(InputFault::NotParquet),
         Some(InputFormat::Xlsx) => Err(InputFault::NotXlsx),
+        Some(InputFormat::Ndjson) | None if json_array::begins(begin) => Ok(TextFormat::JsonArray),
         Some(InputFormat::Ndjson) => Ok(TextFormat::Ndjson),
         None if begin.trim_ascii_start().starts_with(b"{") => Ok(TextFormat::Ndjson),
         _ => Ok(TextFormat::Csv),
@@ -320,7 +330,7 @@ pub(crate) struct RawChunk {
 
 enum ChunkBytes {
     Csv(TextBlock, CsvFormat),
-    Ndjson(TextBlock),
+    Ndjson(TextBlock, bool),
     Parquet(ParquetChunk),
     /// Rows that are decoded already.
     Rows(DecodedBatch),
@@ -336,7 +346,7 @@ impl RawChunk {
     /// Returns the bytes of memory that decoding takes, approximately.
     pub(crate) fn memory(&self) -> usize {
         match &self.bytes {
-            ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block) => block.bytes.len() * decoded::TEXT_COPIES,
+            ChunkBytes::Csv(block, _) | ChunkBytes::Ndjson(block, _) => block.bytes.len() * decoded::TEXT_COPIES,
             ChunkBytes::Parquet(chunk) => chunk.memory(),
             ChunkBytes::Rows(rows) => rows.batch.get_array_memory_size(),
             ChunkBytes::OneRow => 0,
@@ -348,8 +358,8 @@ impl RawChunk {
         let Self { bytes, options, mapper, .. } = self;
         let format = match bytes {
             ChunkBytes::Csv(block, format) => FormatDecoder::Csv(CsvDecoder::new(block, format, limits)?),
-            ChunkBytes::Ndjson(block) => {
-                let columns = NdjsonColumns { table, options: options.clone() };
+            ChunkBytes::Ndjson(block, is_array) => {
+                let columns = NdjsonColumns { table, options: options.clone(), is_array };
                 FormatDecoder::Ndjson(NdjsonDecoder::new(block, columns, limits)?)
             }
             ChunkBytes::Parquet(chunk) => FormatDecoder::Decoded(chunk.decode()?.into_iter()),

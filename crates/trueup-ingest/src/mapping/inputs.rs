@@ -159,7 +159,7 @@ fn format_of(path: &Path) -> Option<FileFormat> {
     let has = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
     match () {
         () if has(&["csv", "tsv", "txt"]) => Some(FileFormat::Csv),
-        () if has(&["ndjson", "jsonl"]) => Some(FileFormat::Ndjson),
+        () if has(&["ndjson", "jsonl", "json"]) => Some(FileFormat::Ndjson),
         () if has(&["parquet", "pq"]) => Some(FileFormat::Parquet),
         () if has(&["xlsx", "xlsm"]) => Some(FileFormat::Xlsx),
         () => None,

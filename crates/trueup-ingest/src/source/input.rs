@@ -73,7 +73,7 @@ pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
 pub enum FileFormat {
     /// Cells that are separated by commas or by another character.
     Csv,
-    /// A JSON object on each line.
+    /// A JSON object on each line, or a JSON array of objects.
     Ndjson,
     /// Parquet.
     Parquet,
@@ -87,7 +87,7 @@ impl FromStr for FileFormat {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "csv" => Ok(Self::Csv),
-            "ndjson" | "jsonl" => Ok(Self::Ndjson),
+            "ndjson" | "jsonl" | "json" => Ok(Self::Ndjson),
             "parquet" => Ok(Self::Parquet),
             "xlsx" => Ok(Self::Xlsx),
             _ => Err(UnknownFormat(name.to_owned())),

@@ -36,6 +36,8 @@ pub(crate) struct NdjsonColumns {
     /// The canonical table of which the rows are, unless `options` names columns.
     pub(crate) table: Table,
     pub(crate) options: Arc<ReadOptions>,
+    /// Whether each line is an element of a JSON array, whose lines in the file are not known.
+    pub(crate) is_array: bool,
 }
 
 impl NdjsonColumns {
@@ -46,6 +48,11 @@ impl NdjsonColumns {
             None => self.table.required().to_vec(),
         };
         required.into_iter().filter(|name| !self.options.is_of_folder(name)).collect()
+    }
+
+    /// Returns the location of a line.
+    const fn location(&self, line: u64) -> InputLocation {
+        if self.is_array { InputLocation::Record { record: line, line: None } } else { InputLocation::Line(line) }
     }
 
     /// Returns whether a member is read.
@@ -85,7 +92,9 @@ impl NdjsonDecoder {
                 .and_then(|members| builder.push(&members));
             match pushed {
                 Ok(()) => lines.push(line),
-                Err(RecordFault::Row(fault)) => malformed.push(fault.at(line, record, self.limits.max_text_bytes)),
+                Err(RecordFault::Row(fault)) => {
+                    malformed.push(fault.at(self.columns.location(line), record, self.limits.max_text_bytes))
+                }
                 Err(RecordFault::File(fault)) => {
                     self.at = self.text.len();
                     fatal = Some(fault);
@@ -94,7 +103,11 @@ impl NdjsonDecoder {
         }
         let batch = builder.finish().map_err(|error| InputFault::Unreadable(Box::new(error)))?;
         // A file without a header has as many records as lines.
-        let locations = RowLocations::Lines { records: lines.clone(), lines };
+        let locations = if self.columns.is_array {
+            RowLocations::Mapped(lines.into_iter().map(|line| self.columns.location(line)).collect())
+        } else {
+            RowLocations::Lines { records: lines.clone(), lines }
+        };
         Ok(Some(DecodedBatch { batch, locations, malformed: malformed.faults, fatal }))
     }
 }
@@ -268,7 +281,7 @@ enum MalformedRecord {
 }
 
 impl MalformedRecord {
-    fn at(self, line: u64, record: &str, longest: usize) -> RowFault {
+    fn at(self, location: InputLocation, record: &str, longest: usize) -> RowFault {
         let short = |text: &str| shortened(text, longest).to_owned();
         let (column, value, rule, found) = match self {
             Self::NotAnObject(error) => {
@@ -285,15 +298,7 @@ impl MalformedRecord {
         };
         let members = Members::read(record).map(|members| members.0).unwrap_or_default();
         let cells = members.iter().map(|(name, value)| (name.to_string(), Some(short(value.get())))).collect();
-        RowFault {
-            location: InputLocation::Line(line),
-            column,
-            value: Some(value),
-            rule,
-            found,
-            cells: RowCells::Texts(cells),
-            joined: None,
-        }
+        RowFault { location, column, value: Some(value), rule, found, cells: RowCells::Texts(cells), joined: None }
     }
 }
 

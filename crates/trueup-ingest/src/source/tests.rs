@@ -28,7 +28,7 @@ fn csv_fault(text: &str) -> String {
 }
 
 fn read_ndjson(text: &str) -> DecodedBatch {
-    let columns = NdjsonColumns { table: Table::Events, options: Arc::default() };
+    let columns = NdjsonColumns { table: Table::Events, options: Arc::default(), is_array: false };
     NdjsonDecoder::new(block(text), columns, ReadLimits::default()).unwrap().next().unwrap().unwrap()
 }
 

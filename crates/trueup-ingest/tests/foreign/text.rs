@@ -72,6 +72,38 @@ fn every_cut_of_a_compressed_file_is_refused() {
 }
 
 #[test]
+fn json_lists_are_read() {
+    for name in ["list.json", "list-on-many-lines.json", "list.json.gz", "lines.json"] {
+        accepted(name, plain);
+    }
+}
+
+#[test]
+fn broken_json_lists_are_refused() {
+    for (name, expected) in [
+        ("cut-short.json", "element 3 of the JSON list: the list has no end; the file is cut short"),
+        ("comma-at-the-end.json", "element 4 of the JSON list: an element is missing after a comma"),
+        ("two-lists.json", "element 3 of the JSON list: there is text after the end of the list"),
+    ] {
+        assert_eq!(refusal(name, plain), format!("{name}: {expected}"));
+    }
+    let refused = refusal("not-an-object.json", plain);
+    assert!(refused.starts_with("not-an-object.json, row 4: expected a JSON object"), "{refused}");
+}
+
+#[test]
+fn every_cut_of_a_json_list_is_refused() {
+    let whole = fs::read(foreign("list-on-many-lines.json")).unwrap();
+    let end = whole.trim_ascii_end().len();
+    for length in 0..end {
+        let case = Case::new();
+        let path = case.dir.path().join("events.json");
+        fs::write(&path, &whole[..length]).unwrap();
+        assert!(case.ingest().events(path).run().unwrap_err().is_data(), "{length}");
+    }
+}
+
+#[test]
 fn any_separator_can_be_given() {
     accepted("tab.tsv", plain);
     accepted("tab.txt", delimiter('\t'));
