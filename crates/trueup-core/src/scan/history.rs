@@ -321,7 +321,7 @@ impl StageHistories {
     pub(crate) fn packed(&self, events: Range<usize>) -> Option<PackedFlags> {
         let len = events.len();
         let bytes = self.events[events.start..].first_chunk().filter(|_| len <= PackedFlags::MAX_EVENTS)?;
-        let flags = u128::from_le_bytes(*bytes) & ((1 << (len as u32 * u8::BITS)) - 1);
+        let flags = u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1);
         Some(PackedFlags(flags | (len as u128) << (u128::BITS - u8::BITS)))
     }
 
