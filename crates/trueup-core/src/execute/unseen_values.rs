@@ -20,6 +20,8 @@ use std::fmt;
 const MAX_CANDIDATES: usize = 100_000;
 /// The most frequent values that are shown if none is similar.
 const MAX_FREQUENT: usize = 5;
+/// The most values of a field whose frequent ones say something; a field with more of them identifies things.
+const MAX_VALUES_WITH_FREQUENT: usize = 1_000;
 
 /// A value that a filter compares a dimension with, although no row of the dataset has it. Its
 /// [`Display`](fmt::Display) is a sentence for people.
@@ -87,7 +89,8 @@ impl Dataset {
                 };
                 let texts = known.iter().map(String::as_str);
                 let similar: Vec<String> = most_similar(&value, texts).into_iter().map(str::to_owned).collect();
-                let frequent = known.iter().take(if similar.is_empty() { MAX_FREQUENT } else { 0 }).cloned().collect();
+                let is_shown = similar.is_empty() && known.len() <= MAX_VALUES_WITH_FREQUENT;
+                let frequent = known.iter().take(if is_shown { MAX_FREQUENT } else { 0 }).cloned().collect();
                 UnseenValue { field: field.to_owned(), value, similar, frequent }
             }));
         }
