@@ -498,7 +498,19 @@ pub enum InputFault {
     /// The columns are not those of the table.
     #[error(transparent)]
     Schema(SchemaFault),
-    /// The rows cannot be held in memory in the form that they need.
+    /// A record batch has other columns than the first one.
+    #[error("record batch {batch} (counted from 0) has other columns than the first one")]
+    OtherColumns {
+        /// The batch, counted from 0.
+        batch: usize,
+    },
+    /// There is no record batch that says what the columns are.
+    #[error("there is no record batch; give one without rows, or a reader that knows its columns")]
+    NoBatches,
+    /// Insights are given as something other than lines of JSON.
+    #[error("insights are documents, one JSON object per line; give a file or a reader of NDJSON")]
+    NotDocuments,
+    /// The rows cannot be read, or not held in memory in the form that they need.
     #[error("{0}")]
     Unreadable(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,19 +1,12 @@
-//! The inputs that a user gave: folders and patterns become the files that they stand for, and streams become files
-//! that can be read several times.
+//! The paths that a user gave: folders and patterns become the files that they stand for, and streams are opened.
 
-use crate::error::{ErrorContext, ErrorKind, OPEN};
-use crate::monitor::Monitor;
+use crate::error::{ErrorContext, ErrorKind};
 use crate::source::{is_known_name, unpacked_name};
-use crate::table::Table;
-use crate::version::Scratch;
 use crate::{IngestError, Input};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
-use std::time::Duration;
 
 /// The path that means the standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -88,64 +81,26 @@ pub(crate) fn is_stream(input: &Input) -> bool {
     input.path == Path::new(STANDARD_INPUT) || fs::metadata(&input.path).is_ok_and(is_special)
 }
 
-/// Copies each input that can be read only once to a file in `scratch`, because an ingest reads its inputs several
-/// times.
-pub(crate) fn keep_streams(
-    given: &mut [(Table, Input)],
-    scratch: &Scratch,
-    monitor: &Monitor,
-) -> Result<(), IngestError> {
-    for (at, (_, input)) in given.iter_mut().enumerate().filter(|(_, (_, input))| is_stream(input)) {
-        let copy = scratch.path().join(format!("input-{at}"));
-        let mut file = scratch.files().create(&copy).at("create", &copy)?;
-        copy_stream(&input.path, &mut file, monitor).and_then(|copied| copied.at("write", &copy))?;
-        file.flush().at("write", &copy)?;
-        input.path = copy;
-    }
-    Ok(())
+/// The bytes of a path that can be read only once. It is opened when it is first read, because opening a pipe waits for
+/// the program that writes to it.
+pub(crate) struct StreamReader {
+    path: PathBuf,
+    reader: Option<Box<dyn Read + Send>>,
 }
 
-/// Bytes that are read from a stream at a time.
-const STREAM_BYTES: usize = 1 << 20;
+impl StreamReader {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, reader: None }
+    }
+}
 
-/// How often an ingest that waits for a stream looks whether it is interrupted.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Copies a stream. A thread of its own reads it, because a read may wait for ever.
-fn copy_stream(path: &Path, into: &mut impl Write, monitor: &Monitor) -> Result<io::Result<()>, IngestError> {
-    let (sender, parts) = sync_channel::<io::Result<Vec<u8>>>(2);
-    let source = path.to_owned();
-    let read = move || {
-        let opened: io::Result<Box<dyn Read>> = if source == Path::new(STANDARD_INPUT) {
-            Ok(Box::new(io::stdin()))
-        } else {
-            fs::File::open(&source).map(|file| Box::new(file) as Box<dyn Read>)
+impl Read for StreamReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            None if self.path == Path::new(STANDARD_INPUT) => self.reader.insert(Box::new(io::stdin())),
+            None => self.reader.insert(Box::new(fs::File::open(&self.path)?)),
         };
-        let mut reader = match opened {
-            Ok(reader) => reader,
-            Err(error) => return drop(sender.send(Err(error))),
-        };
-        loop {
-            let mut part = Vec::new();
-            let read = reader.by_ref().take(STREAM_BYTES as u64).read_to_end(&mut part);
-            let is_last = !matches!(read, Ok(length) if length > 0);
-            if is_last && read.is_ok() || sender.send(read.map(|_| part)).is_err() || is_last {
-                return;
-            }
-        }
-    };
-    thread::Builder::new().name("stream".to_owned()).spawn(read).doing("start a thread")?;
-    loop {
-        monitor.check()?;
-        match parts.recv_timeout(PATIENCE) {
-            Ok(part) => {
-                let part = part.at(OPEN, path)?;
-                if let Err(error) = into.write_all(&part) {
-                    return Ok(Err(error));
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(Ok(())),
-        }
+        reader.read(buffer)
     }
 }

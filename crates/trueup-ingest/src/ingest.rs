@@ -1,12 +1,13 @@
 //! One ingest, from its inputs to the next version of the dataset.
 
 use crate::batch::BatchPlan;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, InputFault};
 use crate::events::{Budget, ZoneChanges};
-use crate::given::{expand, is_stream, is_url, keep_streams};
+use crate::given::{StreamReader, expand, is_stream, is_url};
 use crate::input::{self, MappedInputs};
 use crate::monitor::{Monitor, ReportProgress};
 use crate::read::TableReader;
+use crate::received::{Producer, SourceRows};
 use crate::refused::RefusedRows;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::source::{
@@ -16,7 +17,7 @@ use crate::source::{
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{
-    CREATED_BY, IngestError, IngestSummary, Input, Interrupt, MaxRejects, Outputs, Progress, accounts, events,
+    CREATED_BY, IngestError, IngestSummary, Input, Interrupt, MaxRejects, Outputs, Progress, Source, accounts, events,
     insights, spend,
 };
 use glob::Pattern;
@@ -30,7 +31,7 @@ use trueup_core::model::ClockZone;
 /// its rows are buffered.
 const ROW_BYTES: usize = 4_096;
 
-/// An ingest of files into a dataset. Either all of it takes effect, or nothing of it. A limit of 0 counts as 1.
+/// An ingest of files, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing of it. A limit of 0 counts as 1.
 ///
 /// # Inputs
 /// Files are Parquet (`.parquet`), CSV (`.csv`, `.tsv`), NDJSON (`.ndjson`, `.jsonl`) or XLSX (`.xlsx`, `.xlsm`). If a
@@ -71,10 +72,8 @@ const ROW_BYTES: usize = 4_096;
 #[must_use = "nothing happens until the ingest is run"]
 pub struct Ingest {
     dir: PathBuf,
-    events: Vec<PathBuf>,
-    spend: Vec<PathBuf>,
-    accounts: Vec<PathBuf>,
-    insights: Vec<PathBuf>,
+    /// The inputs, in the order in which they were added.
+    sources: Vec<(Table, Source)>,
     mapping: Option<PathBuf>,
     reading: ReadOptions,
     delimiter: Option<char>,
@@ -97,16 +96,23 @@ pub struct Ingest {
     interrupt: Interrupt,
 }
 
+/// An input as it was given.
+struct GivenInput {
+    table: Table,
+    input: Input,
+    /// Produces the file of the input, if it has none yet.
+    producer: Option<Producer>,
+    /// Whether it was given as a path.
+    is_path: bool,
+}
+
 impl Ingest {
     /// Prepares an ingest into the dataset in a folder. [`Ingest::run`] makes the folder, and the folders above it, if
     /// they do not exist.
     pub fn into(dataset: impl AsRef<Path>) -> Self {
         Self {
             dir: dataset.as_ref().to_owned(),
-            events: Vec::new(),
-            spend: Vec::new(),
-            accounts: Vec::new(),
-            insights: Vec::new(),
+            sources: Vec::new(),
             mapping: None,
             reading: ReadOptions::default(),
             delimiter: None,
@@ -130,27 +136,28 @@ impl Ingest {
         }
     }
 
-    /// Adds a file of events. With a mapping, the file is one that the mapping reads.
-    pub fn events(mut self, path: impl AsRef<Path>) -> Self {
-        self.events.push(path.as_ref().to_owned());
-        self
+    /// Adds events: the path of a file, or another [`Source`]. With a mapping, it is one that the mapping reads.
+    pub fn events(self, source: impl Into<Source>) -> Self {
+        self.add(Table::Events, source.into())
     }
 
-    /// Adds a file of spend.
-    pub fn spend(mut self, path: impl AsRef<Path>) -> Self {
-        self.spend.push(path.as_ref().to_owned());
-        self
+    /// Adds spend.
+    pub fn spend(self, source: impl Into<Source>) -> Self {
+        self.add(Table::Spend, source.into())
     }
 
-    /// Adds a file of accounts.
-    pub fn accounts(mut self, path: impl AsRef<Path>) -> Self {
-        self.accounts.push(path.as_ref().to_owned());
-        self
+    /// Adds accounts.
+    pub fn accounts(self, source: impl Into<Source>) -> Self {
+        self.add(Table::Accounts, source.into())
     }
 
-    /// Adds a file of insight documents: one `{"account", "date", "insight"}` per line, with the date as YYYY-MM-DD.
-    pub fn insights(mut self, path: impl AsRef<Path>) -> Self {
-        self.insights.push(path.as_ref().to_owned());
+    /// Adds insight documents: one `{"account", "date", "insight"}` per line, with the date as YYYY-MM-DD.
+    pub fn insights(self, source: impl Into<Source>) -> Self {
+        self.add(Table::Insights, source.into())
+    }
+
+    fn add(mut self, table: Table, source: Source) -> Self {
+        self.sources.push((table, source));
         self
     }
 
@@ -314,33 +321,50 @@ impl Ingest {
     pub fn run(mut self) -> Result<IngestSummary, IngestError> {
         let monitor = Monitor::new(self.report.take(), self.interrupt.clone());
         self.files = monitor.stoppable(self.files);
-        let threads = self.threads;
-        let run =
-            move || monitor.check().and_then(|()| self.run_here(&monitor)).map_err(|error| monitor.explain(error));
-        let Some(threads) = threads else { return run() };
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
+        self.run_watched(&monitor).map_err(|error| monitor.explain(error))
     }
 
-    fn run_here(&self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
+    fn run_watched(mut self, monitor: &Monitor) -> Result<IngestSummary, IngestError> {
+        monitor.check()?;
         if is_url(&self.dir) {
             return Err(ErrorKind::UrlOfDataset(self.dir.clone()).into());
         }
         let mut given = self.given()?;
         let rejects = self.checked_rejects(&given)?;
         let (mut version, latest) = VersionBuilder::begin(&self.files, &self.dir)?;
-        // Holds the streams until the ingest ends.
-        let streams = given.iter().any(|(_, input)| is_stream(input)).then(|| version.scratch()).transpose()?;
-        if let Some(scratch) = &streams {
-            keep_streams(&mut given, scratch, monitor)?;
+        // Holds what was received until the ingest ends.
+        let mut received = Vec::new();
+        for GivenInput { input, producer, .. } in &mut given {
+            // On the caller's thread, because a stream may depend on it.
+            if let Some(producer) = producer.take() {
+                let scratch = version.scratch()?;
+                input.path = producer.receive(&input.shown, &scratch, monitor)?;
+                received.push(scratch);
+            }
         }
+        let given = given.into_iter().map(|given| (given.table, given.input)).collect::<Vec<_>>();
+        let threads = self.threads;
+        let run = move || self.run_here(&given, rejects, version, latest, monitor);
+        let Some(threads) = threads else { return run() };
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().doing("start threads")?.install(run)
+    }
+
+    fn run_here(
+        &self,
+        given: &[(Table, Input)],
+        rejects: Option<(PathBuf, Outputs)>,
+        mut version: VersionBuilder,
+        latest: Option<Manifest>,
+        monitor: &Monitor,
+    ) -> Result<IngestSummary, IngestError> {
         let limits = ReadLimits {
             rows: self.batch_rows.min((self.memory / ROW_BYTES).max(1)),
             decoded_bytes: self.memory / 8,
             max_columns: self.max_columns,
             max_text_bytes: self.max_text_bytes,
         };
-        let mapped = MappedInputs::new(self.mapping.as_deref(), &given, &self.files, limits)?;
-        let plan = BatchPlan::new(&given, &mapped, latest.as_ref(), &self.files, monitor)?;
+        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits)?;
+        let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.files, monitor)?;
         let warnings = plan.warnings();
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
         if plan.is_empty() {
@@ -351,7 +375,7 @@ impl Ingest {
             limits,
             monitor,
             faulty_rows: match rejects {
-                Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(path, &outputs)?),
+                Some((path, outputs)) => FaultyRows::Reject(RejectsWriter::create(&path, &outputs)?),
                 None => FaultyRows::Refuse { first: None },
             },
             refused: RefusedRows::default(),
@@ -390,46 +414,56 @@ impl Ingest {
     }
 
     /// Checks that the rejects file may be written. Returns its path, and the [`Outputs`] that create it.
-    fn checked_rejects(&self, given: &[(Table, Input)]) -> Result<Option<(&Path, Outputs)>, IngestError> {
-        let Some(path) = self.rejects.as_deref() else { return Ok(None) };
+    fn checked_rejects(&self, given: &[GivenInput]) -> Result<Option<(PathBuf, Outputs)>, IngestError> {
+        let Some(path) = self.rejects.clone() else { return Ok(None) };
         let outputs = Outputs::new(self.replace_rejects).dataset(&self.dir);
-        let outputs = given.iter().fold(outputs, |outputs, (_, input)| outputs.input(&input.path));
-        let outputs = self.mapping.iter().fold(outputs, Outputs::input);
-        outputs.check(path).map_err(ErrorKind::Output)?;
+        let paths = given.iter().filter(|given| given.is_path).map(|given| &given.input.path);
+        let outputs = paths.chain(&self.mapping).fold(outputs, Outputs::input);
+        outputs.check(&path).map_err(ErrorKind::Output)?;
         Ok(Some((path, outputs)))
     }
 
-    /// Returns the files given, by table, and checks that each is given once.
-    fn given(&self) -> Result<Vec<(Table, Input)>, IngestError> {
-        let tables = [
-            (Table::Events, &self.events),
-            (Table::Spend, &self.spend),
-            (Table::Accounts, &self.accounts),
-            (Table::Insights, &self.insights),
-        ];
+    /// Returns the inputs given, and checks that each path is given once.
+    fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
         let separator = self.delimiter.map(|char| separator(char).ok_or(ErrorKind::Delimiter(char))).transpose()?;
         let ignore = self.ignore.iter().map(|text| {
             let pattern = PathBuf::from(text);
-            Pattern::new(text).map_err(|error| ErrorKind::Pattern { pattern, reason: error.msg })
+            Pattern::new(text).map_err(|error| IngestError::from(ErrorKind::Pattern { pattern, reason: error.msg }))
         });
         let ignore = ignore.collect::<Result<Vec<_>, _>>()?;
+        let sources = std::mem::take(&mut self.sources);
+        let options = |format, folders| {
+            let ignore = ignore.clone();
+            Arc::new(ReadOptions { format, separator, ignore, folders, ..self.reading.clone() })
+        };
         let mut given = Vec::new();
-        for (table, paths) in tables {
-            for path in paths {
-                let is_named = is_known_name(&unpacked_name(path));
-                // The format of the events is given; a file of another table may say its own.
-                let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
-                for file in expand(path, format.is_some())? {
-                    let (folders, ignore) = (FolderColumn::all(&file), ignore.clone());
-                    let options = ReadOptions { format, separator, ignore, folders, ..self.reading.clone() };
-                    given.push((table, Input { options: Arc::new(options), ..Input::given(&file) }));
+        for (table, source) in sources {
+            let (rows, shown) = source.into_parts(table);
+            let path = match rows {
+                SourceRows::Path(path) => path,
+                SourceRows::Produced(format, producer) => {
+                    if table == Table::Insights && format != Some(FileFormat::Ndjson) {
+                        return Err(InputFault::NotDocuments.of(&shown));
+                    }
+                    let options = options(Some(format.map_or(InputFormat::Arrow, InputFormat::from)), Vec::new());
+                    let input = Input { options, ..Input::given(&shown) };
+                    given.push(GivenInput { table, input, producer: Some(producer), is_path: false });
+                    continue;
                 }
+            };
+            let is_named = is_known_name(&unpacked_name(&path));
+            // The format of the events is given; a file of another table may say its own.
+            let format = self.format.filter(|_| table == Table::Events || !is_named).map(InputFormat::from);
+            for file in expand(&path, format.is_some())? {
+                let input = Input { options: options(format, FolderColumn::all(&file)), ..Input::given(&file) };
+                let producer = is_stream(&input).then(|| Producer::Reader(Box::new(StreamReader::new(file))));
+                given.push(GivenInput { table, input, producer, is_path: true });
             }
         }
         if given.is_empty() {
             return Err(ErrorKind::NothingToIngest.into());
         }
-        input::check(given.iter().map(|(_, input)| input), &self.dir)?;
+        input::check(given.iter().filter(|given| given.is_path).map(|given| &given.input), &self.dir)?;
         Ok(given)
     }
 

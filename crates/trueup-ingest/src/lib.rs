@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! ingest             one ingest, from its inputs to the next version of the dataset
-//!   given            the files that folders, patterns and streams stand for
+//!   given            the paths as given: the files that folders, patterns and streams stand for
+//!   received         the other sources: readers and record batches, which become files
 //!   input, mapping   the inputs: files as given, or made from them by a mapping
 //!   version          the next version while it is written: the lock, scratch folders, publication
 //!   batch            skips each table whose batch the dataset already has
@@ -32,6 +33,7 @@ mod output;
 mod parquet_file;
 mod pending_file;
 mod read;
+mod received;
 mod refused;
 mod rejects;
 mod report;
@@ -47,6 +49,7 @@ pub use error::{ErrorKind, FaultyRow, IngestError, InputFault, UnfitColumn};
 pub use ingest::Ingest;
 pub use monitor::{Phase, Progress};
 pub use output::{OutputError, OutputFile, Outputs};
+pub use received::Source;
 pub use refused::{MaxRejects, NotMaxRejects, Refusal, RefusedRow, RefusedRows, RefusedRule};
 pub use report::{IngestSummary, RowCounts};
 pub use row_fault::{InputLocation, RowFault, Rule};

@@ -27,6 +27,8 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Receives inputs that are not files.
+    ReceivingInputs,
     /// Compares the inputs with those of earlier ingests.
     CheckingInputs,
     /// Reads accounts.
@@ -50,6 +52,7 @@ pub enum Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::ReceivingInputs => "receiving inputs",
             Self::CheckingInputs => "checking what is new",
             Self::ReadingAccounts => "reading accounts",
             Self::FindingConversions => "finding first conversions",

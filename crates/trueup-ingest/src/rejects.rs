@@ -124,6 +124,10 @@ impl serde::Serialize for RejectedRow<'_> {
                 map.serialize_entry("rowGroup", &row_group)?;
                 map.serialize_entry("rowInGroup", &row)?;
             }
+            InputLocation::Batch { batch, row } => {
+                map.serialize_entry("batch", &batch)?;
+                map.serialize_entry("rowInBatch", &row)?;
+            }
             InputLocation::Record { record, line } => {
                 if let Some(line) = line {
                     map.serialize_entry("line", &line)?;

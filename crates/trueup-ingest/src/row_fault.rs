@@ -30,6 +30,13 @@ pub enum InputLocation {
         /// The row of the row group, counted from 0.
         row: usize,
     },
+    /// A row of an Arrow record batch.
+    Batch {
+        /// The batch, counted from 0.
+        batch: usize,
+        /// The row of the batch, counted from 0.
+        row: usize,
+    },
     /// A record of a file that a mapping reads.
     Record {
         /// The number of the record, counted from 1 after the header.
@@ -46,7 +53,7 @@ impl InputLocation {
         match self {
             Self::Line(line) => Some(line),
             Self::Record { line, .. } => line,
-            Self::Row { .. } => None,
+            Self::Row { .. } | Self::Batch { .. } => None,
         }
     }
 
@@ -60,6 +67,7 @@ impl InputLocation {
         let key = |location| match location {
             Self::Line(line) => (line, 0),
             Self::Row { row_group, row } => (u64::try_from(row_group).unwrap_or(0), row),
+            Self::Batch { batch, row } => (u64::try_from(batch).unwrap_or(0), row),
             Self::Record { record, line } => (line.unwrap_or(record), 0),
         };
         key(self).cmp(&key(other))
@@ -71,6 +79,7 @@ impl fmt::Display for InputLocation {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Row { row_group, row } => write!(f, "row group {row_group}, row {row} (both counted from 0)"),
+            Self::Batch { batch, row } => write!(f, "record batch {batch}, row {row} (both counted from 0)"),
             Self::Record { record, .. } => write!(f, "row {record}"),
         }
     }

@@ -6,6 +6,7 @@
 //!   TextBlocks           blocks of whole records                       text_blocks.rs
 //!   ParquetReader        Parquet: row groups, or batches of large ones parquet.rs, row_group.rs
 //!   SheetReader          XLSX: decoded rows                            xlsx.rs
+//!   BatchReader          record batches: decoded rows                  arrow.rs
 //! RawChunk               a block or a row group, not yet decoded
 //! ChunkDecoder           CsvDecoder, NdjsonDecoder, or Parquet batches csv.rs, ndjson.rs
 //!   RowMapper            makes canonical rows of them if a mapping does  input.rs
@@ -15,6 +16,7 @@
 //! `Input` in `input.rs` says which file is read, and how. `ReadLimits` in `decoded.rs` says how much is read at the
 //! same time.
 
+mod arrow;
 mod columns;
 mod compression;
 mod csv;
@@ -41,12 +43,13 @@ pub(crate) use parquet::ParquetReader;
 pub(crate) use row_group::ParquetBytes;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 
+use self::arrow::BatchReader;
 use crate::IngestError;
 use crate::error::{ErrorContext, InputFault, OPEN};
 use crate::table::Table;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use compression::Compression;
+use compression::{Compression, CountedReader};
 use csv::{CsvDecoder, CsvFormat};
 use json_array::JsonArray;
 use ndjson::{NdjsonColumns, NdjsonDecoder};
@@ -81,6 +84,7 @@ enum FormatReader {
     Ndjson(InputBlocks, bool),
     Parquet(Box<ParquetReader>),
     Xlsx(SheetReader),
+    Arrow(BatchReader),
     /// Whether the row is still to be read.
     OneRow(bool),
 }
@@ -101,8 +105,15 @@ impl<'a> InputReader<'a> {
         let mut file = files.open(path).at(OPEN, path)?;
         let begin = read_begin(&mut file).at(OPEN, path)?;
         let name = compression::unpacked_name(&input.shown);
-        let binary = binary_format(&name, options.format, &begin).map_err(of_input)?;
-        let (reader, read) = if binary == Some(InputFormat::Parquet) {
+        let binary = match options.format {
+            Some(InputFormat::Arrow) => Some(InputFormat::Arrow),
+            format => binary_format(&name, format, &begin).map_err(of_input)?,
+        };
+        let (reader, read) = if binary == Some(InputFormat::Arrow) {
+            let read = Arc::new(AtomicU64::new(0));
+            let batches = BatchReader::open(CountedReader { reader: file, bytes: read.clone() }, limits);
+            (FormatReader::Arrow(batches.map_err(of_input)?), read)
+        } else if binary == Some(InputFormat::Parquet) {
             let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
             let reader = ParquetReader::open(bytes, limits, &|name| options.reads(name)).map_err(of_input)?;
             (FormatReader::Parquet(Box::new(reader)), Arc::default())
@@ -151,6 +162,7 @@ impl<'a> InputReader<'a> {
             FormatReader::Ndjson(..) | FormatReader::OneRow(_) => None,
             FormatReader::Parquet(parquet) => Some(parquet.schema()),
             FormatReader::Xlsx(sheet) => Some(&sheet.schema),
+            FormatReader::Arrow(batches) => Some(&batches.schema),
         }
     }
 
@@ -195,6 +207,9 @@ impl<'a> InputReader<'a> {
             }
             FormatReader::Xlsx(sheet) => {
                 sheet.next().map_err(|fault| fault.of(&self.input.shown))?.map(ChunkBytes::Rows)
+            }
+            FormatReader::Arrow(batches) => {
+                batches.next().map_err(|fault| fault.of(&self.input.shown))?.map(ChunkBytes::Rows)
             }
             FormatReader::OneRow(is_left) => std::mem::take(is_left).then_some(ChunkBytes::OneRow),
         };

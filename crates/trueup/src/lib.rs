@@ -8,11 +8,13 @@
 //! | answer requests of the HTTP API, without a network | [`service::Service`] |
 //! | decide who may see what | [`access`] |
 //!
-//! Datasets are made by `trueup ingest`, or by the crate `trueup-ingest`.
+//! Datasets are made by the program's command `ingest`, or by the module `ingest`, which a feature adds.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `arrow` | datasets in memory, from Arrow record batches |
+//! | `ingest` | the module `ingest`: files, readers and Arrow record batches into datasets on disk |
+//! | `ingest-stream` | the same from asynchronous streams of record batches |
 //! | `polars` | answers as polars data frames |
 //! | `sqlite` | directories of users and keys in a SQLite file, which processes may share |
 //!
@@ -57,6 +59,9 @@ pub use trueup_core::{
     ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row,
     RunStatistics, Texts, UnknownField, UnseenValue, Value, Values, day, dictionary, money, query,
 };
+/// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
+#[cfg(feature = "ingest")]
+pub use trueup_ingest as ingest;
 
 /// The examples of the page for callers, as doc tests.
 #[cfg(doctest)]

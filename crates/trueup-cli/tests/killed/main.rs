@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(target_os = "linux")]
 
+mod interrupted;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -121,6 +121,8 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
         FileFormat::Parquet => InputFormat::Parquet,
         FileFormat::Xlsx => InputFormat::Xlsx,
     });
+    // Record batches are no file, whatever their name.
+    let format = format.filter(|_| given.format != Some(InputFormat::Arrow));
     let format = match format.or(given.format) {
         Some(format) => format,
         None => {

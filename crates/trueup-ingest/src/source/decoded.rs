@@ -60,6 +60,9 @@ pub(crate) enum RowLocations {
     /// Consecutive rows of a row group; the numbers of the row group and of the first row, both counted from 0.
     /// `before` is the number of rows in the row groups before.
     Rows { row_group: usize, first: usize, before: u64 },
+    /// Consecutive rows of a record batch; the numbers of the batch and of the first row, both counted from 0. `before`
+    /// is the number of rows in the batches before.
+    Batch { batch: usize, first: usize, before: u64 },
     /// The records from which a mapping made the rows.
     Mapped(Vec<InputLocation>),
 }
@@ -70,6 +73,7 @@ impl RowLocations {
         match self {
             Self::Lines { lines, .. } => InputLocation::Line(lines.get(row).copied().unwrap_or_default()),
             Self::Rows { row_group, first, .. } => InputLocation::Row { row_group: *row_group, row: first + row },
+            Self::Batch { batch, first, .. } => InputLocation::Batch { batch: *batch, row: first + row },
             Self::Mapped(records) => records.get(row).copied().unwrap_or(InputLocation::Line(0)),
         }
     }
@@ -81,7 +85,7 @@ impl RowLocations {
                 record: records.get(row).copied().unwrap_or_default(),
                 line: lines.get(row).copied(),
             },
-            Self::Rows { first, before, .. } => {
+            Self::Rows { first, before, .. } | Self::Batch { first, before, .. } => {
                 let row = u64::try_from(first + row).unwrap_or(u64::MAX);
                 InputLocation::Record { record: before.saturating_add(row).saturating_add(1), line: None }
             }

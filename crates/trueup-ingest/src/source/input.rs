@@ -117,6 +117,8 @@ pub(crate) enum InputFormat {
     Csv,
     Ndjson,
     Xlsx,
+    /// Record batches that a source has produced.
+    Arrow,
     /// No file at all, but a single row without columns.
     OneRow,
 }

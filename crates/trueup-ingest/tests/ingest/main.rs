@@ -10,5 +10,6 @@ mod limits;
 mod rejects;
 mod replace;
 mod round_trip;
+mod sources;
 mod time_zones;
 mod warnings;

@@ -5,6 +5,8 @@
 mod cancel_and_deadline;
 #[path = "../../examples/in_memory_tables.rs"]
 mod in_memory_tables;
+#[path = "../../examples/ingest_record_batches.rs"]
+mod ingest_record_batches;
 #[path = "../../examples/report_from_files.rs"]
 mod report_from_files;
 #[path = "../../examples/service_in_process.rs"]
@@ -98,6 +100,11 @@ fn a_query_can_be_canceled_and_has_a_deadline() {
 #[test]
 fn a_dataset_is_made_from_record_batches() {
     in_memory_tables::main().unwrap();
+}
+
+#[test]
+fn record_batches_are_ingested() {
+    ingest_record_batches::main().unwrap();
 }
 
 #[test]
