@@ -31,7 +31,8 @@ use trueup_core::model::ClockZone;
 /// its rows are buffered.
 const ROW_BYTES: usize = 4_096;
 
-/// An ingest of files, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing of it. A limit of 0 counts as 1.
+/// An ingest of files, readers or Arrow record batches into a dataset. Either all of it takes effect, or nothing of it.
+/// A limit of 0 counts as 1.
 ///
 /// # Inputs
 /// Files are Parquet (`.parquet`), CSV (`.csv`, `.tsv`), NDJSON (`.ndjson`, `.jsonl`) or XLSX (`.xlsx`, `.xlsm`). If a
@@ -217,14 +218,12 @@ impl Ingest {
 
     /// Sets how many rows may go to the file of [`Ingest::rejects`]; any number if not set, as long as a row of each
     /// table remains. An ingest with more fails, and leaves the file.
-    #[must_use]
     pub fn max_rejects(mut self, limit: MaxRejects) -> Self {
         self.max_rejects = Some(limit);
         self
     }
 
     /// Sets the time zone of each `dateTime` without an offset. If not set, such a `dateTime` breaks a rule.
-    #[must_use]
     pub fn time_zone(mut self, zone: ClockZone) -> Self {
         self.clock_zone = Some(zone);
         self
@@ -425,7 +424,8 @@ impl Ingest {
 
     /// Returns the inputs given, and checks that each path is given once.
     fn given(&mut self) -> Result<Vec<GivenInput>, IngestError> {
-        let separator = self.delimiter.map(|char| separator(char).ok_or(ErrorKind::Delimiter(char))).transpose()?;
+        let known = |char| separator(char).ok_or_else(|| IngestError::from(ErrorKind::Delimiter(char)));
+        let separator = self.delimiter.map(known).transpose()?;
         let ignore = self.ignore.iter().map(|text| {
             let pattern = PathBuf::from(text);
             Pattern::new(text).map_err(|error| IngestError::from(ErrorKind::Pattern { pattern, reason: error.msg }))
