@@ -50,7 +50,7 @@ pub(crate) fn is_url(path: &Path) -> bool {
     path.to_str().and_then(|text| text.split_once("://")).is_some_and(|(scheme, _)| is_scheme(scheme))
 }
 
-/// Returns the files below a folder, without hidden ones and those that other programs mark with `_`.
+/// Returns the files below a folder, without hidden ones and ones that other programs mark with `_`.
 fn files_below(folder: &Path, takes_any: bool) -> Result<Vec<PathBuf>, IngestError> {
     let is_left_out = |name: &OsStr| name.as_encoded_bytes().first().is_some_and(|first| matches!(first, b'.' | b'_'));
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);

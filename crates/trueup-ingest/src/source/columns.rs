@@ -1,5 +1,5 @@
-//! The columns of an input's rows: those of the file without the ignored ones, some of them as text, and those that the
-//! names of its folders give.
+//! The columns of an input's rows: those of the file without the ignored ones, some of them as text, and the ones
+//! that the names of its folders give.
 
 use super::input::ReadOptions;
 use crate::error::{InputFault, UnfitColumn};
