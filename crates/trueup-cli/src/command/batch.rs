@@ -164,6 +164,7 @@ impl BatchCommand {
         match (faults, file.query.len()) {
             (0, 0) => Err(Failure::request(format!("`{}` has no `[[query]]`", self.jobs.display()))),
             (0, _) => Ok((checked, unseen_values)),
+            (_, 1) => Err(Failure::request("the only query cannot be run")),
             (_, all) => Err(Failure::request(format!("{faults} of {all} queries cannot be run, so none was"))),
         }
     }

@@ -84,7 +84,7 @@ impl FieldsCommand {
         }
     }
 
-    /// Returns the folder of the dataset and the name of the field, of which each may be missing.
+    /// Returns the folder of the dataset and the name of the field; `None` for each that is not given.
     fn arguments(&self) -> Result<(Option<PathBuf>, Option<String>), Failure> {
         Ok(match self.arguments.as_slice() {
             [folder, name, ..] => (Some(folder.into()), Some(name.clone())),
