@@ -17,6 +17,9 @@ pub(super) struct ExplainReport<'a> {
     dimensions: Vec<Dimension<'a>>,
     filters_events: bool,
     filters_rows: bool,
+    sort: &'a [String],
+    limit: Option<usize>,
+    totals: bool,
     /// `None` if the query was not run.
     run: Option<Run>,
 }
@@ -50,6 +53,7 @@ struct Run {
     aggregation_seconds: f64,
     merging_seconds: f64,
     finishing_seconds: f64,
+    totals_seconds: f64,
 }
 
 impl<'a> From<&'a Explanation> for ExplainReport<'a> {
@@ -75,6 +79,9 @@ impl<'a> From<&'a Explanation> for ExplainReport<'a> {
                 .collect(),
             filters_events: explanation.filters_events,
             filters_rows: explanation.filters_rows,
+            sort: &explanation.sort,
+            limit: explanation.limit,
+            totals: explanation.totals,
             run: explanation.statistics.map(|statistics| Run {
                 row_groups: statistics.row_groups,
                 rows: statistics.rows,
@@ -84,6 +91,7 @@ impl<'a> From<&'a Explanation> for ExplainReport<'a> {
                 aggregation_seconds: statistics.aggregation.as_secs_f64(),
                 merging_seconds: statistics.merging.as_secs_f64(),
                 finishing_seconds: statistics.finishing.as_secs_f64(),
+                totals_seconds: statistics.totals.as_secs_f64(),
             }),
         }
     }
