@@ -126,5 +126,5 @@ fn every_example_is_run_by_a_test() {
         assert!(run.iter().any(|text| text.contains(&format!("examples/{name}\"]"))), "{name}");
         count += 1;
     }
-    assert_eq!(count, 5);
+    assert_eq!(count, 6);
 }
