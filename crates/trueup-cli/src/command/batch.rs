@@ -67,7 +67,7 @@ pub(crate) struct BatchCommand {
     jobs: PathBuf,
 
     /// Folder for the files; created if it does not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = option_values::folder)]
     into: PathBuf,
 
     /// The day that `last` and `range` count from; by default that of the clock, in the time zone of the accounts

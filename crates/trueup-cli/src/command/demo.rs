@@ -28,6 +28,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DemoCommand {
     /// Folder of the dataset; by default `trueup-demo` in cargo's target folder or else in the current folder
+    #[arg(value_parser = super::option_values::folder)]
     dir: Option<PathBuf>,
 
     /// Approximate number of events

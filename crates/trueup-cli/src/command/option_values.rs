@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueup::access::SecretKey;
 use trueup_core::Shown;
@@ -45,6 +45,14 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     seconds
         .filter(|duration| !duration.is_zero())
         .ok_or_else(|| format!("expected a number of seconds such as `30` or `0.5`, but found `{text}`"))
+}
+
+/// Parses a folder that a command makes. A URL would become a folder such as `s3:`.
+pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
+    let is_url = text
+        .split_once("://")
+        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(|char| char.is_ascii_alphanumeric()));
+    if is_url { Err("a URL is not supported yet; give a folder, and copy it".to_owned()) } else { Ok(text.into()) }
 }
 
 /// Parses what separates the cells of CSV files. A tab has two more spellings, because it is hard to type in a shell.

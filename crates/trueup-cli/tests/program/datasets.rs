@@ -1,6 +1,6 @@
 //! `trueup ingest`, and what `inspect`, `verify` and `explain` show of a dataset.
 
-use crate::workspace::{EVENTS_CSV, RANGE, Workspace};
+use crate::workspace::{EVENTS_CSV, RANGE, SPEND_CSV, Workspace};
 
 #[test]
 fn ingest_reports_how_many_rows_it_took_and_replaced() {
@@ -134,6 +134,38 @@ fn columns_with_the_name_of_a_metric_are_ignored_with_a_warning() {
     let run = workspace.run(&["ingest", "events.csv", "--into", "ds"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(run.stderr.starts_with("warning:") && run.stderr.contains("`leads`"), "{run:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn the_standard_input_is_read() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    workspace.write("spend.csv", SPEND_CSV);
+    let run = workspace.shell("gzip -c events.csv | trueup ingest - --spend spend.csv --format csv --into ds");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("events   5 taken") && run.stdout.contains("spend    1 taken"), "{run:?}");
+    let run = workspace.shell("echo 'account,type\nacme,sold' | trueup ingest - --into ds");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stderr.contains("-: expected a column"), "{run:?}");
+    let run = workspace.shell("trueup ingest - - --into ds < events.csv");
+    assert!(run.code == 2 && run.stderr.contains("`-` is given twice"), "{run:?}");
+}
+
+#[test]
+fn a_url_makes_no_folder() {
+    let workspace = Workspace::new();
+    workspace.write("events.csv", EVENTS_CSV);
+    for arguments in [
+        &["ingest", "events.csv", "--into", "s3://bucket/ds"][..],
+        &["ingest", "s3://bucket/events.csv", "--into", "ds"],
+        &["demo", "s3://bucket/ds"],
+        &["batch", "jobs.toml", "--into", "s3://bucket/out"],
+    ] {
+        let message = workspace.run(arguments).failed(2);
+        assert!(message.contains("URL"), "{message}");
+    }
+    assert_eq!(workspace.names(), ["events.csv"]);
 }
 
 #[test]
