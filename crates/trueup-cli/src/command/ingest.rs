@@ -55,8 +55,8 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
-    /// Format of INPUT, and of other files whose names do not say it: csv, ndjson, parquet or xlsx; by default the first
-    /// bytes decide
+    /// Format of INPUT, and of other files whose names do not say it: csv, ndjson, parquet or xlsx; by default the
+    /// first bytes decide
     #[arg(long, value_name = "FORMAT")]
     format: Option<FileFormat>,
 
@@ -64,8 +64,8 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
 
-    /// Column to leave out; `*` and `?` stand for any characters and for one, and `day=*` for the column that folders such
-    /// as day=2025-01-31 give. Repeat the option for several
+    /// Column to leave out; `*` and `?` stand for any characters and for one, and `day=*` for the column that folders
+    /// such as day=2025-01-31 give. Repeat the option for several
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
 
