@@ -12,6 +12,7 @@ mod get;
 mod ingest;
 mod inspect;
 mod keys;
+mod mapping;
 mod names;
 mod option_values;
 mod orgs;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Bench(bench::BenchCommand),
     Demo(demo::DemoCommand),
     Ingest(ingest::IngestCommand),
+    #[command(subcommand)]
+    Mapping(mapping::MappingCommand),
     Query(query::QueryCommand),
     Batch(batch::BatchCommand),
     Explain(query::ExplainCommand),
@@ -57,6 +60,7 @@ impl Command {
             Self::Bench(command) => command.run(),
             Self::Demo(command) => command.run(),
             Self::Ingest(command) => command.run(),
+            Self::Mapping(command) => command.run(),
             Self::Query(command) => command.run(),
             Self::Batch(command) => command.run(),
             Self::Explain(command) => command.run(),

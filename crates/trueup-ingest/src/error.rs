@@ -496,7 +496,7 @@ pub enum InputFault {
         what: &'static str,
     },
     /// The columns are not those of the table.
-    #[error(transparent)]
+    #[error("{_0}{hint}", hint = draft_hint(_0))]
     Schema(SchemaFault),
     /// A record batch has other columns than the first one.
     #[error("record batch {batch} (counted from 0) has other columns than the first one")]
@@ -730,6 +730,16 @@ impl<T, E: std::error::Error + Send + Sync + 'static> ErrorContext<T, E> for Res
 
     fn of_dataset(self, path: &Path) -> Result<T, IngestError> {
         self.map_err(|source| ErrorKind::Stored { path: path.to_owned(), source: Box::new(source) }.into())
+    }
+}
+
+/// Says how to read a file of another shape, if columns are missing.
+fn draft_hint(fault: &SchemaFault) -> &'static str {
+    match fault {
+        SchemaFault::MissingColumns { .. } | SchemaFault::NoSpend { .. } => {
+            "; if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it"
+        }
+        _ => "",
     }
 }
 

@@ -14,7 +14,7 @@
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! ```
 //!
-//! `faults` holds what is wrong with rows, and `error` what is wrong with a mapping.
+//! `faults` holds what is wrong with rows, and `error` what is wrong with a mapping. `draft` drafts a mapping of files.
 
 mod canonical;
 mod cells;
@@ -23,6 +23,7 @@ mod column;
 mod columns;
 mod credit;
 mod declaration;
+mod draft;
 mod error;
 mod faults;
 mod inputs;
@@ -32,6 +33,7 @@ mod table;
 mod timestamps;
 mod values;
 
+pub use draft::draft;
 pub use error::{MappingError, ValueFault};
 
 use crate::IngestError;

@@ -166,6 +166,18 @@ impl<'a> InputReader<'a> {
         }
     }
 
+    /// Returns the format, which is known once the file is open.
+    pub(crate) const fn format(&self) -> InputFormat {
+        match self.reader {
+            FormatReader::Csv { .. } => InputFormat::Csv,
+            FormatReader::Ndjson(..) => InputFormat::Ndjson,
+            FormatReader::Parquet(_) => InputFormat::Parquet,
+            FormatReader::Xlsx(..) => InputFormat::Xlsx,
+            FormatReader::Arrow(_) => InputFormat::Arrow,
+            FormatReader::OneRow(_) => InputFormat::OneRow,
+        }
+    }
+
     /// Returns the columns of a file as a whole. NDJSON is read to its end for this.
     pub(crate) fn all_columns(mut self) -> Result<SchemaRef, IngestError> {
         if let Some(columns) = self.columns {

@@ -289,3 +289,24 @@ fn explain_shows_the_plan_and_with_analyze_the_times() {
     assert!(text.contains("aggregation") && text.contains("merging      0.00 ms") && text.contains("5 rows"), "{text}");
     workspace.run(&["explain", "ds", "--fields", "campaign", "--start", "2025-01-01", "--end", "2025-01-02"]).failed(1);
 }
+
+#[test]
+fn a_mapping_is_drafted_answered_and_ingested() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "jobs.csv",
+        "id,called,sold_on,sale,source\n7,2025-01-03,2025-01-05,\"$1,800.00\",Radio\n8,2025-01-04,,,Mail\n",
+    );
+    let draft = workspace.run(&["mapping", "draft", "jobs.csv"]).succeeded();
+    workspace.run(&["mapping", "draft", "jobs.csv", "-o", "jobs.toml"]).succeeded();
+    assert_eq!(std::fs::read_to_string(workspace.path("jobs.toml")).unwrap(), draft);
+    assert!(workspace.run(&["mapping", "draft", "jobs.csv", "-o", "jobs.toml"]).failed(1).contains("jobs.toml"));
+    let ingest = ["ingest", "jobs.csv", "--mapping", "jobs.toml", "--into", "ds"];
+    assert!(workspace.run(&ingest).failed(1).contains("key `open_questions`, value `1`"));
+    let answered = draft
+        .replace("open_questions = [1]", "")
+        .replace("#account = { value = \"...\" }", "account = { value = \"acme\" }");
+    workspace.write("jobs.toml", &answered);
+    assert_eq!(workspace.run(&ingest).succeeded(), "version 1 of `ds`\nevents   3 taken\n");
+    assert!(workspace.run(&["mapping", "draft", "none.csv"]).failed(1).contains("none.csv"));
+}

@@ -151,7 +151,7 @@ impl Accounts {
         }
         let mut faults = CellFaults::default();
         let column = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
-        let keys = read_account_keys(&column(require(schema, ACCOUNT, Meaning::Id)?)?, &mut faults)?;
+        let keys = read_account_keys(&column(require(schema, &[ACCOUNT], Meaning::Id)?)?, &mut faults)?;
         let mut texts = |name, meaning| -> Result<Option<StringArray>, TableFault> {
             let at = find(schema, name, meaning)?;
             Ok(at.map(|at| column(at)?.texts(&mut faults)).transpose()?)

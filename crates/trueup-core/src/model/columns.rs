@@ -177,8 +177,20 @@ pub(super) fn find(schema: &Schema, name: &str, meaning: Meaning) -> Result<Opti
 }
 
 /// Returns the index of the required column `name`, after checking its type.
-pub(super) fn require(schema: &Schema, name: &'static str, meaning: Meaning) -> Result<usize, SchemaFault> {
-    find(schema, name, meaning)?.ok_or_else(|| SchemaFault::MissingColumn { column: name, found: names(schema) })
+pub(super) fn require(
+    schema: &Schema,
+    name: &'static [&'static str; 1],
+    meaning: Meaning,
+) -> Result<usize, SchemaFault> {
+    let missing = || SchemaFault::MissingColumns { columns: vec![name], found: names(schema) };
+    find(schema, name[0], meaning)?.ok_or_else(missing)
+}
+
+/// Checks that a table has its required columns, each under one of its alternatives.
+pub(super) fn require_all(schema: &Schema, required: &[&'static [&'static str]]) -> Result<(), SchemaFault> {
+    let is_missing = |columns: &&&[&str]| columns.iter().all(|name| schema.fields().find(name).is_none());
+    let columns: Vec<_> = required.iter().filter(is_missing).copied().collect();
+    if columns.is_empty() { Ok(()) } else { Err(SchemaFault::MissingColumns { columns, found: names(schema) }) }
 }
 
 /// Returns the names of all columns.

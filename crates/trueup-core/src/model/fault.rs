@@ -131,17 +131,11 @@ impl Reason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaFault {
-    /// A required column is absent.
-    #[error("expected a column `{column}`, but found {}", ColumnList(.found))]
-    MissingColumn {
-        /// The column.
-        column: &'static str,
-        /// The columns of the table.
-        found: Vec<String>,
-    },
-    /// Events have neither a `date` nor a `dateTime`.
-    #[error("expected a column `date` or `dateTime`, but found {}", ColumnList(.found))]
-    NoDate {
+    /// Required columns are absent.
+    #[error("expected {}, but found {}", MissingList(.columns), ColumnList(.found))]
+    MissingColumns {
+        /// The columns, each with its alternatives.
+        columns: Vec<&'static [&'static str]>,
         /// The columns of the table.
         found: Vec<String>,
     },
@@ -230,6 +224,24 @@ impl fmt::Display for ColumnList<'_> {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }
+    }
+}
+
+/// A list of missing columns for a message.
+struct MissingList<'a>(&'a [&'static [&'static str]]);
+
+impl fmt::Display for MissingList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.len() == 1 { "a column " } else { "the columns " })?;
+        for (at, column) in self.0.iter().enumerate() {
+            let before = match at {
+                0 => "",
+                _ if at + 1 == self.0.len() => " and ",
+                _ => ", ",
+            };
+            write!(f, "{before}`{}`", column.join("` or `"))?;
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use super::amount::read_amounts;
 use super::columns::{
     ACCOUNT, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, LEADING, Meaning,
     OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same_columns, find, is_ignored_event_column, is_leading_column,
-    names, require, stored_event_schema,
+    require, require_all, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
 use super::instant::{ClockZone, UtcMicros, format_date_time};
@@ -104,14 +104,12 @@ impl EventNormalizer {
     /// in letter case, or if a column cannot be read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
         check_columns(given, &LEADING)?;
-        let account = require(given, ACCOUNT, Meaning::Id)?;
-        let opportunity_id = require(given, OPPORTUNITY_ID, Meaning::Id)?;
-        let stage = require(given, TYPE, Meaning::Text)?;
+        require_all(given, &[&[ACCOUNT], &[OPPORTUNITY_ID], &[TYPE], &[DATE, DATE_TIME]])?;
+        let account = require(given, &[ACCOUNT], Meaning::Id)?;
+        let opportunity_id = require(given, &[OPPORTUNITY_ID], Meaning::Id)?;
+        let stage = require(given, &[TYPE], Meaning::Text)?;
         let date = find(given, DATE, Meaning::Date)?;
         let date_time = find(given, DATE_TIME, Meaning::DateTime)?;
-        if date.is_none() && date_time.is_none() {
-            return Err(SchemaFault::NoDate { found: names(given) });
-        }
         let mut ignored = Vec::new();
         let mut extra = Vec::new();
         for (at, field) in given.fields().iter().enumerate() {

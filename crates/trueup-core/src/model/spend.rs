@@ -1,7 +1,9 @@
 //! Canonical spend tables, normalized into the stored form, and the order of stored spend.
 
 use super::amount::read_amounts;
-use super::columns::{ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same_columns, find, names, require};
+use super::columns::{
+    ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same_columns, find, names, require, require_all,
+};
 use super::fault::{CellFaults, Reason, SchemaFault, too_many_rows};
 use super::normalize::Normalized;
 use super::plain_column::{PlainColumn, read_account_keys, read_counts, read_days};
@@ -68,13 +70,14 @@ impl SpendNormalizer {
     /// [`SPEND_COLUMNS`] only in letter case, or if a column cannot be read from its type.
     pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
         check_columns(given, &SPEND_COLUMNS)?;
+        require_all(given, &[&[ACCOUNT], &[DATE]])?;
         let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
         let [ad_spend, fee] = AMOUNTS.map(|name| find(given, name, Meaning::Amount));
         let [clicks, impressions] = COUNTS.map(|name| find(given, name, Meaning::Count));
         Ok(Self {
             given: given.clone(),
-            account: require(given, ACCOUNT, Meaning::Id)?,
-            date: require(given, DATE, Meaning::Date)?,
+            account: require(given, &[ACCOUNT], Meaning::Id)?,
+            date: require(given, &[DATE], Meaning::Date)?,
             rest: [category?, channel?, campaign?, ad_spend?, fee?, clicks?, impressions?],
             ignored: names(given).into_iter().filter(|name| !SPEND_COLUMNS.contains(&name.as_str())).collect(),
         })

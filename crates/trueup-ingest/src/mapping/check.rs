@@ -11,6 +11,11 @@ type CheckResult = Result<(), KeyFault>;
 
 /// Checks a whole mapping.
 pub(super) fn mapping(file: &MappingFile) -> CheckResult {
+    if !file.open_questions.is_empty() {
+        let numbers: Vec<String> = file.open_questions.iter().map(ToString::to_string).collect();
+        let reason = "this draft has open questions; answer each where it stands, and remove its number here";
+        return Err(KeyFault::new("open_questions", reason).with_value(numbers.join(", ")));
+    }
     for (name, found) in &file.input {
         check_input(name, found)?;
     }

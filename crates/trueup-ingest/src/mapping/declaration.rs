@@ -22,6 +22,9 @@ pub(super) struct MappingFile {
     #[serde(default)]
     pub(super) accounts: Vec<TableDeclaration>,
     pub(super) first_touch: Option<FirstTouch>,
+    /// The questions of a draft that are not answered yet.
+    #[serde(default)]
+    pub(super) open_questions: Vec<i64>,
 }
 
 impl MappingFile {

@@ -4,8 +4,8 @@
 use super::canonical::{ColumnType, STAGES};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
 use super::error::KeyFault;
-use chrono::format::{Item, Parsed, StrftimeItems, parse};
-use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone};
+use chrono::format::{Item, Numeric, Pad, Parsed, StrftimeItems, parse};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -177,13 +177,54 @@ impl ValueReader {
 pub(super) struct DateFormat {
     text: String,
     items: Vec<Item<'static>>,
+    /// Whether [`DateFormat::parse_digits`] can read most texts.
+    has_digits: bool,
 }
 
 impl DateFormat {
     /// Parses a format; `None` if the text is not one.
     pub(super) fn new(text: &str) -> Option<Self> {
         let items = StrftimeItems::new(text).parse_to_owned().ok()?;
-        Some(Self { text: text.to_owned(), items })
+        let is_plain = |item: &Item<'_>| match item {
+            Item::OwnedLiteral(_) | Item::OwnedSpace(_) => true,
+            Item::Numeric(number, Pad::Zero) => field(number).is_some(),
+            _ => false,
+        };
+        let has_digits = items.iter().all(is_plain);
+        Some(Self { text: text.to_owned(), items, has_digits })
+    }
+
+    /// Reads a text that has every number in full, as nearly all texts have, several times as fast as
+    /// [`DateFormat::parsed`]. `None` leaves any other text to it. The clock time is `None` if the format has none.
+    fn parse_digits(&self, text: &str) -> Option<(NaiveDate, Option<NaiveTime>)> {
+        let mut rest = text.as_bytes();
+        let mut fields = [None; 6];
+        for item in self.items.iter().filter(|_| self.has_digits) {
+            match item {
+                Item::OwnedLiteral(text) | Item::OwnedSpace(text) => rest = rest.strip_prefix(text.as_bytes())?,
+                Item::Numeric(number, _) => {
+                    let (at, width) = field(number)?;
+                    let (digits, after) = rest.split_at_checked(width)?;
+                    // A longer number is another one.
+                    let ends = width == 2 || !after.first().is_some_and(u8::is_ascii_digit);
+                    if !ends || !digits.iter().all(u8::is_ascii_digit) || fields[at].is_some() {
+                        return None;
+                    }
+                    fields[at] = Some(digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')));
+                    rest = after;
+                }
+                _ => return None,
+            }
+        }
+        let [Some(year), Some(month), Some(day), hour, minute, second] = fields else { return None };
+        let date = NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).filter(|_| rest.is_empty())?;
+        match (hour, minute) {
+            (Some(hour), Some(minute)) => {
+                Some((date, Some(NaiveTime::from_hms_opt(hour, minute, second.unwrap_or(0))?)))
+            }
+            (None, None) if second.is_none() => Some((date, None)),
+            _ => None,
+        }
     }
 
     fn parsed(&self, text: &str) -> Result<Parsed, String> {
@@ -197,12 +238,28 @@ impl DateFormat {
     }
 }
 
+/// Returns the place of a number among year, month, day, hour, minute and second, and its digits.
+const fn field(number: &Numeric) -> Option<(usize, usize)> {
+    match number {
+        Numeric::Year => Some((0, 4)),
+        Numeric::Month => Some((1, 2)),
+        Numeric::Day => Some((2, 2)),
+        Numeric::Hour => Some((3, 2)),
+        Numeric::Minute => Some((4, 2)),
+        Numeric::Second => Some((5, 2)),
+        _ => None,
+    }
+}
+
 /// Reads a date as days since 1970-01-01, and ignores a time of day.
 pub(super) fn read_day(text: &str, format: Option<&DateFormat>) -> Result<i32, String> {
     let day = match format {
         None => text.parse::<Day>().map_err(|_| "expected a date as YYYY-MM-DD".to_owned())?,
         Some(format) => {
-            let date = format.parsed(text)?.to_naive_date().map_err(|_| format.expected())?;
+            let date = match format.parse_digits(text) {
+                Some((date, _)) => date,
+                None => format.parsed(text)?.to_naive_date().map_err(|_| format.expected())?,
+            };
             Day::from_date(date).map_err(|_| out_of_range())?
         }
     };
@@ -233,6 +290,9 @@ pub(super) fn read_instant(text: &str, format: Option<&DateFormat>, zone: Tz) ->
             .ok_or("expected a time as YYYY-MM-DDTHH:MM:SS")?;
         return clock_time_to_instant(local, zone);
     };
+    if let Some((date, Some(time))) = format.parse_digits(text) {
+        return clock_time_to_instant(date.and_time(time), zone);
+    }
     let parsed = format.parsed(text)?;
     if parsed.offset().is_some() {
         return parsed.to_datetime().map(|instant| instant.timestamp_micros()).map_err(|_| format.expected());
@@ -245,6 +305,9 @@ pub(super) fn read_instant(text: &str, format: Option<&DateFormat>, zone: Tz) ->
 
 /// Returns a clock time as microseconds since 1970-01-01 in UTC. If clocks show it twice, the first one counts.
 pub(super) fn clock_time_to_instant(local: NaiveDateTime, zone: Tz) -> Result<i64, String> {
+    if zone == Tz::UTC {
+        return Ok(local.and_utc().timestamp_micros());
+    }
     let instant = zone.from_local_datetime(&local).earliest();
     let instant =
         instant.ok_or_else(|| format!("expected a time that exists in {zone}, where clocks skip this one"))?;
@@ -282,3 +345,6 @@ pub(super) fn read_stage(text: &str) -> Result<&'static str, String> {
 fn out_of_range() -> String {
     format!("expected a date from {} to {}", Day::MIN, Day::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,10 +151,14 @@ fn unknown_columns_of_spend_and_accounts_are_ignored_with_a_warning() {
 fn spend_without_a_column_to_sum_is_refused() {
     let expected =
         "expected a column `adSpend`, `managementFee`, `clicks` or `impressions`, but found `account`, `date`";
-    assert_eq!(refused_spend("a.csv", "account,date,cost\na,2025-01-01,10\n"), format!("a.csv: {expected}, `cost`"));
-    assert_eq!(refused_spend("a.csv", "account,date\na,2025-01-01\n"), format!("a.csv: {expected}"));
+    let hint = "if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it";
+    assert_eq!(
+        refused_spend("a.csv", "account,date,cost\na,2025-01-01,10\n"),
+        format!("a.csv: {expected}, `cost`; {hint}")
+    );
+    assert_eq!(refused_spend("a.csv", "account,date\na,2025-01-01\n"), format!("a.csv: {expected}; {hint}"));
     let line = "{\"account\":\"a\",\"date\":\"2025-01-01\",\"cost\":10}\n";
-    assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`"));
+    assert_eq!(refused_spend("a.ndjson", line), format!("a.ndjson: {expected}, `cost`; {hint}"));
 }
 
 /// More lines than a chunk of ten rows has.

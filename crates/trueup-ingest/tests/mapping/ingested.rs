@@ -103,6 +103,11 @@ fn faulty_rows_refuse_the_ingest() {
         refused("1,A,01/02/2025,lead,,oak,web,\n2,A,,job,,oak,,\n3,A,x,job,,oak,,\n"),
         "`log.csv`, row 2, column `when`: expected a date, but found `` (mapping key `events[0].columns.date`); 1 more row breaks a rule"
     );
+    let more = refused("1,A,x,lead,,oak,web,\n2,A,,job,,oak,,\n");
+    assert!(
+        more.starts_with("`log.csv`, row 1, column `when`: expected a date as `%m/%d/%Y`, but found `x`"),
+        "{more}"
+    );
     let rule = refused("1,A,01/02/2025,lead,99999999999999999999,oak,web,\n");
     assert!(rule.starts_with("log.csv, row 1, column `total`: expected an amount"), "{rule}");
 }
@@ -179,7 +184,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn batches_and_threads_change_nothing(rows in prop::collection::vec(row(), 1..60)) {
-        let mut log = "n,ref,when,status,amount,branch,channel,note\n".to_owned();
+        // An ingest whose rows are all rejected fails.
+        let mut log = "n,ref,when,status,amount,branch,channel,note\nx,a,01/02/2025,lead,,oak,web,\n".to_owned();
         for (n, row) in rows.iter().enumerate() {
             log += &format!("{n},{row}");
             if n % 7 == 3 {

@@ -4,6 +4,7 @@
 mod case;
 mod credit;
 mod documented;
+mod draft;
 mod files;
 mod formats;
 mod ingested;

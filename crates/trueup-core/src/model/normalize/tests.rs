@@ -229,6 +229,10 @@ fn missing_columns_and_wrong_types_are_refused() {
         refused(&without(DATE)),
         "expected a column `date` or `dateTime`, but found `account`, `opportunityId`, `type`"
     );
+    assert_eq!(
+        refused(&row(&[]).project(&[1]).unwrap()),
+        "expected the columns `account`, `type` and `date` or `dateTime`, but found `opportunityId`"
+    );
     let mut with: Vec<(&str, ArrayRef)> = vec![
         (ACCOUNT, texts(&["a"])),
         (OPPORTUNITY_ID, texts(&["1"])),

@@ -1,0 +1,63 @@
+//! `trueup mapping`: drafts a mapping of files that are not canonical.
+
+use crate::exit::Failure;
+use crate::output::OutputWriter;
+use std::io::Write;
+use std::path::PathBuf;
+use trueup_ingest::Outputs;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup mapping draft crm.csv branches.csv
+  trueup mapping draft crm.csv branches.csv -o crm.toml
+  trueup ingest crm.csv branches.csv --mapping crm.toml --into my-data";
+
+/// Draft mappings, which say how tables of any shape become events, spend and accounts
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum MappingCommand {
+    Draft(DraftCommand),
+}
+
+impl MappingCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Draft(command) => command.run(),
+        }
+    }
+}
+
+/// Draft a mapping of files: a TOML file to be edited
+///
+/// Reads the names of the columns and the first rows of each file. The draft says which columns and formats it
+/// recognized, which values look like stages, and how files are joined. What the files leave open is a question in a
+/// comment; the draft does not load before all questions are answered.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DraftCommand {
+    /// Files that one mapping is to read (.csv, .tsv, .ndjson, .xlsx, .parquet)
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// File for the draft; without it, the draft is printed
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace the output file if it exists; an input is never replaced
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+impl DraftCommand {
+    fn run(self) -> Result<(), Failure> {
+        let outputs = self.files.iter().fold(Outputs::new(self.force), Outputs::input);
+        let text = trueup_ingest::mapping::draft(&self.files).map_err(Failure::request)?;
+        let mut out = match &self.output {
+            Some(path) => OutputWriter::create(path, &outputs)?,
+            None => OutputWriter::stdout(),
+        };
+        let written = out.write_all(text.as_bytes()).map_err(Failure::fault);
+        out.finish(written)?;
+        out.keep()
+    }
+}

@@ -1,0 +1,125 @@
+//! Drafts a mapping of files: what their names and values say, and questions about what they leave open.
+//!
+//! ```text
+//! draft              a commented mapping file                                   draft.rs
+//!   FileSample       the columns of a file, and values of its first rows        draft/sample.rs
+//!   FileKind         what the rows of the file are                              draft/kind.rs
+//!     names          what names of columns and stages mean                      draft/names.rs
+//!     formats        the formats of dates and amounts that fit every value      draft/formats.rs
+//!   TableDraft       the table that its rows become                             draft/table.rs
+//!     DraftText      lines of TOML, and questions                               draft/text.rs
+//! ```
+
+mod formats;
+mod kind;
+mod names;
+mod sample;
+mod table;
+mod text;
+
+use super::error::MappingError;
+use crate::source::Input;
+use kind::{FileKind, kinds};
+use sample::FileSample;
+use std::path::PathBuf;
+use table::{DraftInput, TableDraft};
+use text::{DraftText, key, quoted};
+
+/// Drafts a mapping of some files, as text to be edited.
+///
+/// Each file becomes an input. Its columns are recognized by their names and by the values of its first rows, which
+/// also decide the formats of dates and amounts, the stages of events, and which files are joined. A comment says why.
+/// What they leave open, such as whether `01/02/2026` is in January or in February, is a question in a comment: the
+/// draft does not load before its questions are answered.
+///
+/// # Errors
+/// A file cannot be read, is not in its format, or is given twice.
+///
+/// # Examples
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// let jobs = dir.path().join("jobs.csv");
+/// std::fs::write(&jobs, "id,called,sold_on,sale\n7,2025-01-31,2025-02-03,1800\n")?;
+/// let draft = trueup_ingest::mapping::draft(&[jobs])?;
+/// assert!(draft.contains("sold = { date = \"sold_on\", total = \"sale\" }"));
+/// assert!(draft.contains("QUESTION 1: no column is certainly the key of the account"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn draft(files: &[PathBuf]) -> Result<String, MappingError> {
+    let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
+    super::check_distinct(&given)?;
+    let samples: Vec<FileSample> = files.iter().map(|file| FileSample::read(file)).collect::<Result<_, _>>()?;
+    let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
+    let kinds = kinds(&samples);
+    let mut text = DraftText::default();
+    for input in &inputs {
+        write_input(&mut text, input);
+    }
+    let mut copied = Vec::new();
+    for (at, (input, kind)) in inputs.iter().zip(&kinds).enumerate() {
+        let joined: Vec<_> =
+            kinds.iter().zip(&inputs).filter_map(|(kind, input)| Some((kind.join_to(at)?, input))).collect();
+        TableDraft::new(input, &joined, &mut text).write(kind, &mut copied);
+    }
+    if !copied.is_empty() {
+        text.line("");
+        text.comment("These columns are empty on some events. To give every event the values of its customer's first conversion, remove the `#`s:");
+        copied.sort_unstable();
+        copied.dedup();
+        let names: Vec<String> = copied.iter().map(|name| quoted(name)).collect();
+        text.line("#[first_touch]");
+        text.line(&format!("#copy = [{}]", names.join(", ")));
+    }
+    let names: Vec<&str> = samples.iter().map(|sample| sample.file_name.as_str()).collect();
+    let head = format!(
+        "# A draft of a mapping. docs/mapping.md explains every key. When it is right:\n\
+         #   trueup ingest {} --mapping THIS_FILE --into DATASET\n",
+        names.join(" ")
+    );
+    Ok(text.finish(&head))
+}
+
+/// Gives each file an input, named after the file.
+fn name_inputs(samples: &[FileSample]) -> Vec<DraftInput<'_>> {
+    let mut inputs: Vec<DraftInput<'_>> = Vec::new();
+    for sample in samples {
+        let stem = sample.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
+        let base: String = stem.chars().map(plain).collect();
+        let mut name = if base.is_empty() { "input".to_owned() } else { base.clone() };
+        let mut number = 2;
+        while inputs.iter().any(|input| input.name == name) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        inputs.push(DraftInput { name, sample });
+    }
+    inputs
+}
+
+fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_>) {
+    let whole = if sample.is_whole { "All" } else { "The first" };
+    text.comment(&format!("{whole} {} rows were read for this draft.", sample.rows));
+    text.line(&format!("[input.{}]", key(name)));
+    text.line(&format!("file = {}", quoted(&sample.file_name)));
+    if let Some(format) = sample.format {
+        text.line(&format!("format = {}", quoted(format)));
+    }
+    if let Some(separator) = sample.separator {
+        text.line(&format!("separator = {}", quoted(&separator.to_string())));
+    }
+    for column in &sample.unreadable {
+        text.comment(&format!("The column {} cannot be used: it holds lists, objects or bytes.", quoted(column)));
+    }
+    text.line("");
+}
+
+impl FileKind {
+    /// Returns the keys of the join if these rows are joined to those of file `at`.
+    fn join_to(&self, at: usize) -> Option<&kind::JoinKey> {
+        match self {
+            Self::Joined(join) if join.to == at => Some(join),
+            _ => None,
+        }
+    }
+}

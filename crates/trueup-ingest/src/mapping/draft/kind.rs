@@ -1,0 +1,101 @@
+//! What the rows of a file are: events, spend, or rows that are joined to those of another file.
+
+use super::formats::{AmountForm, DateForm};
+use super::names::{rank, stages_of};
+use super::sample::{ColumnSample, FileSample};
+use hashbrown::HashSet;
+
+/// What the rows of a file are.
+pub(super) enum FileKind {
+    /// Each row is an event. `stage` is the column that looks like its stage.
+    Events {
+        stage: Option<String>,
+    },
+    /// Each row is a customer, with a date for each stage.
+    Customers,
+    /// Each row is the spend of a day.
+    Spend,
+    /// Its rows are joined to those of another file.
+    Joined(JoinKey),
+    Unknown,
+}
+
+/// How a file is joined to another one.
+pub(super) struct JoinKey {
+    /// The number of the other file.
+    pub(super) to: usize,
+    /// The column of the other file.
+    pub(super) here: String,
+    /// The column of the joined file; every row has another value.
+    pub(super) there: String,
+    /// The distinct sampled values of `here` that `there` does not have.
+    pub(super) unmatched: usize,
+}
+
+/// Returns the kind of each file.
+pub(super) fn kinds(samples: &[FileSample]) -> Vec<FileKind> {
+    let mut kinds: Vec<FileKind> = samples.iter().map(own_kind).collect();
+    for at in 0..samples.len() {
+        if matches!(kinds[at], FileKind::Unknown) {
+            let others =
+                (0..samples.len()).filter(|other| !matches!(kinds[*other], FileKind::Unknown | FileKind::Joined(_)));
+            let found =
+                others.filter_map(|other| join(&samples[at], &samples[other], other)).min_by_key(|join| join.unmatched);
+            if let Some(join) = found {
+                kinds[at] = FileKind::Joined(join);
+            }
+        }
+    }
+    kinds
+}
+
+fn own_kind(sample: &FileSample) -> FileKind {
+    let dates: Vec<&ColumnSample> = sample.columns.iter().filter(|column| DateForm::of(column).is_some()).collect();
+    if dates.is_empty() {
+        return FileKind::Unknown;
+    }
+    let stage = stage_column(sample);
+    let is_spend = |column: &ColumnSample| {
+        ["adSpend", "clicks", "impressions"].iter().any(|name| rank(name, &column.name).is_some())
+            && AmountForm::of(column).is_some()
+    };
+    match stage {
+        Some(stage) => FileKind::Events { stage: Some(stage.name.clone()) },
+        None if sample.columns.iter().any(is_spend) => FileKind::Spend,
+        None if dates.iter().any(|column| !stages_of(&column.name).is_empty()) => FileKind::Customers,
+        None => FileKind::Events { stage: None },
+    }
+}
+
+/// The most distinct values of a column of stages.
+const MAX_STAGES: usize = 60;
+
+/// Returns the column that looks most like the stage of an event: by its values, and then by its name.
+fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
+    let score = |column: &ColumnSample| {
+        let name = rank("type", &column.name);
+        let few = column.data_type.is_string() && (1..=MAX_STAGES).contains(&column.values.len()) && !column.has_more;
+        let stages = column.texts().filter(|text| !stages_of(text).is_empty()).count();
+        let percent = stages * 100 / column.values.len().max(1);
+        (few && (percent >= 50 || (name.is_some() && stages > 0))).then_some((percent, name.is_some()))
+    };
+    let scored = sample.columns.iter().filter_map(|column| Some((score(column)?, column)));
+    scored.max_by_key(|(score, _)| *score).map(|(_, column)| column)
+}
+
+/// Finds the columns by which the rows of `there` are joined to those of `here`.
+fn join(there: &FileSample, here: &FileSample, to: usize) -> Option<JoinKey> {
+    let unique = there.columns.iter().filter(|column| column.is_unique() && !column.has_more);
+    let keys = unique.flat_map(|column| {
+        let known: HashSet<&str> = column.texts().collect();
+        here.columns.iter().filter_map(move |other| {
+            let unmatched = other.texts().filter(|text| !known.contains(text)).count();
+            let matched = other.values.len() - unmatched;
+            // A name that differs needs every value to match.
+            let fits = matched > 0 && (unmatched == 0 || (other.name == column.name && matched >= unmatched));
+            let (here, there) = (other.name.clone(), column.name.clone());
+            fits.then_some((other.name != column.name, JoinKey { to, here, there, unmatched }))
+        })
+    });
+    keys.min_by_key(|(has_other_name, join)| (*has_other_name, join.unmatched)).map(|(_, join)| join)
+}

@@ -1,0 +1,149 @@
+//! What the names of columns and of stages mean.
+
+use crate::mapping::canonical::STAGES;
+
+/// Names of columns, in lower case and without other characters than letters and digits, by canonical column. A name
+/// that is earlier in a list says more.
+const SYNONYMS: [(&str, &[&str]); 14] = [
+    ("account", &["account", "accountkey", "accountid", "accountname"]),
+    (
+        "opportunityId",
+        &[
+            "opportunityid",
+            "opportunity",
+            "leadid",
+            "customerid",
+            "contactid",
+            "dealid",
+            "prospectid",
+            "clientid",
+            "ref",
+            "reference",
+            "jobid",
+            "jobnumber",
+            "crmid",
+            "recordid",
+            "customer",
+            "id",
+        ],
+    ),
+    (
+        "type",
+        &["type", "stage", "status", "event", "eventtype", "state", "step", "milestone", "disposition", "leadstatus"],
+    ),
+    (
+        "date",
+        &[
+            "date",
+            "datetime",
+            "when",
+            "day",
+            "timestamp",
+            "eventdate",
+            "time",
+            "occurredat",
+            "createdat",
+            "created",
+            "createddate",
+            "updatedat",
+            "reportdate",
+        ],
+    ),
+    (
+        "total",
+        &[
+            "total",
+            "amount",
+            "revenue",
+            "value",
+            "saleamount",
+            "price",
+            "dealvalue",
+            "invoicetotal",
+            "sale",
+            "totalamount",
+        ],
+    ),
+    ("eventId", &["eventid", "rowid", "transactionid", "activityid", "logid", "uuid", "guid"]),
+    (
+        "attributionChannel",
+        &["attributionchannel", "channel", "source", "leadsource", "utmsource", "medium", "marketingsource"],
+    ),
+    ("attributionCategory", &["attributioncategory", "category", "channelgroup"]),
+    ("campaign", &["campaign", "campaignname", "utmcampaign"]),
+    ("adSpend", &["adspend", "cost", "spend", "adcost", "amountspent", "mediaspend", "totalspend"]),
+    ("managementFee", &["managementfee", "fee", "mgmtfee", "agencyfee"]),
+    ("clicks", &["clicks", "linkclicks"]),
+    ("impressions", &["impressions", "displays", "views", "impr"]),
+    ("industry", &["industry", "vertical"]),
+];
+
+/// Names that may mean an account, which only the user knows.
+pub(super) const ACCOUNT_LIKE: [&str; 11] =
+    ["branch", "location", "store", "company", "business", "office", "site", "franchise", "client", "key", "region"];
+
+/// Words by stage, in the order of [`STAGES`].
+const STAGE_WORDS: [&[&str]; 6] = [
+    &[
+        "lead",
+        "inquiry",
+        "enquiry",
+        "called",
+        "call",
+        "contacted",
+        "received",
+        "requested",
+        "new",
+        "created",
+        "originated",
+    ],
+    &["booked", "booking", "appointment", "appt", "scheduled"],
+    &["estimate", "estimated", "quote", "quoted", "proposal", "bid"],
+    &["sold", "sale", "won", "signed", "contract", "accepted", "approved"],
+    &["closed", "invoice", "invoiced", "paid", "completed", "complete", "finished", "done"],
+    &["canceled", "cancelled", "cancel", "lost", "declined", "rejected", "dead"],
+];
+
+/// Returns how well a name fits a canonical column: 0 for the best synonym; `None` if it is none.
+pub(super) fn rank(canonical: &str, name: &str) -> Option<usize> {
+    let name = plain(name);
+    let (_, synonyms) = SYNONYMS.iter().find(|(column, _)| *column == canonical)?;
+    synonyms.iter().position(|synonym| *synonym == name)
+}
+
+/// Returns a name in lower case, without anything but letters and digits.
+pub(super) fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()
+}
+
+/// Returns the stages that the words of a text mean.
+pub(super) fn stages_of(text: &str) -> Vec<&'static str> {
+    if let Some(stage) = STAGES.into_iter().find(|stage| stage.eq_ignore_ascii_case(text)) {
+        return vec![stage];
+    }
+    let words = words(text);
+    let means = |known: &&[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    STAGES.into_iter().zip(&STAGE_WORDS).filter(|(_, known)| means(known)).map(|(stage, _)| stage).collect()
+}
+
+/// Returns whether a name says that its column holds dates.
+pub(super) fn is_date_name(name: &str) -> bool {
+    let says = |word: &String| ["date", "day", "time", "timestamp", "at", "on", "when"].contains(&word.as_str());
+    rank("date", name).is_some() || words(name).iter().any(says)
+}
+
+/// Returns the words of a text in lower case. A capital after a small letter begins a word.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut last = ' ';
+    for char in text.chars() {
+        if !char.is_ascii_alphanumeric() || (char.is_ascii_uppercase() && last.is_ascii_lowercase()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| char.is_ascii_alphanumeric()) {
+            word.push(char.to_ascii_lowercase());
+        }
+        last = char;
+    }
+    words
+}

@@ -1,0 +1,209 @@
+//! The beginning of a file: its columns, and the values that the first rows have in each.
+
+use crate::error::ErrorKind;
+use crate::mapping::cells::Texts;
+use crate::mapping::error::MappingError;
+use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, has_ending};
+use crate::table::Table;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trueup_core::files::Files;
+
+/// The sample of a file.
+pub(super) struct FileSample {
+    pub(super) path: PathBuf,
+    /// The name without its folder.
+    pub(super) file_name: String,
+    /// The format, if the name does not say it.
+    pub(super) format: Option<&'static str>,
+    /// What separates the cells, if it is not what the name says.
+    pub(super) separator: Option<char>,
+    pub(super) columns: Vec<ColumnSample>,
+    /// The names of columns that cannot be read as text.
+    pub(super) unreadable: Vec<String>,
+    pub(super) rows: usize,
+    /// Whether the sample is the whole file.
+    pub(super) is_whole: bool,
+}
+
+/// The sample of a column.
+pub(super) struct ColumnSample {
+    pub(super) name: String,
+    pub(super) data_type: DataType,
+    /// The distinct values in the order in which they first occur, each with its number of rows.
+    pub(super) values: Vec<(String, usize)>,
+    /// Whether there are more distinct values.
+    pub(super) has_more: bool,
+    /// The rows without a value.
+    pub(super) empty: usize,
+    /// The rows with a value.
+    pub(super) filled: usize,
+}
+
+/// The most rows of a sample.
+const MAX_ROWS: usize = 1 << 14;
+
+/// The most distinct values of a column that are kept.
+const MAX_VALUES: usize = 4_000;
+
+/// What may separate the cells of a CSV file whose header has no comma.
+const SEPARATORS: [u8; 3] = [b';', b'\t', b'|'];
+
+impl FileSample {
+    /// Reads the sample of a file.
+    pub(super) fn read(path: &Path) -> Result<Self, MappingError> {
+        let files = Files::default();
+        let limits = ReadLimits { rows: MAX_ROWS, ..ReadLimits::default() };
+        let open = |options: ReadOptions| Input { options: Arc::new(options), ..Input::given(path) };
+        let columns = |separator: Option<u8>| {
+            let input = open(ReadOptions { separator, ..ReadOptions::default() });
+            InputReader::open(&files, &input, limits).and_then(InputReader::all_columns)
+        };
+        let mut found = (None, columns(None));
+        if found.1.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
+            let others = SEPARATORS.into_iter().map(|separator| (Some(separator), columns(Some(separator))));
+            let fits = |(_, schema): &(_, Result<SchemaRef, _>)| schema.as_ref().is_ok_and(|it| it.fields().len() > 1);
+            found = others.into_iter().find(fits).unwrap_or(found);
+        }
+        let schema = found.1?;
+        let mut options = ReadOptions { separator: found.0, ..ReadOptions::default() };
+        let mut unreadable: Vec<String> = Vec::new();
+        let (batches, is_whole) = loop {
+            let is_read = |name: &String| !unreadable.contains(name);
+            let columns = schema.fields().iter().map(|field| field.name().clone()).filter(is_read);
+            options.columns = Some(columns.collect());
+            let (batches, is_whole) = first_rows(&files, &open(options.clone()), limits)?;
+            // Members that are objects or lists: the rows are read again without them.
+            let nested: BTreeSet<String> =
+                batches.iter().flat_map(|batch| &batch.malformed).filter_map(|fault| fault.column.clone()).collect();
+            let nested: Vec<String> = nested.into_iter().filter(|name| !unreadable.contains(name)).collect();
+            if nested.is_empty() {
+                break (batches, is_whole);
+            }
+            unreadable.extend(nested);
+        };
+        let mut sample = Self {
+            path: path.to_owned(),
+            file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            format: None,
+            separator: options.separator.map(char::from),
+            columns: Vec::new(),
+            rows: batches.iter().map(|batch| batch.batch.num_rows()).sum(),
+            is_whole,
+            unreadable,
+        };
+        sample.add_columns(&schema, &batches).map_err(|error| {
+            let kind = ErrorKind::Internal { action: "sample a file", source: Box::new(error) };
+            MappingError::from(crate::IngestError::from(kind))
+        })?;
+        let endings = ["csv", "tsv", "txt", "ndjson", "jsonl", "parquet", "pq", "xlsx", "xlsm"];
+        if !endings.iter().any(|ending| has_ending(path, ending)) {
+            sample.format = Some(match InputReader::open(&files, &open(options), limits)?.format() {
+                InputFormat::Parquet => "parquet",
+                InputFormat::Ndjson => "ndjson",
+                InputFormat::Xlsx => "xlsx",
+                _ => "csv",
+            });
+        }
+        Ok(sample)
+    }
+
+    fn add_columns(&mut self, schema: &Schema, batches: &[DecodedBatch]) -> Result<(), ArrowError> {
+        for field in schema.fields() {
+            let data_type = match field.data_type() {
+                DataType::Dictionary(_, values) => values.as_ref().clone(),
+                plain => plain.clone(),
+            };
+            let is_binary =
+                matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_));
+            if data_type.is_nested() || is_binary || self.unreadable.contains(field.name()) {
+                if !self.unreadable.contains(field.name()) {
+                    self.unreadable.push(field.name().clone());
+                }
+                continue;
+            }
+            let batches = batches.iter().map(|batch| &batch.batch);
+            self.columns.push(ColumnSample::new(field.name(), data_type, batches)?);
+        }
+        Ok(())
+    }
+
+    /// Finds a column by name.
+    pub(super) fn column(&self, name: &str) -> Option<&ColumnSample> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// Returns the first rows of an input, and whether these are all.
+fn first_rows(files: &Files, input: &Input, limits: ReadLimits) -> Result<(Vec<DecodedBatch>, bool), MappingError> {
+    let mut reader = InputReader::open(files, input, limits)?;
+    let (mut batches, mut rows) = (Vec::new(), 0);
+    while let Some(chunk) = reader.next()? {
+        for batch in chunk.decode(Table::Events, limits).map_err(|fault| fault.of(&input.shown))? {
+            let mut batch = batch.map_err(|fault| fault.of(&input.shown))?;
+            if let Some(fault) = batch.fatal.take() {
+                return Err(fault.of(&input.shown).into());
+            }
+            rows += batch.batch.num_rows();
+            batches.push(batch);
+            if rows >= MAX_ROWS {
+                return Ok((batches, false));
+            }
+        }
+    }
+    Ok((batches, true))
+}
+
+impl ColumnSample {
+    fn new<'b>(
+        name: &str,
+        data_type: DataType,
+        batches: impl Iterator<Item = &'b RecordBatch>,
+    ) -> Result<Self, ArrowError> {
+        let mut sample =
+            Self { name: name.to_owned(), data_type, values: Vec::new(), has_more: false, empty: 0, filled: 0 };
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for batch in batches {
+            let texts = Texts::of(batch.column_by_name(name))?;
+            for row in 0..batch.num_rows() {
+                let Some(text) = texts.get(row) else {
+                    sample.empty += 1;
+                    continue;
+                };
+                sample.filled += 1;
+                if let Some(place) = places.get(text) {
+                    sample.values[*place].1 += 1;
+                } else if sample.values.len() < MAX_VALUES {
+                    places.insert(text.to_owned(), sample.values.len());
+                    sample.values.push((text.to_owned(), 1));
+                } else {
+                    sample.has_more = true;
+                }
+            }
+        }
+        Ok(sample)
+    }
+
+    /// Returns the distinct values.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|(text, _)| text.as_str())
+    }
+
+    /// Returns whether every row has another value.
+    pub(super) fn is_unique(&self) -> bool {
+        self.empty == 0 && self.filled > 0 && self.values.iter().all(|(_, rows)| *rows == 1)
+    }
+
+    /// Returns the first values for a comment, such as ``` `a`, `b`, ... ```.
+    pub(super) fn examples(&self) -> String {
+        const SHOWN: usize = 3;
+        let shown: Vec<String> =
+            self.texts().take(SHOWN).map(|text| format!("`{}`", trueup_core::Shown(text))).collect();
+        let more = if self.values.len() > SHOWN { ", ..." } else { "" };
+        if shown.is_empty() { "no value".to_owned() } else { format!("{}{more}", shown.join(", ")) }
+    }
+}

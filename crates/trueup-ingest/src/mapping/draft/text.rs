@@ -1,0 +1,115 @@
+//! The text of a draft: lines of TOML, and questions whose answers are lines that are commented out.
+
+use super::formats::{AmountReading, DateForm};
+use std::fmt::Write;
+
+/// A draft while it is written.
+#[derive(Default)]
+pub(super) struct DraftText {
+    text: String,
+    questions: usize,
+}
+
+impl DraftText {
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Writes a line, and a comment behind it.
+    pub(super) fn noted(&mut self, line: &str, comment: &str) {
+        self.line(&format!("{line}  # {comment}"));
+    }
+
+    pub(super) fn comment(&mut self, comment: &str) {
+        self.line(&format!("# {comment}"));
+    }
+
+    /// Writes a question, and the lines that answer it, each with a comment.
+    pub(super) fn question(&mut self, question: &str, answers: &[(String, String)]) {
+        self.questions += 1;
+        self.comment(&format!("QUESTION {}: {question}", self.questions));
+        for (line, comment) in answers {
+            let comment = if comment.is_empty() { String::new() } else { format!("  # {comment}") };
+            self.line(&format!("#{line}{comment}"));
+        }
+    }
+
+    /// Writes the sources that may be right: a single one as it is, several as a question.
+    pub(super) fn choice(&mut self, name: &str, sources: &[(String, String)], question: &str, comment: &str) {
+        match sources {
+            [(source, _)] => self.noted(&format!("{} = {source}", key(name)), comment),
+            _ => {
+                let lines = sources.iter().map(|(source, note)| (format!("{} = {source}", key(name)), note.clone()));
+                self.question(question, &lines.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Returns the whole draft, with a head that says which questions are open.
+    pub(super) fn finish(self, head: &str) -> String {
+        let mut all = head.to_owned();
+        if self.questions > 0 {
+            let numbers: Vec<String> = (1..=self.questions).map(|number| number.to_string()).collect();
+            let _ = writeln!(
+                all,
+                "# To answer a question, remove the `#` of the line that is right, or edit it; then remove the number of the question\n\
+                 # from this list. The mapping does not load while a question is open.\n\
+                 open_questions = [{}]",
+                numbers.join(", ")
+            );
+        }
+        all + "\n" + &self.text
+    }
+}
+
+/// Returns a text in quotes.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Returns a key, in quotes if it needs them.
+pub(super) fn key(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char));
+    if is_bare { name.to_owned() } else { quoted(name) }
+}
+
+/// Returns the source of a column with further keys.
+pub(super) fn source(column: &str, keys: &[(&str, &str)]) -> String {
+    if keys.is_empty() {
+        return quoted(column);
+    }
+    let keys: String = keys.iter().map(|(key, value)| format!(", {key} = {}", quoted(value))).collect();
+    format!("{{ column = {}{keys} }}", quoted(column))
+}
+
+/// Returns the sources that may read a column of dates, each with a comment. `zone` is for clock times.
+pub(super) fn date_sources(column: &str, form: &DateForm, example: &str, zone: Option<&str>) -> Vec<(String, String)> {
+    let of_format = |format: &Option<String>| {
+        let mut keys: Vec<(&str, &str)> = format.iter().map(|format| ("format", format.as_str())).collect();
+        keys.extend(zone.map(|zone| ("time_zone", zone)));
+        let order = match format.as_deref() {
+            Some(format) if format.find("%d") < format.find("%m") => "day before month",
+            _ => "month before day",
+        };
+        (source(column, &keys), format!("`{example}`: {order}"))
+    };
+    form.formats.iter().map(of_format).collect()
+}
+
+/// Returns the sources that may read a column of amounts, each with a comment.
+pub(super) fn amount_sources(column: &str, readings: &[AmountReading]) -> Vec<(String, String)> {
+    let of_reading = |reading: &AmountReading| {
+        let mut keys = Vec::new();
+        if !reading.remove.is_empty() {
+            keys.push(("remove", reading.remove.as_str()));
+        }
+        if reading.has_decimal_comma {
+            keys.push(("decimal_mark", ","));
+        }
+        let note =
+            if reading.has_decimal_comma { "the comma is the decimal mark" } else { "the point is the decimal mark" };
+        (source(column, &keys), note.to_owned())
+    };
+    readings.iter().map(of_reading).collect()
+}
