@@ -68,7 +68,7 @@ fn long_texts_stay_within_the_memory() {
 #[test]
 fn rejected_rows_stay_within_the_memory() {
     let workspace = Workspace::new();
-    workspace.write("a.csv", &format!("{HEADER}\n{}", format!("{}a,c,sold,2025-01-01\n", "x\n".repeat(600_000))));
+    workspace.write("a.csv", &format!("{HEADER}\n{}a,c,sold,2025-01-01\n", "x\n".repeat(600_000)));
     let (code, message) = ingest(&workspace, &["a.csv", "--rejects", "rejects.ndjson"]);
     assert!(code == 0 && message.contains("600000 rows: expected 4 cells as in the header"), "{code} {message}");
 }
