@@ -157,7 +157,8 @@ fn read_options(file: &Input, input: &InputDeclaration, key: &str) -> Result<Rea
     Ok(ReadOptions { format: Some(format), separator, encoding, header, empty, sheet, ..given.clone() })
 }
 
-fn format_of(path: &Path) -> Option<FileFormat> {
+/// Returns the format that the name of a file says.
+pub(super) fn format_of(path: &Path) -> Option<FileFormat> {
     let has = |endings: &[&str]| endings.iter().any(|ending| has_ending(path, ending));
     match () {
         () if has(&["csv", "tsv", "txt"]) => Some(FileFormat::Csv),

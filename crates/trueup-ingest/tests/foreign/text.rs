@@ -124,7 +124,10 @@ fn a_header_of_one_column_counts_the_separators() {
          say `--delimiter '\\t'`"
     );
     let missing = refusal("bar.csv", delimiter(','));
-    assert!(missing.starts_with("bar.csv: expected a column `account`, but found"), "{missing}");
+    assert!(
+        missing.starts_with("bar.csv: expected the columns `account`, `opportunityId`, `type` and `date`"),
+        "{missing}"
+    );
     assert_eq!(
         refusal("bar.csv", delimiter('é')),
         "`\\u{e9}` cannot separate columns; use an ASCII character that is neither a quote nor a line end"

@@ -67,7 +67,7 @@ const SYNONYMS: [(&str, &[&str]); 14] = [
     ("eventId", &["eventid", "rowid", "transactionid", "activityid", "logid", "uuid", "guid"]),
     (
         "attributionChannel",
-        &["attributionchannel", "channel", "source", "leadsource", "utmsource", "medium", "marketingsource"],
+        &["attributionchannel", "channel", "source", "leadsource", "origin", "utmsource", "medium", "marketingsource"],
     ),
     ("attributionCategory", &["attributioncategory", "category", "channelgroup"]),
     ("campaign", &["campaign", "campaignname", "utmcampaign"]),

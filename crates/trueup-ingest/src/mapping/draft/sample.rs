@@ -3,7 +3,8 @@
 use crate::error::ErrorKind;
 use crate::mapping::cells::Texts;
 use crate::mapping::error::MappingError;
-use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, has_ending};
+use crate::mapping::inputs::format_of;
+use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, unpacked_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -100,8 +101,7 @@ impl FileSample {
             let kind = ErrorKind::Internal { action: "sample a file", source: Box::new(error) };
             MappingError::from(crate::IngestError::from(kind))
         })?;
-        let endings = ["csv", "tsv", "txt", "ndjson", "jsonl", "parquet", "pq", "xlsx", "xlsm"];
-        if !endings.iter().any(|ending| has_ending(path, ending)) {
+        if format_of(&unpacked_name(path)).is_none() {
             sample.format = Some(match InputReader::open(&files, &open(options), limits)?.format() {
                 InputFormat::Parquet => "parquet",
                 InputFormat::Ndjson => "ndjson",
