@@ -124,7 +124,7 @@ fn answers(dataset: &Dataset) -> Result<String, Error> {
         "customers",
         "eventCount",
         "leads",
-        "sold",
+        "soldLeads",
         "total",
         "soldRevenue",
         "spend",
