@@ -147,7 +147,7 @@ fn the_standard_input_is_read() {
     assert!(run.stdout.contains("events   5 taken") && run.stdout.contains("spend    1 taken"), "{run:?}");
     let run = workspace.shell("echo 'account,type\nacme,sold' | trueup ingest - --into ds");
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stderr.contains("-: expected a column"), "{run:?}");
+    assert!(run.stderr.contains("-: expected the columns `opportunityId`"), "{run:?}");
     let run = workspace.shell("trueup ingest - - --into ds < events.csv");
     assert!(run.code == 2 && run.stderr.contains("`-` is given twice"), "{run:?}");
 }

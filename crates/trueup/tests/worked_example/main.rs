@@ -149,7 +149,9 @@ fn the_engine_agrees_with_the_worked_example() {
 fn engine_query(expected: &Expected) -> EventsQuery {
     let (start, end) = (expected.text("start").parse().unwrap(), expected.text("end").parse().unwrap());
     let interval: Interval = expected.text("interval").parse().unwrap();
-    let mut query = EventsQuery::new(expected.texts("fields").unwrap(), start, end).interval(interval);
+    let query = EventsQuery::new(expected.texts("fields").unwrap(), start, end).interval(interval);
+    // As the service does.
+    let mut query = query.allow_unknown(true);
     if let Some(keys) = expected.texts("accounts") {
         query = query.accounts(keys);
     }
