@@ -28,6 +28,12 @@ impl TextList {
         Self { bytes: String::with_capacity(bytes), offsets }
     }
 
+    /// Reserves capacity for `texts` more texts of `bytes` bytes in total.
+    pub(crate) fn reserve(&mut self, texts: usize, bytes: usize) {
+        self.offsets.reserve(texts);
+        self.bytes.reserve(bytes);
+    }
+
     /// Frees the memory that no text uses.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.offsets.shrink_to_fit();

@@ -21,9 +21,12 @@ impl Interner {
         Self { hasher: hasher.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
     }
 
-    /// Reserves capacity for `texts` more texts, so that each entry moves fewer times.
-    fn reserve(&mut self, texts: usize) {
+    /// Reserves capacity for `texts` more texts, whose average length is that of the texts of `list`, so that entries
+    /// move fewer times.
+    fn reserve(&mut self, texts: usize, list: &TextList) {
         self.codes.reserve(texts, |code| self.hashes[*code as usize]);
+        self.hashes.reserve(texts);
+        self.texts.reserve(texts, texts * (list.text_bytes() / list.len().max(1) + 1));
     }
 
     /// Returns the code of a text, which it gets now if it is new.
@@ -99,7 +102,7 @@ impl CodeMap {
 
     /// Replaces codes of `texts` with shared codes.
     pub(crate) fn apply(&mut self, codes: &mut [u32], texts: &TextList, interner: &mut Interner) {
-        interner.reserve(codes.len().min(texts.len()));
+        interner.reserve(codes.len().min(texts.len()), texts);
         for code in codes {
             *code = self.shared_code(*code, texts, interner);
         }
