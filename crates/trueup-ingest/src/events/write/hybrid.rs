@@ -41,6 +41,7 @@ fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     let groups = numbers.len().div_ceil(GROUP);
     varint((groups << 1) | 1, out);
     let end = out.len() + groups * usize::from(width);
+    out.reserve(end - out.len());
     let (mut bits, mut filled) = (0_u64, 0);
     for number in numbers {
         bits |= u64::from(*number) << filled;

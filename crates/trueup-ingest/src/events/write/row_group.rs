@@ -181,7 +181,8 @@ impl PendingRowGroup {
     }
 
     fn event_ids(&self) -> ArrayRef {
-        let mut ids = StringBuilder::new();
+        let rows = self.rows().map(|(_, order)| order.len()).sum::<usize>();
+        let mut ids = StringBuilder::with_capacity(rows, rows * 16);
         for (rows, order) in self.rows() {
             let column = &rows.event_ids;
             for row in order {

@@ -18,7 +18,9 @@ use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+use std::cell::RefCell;
 use std::sync::Arc;
+use zstd::bulk::Compressor;
 
 /// A column with fewer rows per distinct text than this gains nothing from a dictionary.
 const MIN_ROWS_PER_TEXT: usize = 2;
@@ -69,6 +71,7 @@ impl<'a> TextColumnBuilder<'a> {
 
     /// Adds the rows `order`, whose global codes `global` returns; 0 is null.
     pub(super) fn extend(&mut self, order: &[u32], global: impl Fn(u32) -> u32) {
+        self.codes.reserve(order.len());
         let mut codes = [0; CODED_TOGETHER];
         for order in order.chunks(CODED_TOGETHER) {
             let codes = &mut codes[..order.len()];
@@ -176,7 +179,7 @@ impl TextColumn<'_> {
 
     /// Returns the texts of all rows.
     fn values(&self) -> StringArray {
-        let mut values = StringBuilder::new();
+        let mut values = StringBuilder::with_capacity(self.codes.len(), self.codes.len() * 16);
         let mut texts = self.codes.iter().map(|code| self.texts[*code as usize]);
         if self.validity.is_empty() {
             texts.for_each(|text| values.append_value(text));
@@ -238,7 +241,7 @@ impl TextColumn<'_> {
     }
 
     fn dictionary_page(&self) -> Vec<u8> {
-        let mut page = Vec::new();
+        let mut page = Vec::with_capacity(self.texts.iter().map(|text| text.len() + 4).sum());
         for text in &self.texts {
             push_length(text.len(), &mut page);
             page.extend_from_slice(text.as_bytes());
@@ -247,7 +250,7 @@ impl TextColumn<'_> {
     }
 
     fn data_page(&self, nullable: bool) -> Vec<u8> {
-        let mut page = Vec::new();
+        let mut page = Vec::with_capacity(self.codes.len() / 2);
         if nullable {
             let mut levels = Vec::new();
             if self.validity.is_empty() {
@@ -289,10 +292,19 @@ impl PageCompression {
     fn compress(self, page: Vec<u8>) -> Result<(Vec<u8>, usize), ParquetError> {
         let compressed = match self {
             Self::Fast => lz4_flex::block::compress(&page),
-            Self::Strong => zstd::bulk::compress(&page, STRONG_LEVEL)?,
+            Self::Strong => compress_strongly(&page)?,
         };
         Ok((compressed, page.len()))
     }
+}
+
+fn compress_strongly(page: &[u8]) -> std::io::Result<Vec<u8>> {
+    // Each thread keeps its compressor, because making one takes as long as compressing a small page.
+    thread_local!(static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) });
+    COMPRESSOR.with_borrow_mut(|compressor| match compressor {
+        Some(compressor) => compressor.compress(page),
+        None => compressor.insert(Compressor::new(STRONG_LEVEL)?).compress(page),
+    })
 }
 
 fn push_length(length: usize, page: &mut Vec<u8>) {
