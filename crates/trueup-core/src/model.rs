@@ -32,7 +32,7 @@ pub use columns::{
     stored_event_schema,
 };
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
-pub use instant::{ClockZone, NotAClockZone, UtcMicros, format_date_time};
+pub use instant::{ClockTime, ClockZone, GivenTime, NotAClockZone, UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};

@@ -223,7 +223,8 @@ impl Ingest {
         self
     }
 
-    /// Sets the time zone of each `dateTime` without an offset. If not set, such a `dateTime` breaks a rule.
+    /// Sets the time zone of each `dateTime` without an offset. If not set, such a `dateTime` breaks a rule. A mapping
+    /// that states the time zone of a column has precedence.
     pub fn time_zone(mut self, zone: ClockZone) -> Self {
         self.clock_zone = Some(zone);
         self
@@ -362,7 +363,7 @@ impl Ingest {
             max_columns: self.max_columns,
             max_text_bytes: self.max_text_bytes,
         };
-        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits)?;
+        let mapped = MappedInputs::new(self.mapping.as_deref(), given, &self.files, limits, self.clock_zone)?;
         let plan = BatchPlan::new(given, &mapped, latest.as_ref(), &self.files, monitor)?;
         let warnings = plan.warnings();
         let mut summary = IngestSummary { version: version.number() - 1, warnings, ..IngestSummary::default() };
@@ -506,6 +507,7 @@ impl Ingest {
         let event_inputs = plan.inputs(Table::Events);
         if event_inputs.is_some() || !zone_changes.is_empty() {
             if event_inputs.is_some() {
+                mapped.set_accounts(&all_accounts);
                 mapped.find_first_conversions(reader)?;
             }
             let inputs = event_inputs.unwrap_or_default();

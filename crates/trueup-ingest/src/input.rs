@@ -10,6 +10,7 @@ use crate::{IngestError, Input};
 use std::fs;
 use std::path::Path;
 use trueup_core::files::Files;
+use trueup_core::model::{Accounts, ClockZone};
 
 /// Checks that every input exists, that none is given twice, even under different names, and that none lies in the
 /// folder of the dataset.
@@ -50,17 +51,23 @@ impl MappedInputs {
         given: &[(Table, Input)],
         files: &Files,
         limits: ReadLimits,
+        clock_zone: Option<ClockZone>,
     ) -> Result<Self, IngestError> {
         let Some(path) = mapping else { return Ok(Self::default()) };
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
-        let tables = Mapping::read(path).and_then(|mapping| mapping.tables(&raw, files, limits));
+        let tables = Mapping::read(path).and_then(|mapping| mapping.tables(&raw, files, limits, clock_zone));
         let tables = tables.map_err(|error| match error {
             MappingError::Value(fault) => ErrorKind::Value(fault).into(),
             MappingError::Ingest(error) => error,
             other => ErrorKind::Mapping(Box::new(other)).into(),
         });
         Ok(Self { tables: tables?, origins: raw.into_iter().chain([Input::given(path)]).collect(), is_active: true })
+    }
+
+    /// Sets the accounts whose time zones clock times may be in. Events are read after.
+    pub(crate) fn set_accounts(&self, accounts: &Accounts) {
+        self.tables.set_accounts(accounts);
     }
 
     /// Finds the conversions that give their customers credit, if the mapping asks for it. The events can be read

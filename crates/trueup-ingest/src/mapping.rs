@@ -7,10 +7,10 @@
 //!   inputs::open       the given files by input, and their columns            inputs.rs
 //!   TablePlanner       a TableMapper for each table                           table.rs
 //!     RowPlan          joins, whose inputs are read now, and conditions       rows.rs, columns.rs
-//!     ColumnPlanner    the origin of each column, read by type                column.rs, origin.rs, canonical.rs
+//!     ColumnPlanner    the origin of each column, and how it is read          column.rs, origin.rs, canonical.rs
 //! TableMapper::map     makes a canonical batch, when the ingest reads an input
 //!   RowPlan::pick      joins and picks rows                                   rows.rs, cells.rs
-//!   ColumnPlan::read   reads a column of these rows                           column.rs, values.rs, timestamps.rs
+//!   ColumnPlan::read   reads a column of these rows                           column/read.rs, values.rs, dates.rs, times.rs
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! ```
 //!
@@ -22,6 +22,7 @@ mod check;
 mod column;
 mod columns;
 mod credit;
+mod dates;
 mod declaration;
 mod draft;
 mod error;
@@ -30,7 +31,7 @@ mod inputs;
 mod origin;
 mod rows;
 mod table;
-mod timestamps;
+mod times;
 mod values;
 
 pub use draft::draft;
@@ -59,8 +60,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::{TableMapper, TablePlanner};
+use times::{AccountZones, ClockRule};
 use trueup_core::files::Files;
-use trueup_core::model::CellFault;
+use trueup_core::model::{Accounts, CellFault, ClockZone};
 
 /// A mapping, which describes how the rows of files become events, spend and accounts.
 ///
@@ -107,6 +109,7 @@ pub(crate) struct MappedTables {
     /// The number of inputs of each table.
     lengths: Vec<usize>,
     credit: Option<Arc<FirstTouchCredit>>,
+    account_zones: Arc<AccountZones>,
 }
 
 impl Mapping {
@@ -130,12 +133,12 @@ impl Mapping {
     ///
     /// # Errors
     /// A file belongs to no input, an input has no file, a file cannot be read, a column does not exist, or a value
-    /// cannot be read; the first such row is reported. Files written before the error stay in the folder and are of no
-    /// use.
+    /// cannot be read; the first such row is reported. A time without an offset is such a value, unless the mapping has
+    /// a `time_zone` for its column. Files written before the error stay in the folder and are of no use.
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, MappingError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
-        let tables = self.tables(&inputs, &files, limits)?;
+        let tables = self.tables(&inputs, &files, limits, None)?;
         let (faulty_rows, refused, warnings) = (FaultyRows::Stop, RefusedRows::default(), Vec::new());
         let monitor = Monitor::default();
         let mut reader = TableReader { files: &files, limits, monitor: &monitor, faulty_rows, refused, warnings };
@@ -154,20 +157,25 @@ impl Mapping {
         Ok(made)
     }
 
-    /// Plans the mapping's tables over the given files, and reads the inputs that they join.
+    /// Plans the mapping's tables over the given files, and reads the inputs that they join. `clock_zone` is the time
+    /// zone of clock times for which the mapping has none.
     pub(crate) fn tables(
         &self,
         inputs: &[Input],
         files: &Files,
         limits: ReadLimits,
+        clock_zone: Option<ClockZone>,
     ) -> Result<MappedTables, MappingError> {
         check_distinct(inputs)?;
+        let account_zones = Arc::default();
+        let clock = ClockRule::of_option(clock_zone, &account_zones);
         let reading = Reading { mapping: &self.path, files, limits };
         let opened = inputs::open(&self.file, reading, inputs)?;
         let credit = self.file.first_touch.as_ref();
         let credit = credit.map(|first_touch| Arc::new(FirstTouchCredit::new(first_touch.copy.clone())));
-        let planner = TablePlanner { reading, maps: &self.file.map, inputs: &opened, credit: credit.as_ref() };
-        let mut tables = MappedTables { credit: credit.clone(), ..MappedTables::default() };
+        let planner =
+            TablePlanner { reading, maps: &self.file.map, clock: &clock, inputs: &opened, credit: credit.as_ref() };
+        let mut tables = MappedTables { credit: credit.clone(), account_zones, ..MappedTables::default() };
         let mut add = |table: Table, from: Option<&String>, mapper: TableMapper| {
             let files = from.and_then(|from| opened.get(from)).map_or_else(
                 || {
@@ -197,6 +205,11 @@ impl Mapping {
 }
 
 impl MappedTables {
+    /// Sets the accounts whose time zones make points in time of clock times. Events are read after.
+    pub(crate) fn set_accounts(&self, accounts: &Accounts) {
+        self.account_zones.set(accounts);
+    }
+
     /// Reads the events and finds the first conversion of each customer, if the mapping gives credit. A row that cannot
     /// be read gives none; the reading of the events reports it.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {

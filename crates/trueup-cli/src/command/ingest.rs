@@ -79,7 +79,7 @@ pub(crate) struct IngestCommand {
     encoding: Option<TextEncoding>,
 
     /// Time zone of each dateTime without an offset: account (that of its account), UTC, or an IANA name such as
-    /// America/New_York. Without this option such a dateTime breaks a rule
+    /// America/New_York. Without this option such a dateTime breaks a rule, unless a mapping states its time zone
     #[arg(long, value_name = "account|UTC|ZONE")]
     time_zone: Option<ClockZone>,
 

@@ -112,8 +112,17 @@ pub fn format_date_time(time: UtcMicros) -> Option<String> {
 }
 
 /// A time as an input gives it.
+///
+/// ```
+/// use chrono_tz::Tz;
+/// use trueup_core::model::{GivenTime, UtcMicros};
+///
+/// assert_eq!(GivenTime::parse("1970-01-01T00:00:00+0100"), Ok(GivenTime::Instant(UtcMicros(-3_600_000_000))));
+/// let Ok(GivenTime::Clock(clock)) = GivenTime::parse("1970-01-01 01:00") else { unreachable!("there is no offset") };
+/// assert_eq!(clock.instant(Tz::Europe__Berlin), Ok(UtcMicros(0)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GivenTime {
+pub enum GivenTime {
     /// A point in time.
     Instant(UtcMicros),
     /// A clock time without an offset. It is a point in time only once its time zone is known.
@@ -122,11 +131,14 @@ pub(super) enum GivenTime {
 
 /// A clock time without an offset: the number of microseconds since 1970-01-01 00:00:00 on the same clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ClockTime(pub(super) i64);
+pub struct ClockTime(pub i64);
 
 impl ClockTime {
     /// Returns the point in time at which clocks of `zone` show this time. If they show it twice, the first one counts.
-    pub(super) fn instant(self, zone: Tz) -> Result<UtcMicros, Reason> {
+    ///
+    /// # Errors
+    /// Clocks of `zone` skip this time, or it is beyond the calendar.
+    pub fn instant(self, zone: Tz) -> Result<UtcMicros, Reason> {
         if zone == Tz::UTC {
             return Ok(UtcMicros(self.0));
         }
@@ -144,7 +156,10 @@ impl ClockTime {
 impl GivenTime {
     /// Parses an ISO 8601 text: a date, `T` or a blank, a clock time to the minute or finer, and an offset or none.
     /// Digits after the microsecond are cut off.
-    pub(super) fn parse(text: &str) -> Result<Self, Reason> {
+    ///
+    /// # Errors
+    /// The text is no such time.
+    pub fn parse(text: &str) -> Result<Self, Reason> {
         parse_time(text.as_bytes()).ok_or(Reason::DateTime)
     }
 }

@@ -4,7 +4,9 @@ use super::canonical::{CanonicalTable, ColumnType, EVENT_COLUMNS, STAGES};
 use super::declaration::{EventTableDeclaration, InputDeclaration, MappingFile, TableDeclaration, ValueSource};
 use super::error::KeyFault;
 use super::origin::ValueOrigin;
+use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
+use chrono_tz::Tz;
 use std::collections::{BTreeMap, BTreeSet};
 
 type CheckResult = Result<(), KeyFault>;
@@ -145,7 +147,8 @@ fn check_sources(
 }
 
 fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnType, key: &str) -> CheckResult {
-    let reader = ValueReader::new(column_type, source, key)?;
+    // What the ingest says about clock times is not known yet. A constant time is checked again when it is planned.
+    let reader = ValueReader::new(column_type, source, &ClockRule::Zone(Tz::UTC), key)?;
     TextRules::new(source, &file.map, key)?;
     match ValueOrigin::new(source, column_type, key)? {
         ValueOrigin::Value(value) => {

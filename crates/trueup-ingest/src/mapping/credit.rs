@@ -5,7 +5,7 @@
 
 use super::canonical::CONVERSION;
 use super::cells::Texts;
-use super::timestamps::MICROS_PER_DAY;
+use super::times::MICROS_PER_DAY;
 use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
 use arrow_array::builder::StringBuilder;

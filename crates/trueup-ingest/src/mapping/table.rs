@@ -1,7 +1,7 @@
 //! A table of a mapping: planned from its declaration, and made from the rows of its first input.
 
 use super::canonical::{CanonicalTable, ColumnType, STAGES};
-use super::cells::RowView;
+use super::cells::{RowView, Texts};
 use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
 use super::credit::FirstTouchCredit;
@@ -10,6 +10,7 @@ use super::error::{MappingError, PlanFault};
 use super::faults::{ColumnSite, PickedFaults, RawFault};
 use super::inputs::{OpenedInput, Reading};
 use super::rows::RowPlan;
+use super::times::ClockRule;
 use super::values::NamedMaps;
 use crate::error::ErrorContext;
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
@@ -24,6 +25,8 @@ use std::sync::Arc;
 pub(super) struct TablePlanner<'a> {
     pub(super) reading: Reading<'a>,
     pub(super) maps: &'a NamedMaps,
+    /// The rule of clock times for which the mapping has no `time_zone`.
+    pub(super) clock: &'a ClockRule,
     pub(super) inputs: &'a BTreeMap<String, OpenedInput>,
     /// The credit of the customers, which tables of events take.
     pub(super) credit: Option<&'a Arc<FirstTouchCredit>>,
@@ -133,7 +136,7 @@ impl TablePlanner<'_> {
         rows: &mut RowPlan,
         skips_undated: bool,
     ) -> Result<(Vec<(String, ColumnPlan)>, Dates), PlanFault> {
-        let mut planner = ColumnPlanner { maps: self.maps, known, rows };
+        let mut planner = ColumnPlanner { maps: self.maps, clock: self.clock, known, rows };
         let mut columns = Vec::new();
         for (name, (source, key)) in sources {
             let is_copied = self.credit.is_some_and(|credit| credit.columns.iter().any(|copied| copied == name));
@@ -186,10 +189,11 @@ impl RowMapper for TableMapper {
             let kept = plan.kept_rows(&view!());
             picked.keep(&kept);
         }
+        let accounts = self.accounts(&view!())?;
         let mut faults = PickedFaults::default();
         let mut made: Vec<Option<ArrayRef>> = vec![None; self.columns.len()];
         for (slot, (_, plan)) in made.iter_mut().zip(&self.columns).filter(|(_, (name, _))| is_date(name)) {
-            *slot = Some(plan.read(&view!(), &mut faults)?);
+            *slot = Some(plan.read(&view!(), &accounts, &mut faults)?);
         }
         if !matches!(self.dates, Dates::None) {
             let mut dated = vec![false; picked.len()];
@@ -210,7 +214,7 @@ impl RowMapper for TableMapper {
             }
         }
         for (slot, (_, plan)) in made.iter_mut().zip(&self.columns).filter(|(slot, _)| slot.is_none()) {
-            *slot = Some(plan.read(&view!(), &mut faults)?);
+            *slot = Some(plan.read(&view!(), &Texts::Absent, &mut faults)?);
         }
         let mut columns: Vec<ArrayRef> = made.into_iter().flatten().collect();
         if !faults.is_empty() {
@@ -231,6 +235,16 @@ impl RowMapper for TableMapper {
 }
 
 impl TableMapper {
+    /// Returns the account of each picked row, if a column of times needs it.
+    fn accounts(&self, view: &RowView<'_>) -> Result<Texts, ArrowError> {
+        let is_needed = self.columns.iter().any(|(_, plan)| plan.needs_accounts());
+        let Some((_, plan)) = self.columns.iter().find(|(name, _)| is_needed && name == "account") else {
+            return Ok(Texts::Absent);
+        };
+        // The column is read again with the others, and its faults are kept then.
+        Texts::of(Some(&plan.read(view, &Texts::Absent, &mut PickedFaults::default())?))
+    }
+
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
         let fields = self.columns.iter().zip(&columns);
         let fields = fields.map(|((name, _), array)| Field::new(name, array.data_type().clone(), true));

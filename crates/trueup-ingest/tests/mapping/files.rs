@@ -138,7 +138,7 @@ fn parquet_of_other_programs_is_read() {
     assert_eq!(column(&rows, "flag"), ["true", "", "false"]);
 }
 
-fn parquet<const N: usize>(columns: [(&str, ArrayRef); N]) -> Vec<u8> {
+pub(crate) fn parquet<const N: usize>(columns: [(&str, ArrayRef); N]) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();

@@ -63,8 +63,8 @@ fn jobs() -> PathBuf {
 
 #[test]
 fn xlsx_cells_become_texts() {
-    let columns =
-        "date = \"called\"\ndateTime = \"booked\"\ntotal = \"sale\"\npaid = \"paid\"\nnote = \"note\"\nflag = \"flag\"";
+    let columns = "date = \"called\"\ndateTime = { column = \"booked\", time_zone = \"UTC\" }\ntotal = \"sale\"\npaid = \"paid\"\n\
+         note = \"note\"\nflag = \"flag\"";
     let rows = workbook(columns, "empty = [\"#N/A\"]").events();
     assert_eq!(column(&rows, "opportunityId"), ["7", "A-8", "9"]);
     assert_eq!(column(&rows, "date"), ["2025-04-01", "2025-04-03", "2025-04-04"]);

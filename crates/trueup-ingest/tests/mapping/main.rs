@@ -11,4 +11,5 @@ mod ingested;
 mod joins;
 mod real;
 mod refused;
+mod time_zones;
 mod values;

@@ -40,11 +40,16 @@ fn columns_have_the_canonical_types() {
 fn times_are_read_by_format_and_zone() {
     for (source, text, expected) in [
         ("{ column = \"t\" }", "2025-07-01T10:00:00Z", "2025-07-01T10:00:00Z"),
-        ("{ column = \"t\" }", "2025-07-01 10:00:00", "2025-07-01T10:00:00Z"),
+        ("{ column = \"t\" }", "2025-7-1 10:05+01", "2025-07-01T09:05:00Z"),
+        ("{ column = \"t\", time_zone = \"UTC\" }", "2025-07-01 10:00:00", "2025-07-01T10:00:00Z"),
         ("{ column = \"t\", time_zone = \"America/New_York\" }", "2025-07-01T10:00:00", "2025-07-01T14:00:00Z"),
         // Clocks show it twice.
         ("{ column = \"t\", time_zone = \"America/New_York\" }", "2025-11-02T01:30:00", "2025-11-02T05:30:00Z"),
-        ("{ column = \"t\", format = \"%d.%m.%Y %H:%M\" }", "01.07.2025 10:00", "2025-07-01T10:00:00Z"),
+        (
+            "{ column = \"t\", format = \"%d.%m.%Y %H:%M\", time_zone = \"UTC\" }",
+            "01.07.2025 10:00",
+            "2025-07-01T10:00:00Z",
+        ),
         ("{ column = \"t\", format = \"%Y%m%dT%H%M%S%z\" }", "20250701T100000+0200", "2025-07-01T08:00:00Z"),
         ("{ column = \"t\", format = \"%s\", time_zone = \"America/New_York\" }", "1751364000", "2025-07-01T10:00:00Z"),
         ("{ column = \"t\" }", "", ""),

@@ -2,9 +2,8 @@
 
 use super::names;
 use super::sample::ColumnSample;
-use crate::mapping::values::{DateFormat, read_day, read_instant};
+use crate::mapping::dates::{DateFormat, read_day, read_time};
 use arrow_schema::DataType;
-use chrono_tz::Tz;
 
 /// How a column of dates or times may be written.
 pub(super) struct DateForm {
@@ -94,7 +93,7 @@ impl DateForm {
                 let format = DateFormat::new(format);
                 let reads = |text: &str| match clock {
                     // A zoned time is a date only together with a time zone.
-                    Clock::Zoned => read_instant(text, format.as_ref(), Tz::UTC).is_ok(),
+                    Clock::Zoned => read_time(text, format.as_ref()).is_ok(),
                     Clock::None | Clock::Local => read_day(text, format.as_ref()).is_ok(),
                 };
                 format.is_some() && fits(&reads)

@@ -1,0 +1,337 @@
+//! Reads a column of a canonical table from picked rows.
+
+use super::{CellPlan, ColumnPlan, DatePart, TextCells, TextOrigin};
+use crate::mapping::cells::{PickedTexts, RowView, Texts};
+use crate::mapping::dates::{read_day, read_day_of_parts, read_time};
+use crate::mapping::declaration::Unmapped;
+use crate::mapping::faults::{ColumnSite, PickedFaults};
+use crate::mapping::times::{ClockRule, days_of_timestamps, instants_of_clock_times, instants_of_timestamps};
+use crate::mapping::values::{ValueReader, read_count, read_truth};
+use arrow_array::builder::StringBuilder;
+use arrow_array::types::{ArrowPrimitiveType, Date32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, StringArray, UInt32Array};
+use arrow_schema::ArrowError;
+use arrow_select::take::take;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+use trueup_core::model::{GivenTime, UtcMicros};
+
+impl ColumnPlan {
+    /// Returns whether a value that the column's map does not have leaves its row out.
+    pub(in crate::mapping) fn skips_rows(&self) -> bool {
+        matches!(&self.cells, CellPlan::Texts(cells) if cells.rules.unmapped == Unmapped::Skip)
+    }
+
+    /// Returns whether each picked row stays, as far as this column's map says.
+    pub(in crate::mapping) fn kept_rows(&self, view: &RowView<'_>) -> Vec<bool> {
+        let CellPlan::Texts(cells) = &self.cells else { return vec![true; view.len()] };
+        let texts = cells.origin.of(view);
+        let mut memo = Memo::default();
+        (0..view.len()).map(|row| memo.get(texts.get(row), |text| !cells.rules.skips(text))).collect()
+    }
+
+    /// Returns whether [`ColumnPlan::read`] needs the accounts of the rows.
+    pub(in crate::mapping) fn needs_accounts(&self) -> bool {
+        match &self.cells {
+            CellPlan::ClockTimes(clock) => clock.depends_on_account(),
+            CellPlan::Texts(cells) => {
+                matches!(&cells.reader, ValueReader::Instant(_, clock) if clock.depends_on_account())
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads the column. A row whose value cannot be read is null and has a fault. `accounts` are those of the picked
+    /// rows, if they are needed.
+    pub(in crate::mapping) fn read(
+        &self,
+        view: &RowView<'_>,
+        accounts: &Texts,
+        faults: &mut PickedFaults,
+    ) -> Result<ArrayRef, ArrowError> {
+        let as_it_is = || view.array(self.site.at, false);
+        match &self.cells {
+            CellPlan::Constant(one) => take(one, &UInt32Array::from(vec![0; view.len()]), None),
+            CellPlan::AsItIs => as_it_is(),
+            CellPlan::DaysOfTimestamps => days_of_timestamps(&as_it_is()?),
+            CellPlan::Timestamps => instants_of_timestamps(&as_it_is()?),
+            CellPlan::ClockTimes(clock) => {
+                let instant = |row, time| clock.instant(time, accounts.get(row));
+                instants_of_clock_times(&as_it_is()?, instant, |row, value, expected| {
+                    faults.add(row, self.site.fault(view, row, value, expected));
+                })
+            }
+            CellPlan::Texts(cells) => cells.read(&self.site, view, accounts, faults),
+            CellPlan::Parts(parts) => Ok(self.read_parts(parts, view, faults)),
+        }
+    }
+
+    /// Reads dates in parts. There is no date if every part that is a column is empty.
+    fn read_parts(&self, parts: &[DatePart; 3], view: &RowView<'_>, faults: &mut PickedFaults) -> ArrayRef {
+        let origins = parts.each_ref().map(|part| match part {
+            DatePart::Constant(_) => None,
+            DatePart::Column(_, cells) => Some(cells.origin.of(view)),
+        });
+        let days = (0..view.len()).map(|row| {
+            let mut found: [Option<Cow<'_, str>>; 3] = Default::default();
+            for ((part, origin), slot) in parts.iter().zip(&origins).zip(&mut found) {
+                *slot = match (part, origin) {
+                    (DatePart::Constant(value), _) => Some(Cow::Borrowed(value.as_str())),
+                    (DatePart::Column(site, cells), Some(origin)) => {
+                        let text = origin.get(row);
+                        match cells.rules.apply(text.as_deref()) {
+                            Ok(value) => value.map(|value| Cow::Owned(value.into_owned())),
+                            Err(reason) => {
+                                let value = text.unwrap_or_default().into_owned();
+                                faults.add(row, site.fault(view, row, value, reason));
+                                return None;
+                            }
+                        }
+                    }
+                    (DatePart::Column(..), None) => None,
+                };
+            }
+            let read = if let [Some(year), Some(month), Some(day)] = &found {
+                read_day_of_parts(year, month, day).map(Some)
+            } else {
+                // A constant year does not make a date if the other cells are empty.
+                let is_empty = |(part, text): (&DatePart, &Option<_>)| part.site().is_none() || text.is_none();
+                let all_empty = parts.iter().zip(&found).all(is_empty);
+                if all_empty { Ok(None) } else { Err("expected year, month and day, or none of them".to_owned()) }
+            };
+            read.unwrap_or_else(|reason| {
+                let value: Vec<&str> = found.iter().flatten().map(AsRef::as_ref).collect();
+                faults.add(row, self.site.fault(view, row, value.join(" "), reason));
+                None
+            })
+        });
+        Arc::new(days.collect::<PrimitiveArray<Date32Type>>())
+    }
+}
+
+impl TextOrigin {
+    fn of<'a>(&self, view: &RowView<'a>) -> OriginTexts<'a> {
+        match self {
+            Self::Column(at) => OriginTexts::Column(view.texts(*at)),
+            Self::Columns(columns, separator) => {
+                OriginTexts::Columns(columns.iter().map(|at| view.texts(*at)).collect(), separator.clone())
+            }
+        }
+    }
+}
+
+/// The texts of an origin by picked row.
+enum OriginTexts<'a> {
+    Column(PickedTexts<'a>),
+    Columns(Vec<PickedTexts<'a>>, String),
+}
+
+impl<'a> OriginTexts<'a> {
+    /// Returns the text of a row; `None` if there is none, or if one of several is missing.
+    fn get(&self, row: usize) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Column(texts) => texts.get(row).map(Cow::Borrowed),
+            Self::Columns(columns, separator) => {
+                let texts: Option<Vec<&str>> = columns.iter().map(|texts| texts.get(row)).collect();
+                Some(Cow::Owned(texts?.join(separator)))
+            }
+        }
+    }
+}
+
+impl TextCells {
+    fn read(
+        &self,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        accounts: &Texts,
+        faults: &mut PickedFaults,
+    ) -> Result<ArrayRef, ArrowError> {
+        Ok(match &self.reader {
+            ValueReader::Key | ValueReader::Text | ValueReader::Amount => {
+                return if self.rules.has_map() {
+                    self.read_codes(site, view, faults)
+                } else {
+                    self.read_texts(site, view, faults)
+                };
+            }
+            ValueReader::Stage => return self.read_codes(site, view, faults),
+            ValueReader::Day(format) => {
+                self.read_numbers::<Date32Type>(site, view, faults, |text| read_day(text, format.as_ref()))
+            }
+            ValueReader::Instant(format, clock) => {
+                let read = |text: &str| match read_time(text, format.as_ref())? {
+                    // Equal texts are the same time unless they are times of different accounts.
+                    GivenTime::Clock(time) if !clock.depends_on_account() => {
+                        clock.instant(time, None).map(GivenTime::Instant)
+                    }
+                    time => Ok(time),
+                };
+                let times = self.read_all::<GivenTime>(site, view, faults, read);
+                self.instants(times, clock, site, view, accounts, faults)
+            }
+            ValueReader::Count => self.read_numbers::<Int64Type>(site, view, faults, read_count),
+            ValueReader::Truth => {
+                Arc::new(self.read_all(site, view, faults, read_truth).into_iter().collect::<BooleanArray>())
+            }
+        })
+    }
+
+    /// Returns points in time of times, of which each clock time is one of its row's account.
+    fn instants(
+        &self,
+        times: Vec<Option<GivenTime>>,
+        clock: &ClockRule,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        accounts: &Texts,
+        faults: &mut PickedFaults,
+    ) -> ArrayRef {
+        let texts = self.origin.of(view);
+        let instants = times.into_iter().enumerate().map(|(row, time)| {
+            let read = match time? {
+                GivenTime::Instant(instant) => Ok(instant),
+                GivenTime::Clock(time) => clock.instant(time, accounts.get(row)),
+            };
+            read.map(|UtcMicros(instant)| instant)
+                .map_err(|expected| {
+                    let value = texts.get(row).unwrap_or_default().into_owned();
+                    faults.add(row, site.fault(view, row, value, expected));
+                })
+                .ok()
+        });
+        Arc::new(instants.collect::<PrimitiveArray<TimestampMicrosecondType>>().with_timezone("UTC"))
+    }
+
+    fn read_numbers<T: ArrowPrimitiveType>(
+        &self,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        faults: &mut PickedFaults,
+        read: impl Fn(&str) -> Result<T::Native, String>,
+    ) -> ArrayRef
+    where
+        PrimitiveArray<T>: FromIterator<Option<T::Native>>,
+    {
+        Arc::new(self.read_all(site, view, faults, read).into_iter().collect::<PrimitiveArray<T>>())
+    }
+
+    /// Reads all rows. Equal texts are read once, as far as they recur.
+    fn read_all<T: Copy>(
+        &self,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        faults: &mut PickedFaults,
+        mut read: impl FnMut(&str) -> Result<T, String>,
+    ) -> Vec<Option<T>> {
+        let texts = self.origin.of(view);
+        let mut memo = Memo::default();
+        let mut read = |text: Option<&str>| match self.rules.apply(text)? {
+            Some(text) => read(&text).map(Some),
+            None => self.reader.read_nothing(),
+        };
+        let cells = (0..view.len()).map(|row| {
+            let text = texts.get(row);
+            memo.get(text.clone(), &mut read).unwrap_or_else(|reason| {
+                faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
+                None
+            })
+        });
+        cells.collect()
+    }
+
+    /// Reads texts that recur, because a map or the stages make them.
+    fn read_codes(
+        &self,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        faults: &mut PickedFaults,
+    ) -> Result<ArrayRef, ArrowError> {
+        let mut codes: HashMap<String, i32> = HashMap::new();
+        let mut names = StringBuilder::new();
+        let rows = self.read_all(site, view, faults, |text| {
+            self.reader.check(text)?;
+            if let Some(code) = codes.get(text) {
+                return Ok(*code);
+            }
+            // There are at most as many codes as rows of a batch.
+            let code = i32::try_from(codes.len()).unwrap_or(i32::MAX);
+            codes.insert(text.to_owned(), code);
+            names.append_value(text);
+            Ok(code)
+        });
+        let rows: Int32Array = rows.into_iter().collect();
+        Ok(Arc::new(DictionaryArray::try_new(rows, Arc::new(names.finish()))?))
+    }
+
+    /// Reads texts as they are, apart from the rules.
+    fn read_texts(
+        &self,
+        site: &ColumnSite,
+        view: &RowView<'_>,
+        faults: &mut PickedFaults,
+    ) -> Result<ArrayRef, ArrowError> {
+        let texts = self.origin.of(view);
+        let whole = match &self.origin {
+            TextOrigin::Column(at) if self.rules.is_plain() => Some(view.array(*at, true)?),
+            _ => None,
+        };
+        if whole.is_some() && self.reader.reads_everything() {
+            return whole.map_or_else(|| Ok(Arc::new(StringArray::new_null(0)) as ArrayRef), Ok);
+        }
+        let mut made = StringBuilder::new();
+        for row in 0..view.len() {
+            let text = texts.get(row);
+            let read = self.rules.apply(text.as_deref()).and_then(|changed| match changed {
+                Some(changed) => self.reader.check(&changed).map(|()| Some(changed)),
+                None => self.reader.read_nothing(),
+            });
+            let changed = match read {
+                Ok(changed) => changed,
+                Err(reason) => {
+                    let value = text.as_deref().unwrap_or_default().to_owned();
+                    faults.add(row, site.fault(view, row, value, reason));
+                    None
+                }
+            };
+            if whole.is_none() {
+                made.append_option(changed);
+            }
+        }
+        Ok(whole.unwrap_or_else(|| Arc::new(made.finish())))
+    }
+}
+
+/// What texts were read as. It forgets them if they hardly recur.
+struct Memo<'a, T> {
+    known: HashMap<&'a str, T>,
+    asked: usize,
+}
+
+/// Distinct texts that are remembered in any case.
+const FEW_TEXTS: usize = 1 << 10;
+
+/// Texts are remembered as long as there are this many times as many rows.
+const ROWS_PER_TEXT: usize = 2;
+
+impl<T> Default for Memo<'_, T> {
+    fn default() -> Self {
+        Self { known: HashMap::new(), asked: 0 }
+    }
+}
+
+impl<'a, T: Clone> Memo<'a, T> {
+    fn get(&mut self, text: Option<Cow<'a, str>>, mut read: impl FnMut(Option<&str>) -> T) -> T {
+        let Some(Cow::Borrowed(text)) = text else { return read(text.as_deref()) };
+        self.asked += 1;
+        if let Some(known) = self.known.get(text) {
+            return known.clone();
+        }
+        let value = read(Some(text));
+        if self.known.len() < FEW_TEXTS.max(self.asked / ROWS_PER_TEXT) {
+            self.known.insert(text, value.clone());
+        }
+        value
+    }
+}
