@@ -6,8 +6,10 @@ Needs Python 3 with pyarrow and openpyxl, and the program zstd. The files are co
 import bz2
 import datetime
 import gzip
+import io
 import json
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pyarrow
@@ -37,6 +39,13 @@ def objects():
     return [{name: cell for name, cell in zip(HEADER, row) if cell} for row in ROWS]
 
 
+def zipped(name, text):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as files:
+        files.writestr(zipfile.ZipInfo(name), text)
+    return archive.getvalue()
+
+
 def zstd(text):
     return subprocess.run(["zstd", "-q", "-19", "-c"], input=text.encode(), capture_output=True, check=True).stdout
 
@@ -47,6 +56,7 @@ def text_files():
     write("events.csv.gz", gzip.compress(csv.encode(), mtime=0))
     write("events.csv.zst", zstd(csv))
     write("events.csv.bz2", bz2.compress(csv.encode()))
+    write("events.zip", zipped("events.csv", csv))
     write("events.ndjson.gz", gzip.compress(ndjson.encode(), mtime=0))
     write("events.ndjson.zst", zstd(ndjson))
     write("events.ndjson.bz2", bz2.compress(ndjson.encode()))

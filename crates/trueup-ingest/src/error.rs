@@ -448,8 +448,20 @@ pub enum InputFault {
     )]
     IsZip,
     /// The file is of an older Excel.
-    #[error("this is a file of an older Excel (.xls); open it and save it as .xlsx")]
+    #[error(
+        "this is a file of an older Excel (.xls), or one that a password protects; open it and save it as .xlsx without a \
+         password"
+    )]
     OldExcel,
+    /// The file is a ZIP archive of other files.
+    #[error("this is a ZIP archive without a workbook in it; unpack it, and give the files in it")]
+    NoWorkbook,
+    /// The file is no table.
+    #[error("this is {what}, not a table; export the data as CSV, NDJSON, XLSX or Parquet")]
+    NoTable {
+        /// What the file is, such as `a PDF file`.
+        what: &'static str,
+    },
     /// The XLSX file is damaged; the message of its reader.
     #[error("the XLSX file cannot be read: {0}")]
     DamagedWorkbook(String),

@@ -245,6 +245,32 @@ const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 /// The first bytes of Excel files before XLSX.
 const OLD_EXCEL_MAGIC: &[u8] = b"\xd0\xcf\x11\xe0";
 
+/// What files that are no table are, each with its first bytes.
+const OTHER_FILES: [(&[u8], &str); 9] = [
+    (b"%PDF-", "a PDF file"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"Rar!", "a RAR archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"{\\rtf", "an RTF document"),
+    (b"<?xml", "an XML file"),
+];
+
+/// The tags with which web pages begin, in lower case.
+const PAGE_TAGS: [&[u8]; 2] = [b"<!doctype html", b"<html"];
+
+/// Returns what a file is if it is no table.
+fn other_file(begin: &[u8]) -> Option<&'static str> {
+    let text = begin.strip_prefix(encoding::UTF8_MARK).unwrap_or(begin).trim_ascii_start();
+    let is_tag = |tag: &&[u8]| text.get(..tag.len()).is_some_and(|first| first.eq_ignore_ascii_case(tag));
+    if PAGE_TAGS.iter().any(is_tag) {
+        return Some("a web page");
+    }
+    OTHER_FILES.iter().find(|(magic, _)| text.starts_with(magic)).map(|(_, what)| *what)
+}
+
 /// Reads the first bytes of a file, and leaves the file at its beginning.
 fn read_begin(file: &mut OpenFile) -> io::Result<Vec<u8>> {
     let mut begin = Vec::new();
@@ -288,7 +314,10 @@ fn binary_format(name: &Path, given: Option<InputFormat>, begin: &[u8]) -> Resul
         _ if begin.starts_with(OLD_EXCEL_MAGIC) => return Err(InputFault::OldExcel),
         _ if begin.starts_with(PARQUET_MAGIC) => Some(InputFormat::Parquet),
         _ if begin.starts_with(ZIP_MAGIC) => Some(InputFormat::Xlsx),
-        _ => None,
+        _ => match other_file(begin) {
+            Some(what) => return Err(InputFault::NoTable { what }),
+            None => None,
+        },
     };
     match (found, wanted) {
         (None, _) => Ok(None),

@@ -186,9 +186,12 @@ pub(super) fn require(
     find(schema, name[0], meaning)?.ok_or_else(missing)
 }
 
-/// Checks that a table has its required columns, each under one of its alternatives.
+/// Checks that a table has its required columns, each under one of its alternatives and in any letter case.
+///
+/// It goes before [`check_columns`], because the spelling of a column matters only in a table of this kind.
 pub(super) fn require_all(schema: &Schema, required: &[&'static [&'static str]]) -> Result<(), SchemaFault> {
-    let is_missing = |columns: &&&[&str]| columns.iter().all(|name| schema.fields().find(name).is_none());
+    let has = |name: &&str| schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(name));
+    let is_missing = |columns: &&&[&str]| !columns.iter().any(has);
     let columns: Vec<_> = required.iter().filter(is_missing).copied().collect();
     if columns.is_empty() { Ok(()) } else { Err(SchemaFault::MissingColumns { columns, found: names(schema) }) }
 }

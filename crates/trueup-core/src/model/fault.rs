@@ -167,6 +167,20 @@ pub enum SchemaFault {
         /// The columns of the table.
         found: Vec<String>,
     },
+    /// A table of events has the columns of spend, and neither customers nor stages.
+    #[error("expected events, but found spend, with the columns {}; give the file as `--spend`", ColumnList(.found))]
+    SpendAsEvents {
+        /// The columns of the table.
+        found: Vec<String>,
+    },
+    /// A table of spend has the columns of events, and neither amounts nor counts of spend.
+    #[error(
+        "expected spend, but found events, with the columns {}; give the file without `--spend`", ColumnList(.found)
+    )]
+    EventsAsSpend {
+        /// The columns of the table.
+        found: Vec<String>,
+    },
     /// A column holds lists, structs or maps.
     #[error("expected single values in column `{}`, but found nested ones ({data_type})", Shown(.column))]
     Nested {

@@ -6,13 +6,14 @@ use super::amount::read_amounts;
 use super::columns::{
     ACCOUNT, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, LEADING, Meaning,
     OPPORTUNITY_ID, TOTAL, TYPE, check_columns, check_same_columns, find, is_ignored_event_column, is_leading_column,
-    require, require_all, stored_event_schema,
+    names, require, require_all, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
 use super::instant::{ClockZone, UtcMicros, format_date_time};
 use super::plain_column::{
     GivenTimes, PlainColumn, check_account_keys, is_sound_account_key, read_days, read_ids, read_times, reject_empty,
 };
+use super::spend::SPEND_MEASURES;
 use super::stage::Stage;
 use crate::Day;
 use arrow_array::cast::AsArray;
@@ -100,11 +101,15 @@ impl EventNormalizer {
     /// Returns a normalizer of batches with the columns of `given`. The accounts provide the time zones.
     ///
     /// # Errors
-    /// Returns an error if a required column is missing, if a name occurs twice or differs from a leading column only
+    /// Returns an error if the columns are of spend, if a required column is missing, if a name occurs twice or differs from a leading column only
     /// in letter case, or if a column cannot be read from its type.
     pub fn new(given: &Schema, accounts: &Accounts) -> Result<Self, SchemaFault> {
-        check_columns(given, &LEADING)?;
+        let has = |name: &&str| given.fields().find(name).is_some();
+        if SPEND_MEASURES.iter().any(has) && ![OPPORTUNITY_ID, TYPE].iter().any(has) {
+            return Err(SchemaFault::SpendAsEvents { found: names(given) });
+        }
         require_all(given, &[&[ACCOUNT], &[OPPORTUNITY_ID], &[TYPE], &[DATE, DATE_TIME]])?;
+        check_columns(given, &LEADING)?;
         let account = require(given, &[ACCOUNT], Meaning::Id)?;
         let opportunity_id = require(given, &[OPPORTUNITY_ID], Meaning::Id)?;
         let stage = require(given, &[TYPE], Meaning::Text)?;

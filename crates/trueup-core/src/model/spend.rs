@@ -2,7 +2,8 @@
 
 use super::amount::read_amounts;
 use super::columns::{
-    ACCOUNT, DATE, Meaning, amount_field, check_columns, check_same_columns, find, names, require, require_all,
+    ACCOUNT, DATE, Meaning, OPPORTUNITY_ID, TYPE, amount_field, check_columns, check_same_columns, find, names,
+    require, require_all,
 };
 use super::fault::{CellFaults, Reason, SchemaFault, too_many_rows};
 use super::normalize::Normalized;
@@ -69,8 +70,8 @@ impl SpendNormalizer {
     /// Returns an error if a required column is missing, if a name occurs twice or differs from one of
     /// [`SPEND_COLUMNS`] only in letter case, or if a column cannot be read from its type.
     pub fn of_part(given: &Schema) -> Result<Self, SchemaFault> {
-        check_columns(given, &SPEND_COLUMNS)?;
         require_all(given, &[&[ACCOUNT], &[DATE]])?;
+        check_columns(given, &SPEND_COLUMNS)?;
         let [category, channel, campaign] = SPEND_TEXTS.map(|name| find(given, name, Meaning::Dimension));
         let [ad_spend, fee] = AMOUNTS.map(|name| find(given, name, Meaning::Amount));
         let [clicks, impressions] = COUNTS.map(|name| find(given, name, Meaning::Count));
@@ -88,7 +89,12 @@ impl SpendNormalizer {
     #[must_use]
     pub fn no_spend(&self) -> Option<SchemaFault> {
         let [_, _, _, measures @ ..] = &self.rest;
-        measures.iter().all(Option::is_none).then(|| SchemaFault::NoSpend { found: names(&self.given) })
+        let has = |name: &&str| self.given.fields().find(name).is_some();
+        let are_events = [OPPORTUNITY_ID, TYPE].iter().all(has);
+        let fault = |found| {
+            if are_events { SchemaFault::EventsAsSpend { found } } else { SchemaFault::NoSpend { found } }
+        };
+        measures.iter().all(Option::is_none).then(|| fault(names(&self.given)))
     }
 
     /// Returns the names of the ignored columns, in the order given: all that are not among [`SPEND_COLUMNS`].

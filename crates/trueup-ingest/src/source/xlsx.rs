@@ -86,9 +86,11 @@ fn read_sheet(
     sender: &SyncSender<SheetPart>,
 ) -> Result<SheetPart, Stopped> {
     let damaged = |error: XlsxError| InputFault::DamagedWorkbook(error.to_string());
-    let mut workbook = match Xlsx::new(BufReader::new(file)).map_err(damaged) {
+    let mut workbook = match Xlsx::new(BufReader::new(file)) {
         Ok(workbook) => workbook,
-        Err(fault) => return Ok(SheetPart::Failed(fault)),
+        // The file that every workbook has.
+        Err(XlsxError::FileNotFound(_)) => return Ok(SheetPart::Failed(InputFault::NoWorkbook)),
+        Err(error) => return Ok(SheetPart::Failed(damaged(error))),
     };
     let sheets = workbook.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
     let names: Vec<String> = sheets.map(|sheet| sheet.name.clone()).collect();

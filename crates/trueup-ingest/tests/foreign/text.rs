@@ -45,6 +45,10 @@ fn compressed_files_that_cannot_be_unpacked_are_refused() {
         "not-compressed.csv.gz: the file's name says that it is compressed with gzip, but its first bytes say otherwise; \
          rename it"
     );
+    assert_eq!(
+        refusal("events.zip", plain),
+        "events.zip: this is a ZIP archive without a workbook in it; unpack it, and give the files in it"
+    );
     let cut = refusal("cut-short.csv.gz", plain);
     assert!(
         cut.starts_with("cut-short.csv.gz: the file cannot be unpacked with gzip, it is damaged or cut short: "),

@@ -26,6 +26,21 @@ fn refused_events(name: &str, text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
+fn a_file_that_is_no_table_is_called_what_it_is() {
+    let table = "not a table; export the data as CSV, NDJSON, XLSX or Parquet";
+    for (name, begin, what) in [
+        ("report.pdf", &b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"[..], "a PDF file"),
+        ("report.csv", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "a PDF file"),
+        ("export.csv", b"\xef\xbb\xbf\r\n<!DOCTYPE HTML><title>Sign in", "a web page"),
+        ("export.xls", b"<html><table>", "a web page"),
+        ("export.xls", b"<?xml version=\"1.0\"?><Workbook>", "an XML file"),
+        ("chart.png", b"\x89PNG\r\n", "an image"),
+    ] {
+        assert_eq!(refused_events(name, begin), format!("{name}: this is {what}, {table}"));
+    }
+}
+
+#[test]
 fn a_message_names_the_line_of_a_csv_row() {
     let header = "account,opportunityId,type,date,total,note\nacme,1,booked,2025-01-01,,\"two\nlines\"\n";
     let with = |row: &str| refused_events("bad.csv", format!("{header}{row}\n"));
@@ -71,6 +86,23 @@ fn files_without_a_table_are_refused() {
         refused_events("bad.csv", "ref,when,status\n"),
         "bad.csv: expected the columns `account`, `opportunityId`, `type` and `date` or `dateTime`, but found `ref`, `when`, `status`; \
          if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it"
+    );
+    // The spelling of one column says little about a table of another shape.
+    assert_eq!(
+        refused_events("bad.csv", "Id,Created at,Total\n"),
+        "bad.csv: expected the columns `account`, `opportunityId`, `type` and `date` or `dateTime`, but found `Id`, `Created at`, \
+         `Total`; if it is a file of another shape, `trueup mapping draft FILE` drafts a mapping of it"
+    );
+    assert_eq!(
+        refused_events("spend.csv", "account,date,adSpend\na,2025-01-01,5\n"),
+        "spend.csv: expected events, but found spend, with the columns `account`, `date`, `adSpend`; give the file as `--spend`"
+    );
+    let case = Case::new();
+    let events = case.file("events.csv", "account,opportunityId,type,date\na,1,sold,2025-01-01\n");
+    assert_eq!(
+        refused(&case, |ingest| ingest.spend(events)),
+        "events.csv: expected spend, but found events, with the columns `account`, `opportunityId`, `type`, `date`; give the file \
+         without `--spend`"
     );
     let case = Case::new();
     let path = case.path("absent.csv");
