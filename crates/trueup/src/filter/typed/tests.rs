@@ -123,12 +123,11 @@ fn a_fault_is_shown_at_its_place() {
         ("größe like ä", "like", "write `~`"),
     ] {
         let error = text.parse::<TypedCondition>().unwrap_err();
-        let found: String = text.chars().skip(error.place.start).take(error.place.len()).collect();
-        assert_eq!(found, marked, "{text}: {error}");
+        assert_eq!(&text[error.place.clone()], marked, "{text}: {error}");
         let message = error.to_string();
         assert!(message.contains(words), "{text}: {message}");
         let lines: Vec<&str> = message.lines().collect();
-        let marks = format!("  | {}{}", " ".repeat(error.place.start), "^".repeat(marked.chars().count().max(1)));
+        let marks = format!("  | {}{}", " ".repeat(error.column() - 1), "^".repeat(marked.chars().count().max(1)));
         assert_eq!(lines[1..], ["  |", &format!("  | {text}"), &marks], "{text}");
     }
 }
@@ -141,6 +140,27 @@ fn a_long_text_is_shown_around_the_fault() {
     let lines: Vec<&str> = message.lines().collect();
     let before = " ".repeat(50);
     assert_eq!(lines[2..], [format!("  | {}  like x", "y".repeat(48)), format!("  | {before}^^^^")]);
+}
+
+#[test]
+fn marks_are_below_wide_characters_as_a_terminal_shows_them() {
+    for (text, indent, marks) in [
+        ("城市 like 北京", 5, 4),
+        ("城市 != 北京 上海", 8, 9),
+        ("zip is 🚿", 4, 2),
+        // An accent of its own takes no column.
+        ("re\u{301}gion like x", 7, 4),
+    ] {
+        let message = text.parse::<TypedCondition>().unwrap_err().to_string();
+        let lines: Vec<&str> = message.lines().collect();
+        let expected = format!("  | {}{}", " ".repeat(indent), "^".repeat(marks));
+        assert_eq!(lines[2..], [&format!("  | {text}"), &expected], "{message}");
+    }
+    let message = format!("{} like x", "城".repeat(3_000)).parse::<TypedCondition>().unwrap_err().to_string();
+    let lines: Vec<&str> = message.lines().collect();
+    // A wide character that would be cut is left out.
+    let before = format!("{} ", "城".repeat(24));
+    assert_eq!(lines[2..], [format!("  | {before}like x"), format!("  | {}^^^^", " ".repeat(49))]);
 }
 
 #[test]
@@ -217,7 +237,8 @@ proptest! {
     #[test]
     fn no_text_makes_the_parser_panic_or_mark_a_place_outside(text in "\\PC{0,24}|[a-z =<>!~'\"(),]{0,24}") {
         if let Err(error) = text.parse::<TypedCondition>() {
-            prop_assert!(error.place.start <= error.place.end && error.place.end <= text.chars().count());
+            prop_assert!(error.place.start <= error.place.end && error.place.end <= text.len());
+            prop_assert!(text.is_char_boundary(error.place.start) && text.is_char_boundary(error.place.end));
             prop_assert!(error.to_string().lines().count() == 4);
         }
     }
