@@ -34,8 +34,8 @@ pub(super) struct RangeArgs {
     #[arg(long, value_name = "YYYY", value_parser = NamedRange::year, conflicts_with_all = ["last", "range"])]
     year: Option<NamedRange>,
 
-    /// The last days or weeks, such as 90d or 12w; today is the last day
-    #[arg(long, value_name = "DAYS", value_parser = NamedRange::last, conflicts_with = "range")]
+    /// The last days, weeks, months or years, such as 90d, 12w, 6mo or 1y; today is the last day
+    #[arg(long, value_name = "SPAN", value_parser = NamedRange::last, conflicts_with = "range")]
     last: Option<NamedRange>,
 
     /// today, yesterday, this-week, last-week, week-to-date, and the same for month, quarter and year; or what the four

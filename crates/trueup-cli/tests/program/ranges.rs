@@ -58,7 +58,7 @@ fn a_range_is_given_once_and_in_a_known_form() {
         (&["--month", "2025-2"][..], "expected a month as YYYY-MM, but found `2025-2`"),
         (&["--quarter", "2025"], "such as `2026-Q2`, but found `2025`"),
         (&["--year", "25"], "expected a year as YYYY, but found `25`"),
-        (&["--last", "90"], "such as `90d` or `12w`, but found `90`"),
+        (&["--last", "90"], "such as `90d`, `12w`, `6mo` or `1y`, but found `90`"),
         (&["--range", "last_month"], "`month-to-date`"),
         (&["--today", "today", "--last", "1d"], "but found `today`"),
         (&["--month", "2025-02", "--year", "2025"], "cannot be used with"),

@@ -17,12 +17,15 @@ use std::time::SystemTime;
 /// | `2026-Q2` | the calendar quarter |
 /// | `2026` | the calendar year |
 /// | `90d`, `12w` | the last 90 days, or 12 times 7 days; today is the last of them |
+/// | `6mo`, `1y` | the days up to today that follow the same day 6 months ago, or one year ago |
 /// | `today`, `yesterday` | that day |
 /// | `this-week`, `this-month`, `this-quarter`, `this-year` | the one that contains today, with its days after today |
 /// | `last-week`, `last-month`, `last-quarter`, `last-year` | the whole one before it |
 /// | `week-to-date`, `month-to-date`, `quarter-to-date`, `year-to-date` | its days up to today |
 ///
-/// Today is always included, although its events may not be complete. Weeks run from Monday to Sunday.
+/// A range that ends today includes it, although its events may not be complete. Weeks run from Monday to Sunday. One
+/// year is 12 months. If a month has no day of the same number, its last day takes the place: `1mo` on 31 March is what
+/// follows 28 February, and so all of March.
 ///
 /// ```
 /// use trueup_core::query::NamedRange;
@@ -41,7 +44,9 @@ enum Name {
     /// The period of a unit that begins on this date.
     Calendar(Unit, NaiveDate),
     /// The last days up to today.
-    Last { days: u32 },
+    LastDays(u32),
+    /// The days up to today that follow the same day some months ago.
+    LastMonths(u32),
     /// The period of a unit that contains today, or the one before.
     Relative(Unit, Part),
 }
@@ -135,18 +140,28 @@ impl NamedRange {
         Self::new(date(text, 1).map(|first| Name::Calendar(Unit::Year, first)), Expected::Year, text)
     }
 
-    /// Returns the last days or weeks, of a text such as `90d` or `12w`. Today is the last day.
+    /// Returns the last days, weeks, months or years, of a text such as `90d`, `12w`, `6mo` or `1y`. Today is the last
+    /// day.
     ///
     /// # Errors
-    /// The text is not a whole number from 1 with `d` or `w` after it, or too large for any range.
+    /// The text is not a whole number from 1 with `d`, `w`, `mo` or `y` after it, or too large for any range.
     pub fn last(text: &str) -> Result<Self, NotARange> {
-        let (count, days) = match text.strip_suffix('w') {
-            Some(weeks) => (weeks, 7),
-            None => (text.strip_suffix('d').unwrap_or_default(), 1),
-        };
-        let days = digits(count, count.len()).and_then(|count| count.checked_mul(days));
-        let days = days.filter(|days| (1..=u32::from(u16::MAX) + 1).contains(days));
-        Self::new(days.map(|days| Name::Last { days }), Expected::Last, text)
+        type Last = fn(u32) -> Name;
+        // All days have 16 bits, which are fewer than 180 years.
+        const MOST_DAYS: u32 = u16::MAX as u32 + 1;
+        const MOST_MONTHS: u32 = 180 * 12;
+        const UNITS: [(&str, u32, u32, Last); 4] = [
+            ("d", 1, MOST_DAYS, Name::LastDays),
+            ("w", 7, MOST_DAYS, Name::LastDays),
+            ("mo", 1, MOST_MONTHS, Name::LastMonths),
+            ("y", 12, MOST_MONTHS, Name::LastMonths),
+        ];
+        let name = UNITS.iter().find_map(|(suffix, factor, most, last)| {
+            let count = text.strip_suffix(suffix)?;
+            let count = digits(count, count.len())?.checked_mul(*factor)?;
+            (1..=*most).contains(&count).then(|| last(count))
+        });
+        Self::new(name, Expected::Last, text)
     }
 
     fn new(name: Option<Name>, expected: Expected, found: &str) -> Result<Self, NotARange> {
@@ -167,8 +182,12 @@ impl NamedRange {
         let today = today.date();
         let (start, end) = match self.0 {
             Name::Calendar(unit, first) => (first, unit.last(first)),
-            Name::Last { days } => {
+            Name::LastDays(days) => {
                 (today.checked_sub_days(Days::new(u64::from(days) - 1)).unwrap_or(NaiveDate::MIN), today)
+            }
+            Name::LastMonths(months) => {
+                let before = today.checked_sub_months(Months::new(months));
+                (before.and_then(|before| before.succ_opt()).unwrap_or(NaiveDate::MIN), today)
             }
             Name::Relative(unit, part) => {
                 let first = unit.first(today);
@@ -272,11 +291,11 @@ impl fmt::Display for Expected {
             Self::Month => f.write_str("a month as YYYY-MM"),
             Self::Quarter => f.write_str("a quarter as YYYY-Qn, such as `2026-Q2`"),
             Self::Year => f.write_str("a year as YYYY"),
-            Self::Last => f.write_str("a number of days or weeks, such as `90d` or `12w`"),
+            Self::Last => f.write_str("a number of days, weeks, months or years, such as `90d`, `12w`, `6mo` or `1y`"),
             Self::Any => {
                 f.write_str("a range: ")?;
                 RELATIVE.iter().try_for_each(|(name, ..)| write!(f, "`{name}`, "))?;
-                f.write_str("or one such as `2026-05`, `2026-Q2`, `2026`, `90d` or `12w`")
+                f.write_str("or one such as `2026-05`, `2026-Q2`, `2026`, `90d`, `12w`, `6mo` or `1y`")
             }
         }
     }
@@ -308,6 +327,9 @@ mod tests {
             ("1d", "2026-11-23 to 2026-11-23"),
             ("90d", "2026-08-26 to 2026-11-23"),
             ("2w", "2026-11-10 to 2026-11-23"),
+            ("1mo", "2026-10-24 to 2026-11-23"),
+            ("6mo", "2026-05-24 to 2026-11-23"),
+            ("1y", "2025-11-24 to 2026-11-23"),
             ("today", "2026-11-23 to 2026-11-23"),
             ("yesterday", "2026-11-22 to 2026-11-22"),
             ("this-week", "2026-11-23 to 2026-11-29"),
@@ -331,6 +353,18 @@ mod tests {
         assert_eq!(days("last-week", "2026-01-01"), "2025-12-22 to 2025-12-28");
         assert_eq!(days("yesterday", "2024-03-01"), "2024-02-29 to 2024-02-29");
         assert_eq!(days("last-month", "2024-03-31"), "2024-02-01 to 2024-02-29");
+        for (name, today, expected) in [
+            ("1mo", "2026-03-31", "2026-03-01 to 2026-03-31"),
+            ("1mo", "2026-03-29", "2026-03-01 to 2026-03-29"),
+            ("1mo", "2026-02-28", "2026-01-29 to 2026-02-28"),
+            ("6mo", "2026-08-31", "2026-03-01 to 2026-08-31"),
+            ("3mo", "2026-01-15", "2025-10-16 to 2026-01-15"),
+            ("1y", "2024-02-29", "2023-03-01 to 2024-02-29"),
+            ("4y", "2024-02-29", "2020-03-01 to 2024-02-29"),
+            ("12mo", "2026-12-31", "2026-01-01 to 2026-12-31"),
+        ] {
+            assert_eq!(days(name, today), expected, "{name} on {today}");
+        }
     }
 
     #[test]
@@ -363,7 +397,7 @@ mod tests {
         for name in ["2026", "2026-05", "2026-Q2"] {
             assert_eq!(is_relative(name), Ok(false), "{name}");
         }
-        for name in ["1w", "today", "this-year"] {
+        for name in ["1w", "1mo", "today", "this-year"] {
             assert_eq!(is_relative(name), Ok(true), "{name}");
         }
     }
@@ -378,6 +412,7 @@ mod tests {
             ("yesterday", "1970-01-01", "1969-12-31 to 1969-12-31"),
             ("this-month", "2149-06-06", "2149-06-01 to 2149-06-30"),
             ("65536d", "2149-06-05", "1969-12-31 to 2149-06-05"),
+            ("60y", "2026-11-23", "1966-11-24 to 2026-11-23"),
         ] {
             assert_eq!(days(name, today), format!("the range from {range} {within}"));
         }
@@ -409,6 +444,11 @@ mod tests {
             "90 d",
             "90D",
             "3m",
+            "3MO",
+            "0mo",
+            "2161mo",
+            "181y",
+            "y",
             "last month",
             "Today",
             "2026-05-01",
