@@ -70,6 +70,11 @@ impl Failure {
         Self::request(format!("`{}`: {error}", path.display()))
     }
 
+    /// Creates a failure of a command that one of the signals has stopped.
+    pub(crate) fn stopped(error: impl Into<Box<dyn Error + Send + Sync>>, signals: &StopSignals) -> Self {
+        Self { exit: signals.exit(), error: error.into() }
+    }
+
     /// Creates a failure of an ingest, which the signals may have stopped.
     pub(crate) fn ingest(error: IngestError, signals: &StopSignals) -> Self {
         let exit = error.interruption().map(|_| signals.exit());

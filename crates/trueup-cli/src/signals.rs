@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use trueup::Interrupt;
 
 /// The signals that stop the program: Ctrl-C and a request to end. The first one interrupts the command, which then
-/// removes what it has made. The second one ends the program at once.
+/// removes what it has made. The second one ends the program at once, and so does any after this value is dropped.
+#[derive(Debug, Default)]
 pub(crate) struct StopSignals {
     is_stopped: Arc<AtomicBool>,
     /// The signal, once there is one.
     signal: Arc<AtomicUsize>,
+    /// Whether the command no longer has anything to remove.
+    is_over: Arc<AtomicBool>,
 }
 
 /// What a shell adds to the number of the signal that ended a program.
@@ -23,13 +26,14 @@ impl StopSignals {
         use signal_hook::consts::{SIGINT, SIGTERM};
         use signal_hook::flag;
 
-        let signals = Self { is_stopped: Arc::default(), signal: Arc::default() };
+        let signals = Self::default();
         for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)] {
             let exit = i32::from(SIGNAL_EXIT + number);
             // This handler is the first, so it sees whether an earlier signal has set the flag.
             flag::register_conditional_shutdown(signal, exit, Arc::clone(&signals.is_stopped))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&signals.signal), usize::from(number)))
                 .and_then(|_| flag::register(signal, Arc::clone(&signals.is_stopped)))
+                .and_then(|_| flag::register_conditional_default(signal, Arc::clone(&signals.is_over)))
                 .map_err(Failure::fault)?;
         }
         Ok(signals)
@@ -38,7 +42,7 @@ impl StopSignals {
     /// Hears no signals on platforms where they end the program at once.
     #[cfg(not(unix))]
     pub(crate) fn hear() -> Result<Self, Failure> {
-        Ok(Self { is_stopped: Arc::default(), signal: Arc::default() })
+        Ok(Self::default())
     }
 
     /// Returns an interrupt that a signal cancels.
@@ -46,9 +50,20 @@ impl StopSignals {
         Interrupt::on(Arc::clone(&self.is_stopped))
     }
 
+    /// Returns whether a signal has interrupted the command.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
     /// Returns the exit of a command that was interrupted, as shells expect it.
     pub(crate) fn exit(&self) -> Exit {
         let signal = u8::try_from(self.signal.load(Ordering::Relaxed)).unwrap_or_default();
         Exit::Stopped(SIGNAL_EXIT.saturating_add(signal))
+    }
+}
+
+impl Drop for StopSignals {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 }

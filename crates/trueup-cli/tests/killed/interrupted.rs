@@ -1,4 +1,4 @@
-//! Signals that stop an ingest while its rows are on disk. It removes them.
+//! Signals that stop an ingest while its rows are on disk, or a demo while it is built. They remove what they have made.
 
 use super::{FIRST_CSV, answers, program};
 use std::collections::BTreeSet;
@@ -29,11 +29,16 @@ fn has_spilled(dataset: &Path) -> bool {
 /// Begins an ingest of many rows in little memory, and sends it a signal once it has spilled some.
 fn stopped(folder: &Path, signal: &str) -> Output {
     let arguments = ["ingest", "many.csv", "--into", "ds", "--memory", "4MiB", "--rejects", "rejects.ndjson"];
+    signaled(folder, &arguments, signal, || has_spilled(&folder.join("ds")))
+}
+
+/// Runs a command, and sends it a signal as soon as `is_time`.
+fn signaled(folder: &Path, arguments: &[&str], signal: &str, is_time: impl Fn() -> bool) -> Output {
     let child = program().args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
     let begun = Instant::now();
-    while !has_spilled(&folder.join("ds")) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "nothing is spilled");
+    while !is_time() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it is never time for the signal");
         sleep(Duration::from_millis(1));
     }
     let killed = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
@@ -66,4 +71,21 @@ fn a_signal_stops_an_ingest_and_leaves_nothing() {
     let old = answers(&dataset).unwrap();
     stop("INT", 130);
     assert_eq!(answers(&dataset).unwrap(), old);
+}
+
+#[test]
+fn a_signal_stops_a_demo_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let has = |name: &str| paths(folder.path()).iter().any(|path| path.ends_with(name));
+    // While the events are generated, and while they are ingested.
+    for (signal, code, file) in
+        [("INT", 130, concat!("demo-", env!("CARGO_PKG_VERSION"), "-300000-12-7.parquet")), ("TERM", 143, "dataset")]
+    {
+        let arguments = ["demo", "new/folder/demo", "--events", "300000", "--seed", "7"];
+        let output = signaled(folder.path(), &arguments, signal, || has(file));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(message, "error: the demo was canceled, and nothing was created\n");
+        assert_eq!((output.status.code(), output.stdout), (Some(code), Vec::new()));
+        assert_eq!(paths(folder.path()), BTreeSet::new(), "{signal}");
+    }
 }

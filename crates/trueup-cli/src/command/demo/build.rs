@@ -3,6 +3,7 @@
 use super::access;
 use crate::exit::Failure;
 use crate::notice::{self, IngestProgress};
+use crate::signals::StopSignals;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -76,32 +77,40 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
 /// Builds the demo in the folder `dir`, which is empty or does not exist: generates rows, ingests them like any other
 /// data, and creates the directory.
 ///
-/// Everything is built in a temporary folder next to `dir` and moved at the end, so that an interrupted run leaves no
-/// partial dataset. Only one batch of rows is in memory at a time.
+/// Everything is built in a temporary folder next to `dir` and moved at the end, so that no partial dataset is left. A
+/// signal stops the command, which then removes what it has made. Only one batch of rows is in memory at a time.
 pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
+    let signals = StopSignals::hear()?;
     let events_file = events_file(&settings);
     let expected_events = settings.events;
     let generator = Generator::new(settings).map_err(Failure::usage)?;
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let at_parent = |error: io::Error| Failure::path(parent, &error);
-    fs::create_dir_all(parent).map_err(at_parent)?;
+    let _folders = NewFolders::create(parent).map_err(at_parent)?;
     let scratch = tempfile::Builder::new().prefix(".trueup-demo-").tempdir_in(parent).map_err(at_parent)?;
     let path = |name: &str| scratch.path().join(name);
     let (events, spend, accounts) = (path(&events_file), path("demo-spend.parquet"), path("demo-accounts.parquet"));
 
     let bar = notice::progress_bar("generating events", expected_events);
-    write_parquet(&events, &generator.event_schema(), generator.events(), |rows| bar.inc(rows))?;
+    write_parquet(&events, &generator.event_schema(), generator.events(), &signals, |rows| bar.inc(rows))?;
     bar.finish_and_clear();
-    write_parquet(&spend, &generator.spend_schema(), generator.spend(), |_| ())?;
+    write_parquet(&spend, &generator.spend_schema(), generator.spend(), &signals, |_| ())?;
     let batch = generator.accounts().map_err(Failure::fault)?;
-    write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], |_| ())?;
+    write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], &signals, |_| ())?;
 
     let dataset = path("dataset");
     let mut progress = IngestProgress::default();
     let ingest = Ingest::into(&dataset).events(&events).spend(&spend).accounts(&accounts);
-    // A row that the ingest refuses is a bug of this program, whatever the error says.
-    ingest.progress(move |now| progress.show(now)).run().map_err(Failure::fault)?;
+    let ingest = ingest.progress(move |now| progress.show(now)).interrupt(signals.interrupt());
+    ingest.run().map_err(|error| match error.interruption() {
+        Some(_) => canceled(&signals),
+        // A row that the ingest refuses is a bug of this program, whatever the error says.
+        None => Failure::fault(error),
+    })?;
     access::create(&dataset, &Dataset::open(&dataset)?)?;
+    if signals.has_stopped() {
+        return Err(canceled(&signals));
+    }
     match fs::remove_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::path(dir, &error)),
         _ => {}
@@ -109,16 +118,47 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     fs::rename(&dataset, dir).map_err(|error| Failure::path(dir, &error))
 }
 
+fn canceled(signals: &StopSignals) -> Failure {
+    Failure::stopped("the demo was canceled, and nothing was created", signals)
+}
+
+/// The folders above the demo that this command creates. When it is dropped, those that are empty are removed.
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    /// Creates a folder and all missing folders above it.
+    fn create(folder: &Path) -> io::Result<Self> {
+        let missing = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let folders = Self(missing.map(Path::to_owned).collect());
+        fs::create_dir_all(folder)?;
+        Ok(folders)
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        // Those that hold the demo are not empty, and stay.
+        self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
 /// Writes batches of rows to a new Parquet file. Calls `on_rows` with the number of rows of each batch.
+///
+/// # Errors
+/// If the file cannot be written, or a signal stops the command.
 fn write_parquet(
     path: &Path,
     schema: &SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
+    signals: &StopSignals,
     on_rows: impl Fn(u64),
 ) -> Result<(), Failure> {
     let file = File::create(path).map_err(|error| Failure::path(path, &error))?;
     let mut writer = ArrowWriter::try_new(file, schema.clone(), None).map_err(Failure::fault)?;
     for batch in batches {
+        if signals.has_stopped() {
+            return Err(canceled(signals));
+        }
         let batch = batch.map_err(Failure::fault)?;
         writer.write(&batch).map_err(Failure::fault)?;
         writer.flush().map_err(Failure::fault)?;
