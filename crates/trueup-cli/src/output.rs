@@ -5,11 +5,13 @@
 
 pub(crate) mod number;
 pub(crate) mod table;
+mod wrap;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use wrap::write_lines;
 pub(crate) use writer::OutputWriter;
 
 use crate::exit::Failure;
@@ -144,6 +146,11 @@ pub(crate) fn print(write: impl FnOnce(&mut OutputWriter) -> io::Result<()>) -> 
     let mut out = OutputWriter::stdout();
     let written = write(&mut out).map_err(Failure::fault);
     out.finish(written)
+}
+
+/// Writes the lines of a report to stdout, wrapped to the width of a terminal.
+pub(crate) fn print_lines(lines: &str) -> Result<(), Failure> {
+    print(|out| write_lines(lines, out))
 }
 
 fn write_json(answer: &ResultTable, out: &mut OutputWriter) -> Result<(), Failure> {

@@ -120,8 +120,10 @@ fn write_description(field: &FieldDescription<'_>, dataset: Option<&Dataset>) ->
         Some(dataset) if !field.is_metric() => Some(ValueCounts::of(dataset, field.name)?),
         _ => None,
     };
+    let mut lines = String::new();
+    field.write(&mut lines).map_err(Failure::fault)?;
     output::print(|out| {
-        field.write(out)?;
+        output::write_lines(&lines, out)?;
         match &counts {
             Some(counts) => {
                 writeln!(out)?;

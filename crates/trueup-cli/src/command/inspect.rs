@@ -39,8 +39,7 @@ impl InspectCommand {
         if self.format == ReportFormat::Json {
             return output::print_json(&Contents::of(&dataset)?);
         }
-        let text = describe(&dataset)?;
-        output::print(|out| out.write_all(text.as_bytes()))
+        output::print_lines(&describe(&dataset)?)
     }
 }
 

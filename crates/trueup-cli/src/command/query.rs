@@ -8,7 +8,6 @@ use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, Format, OutputWriter, ReportFormat, TerminalRows};
 use clap::Args;
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::dictionary::{self, FieldKind};
@@ -144,7 +143,7 @@ impl ExplainCommand {
         let explanation =
             if self.analyze { dataset.analyze(&query, self.args.execution())? } else { dataset.explain(&query)? };
         match self.format {
-            ReportFormat::Text => output::print(|out| write!(out, "{explanation}")),
+            ReportFormat::Text => output::print_lines(&explanation.to_string()),
             ReportFormat::Json => output::print_json(&ExplainReport::from(&explanation)),
         }
     }

@@ -61,6 +61,11 @@ impl Screen {
         Self { width, is_styled: !is_plain, is_brief: false }
     }
 
+    /// Returns the width in characters; `None` if it is unlimited or unknown.
+    pub(super) const fn width(&self) -> Option<usize> {
+        self.width
+    }
+
     fn bold<'a>(&self, text: &'a str) -> [&'a str; 3] {
         if self.is_styled { ["\u{1b}[1m", text, "\u{1b}[0m"] } else { ["", text, ""] }
     }
@@ -149,10 +154,14 @@ fn write_table(
         }
         writeln!(out)?;
     }
-    writeln!(out, "{}", "─".repeat(layout.width()))?;
+    let rule = "─".repeat(layout.width());
+    writeln!(out, "{rule}")?;
     let (mut line, mut text) = (String::new(), String::new());
     let mut write_rows = |rows: &mut dyn Iterator<Item = usize>, out: &mut dyn Write| {
         for row in rows {
+            if cells.totals_row() == Some(row) {
+                writeln!(out, "{rule}")?;
+            }
             line.clear();
             for (column, place) in layout.columns().iter().enumerate() {
                 cells.read(column, row, &mut text);
@@ -183,10 +192,13 @@ fn write_blocks(
     let names: Vec<String> = headings(answer, heading).iter().map(|heading| heading.whole()).collect();
     let name_width = names.iter().map(|name| cell::width(name)).max().unwrap_or(0);
     let value_width = width.saturating_sub(name_width + layout::GAP).max(MIN_BLOCK_VALUE);
-    let (mut text, all) = (String::new(), shown.rows.len());
+    let (mut text, all) = (String::new(), shown.rows.len() - usize::from(cells.totals_row().is_some()));
     let mut write_rows = |rows: &mut dyn Iterator<Item = (usize, usize)>, out: &mut dyn Write| {
         for (number, row) in rows {
-            let title = format!("─ row {number} of {all} ");
+            let title = match cells.totals_row() {
+                Some(totals) if totals == row => "─ total ".to_owned(),
+                _ => format!("─ row {number} of {all} "),
+            };
             writeln!(out, "{title}{}", "─".repeat(width.min(layout::MAX_RULE).saturating_sub(cell::width(&title))))?;
             for (column, name) in names.iter().enumerate() {
                 let mut padded = String::new();

@@ -70,6 +70,7 @@ fn totals_are_marked_in_every_format() {
 rowType  attributionChannel  leads   spend  bookRate
 ────────────────────────────────────────────────────
          Paid Search             1  110.50    100.0%
+────────────────────────────────────────────────────
 total                            3  110.50     33.3%
 "
     );

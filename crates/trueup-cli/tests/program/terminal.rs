@@ -140,10 +140,44 @@ fn tables_fit_terminals_of_any_width() {
         "{narrow:#?}"
     );
     assert!(lines(&workspace, 200, &query)[0].starts_with("campaign  "));
+    let totals = lines(&workspace, 60, &format!("{query} --totals"));
+    assert_eq!(totals.iter().filter(|line| line.contains(" of 4 ─")).count(), 4, "{totals:#?}");
+    assert!(totals.contains(&format!("─ total {}", "─".repeat(52))), "{totals:#?}");
 
     // A pipe gets every text in full.
     let piped = shown(&workspace, &format!("stty rows 24 cols 60 && {query} | cat"));
     assert!(piped.contains(&long) && !piped.contains('…'), "{piped}");
+}
+
+#[test]
+fn reports_fit_terminals_of_any_width() {
+    let (workspace, _) = Workspace::with_directory();
+    let range = RANGE.join(" ");
+    let whole = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    for command in [
+        "trueup fields",
+        "trueup fields bookRate",
+        "trueup fields avgCostPerLead",
+        "trueup fields ds attributionChannel",
+        "trueup fields ds --values campaign",
+        "trueup inspect ds",
+        "trueup verify ds",
+        "trueup users list ds",
+        &format!(
+            "trueup explain ds --fields attributionChannel,campaign,zip,leads,spend,roasClosed,avgTicket {range} --analyze"
+        ),
+    ] {
+        for columns in [60, 100, 200] {
+            lines(&workspace, columns, command);
+        }
+    }
+    // A line goes on below its text, and a pipe gets it as it is.
+    let narrow = lines(&workspace, 60, "trueup fields bookRate");
+    let definition = narrow.iter().skip(2).take_while(|line| !line.is_empty()).map(String::as_str);
+    let definition = definition.collect::<Vec<_>>().join(" ");
+    assert!(narrow.iter().any(|line| line.starts_with("               ")), "{narrow:#?}");
+    let piped = shown(&workspace, "stty rows 24 cols 60 && trueup fields bookRate | cat");
+    assert!(piped.lines().any(|line| whole(line) == definition), "{piped}");
 }
 
 #[test]

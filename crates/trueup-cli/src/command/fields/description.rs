@@ -1,7 +1,7 @@
 //! The texts of a field: as columns of a table, and as lines.
 
 use crate::output::{Format, ResultTableBuilder};
-use std::io::{self, Write};
+use std::fmt;
 use trueup::Dataset;
 use trueup::dictionary::{self, Additivity, DimensionSource, Direction, Field, FieldKind, Formula, Metric, Unit};
 
@@ -63,8 +63,8 @@ impl<'a> FieldDescription<'a> {
         self.field.map_or("text", |field| field.format.name())
     }
 
-    /// Writes the field for people.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the field for people, as lines of a label and a text.
+    pub(super) fn write(&self, out: &mut impl fmt::Write) -> fmt::Result {
         writeln!(out, "{}: {}\n\n{}\n", self.name, self.display_name(), self.definition())?;
         writeln!(out, "type       {}, shown as {}", self.kind(), self.format())?;
         if let Some(metric) = self.metric() {

@@ -40,6 +40,11 @@ impl<'a> Cells<'a> {
         matches!(self.columns[column].0.values, Values::Counts(_) | Values::Money(_) | Values::Ratios(_))
     }
 
+    /// Returns the row of the totals, if there is one.
+    pub(super) const fn totals_row(&self) -> Option<usize> {
+        self.totals_row
+    }
+
     /// Replaces `text` by the text of a value.
     pub(super) fn read(&self, column: usize, row: usize, text: &mut String) {
         text.clear();
