@@ -12,6 +12,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import openpyxl
 import pyarrow
 import pyarrow.parquet
 
@@ -141,8 +142,24 @@ def parquet_files():
     write_parquet("unfit.parquet", pyarrow.table({**unfit, **table()}))
 
 
+def mixed_sheet():
+    """Dates and amounts, some of which the sheet has as text."""
+    book = openpyxl.Workbook()
+    rows = [
+        ["id", "day", "sum"],
+        [1, "13.04.2024", 1234.5],
+        [2, datetime.date(2024, 4, 5), "€ 1.234,50"],
+        [3, datetime.datetime(2024, 4, 6, 9, 30), 1000],
+        [4, "14.04.2024", "99,99"],
+    ]
+    for row in rows:
+        book.active.append(row)
+    book.save(HERE / "mixed.xlsx")
+
+
 if __name__ == "__main__":
     text_files()
+    mixed_sheet()
     json_files()
     folders()
     hive()

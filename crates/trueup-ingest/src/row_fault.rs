@@ -1,6 +1,7 @@
 //! A faulty row: its location in a file, and what is wrong with it.
 
 use crate::error::FaultyRow;
+use crate::source::is_value_marks;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -297,7 +298,8 @@ impl RowCells {
             Ok(Some(if text.len() > longest { shortened(&text, longest).to_owned() } else { text }))
         };
         let names = batch.schema_ref().fields().iter().map(|field| field.name().clone());
-        names.zip(batch.columns()).map(|(name, column)| Ok((name, cell(column)?))).collect()
+        let own = names.zip(batch.columns()).filter(|(name, _)| !is_value_marks(name));
+        own.map(|(name, column)| Ok((name, cell(column)?))).collect()
     }
 }
 

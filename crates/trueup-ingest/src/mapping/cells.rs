@@ -4,26 +4,57 @@ use super::columns::ColumnRef;
 use super::inputs::{HeldRow, HeldRows};
 use super::rows::RowPlan;
 use crate::row_fault::InputLocation;
+use crate::source::value_marks;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type};
-use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, RecordBatch, StringArray, UInt32Array, new_null_array,
+};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// What a cell is in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CellForm {
+    /// A text, which may be written in any way.
+    Text,
+    /// A number, a date or a boolean, whose text is always written in the same way.
+    Value,
+}
+
 /// The texts of a column of one batch.
 #[derive(Clone, Debug)]
 pub(super) enum Texts {
     Plain(StringArray),
+    /// Texts, of which some or all are no texts in the file.
+    Marked(StringArray, BooleanArray),
     Coded(DictionaryArray<Int32Type>, StringArray),
     /// The batch does not have the column, so it has no texts.
     Absent,
 }
 
 impl Texts {
+    /// Returns the values of a column of a batch as texts, each with its form.
+    pub(super) fn of_column(batch: &RecordBatch, name: &str) -> Result<Self, ArrowError> {
+        let column = batch.column_by_name(name);
+        let marks = batch.column_by_name(&value_marks(name)).and_then(|marks| marks.as_boolean_opt());
+        Ok(match Self::of(column)? {
+            Self::Plain(texts) => match (marks, column) {
+                (Some(marks), _) => Self::Marked(texts, marks.clone()),
+                (None, Some(column)) if !column.data_type().is_string() => {
+                    let marks = BooleanArray::from(vec![true; texts.len()]);
+                    Self::Marked(texts, marks)
+                }
+                _ => Self::Plain(texts),
+            },
+            texts => texts,
+        })
+    }
+
     /// Returns the values of a column as texts: a float as its shortest decimal, a date as `YYYY-MM-DD`.
     pub(super) fn of(column: Option<&ArrayRef>) -> Result<Self, ArrowError> {
         let Some(column) = column else { return Ok(Self::Absent) };
@@ -47,7 +78,7 @@ impl Texts {
     /// Returns the text of a row; `None` if it is null or empty.
     pub(super) fn get(&self, row: usize) -> Option<&str> {
         let text = match self {
-            Self::Plain(texts) => texts.is_valid(row).then(|| texts.value(row))?,
+            Self::Plain(texts) | Self::Marked(texts, _) => texts.is_valid(row).then(|| texts.value(row))?,
             Self::Coded(codes, texts) => {
                 let code = codes.key(row).filter(|code| texts.is_valid(*code))?;
                 texts.value(code)
@@ -57,9 +88,16 @@ impl Texts {
         Some(text).filter(|text| !text.is_empty())
     }
 
+    fn form(&self, row: usize) -> CellForm {
+        match self {
+            Self::Marked(_, marks) if marks.value(row) => CellForm::Value,
+            _ => CellForm::Text,
+        }
+    }
+
     fn array(&self, rows: usize) -> ArrayRef {
         match self {
-            Self::Plain(texts) => Arc::new(texts.clone()),
+            Self::Plain(texts) | Self::Marked(texts, _) => Arc::new(texts.clone()),
             Self::Coded(codes, _) => Arc::new(codes.clone()),
             Self::Absent => new_null_array(&DataType::Utf8, rows),
         }
@@ -175,6 +213,17 @@ impl<'a> PickedTexts<'a> {
         match self {
             Self::From(texts, rows) => texts.get(rows[at] as usize),
             Self::Held(texts, rows) => texts.get(rows[at].batch as usize)?.get(rows[at].row as usize),
+        }
+    }
+
+    /// Returns the form of a picked row's cell.
+    pub(super) fn form(&self, at: usize) -> CellForm {
+        match self {
+            Self::From(texts, rows) => texts.form(rows[at] as usize),
+            Self::Held(texts, rows) => {
+                let HeldRow { batch, row } = rows[at];
+                texts.get(batch as usize).map_or(CellForm::Text, |texts| texts.form(row as usize))
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ impl RowPlan {
     pub(super) fn finish(mut self) -> Result<Self, ArrowError> {
         for at in self.text_columns.iter().filter(|at| at.input > 0) {
             let batches = self.held(at.input - 1).batches.iter();
-            let texts = batches.map(|batch| Texts::of(batch.column_by_name(self.in_file(*at))));
+            let texts = batches.map(|batch| Texts::of_column(batch, self.in_file(*at)));
             self.held_texts.insert(*at, texts.collect::<Result<_, _>>()?);
         }
         Ok(self)
@@ -154,7 +154,7 @@ impl RowPlan {
     pub(super) fn texts_of(&self, batch: &RecordBatch) -> Result<Vec<Texts>, ArrowError> {
         let mut texts = vec![Texts::Absent; self.in_file.first().map_or(0, Vec::len)];
         for at in self.text_columns.iter().filter(|at| at.input == 0) {
-            texts[at.column] = Texts::of(batch.column_by_name(self.in_file(*at)))?;
+            texts[at.column] = Texts::of_column(batch, self.in_file(*at))?;
         }
         Ok(texts)
     }

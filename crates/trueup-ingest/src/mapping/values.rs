@@ -2,6 +2,7 @@
 //! does not know tables.
 
 use super::canonical::{ColumnType, STAGES};
+use super::cells::CellForm;
 use super::dates::{DateFormat, read_day, read_time};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
 use super::error::KeyFault;
@@ -59,8 +60,8 @@ impl TextRules {
     }
 
     /// Returns the text to read; `None` if there is no value.
-    pub(super) fn apply<'a>(&'a self, text: Option<&'a str>) -> Result<Option<Cow<'a, str>>, String> {
-        let mut text = self.cleaned(text);
+    pub(super) fn apply<'a>(&'a self, text: Option<&'a str>, form: CellForm) -> Result<Option<Cow<'a, str>>, String> {
+        let mut text = self.cleaned(text, form);
         if let Some(map) = &self.map {
             let value = text.as_deref().unwrap_or("");
             match map.get(value) {
@@ -77,15 +78,16 @@ impl TextRules {
     }
 
     /// Returns whether a row with this text is left out.
-    pub(super) fn skips(&self, text: Option<&str>) -> bool {
+    pub(super) fn skips(&self, text: Option<&str>, form: CellForm) -> bool {
         let Some(map) = self.map.as_ref().filter(|_| self.unmapped == Unmapped::Skip) else { return false };
-        self.cleaned(text).is_some_and(|text| !map.contains_key(text.as_ref()))
+        self.cleaned(text, form).is_some_and(|text| !map.contains_key(text.as_ref()))
     }
 
-    /// Returns the text without the characters to remove; `None` if nothing is left.
-    fn cleaned<'a>(&self, text: Option<&'a str>) -> Option<Cow<'a, str>> {
+    /// Returns the text without the characters to remove; `None` if nothing is left. A number of the file stays as it is,
+    /// because its point is a decimal point however the texts of the column are written.
+    fn cleaned<'a>(&self, text: Option<&'a str>, form: CellForm) -> Option<Cow<'a, str>> {
         let text = text.filter(|text| !text.is_empty())?;
-        if self.remove.is_empty() && self.decimal_mark.is_none() {
+        if form == CellForm::Value || self.remove.is_empty() && self.decimal_mark.is_none() {
             return Some(Cow::Borrowed(text));
         }
         let kept = text.chars().filter(|char| !self.remove.contains(*char));

@@ -17,6 +17,20 @@ pub(crate) struct DecodedBatch {
     pub(crate) fatal: Option<InputFault>,
 }
 
+/// Returns the name of the column that says which cells of a column the file has as numbers, dates or booleans, and not as
+/// texts: booleans. The inputs of mappings have it where cells of both kinds may occur in a column.
+pub(crate) fn value_marks(column: &str) -> String {
+    format!("{column}{MARK}")
+}
+
+/// Returns whether a column is one of [`value_marks`].
+pub(crate) fn is_value_marks(column: &str) -> bool {
+    column.ends_with(MARK)
+}
+
+/// The end of the name, which no name in a file has.
+const MARK: &str = "\0values";
+
 /// Decoded rows that become other rows, part by part.
 pub(crate) struct RawRows {
     pub(crate) decoded: DecodedBatch,

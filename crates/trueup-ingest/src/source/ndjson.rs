@@ -2,16 +2,16 @@
 //!
 //! Every value becomes text: a text without its quotes and escapes, `true`, `false` and whole numbers as written, other
 //! numbers as ECMAScript writes them (amounts keep their digits). A column may therefore mix types, and its type need
-//! not be known before the last line is read.
+//! not be known before the last line is read. For a mapping, [`value_marks`] say which cells are not texts in the file.
 
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
 use super::input::ReadOptions;
 use super::text_blocks::TextBlock;
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
 use crate::table::Table;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use hashbrown::{HashMap, HashSet};
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -128,6 +128,8 @@ struct ColumnBuilder {
     name: String,
     /// The cells of the rows up to the last row that has a value in this column.
     texts: StringBuilder,
+    /// The rows whose cells are numbers or booleans in the file.
+    values: Vec<usize>,
     /// The number of the last object that has a member of this name.
     last_object: usize,
 }
@@ -158,7 +160,12 @@ impl<'k> BatchBuilder<'k> {
     fn add(&mut self, name: &str) -> usize {
         let at = self.columns.len();
         self.indexes.insert(name.to_owned(), at);
-        self.columns.push(ColumnBuilder { name: name.to_owned(), texts: StringBuilder::new(), last_object: 0 });
+        self.columns.push(ColumnBuilder {
+            name: name.to_owned(),
+            texts: StringBuilder::new(),
+            values: Vec::new(),
+            last_object: 0,
+        });
         at
     }
 
@@ -191,13 +198,17 @@ impl<'k> BatchBuilder<'k> {
                 let (column, value) = (name.to_string(), value.get().to_owned());
                 RecordFault::Row(MalformedRecord::Value { column, value, reason })
             })?;
-            cells.push((index, name, cell));
+            cells.push((index, name, cell, !value.get().starts_with('"')));
         }
-        for (index, name, cell) in cells {
+        let marks_values = self.given.options.columns.is_some();
+        for (index, name, cell, is_value) in cells {
             let at = index.unwrap_or_else(|| self.add(name));
-            let texts = &mut self.columns[at].texts;
-            pad(texts, self.rows);
-            texts.append_option(cell.filter(|cell| !cell.is_empty()));
+            let column = &mut self.columns[at];
+            if marks_values && is_value {
+                column.values.push(self.rows);
+            }
+            pad(&mut column.texts, self.rows);
+            column.texts.append_option(cell.filter(|cell| !cell.is_empty()));
         }
         self.rows += 1;
         if self.columns.len() > self.max_columns {
@@ -208,11 +219,18 @@ impl<'k> BatchBuilder<'k> {
 
     fn finish(self) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows;
-        let finish = |ColumnBuilder { name, mut texts, .. }: ColumnBuilder| {
+        let (mut fields, mut columns): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+        for ColumnBuilder { name, mut texts, values, .. } in self.columns {
+            if !values.is_empty() {
+                let mut marks = vec![false; rows];
+                values.into_iter().for_each(|row| marks[row] = true);
+                fields.push(Field::new(value_marks(&name), DataType::Boolean, false));
+                columns.push(Arc::new(BooleanArray::from(marks)));
+            }
             pad(&mut texts, rows);
-            (Field::new(name, DataType::Utf8, true), Arc::new(texts.finish()) as ArrayRef)
-        };
-        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = self.columns.into_iter().map(finish).unzip();
+            fields.push(Field::new(name, DataType::Utf8, true));
+            columns.push(Arc::new(texts.finish()));
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
     }

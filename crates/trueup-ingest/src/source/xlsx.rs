@@ -2,16 +2,16 @@
 //!
 //! Every cell becomes text: whole numbers without `.0`, other numbers as the shortest decimal, dates as `YYYY-MM-DD`,
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
-//! formula has the value that was saved with it.
+//! formula has the value that was saved with it. For a mapping, [`value_marks`] say which cells are not texts in the sheet.
 
 use super::csv::text_schema;
-use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
+use super::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations, value_marks};
 use super::input::ReadOptions;
 use crate::error::InputFault;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule};
-use arrow_array::builder::StringBuilder;
+use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxError};
 use std::collections::BTreeSet;
 use std::io::{self, BufReader};
@@ -24,6 +24,8 @@ use trueup_core::files::OpenFile;
 pub(super) struct SheetReader {
     pub(super) schema: SchemaRef,
     parts: Receiver<SheetPart>,
+    /// Whether the last part was received.
+    has_ended: bool,
 }
 
 enum SheetPart {
@@ -55,18 +57,24 @@ impl SheetReader {
         };
         thread::Builder::new().name("sheet".to_owned()).spawn(read)?;
         Ok(match parts.recv() {
-            Ok(SheetPart::Header(schema)) => Ok(Self { schema, parts }),
+            Ok(SheetPart::Header(schema)) => Ok(Self { schema, parts, has_ended: false }),
             Ok(SheetPart::Failed(fault)) => Err(fault),
             Ok(SheetPart::Rows(_) | SheetPart::End) => Err(InputFault::NoHeader),
             Err(_) => Err(broken()),
         })
     }
 
-    /// Returns the next rows, or `None` after the last.
+    /// Returns the next rows, or `None` after the last, however often.
     pub(super) fn next(&mut self) -> Result<Option<DecodedBatch>, InputFault> {
+        if self.has_ended {
+            return Ok(None);
+        }
         match self.parts.recv() {
             Ok(SheetPart::Rows(rows)) => Ok(Some(rows)),
-            Ok(SheetPart::Header(_) | SheetPart::End) => Ok(None),
+            Ok(SheetPart::Header(_) | SheetPart::End) => {
+                self.has_ended = true;
+                Ok(None)
+            }
             Ok(SheetPart::Failed(fault)) => Err(fault),
             Err(_) => Err(broken()),
         }
@@ -138,29 +146,32 @@ fn read_sheet(
 /// A cell that is not empty.
 enum SheetCell {
     Text(String),
+    /// A number, a date or a boolean, as text.
+    Value(String),
     /// An error of the spreadsheet, such as `#N/A`.
     Error(String),
 }
 
 impl SheetCell {
     fn of(value: &DataRef<'_>) -> Option<Self> {
-        let text = match value {
+        let cell = match value {
             DataRef::Empty => return None,
-            DataRef::Error(error) => return Some(Self::Error(error.to_string())),
-            DataRef::Int(number) => number.to_string(),
+            DataRef::Error(error) => Self::Error(error.to_string()),
+            DataRef::Int(number) => Self::Value(number.to_string()),
             // The sum with 0 is never -0.
-            DataRef::Float(number) => (number + 0.0).to_string(),
-            DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
-            DataRef::SharedString(text) => (*text).to_owned(),
-            DataRef::Bool(truth) => truth.to_string(),
-            DataRef::DateTime(time) => time_text(time),
+            DataRef::Float(number) => Self::Value((number + 0.0).to_string()),
+            DataRef::String(text) => Self::Text(text.clone()),
+            DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => Self::Value(text.clone()),
+            DataRef::SharedString(text) => Self::Text((*text).to_owned()),
+            DataRef::Bool(truth) => Self::Value(truth.to_string()),
+            DataRef::DateTime(time) => Self::Value(time_text(time)),
         };
-        (!text.is_empty()).then_some(Self::Text(text))
+        (!cell.text().is_empty()).then_some(cell)
     }
 
     fn text(&self) -> &str {
         match self {
-            Self::Text(text) | Self::Error(text) => text,
+            Self::Text(text) | Self::Value(text) | Self::Error(text) => text,
         }
     }
 }
@@ -215,6 +226,8 @@ struct SheetColumns {
 /// The rows of a batch so far.
 struct SheetBatch {
     columns: Vec<StringBuilder>,
+    /// For each column, the cells that are not texts in the sheet.
+    values: Vec<BooleanBuilder>,
     lines: Vec<u64>,
     malformed: MalformedRecords,
     bytes: usize,
@@ -237,6 +250,7 @@ impl SheetRows<'_> {
         };
         let batch = self.batch.get_or_insert_with(|| SheetBatch {
             columns: columns.names.iter().map(|_| StringBuilder::new()).collect(),
+            values: columns.names.iter().map(|_| BooleanBuilder::new()).collect(),
             lines: Vec::new(),
             malformed: MalformedRecords::default(),
             bytes: 0,
@@ -250,8 +264,9 @@ impl SheetRows<'_> {
             batch.lines.push(line);
             let means_nothing = |text: &str| self.options.empty.iter().any(|empty| empty == text);
             let mut cells = cells.iter().peekable();
-            for (column, texts) in (columns.first..).zip(&mut batch.columns) {
+            for ((column, texts), values) in (columns.first..).zip(&mut batch.columns).zip(&mut batch.values) {
                 let cell = cells.next_if(|(at, _)| *at == column);
+                values.append_value(matches!(cell, Some((_, SheetCell::Value(_)))));
                 let text = cell.map(|(_, cell)| cell.text()).filter(|text| !means_nothing(text));
                 batch.bytes += text.map_or(0, str::len);
                 texts.append_option(text);
@@ -267,11 +282,19 @@ impl SheetRows<'_> {
 
     fn end_batch(&mut self) -> Result<Option<DecodedBatch>, ArrowError> {
         let (Some(mut batch), Some(columns)) = (self.batch.take(), &self.columns) else { return Ok(None) };
-        let arrays = batch.columns.iter_mut().map(|texts| Arc::new(texts.finish()) as ArrayRef).collect();
+        let mut arrays: Vec<ArrayRef> =
+            batch.columns.iter_mut().map(|texts| Arc::new(texts.finish()) as ArrayRef).collect();
+        let mut schema = columns.schema.clone();
+        if self.options.columns.is_some() {
+            let marks =
+                columns.names.iter().map(|name| Arc::new(Field::new(value_marks(name), DataType::Boolean, false)));
+            schema = Arc::new(Schema::new(schema.fields().iter().cloned().chain(marks).collect::<Vec<_>>()));
+            arrays.extend(batch.values.iter_mut().map(|values| Arc::new(values.finish()) as ArrayRef));
+        }
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.lines.len()));
         let records = batch.lines.iter().map(|line| line - columns.line).collect();
         let locations = RowLocations::Lines { lines: batch.lines, records };
-        let rows = RecordBatch::try_new_with_options(columns.schema.clone(), arrays, &rows)?;
+        let rows = RecordBatch::try_new_with_options(schema, arrays, &rows)?;
         Ok(Some(DecodedBatch { batch: rows, locations, malformed: batch.malformed.faults, fatal: None }))
     }
 }

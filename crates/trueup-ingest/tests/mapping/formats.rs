@@ -45,6 +45,16 @@ fn ndjson_that_is_no_table_is_refused() {
     }
 }
 
+/// The marks of texts would turn the number 1234.5 into 12345.
+#[test]
+fn numbers_of_ndjson_keep_their_decimal_point() {
+    let text =
+        "{\"id\": 1, \"t\": 1234.5}\n{\"id\": 2, \"t\": \"€ 1.234,5\"}\n{\"id\": 3}\n{\"id\": 4, \"t\": -0.25}\n";
+    let rows =
+        ndjson(&format!("{DATED}total = {{ column = \"t\", remove = \"€ .\", decimal_mark = \",\" }}"), text).events();
+    assert_eq!(column(&rows, "total"), ["1234.5", "1234.5", "", "-0.25"]);
+}
+
 #[test]
 fn a_tsv_file_is_separated_by_tabs() {
     let mapping = events_with(DATED).replace("a.csv", "a.tsv");
@@ -73,6 +83,31 @@ fn xlsx_cells_become_texts() {
     assert_eq!(column(&rows, "paid"), ["1746.5", "", ""]);
     assert_eq!(column(&rows, "note"), ["first & last", "", ""]);
     assert_eq!(column(&rows, "flag"), ["true", "false", ""]);
+}
+
+/// Programs write some cells of a column as numbers or dates, and others as text.
+#[test]
+fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {
+    let mixed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/mixed.xlsx");
+    let source = "date = { column = \"day\", format = \"%d.%m.%Y\" }\n\
+                  total = { column = \"sum\", remove = \"€ .\", decimal_mark = \",\" }";
+    let case = |columns: &str| Case::new(&events_with(columns).replace("a.csv", "mixed.xlsx")).given(mixed.clone());
+    let rows = case(source).events();
+    assert_eq!(column(&rows, "date"), ["2024-04-13", "2024-04-05", "2024-04-06", "2024-04-14"]);
+    assert_eq!(column(&rows, "total"), ["1234.5", "1234.50", "1000", "99.99"]);
+    // The same through a join.
+    let (head, _) =
+        events_with("").split_once("[[events]]").map(|(head, rest)| (head.to_owned(), rest.to_owned())).unwrap();
+    let joined = format!(
+        "{head}[input.sheet]\nfile = \"mixed.xlsx\"\n[[events]]\nfrom = \"a\"\n\
+         join = [{{ input = \"sheet\", on = \"id\", unmatched = \"refuse\" }}]\n[events.columns]\n\
+         account = {{ value = \"acme\" }}\nopportunityId = \"id\"\ntype = {{ value = \"sold\" }}\n{source}"
+    );
+    let rows = Case::new(&joined).file("a.csv", "id\n2\n1\n").given(mixed.clone()).events();
+    assert_eq!(column(&rows, "date"), ["2024-04-05", "2024-04-13"]);
+    assert_eq!(column(&rows, "total"), ["1234.50", "1234.5"]);
+    let refusal = case("date = { column = \"sum\", format = \"%d.%m.%Y\" }\n").refusal();
+    assert!(refusal.contains("row 1, column `sum`: expected a date as `%d.%m.%Y`, but found `1234.5`"), "{refusal}");
 }
 
 #[test]

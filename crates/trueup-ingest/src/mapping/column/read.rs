@@ -1,7 +1,7 @@
 //! Reads a column of a canonical table from picked rows.
 
 use super::{CellPlan, ColumnPlan, DatePart, TextCells, TextOrigin};
-use crate::mapping::cells::{PickedTexts, RowView, Texts};
+use crate::mapping::cells::{CellForm, PickedTexts, RowView, Texts};
 use crate::mapping::dates::{read_day, read_day_of_parts, read_time};
 use crate::mapping::declaration::Unmapped;
 use crate::mapping::faults::{ColumnSite, PickedFaults};
@@ -28,7 +28,8 @@ impl ColumnPlan {
         let CellPlan::Texts(cells) = &self.cells else { return vec![true; view.len()] };
         let texts = cells.origin.of(view);
         let mut memo = Memo::default();
-        (0..view.len()).map(|row| memo.get(texts.get(row), |text| !cells.rules.skips(text))).collect()
+        let stays = |text: Option<&str>, form| !cells.rules.skips(text, form);
+        (0..view.len()).map(|row| memo.get(texts.get(row), texts.form(row), stays)).collect()
     }
 
     /// Returns whether [`ColumnPlan::read`] needs the accounts of the rows.
@@ -80,7 +81,7 @@ impl ColumnPlan {
                     (DatePart::Constant(value), _) => Some(Cow::Borrowed(value.as_str())),
                     (DatePart::Column(site, cells), Some(origin)) => {
                         let text = origin.get(row);
-                        match cells.rules.apply(text.as_deref()) {
+                        match cells.rules.apply(text.as_deref(), origin.form(row)) {
                             Ok(value) => value.map(|value| Cow::Owned(value.into_owned())),
                             Err(reason) => {
                                 let value = text.unwrap_or_default().into_owned();
@@ -138,6 +139,14 @@ impl<'a> OriginTexts<'a> {
             }
         }
     }
+
+    /// Returns the form of a row's cell. Joined texts are text.
+    fn form(&self, row: usize) -> CellForm {
+        match self {
+            Self::Column(texts) => texts.form(row),
+            Self::Columns(..) => CellForm::Text,
+        }
+    }
 }
 
 impl TextCells {
@@ -158,10 +167,14 @@ impl TextCells {
             }
             ValueReader::Stage => return self.read_codes(site, view, faults),
             ValueReader::Day(format) => {
-                self.read_numbers::<Date32Type>(site, view, faults, |text| read_day(text, format.as_ref()))
+                self.read_numbers::<Date32Type>(site, view, faults, |text, form| match day_of_value(text, form) {
+                    Some(day) => read_day(day, None),
+                    None => read_day(text, format.as_ref()),
+                })
             }
             ValueReader::Instant(format, clock) => {
-                let read = |text: &str| match read_time(text, format.as_ref())? {
+                let format = |text: &str, form| format.as_ref().filter(|_| day_of_value(text, form).is_none());
+                let read = |text: &str, form| match read_time(text, format(text, form))? {
                     // Equal texts are the same time unless they are times of different accounts.
                     GivenTime::Clock(time) if !clock.depends_on_account() => {
                         clock.instant(time, None).map(GivenTime::Instant)
@@ -171,10 +184,10 @@ impl TextCells {
                 let times = self.read_all::<GivenTime>(site, view, faults, read);
                 self.instants(times, clock, site, view, accounts, faults)
             }
-            ValueReader::Count => self.read_numbers::<Int64Type>(site, view, faults, read_count),
-            ValueReader::Truth => {
-                Arc::new(self.read_all(site, view, faults, read_truth).into_iter().collect::<BooleanArray>())
-            }
+            ValueReader::Count => self.read_numbers::<Int64Type>(site, view, faults, |text, _| read_count(text)),
+            ValueReader::Truth => Arc::new(
+                self.read_all(site, view, faults, |text, _| read_truth(text)).into_iter().collect::<BooleanArray>(),
+            ),
         })
     }
 
@@ -209,7 +222,7 @@ impl TextCells {
         site: &ColumnSite,
         view: &RowView<'_>,
         faults: &mut PickedFaults,
-        read: impl Fn(&str) -> Result<T::Native, String>,
+        read: impl Fn(&str, CellForm) -> Result<T::Native, String>,
     ) -> ArrayRef
     where
         PrimitiveArray<T>: FromIterator<Option<T::Native>>,
@@ -223,17 +236,17 @@ impl TextCells {
         site: &ColumnSite,
         view: &RowView<'_>,
         faults: &mut PickedFaults,
-        mut read: impl FnMut(&str) -> Result<T, String>,
+        mut read: impl FnMut(&str, CellForm) -> Result<T, String>,
     ) -> Vec<Option<T>> {
         let texts = self.origin.of(view);
         let mut memo = Memo::default();
-        let mut read = |text: Option<&str>| match self.rules.apply(text)? {
-            Some(text) => read(&text).map(Some),
+        let mut read = |text: Option<&str>, form| match self.rules.apply(text, form)? {
+            Some(text) => read(&text, form).map(Some),
             None => self.reader.read_nothing(),
         };
         let cells = (0..view.len()).map(|row| {
             let text = texts.get(row);
-            memo.get(text.clone(), &mut read).unwrap_or_else(|reason| {
+            memo.get(text.clone(), texts.form(row), &mut read).unwrap_or_else(|reason| {
                 faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
                 None
             })
@@ -250,7 +263,7 @@ impl TextCells {
     ) -> Result<ArrayRef, ArrowError> {
         let mut codes: HashMap<String, i32> = HashMap::new();
         let mut names = StringBuilder::new();
-        let rows = self.read_all(site, view, faults, |text| {
+        let rows = self.read_all(site, view, faults, |text, _| {
             self.reader.check(text)?;
             if let Some(code) = codes.get(text) {
                 return Ok(*code);
@@ -283,7 +296,7 @@ impl TextCells {
         let mut made = StringBuilder::new();
         for row in 0..view.len() {
             let text = texts.get(row);
-            let read = self.rules.apply(text.as_deref()).and_then(|changed| match changed {
+            let read = self.rules.apply(text.as_deref(), texts.form(row)).and_then(|changed| match changed {
                 Some(changed) => self.reader.check(&changed).map(|()| Some(changed)),
                 None => self.reader.read_nothing(),
             });
@@ -301,6 +314,14 @@ impl TextCells {
         }
         Ok(whole.unwrap_or_else(|| Arc::new(made.finish())))
     }
+}
+
+/// Returns the day of a cell that is a date or a point in time in its file. It is written as `YYYY-MM-DD`, with or without
+/// a time, whatever the format of the column's texts.
+fn day_of_value(text: &str, form: CellForm) -> Option<&str> {
+    const DAY: usize = 10;
+    let is_date = form == CellForm::Value && matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]);
+    text.get(..DAY).filter(|_| is_date)
 }
 
 /// What texts were read as. It forgets them if they hardly recur.
@@ -322,13 +343,21 @@ impl<T> Default for Memo<'_, T> {
 }
 
 impl<'a, T: Clone> Memo<'a, T> {
-    fn get(&mut self, text: Option<Cow<'a, str>>, mut read: impl FnMut(Option<&str>) -> T) -> T {
-        let Some(Cow::Borrowed(text)) = text else { return read(text.as_deref()) };
+    fn get(
+        &mut self,
+        text: Option<Cow<'a, str>>,
+        form: CellForm,
+        mut read: impl FnMut(Option<&str>, CellForm) -> T,
+    ) -> T {
+        let (Some(Cow::Borrowed(text)), CellForm::Text) = (&text, form) else {
+            return read(text.as_deref(), form);
+        };
+        let text: &'a str = text;
         self.asked += 1;
         if let Some(known) = self.known.get(text) {
             return known.clone();
         }
-        let value = read(Some(text));
+        let value = read(Some(text), form);
         if self.known.len() < FEW_TEXTS.max(self.asked / ROWS_PER_TEXT) {
             self.known.insert(text, value.clone());
         }
