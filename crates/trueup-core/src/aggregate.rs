@@ -43,7 +43,8 @@
 //! | `group` with `local_group_cache`, `interner`, `group_table` | step 3 |
 //! | `count` with `histogram`, `text_counts`, `money`, `agents`, `group_state` | step 4 |
 //! | `spend` | the same for the spend table, in one file |
-//! | `partial_result` | collects and merges |
+//! | `partial_result` with `shape` | collects and merges |
+//! | `group_columns` | turns a partial result into Arrow columns, and back |
 //!
 //! Some code exists for speed alone: without it, a slower path gives the same result. docs/design.md lists these fast
 //! paths with what each gains.
@@ -54,14 +55,18 @@ mod event_aggregator;
 mod facts;
 mod filter;
 mod group;
+mod group_columns;
 mod key_encoder;
 mod partial_result;
 mod segment;
+mod shape;
 mod spend;
 mod types;
 
 pub(crate) use context::QueryContext;
 pub(crate) use event_aggregator::EventAggregator;
+pub(crate) use group_columns::GroupColumns;
 pub(crate) use partial_result::PartialResult;
+pub(crate) use shape::ResultShape;
 pub(crate) use spend::{SpendSums, aggregate_spend};
 pub(crate) use types::GroupSlot;

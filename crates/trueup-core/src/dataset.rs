@@ -2,6 +2,7 @@
 //!
 //! - `manifest`, `store`: the manifest, and its files in the folder of a dataset
 //! - `open`: a dataset from its folder, or from tables in memory
+//! - `id`: the identity of a version, by which processes know that they read the same one
 //! - `row_group`: the columns of a row group, decoded once and held in a cache
 //! - `table_file`, `footer`: a Parquet file, its footer, the bounds by which a query skips a row group, and the column
 //!   chunks of a row group
@@ -17,6 +18,7 @@ mod block_checksums;
 mod checked_file;
 pub(crate) mod error;
 mod footer;
+mod id;
 mod insights;
 pub mod manifest;
 mod open;
@@ -39,6 +41,7 @@ pub use open::{Tables, read_accounts};
 pub use pages::{ChunkMemory, Pages, measure_chunk};
 pub use verify::Verification;
 
+pub(crate) use id::DatasetId;
 pub(crate) use row_group::RowGroup;
 pub(crate) use table_file::Pruning;
 
@@ -58,6 +61,7 @@ use std::sync::Arc;
 /// [`Dataset::query`] answers a query.
 #[derive(Debug)]
 pub struct Dataset {
+    id: DatasetId,
     /// The manifest of the open version; `None` in memory.
     manifest: Option<Manifest>,
     accounts: Accounts,
@@ -74,6 +78,11 @@ impl Dataset {
     #[must_use]
     pub const fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
+    }
+
+    /// Returns the identity of the version.
+    pub(crate) const fn id(&self) -> &DatasetId {
+        &self.id
     }
 
     /// Returns the account table. An account that occurs only in events or spend is not in it, and has the defaults.

@@ -2,6 +2,7 @@
 
 use crate::Shown;
 use chrono::{Datelike, Days, NaiveDate};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -26,7 +27,8 @@ use std::sync::LazyLock;
 /// assert!("2025-02-30".parse::<Day>().is_err());
 /// # Ok::<(), trueup_core::day::NotADay>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Day(u16);
 
 /// A text or date that is not a [`Day`].
@@ -127,6 +129,20 @@ impl FromStr for Day {
     fn from_str(text: &str) -> Result<Self, NotADay> {
         let date = calendar_date(text).ok_or_else(|| NotADay(text.to_owned()))?;
         Self::from_date(date)
+    }
+}
+
+impl TryFrom<String> for Day {
+    type Error = NotADay;
+
+    fn try_from(text: String) -> Result<Self, NotADay> {
+        text.parse()
+    }
+}
+
+impl From<Day> for String {
+    fn from(day: Day) -> Self {
+        day.to_string()
     }
 }
 

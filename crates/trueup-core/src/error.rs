@@ -1,6 +1,7 @@
 //! The errors of queries, by what is at fault.
 
 use crate::dataset::error::{DatasetError, StoreError};
+use crate::execute::PartialError;
 use crate::interrupt::Interruption;
 use crate::query::FilterFault;
 use crate::{Day, NoRoom, Shown, model};
@@ -33,6 +34,9 @@ pub enum Error {
     /// The memory budget has no room for the query.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
+    /// A split or a partial result is refused.
+    #[error(transparent)]
+    Partial(#[from] PartialError),
     /// Threads could not be started.
     #[error("threads could not be started: {0}")]
     Threads(String),

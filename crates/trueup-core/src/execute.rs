@@ -3,14 +3,17 @@
 //! | file | what it does |
 //! |---|---|
 //! | `row_groups` | selects the row groups to read |
+//! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
 //! | `explain` | describes a plan and what its execution took |
 //! | `unseen_values` | finds the values in filters that no event has |
 
 mod explain;
+mod partial;
 mod row_groups;
 mod unseen_values;
 
 pub use explain::{ExplainedDimension, Explanation, RunStatistics};
+pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::UnseenValue;
 
 use crate::aggregate::{EventAggregator, PartialResult, QueryContext, aggregate_spend};
@@ -21,8 +24,9 @@ use crate::memory::Share;
 use crate::plan::Plan;
 use crate::query::EventsQuery;
 use crate::{Interrupt, Reservation};
+use partial::{ControlTotal, CoveredResult};
 use rayon::prelude::*;
-use row_groups::UnprunedRowGroups;
+use row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,9 +113,13 @@ impl Dataset {
     }
 }
 
-/// Executes a plan on the threads of the process or, if `execution` gives a number of threads, on that many new ones.
+/// Executes a plan on the threads that `execution` asks for.
 fn execute(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<(ResultTable, RunStatistics), Error> {
-    let run = || execute_in_pool(dataset, plan, execution);
+    in_pool(execution, || execute_in_pool(dataset, plan, execution))
+}
+
+/// Runs a function on the threads of the process or, if `execution` gives a number of threads, on that many new ones.
+fn in_pool<T: Send>(execution: &Execution, run: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     match execution.threads {
         None => run(),
         Some(threads) => {
@@ -128,29 +136,12 @@ fn execute_in_pool(
     execution: &Execution,
 ) -> Result<(ResultTable, RunStatistics), Error> {
     let start = Instant::now();
-    let context = QueryContext::new(plan, dataset.accounts());
-    let row_groups = UnprunedRowGroups::new(dataset, plan, execution.pruning);
-    let next = AtomicUsize::new(0);
-    let work = |_| {
-        // If one thread fails, the others need not read any more row groups.
-        let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
-        aggregate(&context, execution, &row_groups, &next).inspect_err(stop)
-    };
-    let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
-    let workers = (0..threads).into_par_iter().with_max_len(1);
-    let merged = workers.map(work).try_reduce_with(|one, other| merge(one, other, execution));
-    let WorkerResult { partial, mut share, merging } = merged
-        .unwrap_or_else(|| Ok(WorkerResult::new(PartialResult::new(&context), Share::new(execution.memory.clone()))))?;
+    let row_groups = SelectedRowGroups::new(dataset, plan, execution.pruning);
+    let WorkerResult { covered, share, merging } = aggregate_in_pool(dataset, plan, &row_groups, execution)?;
+    let partial = covered.checked(&row_groups)?;
     let aggregation = start.elapsed();
     let (kept_rows, groups) = (partial.rows, partial.len());
-    execution.interrupt.check()?;
-    share.set(|| partial.bytes() + finish::bytes(plan, &partial))?;
-    let mut table = finish::finish(plan, partial, execution.max_rows, &execution.interrupt)?;
-    share.set(|| table.bytes())?;
-    share.settle();
-    if execution.memory.is_some() {
-        table.memory = TableMemory::new(share);
-    }
+    let mut table = finish_checked(plan, partial, share, execution)?;
     let finishing = start.elapsed().saturating_sub(aggregation);
     if let Some(totals) = &plan.totals {
         let (totals, _) = execute_in_pool(dataset, totals, execution)?;
@@ -172,7 +163,7 @@ fn execute_in_pool(
 
 /// The partial result of one thread, or of several whose results were merged.
 struct WorkerResult {
-    partial: PartialResult,
+    covered: CoveredResult,
     /// The memory of the partial result, counted towards the query's reservation.
     share: Share,
     /// The time that merging took: the sum over all merges.
@@ -180,9 +171,31 @@ struct WorkerResult {
 }
 
 impl WorkerResult {
-    const fn new(partial: PartialResult, share: Share) -> Self {
-        Self { partial, share, merging: Duration::ZERO }
+    /// Returns the result of a thread that has read row groups with `rows` rows.
+    fn new(result: PartialResult, row_groups: RowGroupSet, rows: u64, share: Share) -> Self {
+        let control = ControlTotal { row_groups, rows, sums: result.sums() };
+        Self { covered: CoveredResult { result, control }, share, merging: Duration::ZERO }
     }
+}
+
+/// Aggregates row groups in the current thread pool, and merges what its threads have aggregated.
+fn aggregate_in_pool(
+    dataset: &Dataset,
+    plan: &Plan,
+    row_groups: &SelectedRowGroups<'_>,
+    execution: &Execution,
+) -> Result<WorkerResult, Error> {
+    let context = QueryContext::new(plan, dataset.accounts());
+    let next = AtomicUsize::new(0);
+    let work = |_| {
+        // If one thread fails, the others need not read any more row groups.
+        let stop = |_: &Error| next.store(row_groups.len(), Ordering::Relaxed);
+        aggregate(&context, execution, row_groups, &next).inspect_err(stop)
+    };
+    let threads = rayon::current_num_threads().min(row_groups.len()).max(1);
+    let workers = (0..threads).into_par_iter().with_max_len(1);
+    let merged = workers.map(work).try_reduce_with(|one, other| merge(one, other, execution));
+    merged.unwrap_or_else(|| aggregate(&context, execution, row_groups, &next))
 }
 
 /// Aggregates row group after row group, until `next` is beyond the last. All threads share `next`, the number of row
@@ -191,24 +204,30 @@ impl WorkerResult {
 fn aggregate(
     context: &QueryContext<'_>,
     execution: &Execution,
-    row_groups: &UnprunedRowGroups<'_>,
+    row_groups: &SelectedRowGroups<'_>,
     next: &AtomicUsize,
 ) -> Result<WorkerResult, Error> {
-    let (plan, UnprunedRowGroups { events, spend }) = (context.plan, row_groups);
+    let plan = context.plan;
     let mut aggregator = EventAggregator::new(context);
     let mut share = Share::new(execution.memory.clone());
+    let (mut covered, mut rows) = (RowGroupSet::default(), 0);
     loop {
-        let at = next.fetch_add(1, Ordering::Relaxed);
         execution.interrupt.check()?;
-        if let Some(row_group) = events.get(at) {
-            share.set(|| aggregator.bytes_while_growing())?;
-            aggregator.add(&*row_group.read(&plan.projection)?, &execution.interrupt)?;
-            check_rows(&aggregator.partial, execution)?;
-        } else if let Some(row_group) = spend.get(at - events.len()) {
-            let columns = row_group.read(&plan.spend_projection)?;
-            aggregator.partial.add_spend(&aggregate_spend(context, &columns));
-        } else {
-            return Ok(WorkerResult::new(aggregator.partial, share));
+        let Some((number, row_group)) = row_groups.get(next.fetch_add(1, Ordering::Relaxed)) else {
+            return Ok(WorkerResult::new(aggregator.partial, covered, rows, share));
+        };
+        covered.push(number);
+        rows += row_group.rows();
+        match row_group {
+            AnyRowGroup::Events(row_group) => {
+                share.set(|| aggregator.bytes_while_growing())?;
+                aggregator.add(&*row_group.read(&plan.projection)?, &execution.interrupt)?;
+                check_rows(&aggregator.partial, execution)?;
+            }
+            AnyRowGroup::Spend(row_group) => {
+                let columns = row_group.read(&plan.spend_projection)?;
+                aggregator.partial.add_spend(&aggregate_spend(context, &columns));
+            }
         }
         share.set(|| aggregator.bytes())?;
     }
@@ -217,13 +236,32 @@ fn aggregate(
 /// Merges what two threads have aggregated.
 fn merge(mut one: WorkerResult, other: WorkerResult, execution: &Execution) -> Result<WorkerResult, Error> {
     let start = Instant::now();
-    one.share.set(|| one.partial.bytes_while_growing().max(other.partial.bytes_while_growing()))?;
-    one.partial.merge(other.partial, &execution.interrupt)?;
+    let growing = |covered: &CoveredResult| covered.result.bytes_while_growing();
+    one.share.set(|| growing(&one.covered).max(growing(&other.covered)))?;
+    one.covered.merge(other.covered, &execution.interrupt)?;
     drop(other.share);
-    one.share.set(|| one.partial.bytes())?;
+    one.share.set(|| one.covered.result.bytes())?;
     one.merging += other.merging + start.elapsed();
-    check_rows(&one.partial, execution)?;
+    check_rows(&one.covered.result, execution)?;
     Ok(one)
+}
+
+/// Turns the merged result of all row groups into the result table.
+fn finish_checked(
+    plan: &Plan,
+    partial: PartialResult,
+    mut share: Share,
+    execution: &Execution,
+) -> Result<ResultTable, Error> {
+    execution.interrupt.check()?;
+    share.set(|| partial.bytes() + finish::bytes(plan, &partial))?;
+    let mut table = finish::finish(plan, partial, execution.max_rows, &execution.interrupt)?;
+    share.set(|| table.bytes())?;
+    share.settle();
+    if execution.memory.is_some() {
+        table.memory = TableMemory::new(share);
+    }
+    Ok(table)
 }
 
 /// Refuses a partial result that has more groups than the answer may have rows.

@@ -38,7 +38,9 @@ mod text;
 pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
 pub use error::{Error, QueryError, UnknownField};
-pub use execute::{Execution, ExplainedDimension, Explanation, RunStatistics, UnseenValue};
+pub use execute::{
+    Execution, ExplainedDimension, Explanation, Partial, PartialError, RunStatistics, Split, UnseenValue,
+};
 pub use finish::{Column, ExtraMemory, Ratios, ResultTable, Row, Texts, Value, Values};
 pub use interrupt::{Interrupt, Interruption};
 pub use memory::{MemoryBudget, NoRoom, Reservation};

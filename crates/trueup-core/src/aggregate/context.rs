@@ -1,11 +1,11 @@
 //! What all row groups of one query share.
 
 use super::facts::{IncrementTable, StateFacts, facts_of_state, row_facts};
+use super::shape::ResultShape;
 use crate::TextList;
 use crate::model::Accounts;
 use crate::plan::Plan;
 use crate::scan::{EventFlags, TextDictionary};
-use hashbrown::DefaultHashBuilder;
 use std::sync::Arc;
 
 /// What all row groups of one query share.
@@ -13,12 +13,11 @@ use std::sync::Arc;
 pub(crate) struct QueryContext<'a> {
     pub(crate) plan: &'a Plan,
     accounts: &'a Accounts,
+    pub(crate) shape: ResultShape,
     /// What a row adds to the counters, by the flags of its event; without what depends on its grade.
     pub(super) row_increments: IncrementTable,
     /// What a state row adds to the counters in addition, by its facts; without what depends on its status.
     pub(super) state_increments: IncrementTable,
-    /// Hashes the texts of dimensions. All threads use the same, so that a merge need not hash again.
-    pub(super) hasher: DefaultHashBuilder,
 }
 
 impl<'a> QueryContext<'a> {
@@ -26,12 +25,12 @@ impl<'a> QueryContext<'a> {
         Self {
             plan,
             accounts,
+            shape: ResultShape::new(plan),
             row_increments: IncrementTable::from_facts(
                 &plan.layout,
                 (0..=u8::MAX).map(|bits| row_facts(EventFlags::new(bits))),
             ),
             state_increments: IncrementTable::from_facts(&plan.layout, (0..=StateFacts::MAX).map(facts_of_state)),
-            hasher: DefaultHashBuilder::default(),
         }
     }
 

@@ -21,6 +21,7 @@ use super::context::QueryContext;
 use super::facts::state_fact;
 use super::group::{Grouping, SharedGroups};
 use super::segment::{SegmentBatch, SegmentCache};
+use super::shape::ResultShape;
 use super::types::{Granularity, GroupSlot, select_indexes};
 use crate::dictionary::Measure;
 use crate::scan::EventColumns;
@@ -277,8 +278,8 @@ impl LastSegments {
 }
 
 impl GroupedState {
-    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
-        Self { groups: SharedGroups::new(context), state: GroupState::new(context) }
+    pub(crate) fn new(shape: &ResultShape) -> Self {
+        Self { groups: SharedGroups::new(shape), state: GroupState::new(&shape.layout) }
     }
 
     /// Returns the number of groups.

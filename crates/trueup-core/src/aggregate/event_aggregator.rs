@@ -54,7 +54,7 @@ impl<'a> EventAggregator<'a> {
     pub(crate) fn new(context: &'a QueryContext<'a>) -> Self {
         Self {
             context,
-            partial: PartialResult::new(context),
+            partial: PartialResult::new(&context.shape),
             splitter: SegmentSplitter::new(),
             cache: SegmentCache::new(context),
             batch: SegmentBatch::default(),

@@ -16,6 +16,7 @@ pub(crate) use interner::{CodeMap, Interner};
 use super::context::QueryContext;
 use super::key_encoder::KeyEncoder;
 use super::segment::GroupingUnits;
+use super::shape::ResultShape;
 use super::types::{Granularity, GroupSlot};
 use crate::scan::EventColumns;
 use crate::{Interrupt, Interruption, TextList};
@@ -132,11 +133,11 @@ impl<'a> Grouping<'a> {
 }
 
 impl SharedGroups {
-    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
-        let plan = context.plan;
+    pub(crate) fn new(shape: &ResultShape) -> Self {
+        let dimensions = shape.dimensions.len();
         Self {
-            table: GroupTable::new(plan.sub_ranges.len(), plan.dimensions.len()),
-            texts: plan.dimensions.iter().map(|_| Interner::new(&context.hasher)).collect(),
+            table: GroupTable::new(shape.sub_ranges, dimensions),
+            texts: std::iter::repeat_with(Interner::default).take(dimensions).collect(),
         }
     }
 
@@ -151,6 +152,13 @@ impl SharedGroups {
         let shared = code_map.shared_code(code, texts, interner);
         self.table.expect(dimension + 1, interner.texts().len());
         shared
+    }
+
+    /// Returns the shared code of a text of a dimension.
+    pub(crate) fn code(&mut self, dimension: usize, text: &str) -> u32 {
+        let code = self.texts[dimension].code(text);
+        self.table.expect(dimension + 1, self.texts[dimension].texts().len());
+        code
     }
 
     /// Adds the empty text to each dimension, and returns its codes.

@@ -1,8 +1,8 @@
 //! What one thread has aggregated, and the merge of two such results.
 
-use super::context::QueryContext;
 use super::count::GroupedState;
 use super::group::{CodeMap, GroupTable, Interner};
+use super::shape::ResultShape;
 use super::spend::{SpendPartial, SpendSums};
 use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::{Interrupt, Interruption};
@@ -29,11 +29,9 @@ struct SpendGroups {
 }
 
 impl SpendGroups {
-    fn new(context: &QueryContext<'_>) -> Self {
-        let plan = context.plan;
-        let has_spend = |dimension: &usize| plan.dimensions[*dimension].spend.is_some();
-        let dimensions: Vec<_> = (0..plan.dimensions.len()).filter(has_spend).collect();
-        Self { table: GroupTable::new(plan.sub_ranges.len(), dimensions.len()), sums: Vec::new(), dimensions }
+    fn new(shape: &ResultShape) -> Self {
+        let dimensions: Vec<_> = shape.spend_dimensions().collect();
+        Self { table: GroupTable::new(shape.sub_ranges, dimensions.len()), sums: Vec::new(), dimensions }
     }
 
     fn bytes(&self) -> usize {
@@ -68,8 +66,8 @@ impl SpendGroups {
 }
 
 impl PartialResult {
-    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
-        Self { grouped: GroupedState::new(context), spend: SpendGroups::new(context), rows: 0 }
+    pub(crate) fn new(shape: &ResultShape) -> Self {
+        Self { grouped: GroupedState::new(shape), spend: SpendGroups::new(shape), rows: 0 }
     }
 
     /// Returns the number of groups.
@@ -112,6 +110,33 @@ impl PartialResult {
             }
             self.spend.add(&key, sums, &self.grouped.groups.texts);
         }
+    }
+
+    /// Returns the groups of spend.
+    pub(crate) const fn spend_groups(&self) -> &GroupTable {
+        &self.spend.table
+    }
+
+    /// Returns the sums of each group of spend.
+    pub(crate) fn spend_sums(&self) -> &[SpendSums] {
+        &self.spend.sums
+    }
+
+    /// Adds to the sums of the group of spend with a key.
+    pub(crate) fn add_spend_of_key(&mut self, key: &[u32], sums: &SpendSums) {
+        self.spend.add(key, sums, &self.grouped.groups.texts);
+    }
+
+    /// Returns the sum over all groups of each count, of each amount, and of each amount of spend.
+    pub(crate) fn sums(&self) -> Vec<i128> {
+        let SpendSums { ad_spend, management_fee, campaign_spend, clicks, impressions } =
+            self.spend.sums.iter().fold(SpendSums::default(), |mut all, sums| {
+                all.add(sums);
+                all
+            });
+        let mut sums = self.grouped.state.sums();
+        sums.extend([ad_spend, management_fee, campaign_spend, clicks, impressions]);
+        sums
     }
 
     /// Adds a group for each sub-range, with zeros unless it has rows. The query must have no dimensions.

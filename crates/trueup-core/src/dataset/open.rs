@@ -3,6 +3,7 @@
 use super::checked_file::CheckedFile;
 use super::error::DatasetError;
 use super::footer::{catch_panics, check_chunk_ranges};
+use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest};
 use super::row_group::ColumnCache;
@@ -66,6 +67,7 @@ impl Dataset {
         let spend_row_groups = row_groups(&spend, &cache, event_row_groups.len());
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
         Ok(Self {
+            id: DatasetId::of_manifest(&manifest),
             accounts,
             columns,
             events: event_row_groups,
@@ -181,6 +183,7 @@ impl Dataset {
         let names = model::extra_columns(&schema).chain([model::EVENT_ID, model::OPPORTUNITY_ID]);
         let columns: BTreeSet<String> = names.map(str::to_owned).collect();
         Ok(Self {
+            id: DatasetId::in_memory(),
             manifest: None,
             insights: Vec::new(),
             accounts,

@@ -1,10 +1,13 @@
 //! The measures: the integers that the engine counts or sums. Every metric is a formula over measures.
 
+use serde::{Deserialize, Serialize};
+
 /// An integer that the engine counts or sums per group and sub-range.
 ///
 /// A *state row* is the state event of a customer in a sub-range: the last live event of the furthest stage that it
 /// reached there. Money is in millionths of a currency unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Measure {
     // Counts of rows. They come first, because the engine holds the facts of a row as bits, numbered by position.
     /// All rows.

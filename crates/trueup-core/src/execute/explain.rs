@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::row_groups::UnprunedRowGroups;
+use super::row_groups::SelectedRowGroups;
 use crate::dataset::Dataset;
 use crate::plan::{DimensionRef, Origin, Plan};
 use crate::query::{DateRange, EventsQuery, SortKey};
@@ -89,8 +89,8 @@ pub struct RunStatistics {
 impl Explanation {
     /// Explains what `plan` reads of `dataset`, with or without pruning.
     pub(super) fn new(plan: &Plan, query: &EventsQuery, dataset: &Dataset, pruning: bool) -> Self {
-        let row_groups = UnprunedRowGroups::new(dataset, plan, pruning);
-        let (events, spend) = (row_groups.events.len(), row_groups.spend.len());
+        let row_groups = SelectedRowGroups::new(dataset, plan, pruning);
+        let (events, spend) = row_groups.lens();
         let origin = |origin| match origin {
             Origin::Computed(_) => "computed",
             Origin::Stored => "stored",

@@ -78,7 +78,7 @@ fn a_query_may_be_canceled_after_aggregation() {
     for fields in [&["leads"][..], &["account", "unknown", "leads", "spend", "opportunityAgents"]] {
         let plan = Plan::new(&query(fields), dataset.columns()).unwrap();
         let context = QueryContext::new(&plan, dataset.accounts());
-        let finish = |interrupt| finish(&plan, PartialResult::new(&context), None, &interrupt);
+        let finish = |interrupt| finish(&plan, PartialResult::new(&context.shape), None, &interrupt);
         assert!(finish(Interrupt::default()).is_ok());
         let canceled = Interrupt::default();
         canceled.cancel();

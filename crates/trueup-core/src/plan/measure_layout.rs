@@ -2,12 +2,14 @@
 
 use crate::dictionary::{Measure, MeasureKind};
 use crate::model::Stage;
+use serde::{Deserialize, Serialize};
 
 /// The measures that a query aggregates from events, and the place of each.
 ///
 /// For the metrics `leads` and `soldRevenue`, `counts` is `[Leads]`, `money` is `[SoldRevenue]`, and `revenues` is
 /// `Some(0)` for the state sold and `None` for the other states.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Measure>", into = "Vec<Measure>")]
 pub(crate) struct MeasureLayout {
     /// Counts of rows and of state rows.
     counts: Vec<Measure>,
@@ -45,6 +47,11 @@ impl MeasureLayout {
     /// Returns the counts of rows and of state rows, in the order of their places.
     pub(crate) fn counts(&self) -> &[Measure] {
         &self.counts
+    }
+
+    /// Returns the sums of money, in the order of their places.
+    pub(crate) fn money(&self) -> &[Measure] {
+        &self.money
     }
 
     /// Returns the number of sums of money.
@@ -87,5 +94,18 @@ impl MeasureLayout {
     pub(crate) fn needs_states(&self) -> bool {
         let of_state = |measure: &Measure| matches!(measure.kind(), MeasureKind::StateRows | MeasureKind::StateMoney);
         self.agents || self.counts.iter().chain(&self.money).any(of_state)
+    }
+}
+
+impl From<Vec<Measure>> for MeasureLayout {
+    fn from(measures: Vec<Measure>) -> Self {
+        Self::new(&measures)
+    }
+}
+
+impl From<MeasureLayout> for Vec<Measure> {
+    fn from(layout: MeasureLayout) -> Self {
+        let agents = layout.agents.then_some(Measure::OpportunityAgents);
+        layout.counts.into_iter().chain(layout.money).chain(agents).collect()
     }
 }

@@ -1,13 +1,17 @@
 //! A query for aggregated metrics.
 
 use super::{CompiledPatterns, DateRange, Filter, Interval, Predicate, SortKey};
+use crate::dataset::manifest::hex;
 use crate::error::{QueryError, UnknownField};
 use crate::finish::ROW_TYPE;
 use crate::{Day, dictionary};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 
 /// The set of accounts that a query reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum AccountFilter {
     /// Every account of the dataset.
     #[default]
@@ -48,6 +52,9 @@ impl AccountFilter {
 /// Building a query never fails. [`Dataset::run`](crate::Dataset::run) returns its first fault in this order: the
 /// faults of [`check`](Self::check), unknown names, the faults of filters, a range longer than the attribution window.
 ///
+/// # Other processes
+/// A query has a form for serde, for example as JSON. Compiled patterns are not part of it.
+///
 /// # Example: new leads and their book rate by month and channel
 /// ```
 /// use trueup_core::query::{EventsQuery, Filter, Interval};
@@ -59,7 +66,8 @@ impl AccountFilter {
 /// assert_eq!(query.sub_ranges().len(), 6);
 /// # Ok::<(), trueup_core::day::NotADay>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventsQuery {
     pub(crate) fields: Vec<String>,
     pub(crate) range: DateRange,
@@ -67,6 +75,7 @@ pub struct EventsQuery {
     pub(crate) accounts: AccountFilter,
     pub(crate) filter: Option<Filter>,
     /// The regular expressions of the filters that are compiled already.
+    #[serde(skip)]
     pub(crate) patterns: CompiledPatterns,
     /// Whether one sub-range may be longer than the attribution window.
     pub(crate) long_total: bool,
@@ -240,6 +249,12 @@ impl EventsQuery {
     pub fn names(&self) -> Vec<&str> {
         let fields = self.fields.iter().map(String::as_str);
         fields.chain(self.conditions().into_iter().map(|(name, _)| name)).collect()
+    }
+
+    /// Returns a checksum of the query, by which processes know that they answer the same one.
+    pub(crate) fn fingerprint(&self) -> String {
+        // Writing a query as JSON cannot fail, and its numbers are written with all their digits.
+        hex(&Sha256::digest(serde_json::to_vec(self).unwrap_or_default()))
     }
 
     /// Returns the predicates of the filters with the fields that they test, in the order written.

@@ -1,6 +1,7 @@
 //! Conditions on fields, and the reasons why one is refused.
 
 use crate::{Interruption, Shown};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// A condition on the rows of a query: predicates on fields, joined by and, or, not.
@@ -28,7 +29,8 @@ use std::cmp::Ordering;
 /// let filter = Filter::equals("customerStatus", "New Customer").and(Filter::field("total", at_least));
 /// assert!(matches!(filter, Filter::All(parts) if parts.len() == 2));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Filter {
     /// Every condition holds. An empty list always holds.
     All(Vec<Filter>),
@@ -46,7 +48,8 @@ pub enum Filter {
 }
 
 /// A predicate on one field's value `v`. The value of a dimension is its text; null is the empty text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Predicate {
     /// `v` equals the operand.
     Equals(Operand),
@@ -69,7 +72,8 @@ pub enum Predicate {
 }
 
 /// An order between a value and an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Comparison {
     /// `>`
     Greater,
@@ -95,7 +99,8 @@ impl Comparison {
 }
 
 /// The constant that a value is compared with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Operand {
     /// A text, compared byte by byte. JSON `null`, `true` and `false` are the texts ``, `true` and `false`.
     Text(String),

@@ -1,6 +1,7 @@
 //! Ranges of days, and their sub-ranges by interval.
 
 use crate::Day;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,7 +21,8 @@ use std::str::FromStr;
 /// assert_eq!(months[0].start, range.start);
 /// # Ok::<(), trueup_core::day::NotADay>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DateRange {
     /// The first day.
     pub start: Day,
@@ -68,7 +70,8 @@ impl fmt::Display for DateRange {
 /// assert_eq!("week".parse(), Ok(Interval::Week));
 /// assert_eq!(Interval::Total.to_string(), "total");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Interval {
     /// The whole range as one sub-range.
     #[default]

@@ -1,5 +1,7 @@
 //! The order in which an answer shows its rows.
 
+use serde::{Deserialize, Serialize};
+
 /// A column of the answer to sort by, and the direction.
 ///
 /// The text form is `field`, `field:asc` or `field:desc`. Any other ending belongs to the name of the field.
@@ -14,7 +16,8 @@
 /// assert_eq!(SortKey::from("leads:desc"), SortKey::descending("leads"));
 /// assert_eq!(SortKey::from("utm:source"), SortKey::ascending("utm:source"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SortKey {
     pub(crate) field: String,
     pub(crate) is_descending: bool,

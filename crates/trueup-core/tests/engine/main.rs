@@ -6,6 +6,7 @@
 //! | `oracle` | random queries: answers and faults are those of the naive oracle |
 //! | `sorted` | the same for sorted and limited answers, and for totals |
 //! | `many_customers` | the same for many customers, long histories and much spend, with fast paths and without |
+//! | `splits` | merged partial results give the same answers; what does not cover a query is refused |
 //! | `laws` | laws that hold between the answers of the engine |
 //! | `disk` | ingest, files and cached columns change no answer; most row groups are left unread |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
@@ -16,3 +17,4 @@ mod many_customers;
 mod oracle;
 mod run;
 mod sorted;
+mod splits;

@@ -6,10 +6,10 @@ use crate::aggregate::types::GroupSlot;
 use crate::plan::AGENT_COLUMN;
 use crate::scan::{EventColumns, TextColumn};
 use crate::{Interrupt, Interruption};
-use hashbrown::{DefaultHashBuilder, HashSet};
+use hashbrown::HashSet;
 
 /// The distinct agents of each group.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DistinctAgents {
     /// Slots of groups, each with the code of one of its agents.
     pairs: HashSet<(GroupSlot, u32)>,
@@ -29,14 +29,6 @@ pub(super) struct AgentColumn<'a> {
 }
 
 impl DistinctAgents {
-    pub(super) fn new(context: &QueryContext<'_>) -> Self {
-        Self::with_hasher(&context.hasher)
-    }
-
-    pub(super) fn with_hasher(hasher: &DefaultHashBuilder) -> Self {
-        Self { pairs: HashSet::new(), names: Interner::new(hasher) }
-    }
-
     /// Returns the number of bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.pairs.allocation_size() + self.names.bytes()
@@ -52,6 +44,16 @@ impl DistinctAgents {
         let codes = self.names.merge(other.names, interrupt)?;
         self.pairs.extend(other.pairs.iter().map(|(slot, code)| (slots[slot.group()], codes[*code as usize])));
         Ok(())
+    }
+
+    /// Adds an agent to a group.
+    pub(crate) fn insert(&mut self, slot: GroupSlot, agent: &str) {
+        self.pairs.insert((slot, self.names.code(agent)));
+    }
+
+    /// Returns the agents of all groups, each with its group, in any order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.pairs.iter().map(|(slot, code)| (slot.group(), &self.names.texts()[*code as usize]))
     }
 
     /// Returns the group of each distinct agent of each group, in any order.

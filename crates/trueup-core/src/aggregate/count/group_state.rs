@@ -1,9 +1,9 @@
 //! The state of groups: counters, sums of money and distinct agents, in columns indexed by the group's slot.
 
 use super::agents::DistinctAgents;
-use crate::aggregate::context::QueryContext;
 use crate::aggregate::facts::{IncrementTable, quads};
 use crate::aggregate::types::{CounterQuad, GroupSlot, INTERRUPT_CHECK_GROUPS, QUAD, add_quad};
+use crate::plan::MeasureLayout;
 use crate::{Interrupt, Interruption};
 
 /// Slots come in runs if on average at least `MIN_RUN` consecutive ones are equal.
@@ -29,12 +29,11 @@ pub(crate) struct GroupState {
 }
 
 impl GroupState {
-    pub(crate) fn new(context: &QueryContext<'_>) -> Self {
-        let layout = &context.plan.layout;
-        Self::with_columns(quads(layout), layout.money_len(), DistinctAgents::new(context))
+    pub(crate) fn new(layout: &MeasureLayout) -> Self {
+        Self::with_columns(quads(layout), layout.money_len())
     }
 
-    fn with_columns(quads: usize, money_width: usize, agents: DistinctAgents) -> Self {
+    fn with_columns(quads: usize, money_width: usize) -> Self {
         let mut state = Self {
             slots: 0,
             counters: vec![Vec::new(); quads],
@@ -43,7 +42,7 @@ impl GroupState {
             in_runs: false,
             money: Vec::new(),
             money_width,
-            agents,
+            agents: DistinctAgents::default(),
         };
         state.grow(0);
         state
@@ -177,11 +176,30 @@ impl GroupState {
         self.agents.merge(other.agents, slots, interrupt)
     }
 
+    /// Adds to the count of a slot at `place` of the layout.
+    pub(crate) fn add_count(&mut self, slot: GroupSlot, place: usize, count: u64) {
+        let wide = &mut self.wide_counters[place / QUAD];
+        wide.resize(self.slots, [0; QUAD]);
+        wide[slot.index()][place % QUAD] += count;
+    }
+
     /// Returns the count of a group at `place` of the layout.
     pub(crate) fn count_at(&self, group: usize, place: usize) -> u64 {
         let (quad, counter, slot) = (place / QUAD, place % QUAD, group + 1);
         let wide = self.wide_counters[quad].get(slot).map_or(0, |counters| counters[counter]);
         u64::from(self.counters[quad][slot][counter]) + wide
+    }
+
+    /// Returns the sum over all groups of each counter and of each sum of money.
+    pub(crate) fn sums(&self) -> Vec<i128> {
+        let counters = self.counters.iter().zip(&self.wide_counters).flat_map(|(counters, wide)| {
+            let mut sums = [0_u64; QUAD];
+            counters.iter().for_each(|quad| add_quad(&mut sums, &quad.map(u64::from)));
+            wide.iter().for_each(|quad| add_quad(&mut sums, quad));
+            sums.map(i128::from)
+        });
+        let money = (0..self.money_width).map(|place| self.money.iter().skip(place).step_by(self.money_width).sum());
+        counters.chain(money).collect()
     }
 
     /// Returns the sum of money of a group at `place` of the layout, in millionths.
@@ -193,11 +211,10 @@ impl GroupState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hashbrown::DefaultHashBuilder;
 
     /// Returns the state of one group with one quad of counters.
     fn state() -> GroupState {
-        let mut state = GroupState::with_columns(1, 0, DistinctAgents::with_hasher(&DefaultHashBuilder::default()));
+        let mut state = GroupState::with_columns(1, 0);
         state.grow(1);
         state
     }

@@ -4,11 +4,15 @@ use crate::aggregate::types::INTERRUPT_CHECK_GROUPS;
 use crate::{Interrupt, Interruption, TextList};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
+use std::sync::LazyLock;
+
+/// Hashes the texts of all interners of the process, so that a merge of two need not hash again.
+static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 /// Distinct texts, each with a code.
 #[derive(Debug)]
 pub(crate) struct Interner {
-    /// The same for all interners of a query, so that a merge need not hash a text again.
+    /// A copy of [`HASHER`].
     hasher: DefaultHashBuilder,
     codes: HashTable<u32>,
     texts: TextList,
@@ -16,11 +20,13 @@ pub(crate) struct Interner {
     hashes: Vec<u64>,
 }
 
-impl Interner {
-    pub(crate) fn new(hasher: &DefaultHashBuilder) -> Self {
-        Self { hasher: hasher.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
+impl Default for Interner {
+    fn default() -> Self {
+        Self { hasher: HASHER.clone(), codes: HashTable::new(), texts: TextList::default(), hashes: Vec::new() }
     }
+}
 
+impl Interner {
     /// Reserves capacity for `texts` more texts, whose average length is that of the texts of `list`, so that entries
     /// move fewer times.
     fn reserve(&mut self, texts: usize, list: &TextList) {
@@ -50,7 +56,7 @@ impl Interner {
         code
     }
 
-    /// Adds the texts of another interner of the query. Returns for each of its codes the code here.
+    /// Adds the texts of another interner. Returns for each of its codes the code here.
     pub(crate) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<Vec<u32>, Interruption> {
         let mut codes = Vec::with_capacity(other.texts.len());
         for (text, hash) in other.texts.iter().zip(other.hashes) {

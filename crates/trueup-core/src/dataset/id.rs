@@ -1,0 +1,53 @@
+//! The identity of a version of a dataset.
+
+use super::manifest::{Manifest, hex};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// The identity of a version of a dataset. Two open datasets with the same identity have the same rows in the same row
+/// groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct DatasetId {
+    /// The number of the version; 0 in memory.
+    pub(crate) version: u64,
+    /// A checksum of the checksums of all files of the version. In memory, a random number.
+    files: String,
+}
+
+impl DatasetId {
+    /// Returns the identity of the version that a manifest describes.
+    pub(super) fn of_manifest(manifest: &Manifest) -> Self {
+        let mut digest = Sha256::new();
+        for (table, files) in manifest.tables() {
+            for file in files {
+                digest.update(format!("{table} {} {}\n", file.path, file.sha256));
+            }
+        }
+        Self { version: manifest.version, files: hex(&digest.finalize()) }
+    }
+
+    /// Returns an identity that no other dataset has.
+    pub(super) fn in_memory() -> Self {
+        let random = || RandomState::new().build_hasher().finish();
+        Self { version: 0, files: format!("{:016x}{:016x}", random(), random()) }
+    }
+}
+
+impl fmt::Display for DatasetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.version {
+            0 => write!(f, "tables in memory ({})", self.short()),
+            version => write!(f, "version {version} of a dataset ({})", self.short()),
+        }
+    }
+}
+
+impl DatasetId {
+    /// Returns the first digits of the checksum, which tell apart datasets with the same version number.
+    fn short(&self) -> &str {
+        self.files.get(..8).unwrap_or(&self.files)
+    }
+}

@@ -1,0 +1,89 @@
+//! The control total of a partial result: what it covers, and what its sums add up to.
+
+use super::PartialError;
+use crate::aggregate::PartialResult;
+use crate::execute::row_groups::{RowGroupSet, SelectedRowGroups};
+use crate::{Error, Interrupt};
+use serde::{Deserialize, Serialize};
+
+/// What a partial result covers, counted where it was aggregated, and carried along through every merge.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ControlTotal {
+    /// The row groups that were read.
+    pub(crate) row_groups: RowGroupSet,
+    /// The number of rows in these row groups.
+    pub(crate) rows: u64,
+    /// For each count and each amount of the partial result, its sum over all groups. JSON has no integers of 128 bits,
+    /// so they are texts there.
+    #[serde(with = "texts")]
+    pub(crate) sums: Vec<i128>,
+}
+
+/// The partial result of a plan over some of its row groups.
+#[derive(Debug)]
+pub(crate) struct CoveredResult {
+    pub(crate) result: PartialResult,
+    pub(crate) control: ControlTotal,
+}
+
+impl ControlTotal {
+    /// Adds the control total of another partial result of the same plan.
+    fn add(&mut self, other: &Self) -> Result<(), PartialError> {
+        let row_groups = self.row_groups.union(&other.row_groups);
+        self.row_groups = row_groups.map_err(|row_group| PartialError::Repeated { row_group })?;
+        self.rows = self.rows.saturating_add(other.rows);
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
+        Ok(())
+    }
+
+    /// Checks that the sums of a partial result are those of the control total.
+    pub(crate) fn check_sums(&self, result: &PartialResult) -> Result<(), PartialError> {
+        if result.sums() == self.sums { Ok(()) } else { Err(PartialError::ControlTotal) }
+    }
+
+    /// Checks that every planned row group is covered, and no other, with all of its rows.
+    fn check_cover(&self, planned: &SelectedRowGroups<'_>) -> Result<(), PartialError> {
+        let expected = planned.set();
+        if let Some(row_group) = self.row_groups.difference(&expected).iter().next() {
+            return Err(PartialError::Unplanned { row_group });
+        }
+        let missing = expected.difference(&self.row_groups);
+        if missing.len() > 0 {
+            return Err(PartialError::Missing { row_groups: missing.iter().collect(), planned: expected.len() });
+        }
+        match planned.rows() {
+            rows if rows == self.rows => Ok(()),
+            expected => Err(PartialError::Rows { expected, found: self.rows }),
+        }
+    }
+}
+
+impl CoveredResult {
+    /// Adds another partial result of the same plan, which must cover other row groups.
+    pub(crate) fn merge(&mut self, other: Self, interrupt: &Interrupt) -> Result<(), Error> {
+        self.control.add(&other.control)?;
+        Ok(self.result.merge(other.result, interrupt)?)
+    }
+
+    /// Returns the merged result, if it covers every planned row group exactly once and adds up to its control total.
+    pub(crate) fn checked(self, planned: &SelectedRowGroups<'_>) -> Result<PartialResult, PartialError> {
+        self.control.check_cover(planned)?;
+        self.control.check_sums(&self.result)?;
+        Ok(self.result)
+    }
+}
+
+/// Integers as decimal texts.
+mod texts {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(numbers: &[i128], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(numbers.iter().map(i128::to_string))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i128>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        texts.iter().map(|text| text.parse().map_err(de::Error::custom)).collect()
+    }
+}

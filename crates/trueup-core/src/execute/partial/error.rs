@@ -1,0 +1,79 @@
+//! Why partial results are refused.
+
+use crate::Shown;
+
+/// Why a split, a partial result or a merge is refused. Nothing that was refused has changed a number.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartialError {
+    /// The partial results are of different datasets, or of different versions of one.
+    #[error("expected a partial result of {expected}, but found one of {found}; run its split again")]
+    OtherDataset {
+        /// The dataset that was expected, by its version.
+        expected: String,
+        /// The dataset that was found.
+        found: String,
+    },
+    /// The partial results answer different queries.
+    #[error("the partial result answers another query; plan the splits of this query, and run those")]
+    OtherQuery,
+    /// The partial results were made by programs that define metrics differently.
+    #[error(
+        "the partial result was made with version {found} of the semantics, but this program has version {expected}; \
+         run the same program everywhere"
+    )]
+    OtherSemantics {
+        /// The version of this program.
+        expected: u32,
+        /// The version found.
+        found: u32,
+    },
+    /// Two partial results cover the same row group.
+    #[error("row group {row_group} is covered twice; merge the partial result of each split once")]
+    Repeated {
+        /// The number of the row group.
+        row_group: u32,
+    },
+    /// Row groups that the query reads are not covered.
+    #[error(
+        "{} of {planned} row groups are not covered ({}); run the splits that contain them, and merge their results",
+        row_groups.len(), listed(row_groups)
+    )]
+    Missing {
+        /// The numbers of the row groups that are not covered.
+        row_groups: Vec<u32>,
+        /// The number of row groups that the query reads.
+        planned: usize,
+    },
+    /// A row group is covered that the query does not read, or that the dataset does not have.
+    #[error("row group {row_group} is not one that the query reads")]
+    Unplanned {
+        /// The number of the row group.
+        row_group: u32,
+    },
+    /// The covered row groups have another number of rows than the dataset says.
+    #[error("the partial results cover {found} rows, but the dataset has {expected} in these row groups")]
+    Rows {
+        /// The number of rows in the dataset.
+        expected: u64,
+        /// The number of rows covered.
+        found: u64,
+    },
+    /// The groups do not add up to what was counted when they were aggregated.
+    #[error("the groups of the partial result do not add up to its control total; run its split again")]
+    ControlTotal,
+    /// The bytes of a partial result have changed, or are none.
+    #[error("the bytes are not those of a partial result ({}); run its split again", Shown(.reason))]
+    Damaged {
+        /// What was found.
+        reason: String,
+    },
+}
+
+/// Returns the first numbers of a list, and how many more there are.
+fn listed(numbers: &[u32]) -> String {
+    const SHOWN: usize = 5;
+    let first: Vec<String> = numbers.iter().take(SHOWN).map(u32::to_string).collect();
+    let rest = if numbers.len() > SHOWN { format!(" and {} more", numbers.len() - SHOWN) } else { String::new() };
+    format!("numbers {}{rest}", first.join(", "))
+}

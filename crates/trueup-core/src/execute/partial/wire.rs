@@ -1,0 +1,136 @@
+//! The bytes of a partial result. `docs/format.md` describes the form.
+//!
+//! ```text
+//! magic, 8 bytes
+//! length of the header, 8 bytes      header, JSON
+//! for the rows, then for the totals if there are any:
+//!   length, 8 bytes                  groups of events, an Arrow IPC stream
+//!   length, 8 bytes                  groups of spend, an Arrow IPC stream
+//! SHA-256 of all bytes before, 32 bytes
+//! ```
+
+use super::{ControlTotal, CoveredResult, Partial, PartialError, PartialKey, PlanPartial};
+use crate::Error;
+use crate::aggregate::{GroupColumns, PartialResult, ResultShape};
+use crate::dataset::catch_panics;
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::ArrowError;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The first bytes: the name of the form, and its version.
+const MAGIC: &[u8; 8] = b"TUPART01";
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Header {
+    key: PartialKey,
+    rows: PlanHeader,
+    totals: Option<PlanHeader>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PlanHeader {
+    shape: ResultShape,
+    control: ControlTotal,
+    /// The number of events that are in the range and passed the filter.
+    kept_rows: u64,
+}
+
+impl PlanHeader {
+    fn new(partial: &PlanPartial) -> Self {
+        let PlanPartial { shape, covered: CoveredResult { result, control } } = partial;
+        Self { shape: shape.clone(), control: control.clone(), kept_rows: result.rows }
+    }
+
+    /// Returns the partial result that this header describes, with the groups of two streams.
+    fn partial(self, bytes: &mut &[u8]) -> Result<PlanPartial, PartialError> {
+        let Self { shape, control, kept_rows } = self;
+        let columns = GroupColumns { events: read_batch(bytes)?, spend: read_batch(bytes)? };
+        let result = PartialResult::from_columns(&shape, &columns, kept_rows).map_err(damaged)?;
+        control.check_sums(&result)?;
+        Ok(PlanPartial { shape, covered: CoveredResult { result, control } })
+    }
+}
+
+impl Partial {
+    /// Writes the partial result as bytes, for another process.
+    ///
+    /// # Errors
+    /// The texts of a dimension have more bytes than an Arrow array can hold.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        let totals = self.totals.as_ref();
+        let header =
+            Header { key: self.key.clone(), rows: PlanHeader::new(&self.rows), totals: totals.map(PlanHeader::new) };
+        let header = serde_json::to_vec(&header).map_err(damaged)?;
+        let mut bytes = MAGIC.to_vec();
+        push(&mut bytes, &header);
+        for PlanPartial { shape, covered } in std::iter::once(&self.rows).chain(totals) {
+            let GroupColumns { events, spend } = covered.result.to_columns(shape).map_err(damaged)?;
+            push(&mut bytes, &stream(&events).map_err(damaged)?);
+            push(&mut bytes, &stream(&spend).map_err(damaged)?);
+        }
+        let digest = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&digest);
+        Ok(bytes)
+    }
+
+    /// Reads a partial result that [`to_bytes`](Self::to_bytes) has written.
+    ///
+    /// # Errors
+    /// The bytes have changed, or are those of another version of this form.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PartialError> {
+        let content =
+            bytes.len().checked_sub(<Sha256 as Digest>::output_size()).and_then(|end| bytes.split_at_checked(end));
+        let (content, digest) = content.ok_or_else(|| damaged("too few bytes"))?;
+        let mut rest = content.strip_prefix(MAGIC).ok_or_else(|| damaged("another first word"))?;
+        if Sha256::digest(content).as_slice() != digest {
+            return Err(damaged("another checksum"));
+        }
+        let Header { key, rows, totals } = serde_json::from_slice(take(&mut rest)?).map_err(damaged)?;
+        let rows = rows.partial(&mut rest)?;
+        let totals = totals.map(|totals| totals.partial(&mut rest)).transpose()?;
+        if rest.is_empty() { Ok(Self { key, rows, totals }) } else { Err(damaged("bytes after the end")) }
+    }
+}
+
+fn damaged(reason: impl ToString) -> PartialError {
+    PartialError::Damaged { reason: reason.to_string() }
+}
+
+/// Appends a part, after its length.
+fn push(bytes: &mut Vec<u8>, part: &[u8]) {
+    bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(part);
+}
+
+/// Takes a part from the beginning.
+fn take<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], PartialError> {
+    let part = bytes
+        .split_first_chunk::<8>()
+        .and_then(|(length, rest)| rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?));
+    let (part, rest) = part.ok_or_else(|| damaged("a part is cut off"))?;
+    *bytes = rest;
+    Ok(part)
+}
+
+/// Writes a batch as an Arrow IPC stream.
+fn stream(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema())?;
+    writer.write(batch)?;
+    writer.into_inner()
+}
+
+/// Takes an Arrow IPC stream of one batch from the beginning.
+fn read_batch(bytes: &mut &[u8]) -> Result<RecordBatch, PartialError> {
+    let part = take(bytes)?;
+    let read = || StreamReader::try_new(part, None)?.collect::<Result<Vec<_>, _>>().map_err(Into::into);
+    let mut batches = catch_panics(read).map_err(damaged)?;
+    match (batches.pop(), batches.is_empty()) {
+        (Some(batch), true) => Ok(batch),
+        _ => Err(damaged("a stream has not one batch")),
+    }
+}
