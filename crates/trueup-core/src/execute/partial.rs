@@ -43,7 +43,7 @@ const SEMANTICS_VERSION: u32 = 1;
 /// add up. A partial result that is lost, repeated, altered or of another version is an error, and never a number.
 ///
 /// # Bytes
-/// [`to_bytes`](Self::to_bytes) and [`from_bytes`](Self::from_bytes) carry it from process to process; `docs/format.md`
+/// [`to_bytes`](Self::to_bytes) and [`from_bytes`](Self::from_bytes) carry it from process to process; `docs/splits.md`
 /// describes the form.
 ///
 /// ```

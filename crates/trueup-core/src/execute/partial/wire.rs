@@ -1,4 +1,4 @@
-//! The bytes of a partial result. `docs/format.md` describes the form.
+//! The bytes of a partial result. `docs/splits.md` describes the form.
 //!
 //! ```text
 //! magic, 8 bytes
