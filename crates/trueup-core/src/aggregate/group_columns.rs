@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// | column | of | type | meaning |
 /// |---|---|---|---|
 /// | `subRange` | both | `UInt32` | the number of the sub-range, from 0 |
-/// | `dimension.NAME` | both | `Dictionary(UInt32, LargeUtf8)` | the text of a dimension; of spend, only those that spend has |
+/// | `dimension.NAME` | both | `Dictionary(UInt32, LargeUtf8)` | the text of a dimension that the table has |
 /// | `count.MEASURE` | events | `UInt64` | a count of rows or of state rows |
 /// | `sum.MEASURE` | events | `Decimal128(38, 6)` | a sum of money, in currency units |
 /// | `agents` | events | `List(Dictionary(UInt32, Utf8))` | the distinct agents, if the query counts them |

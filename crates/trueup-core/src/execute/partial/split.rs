@@ -19,8 +19,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// Divides row groups into at most `splits` splits of about equal numbers of rows. Row groups that follow each other
-    /// stay together, because their bytes do.
+    /// Divides row groups into at most `splits` splits of about equal numbers of rows. Consecutive row groups stay
+    /// together, because their bytes are next to each other.
     pub(super) fn divide(key: &PartialKey, planned: &SelectedRowGroups<'_>, splits: NonZeroUsize) -> Vec<Self> {
         let splits = splits.get().min(planned.len()).max(1);
         let empty = || Self { key: key.clone(), row_groups: RowGroupSet::default(), rows: 0 };
