@@ -56,8 +56,9 @@ pub use trueup_core::dataset::Insight;
 pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,
-    ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, QueryError, Ratios, Reservation, ResultTable, Row,
-    RunStatistics, Texts, UnknownField, UnseenValue, Value, Values, day, dictionary, money, query,
+    ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, Partial, PartialError, QueryError, Ratios, Reservation,
+    ResultTable, Row, RunStatistics, Split, Texts, UnknownField, UnseenValue, Value, Values, day, dictionary, money,
+    query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

@@ -58,6 +58,12 @@ pub(crate) struct BenchCommand {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     callers: u16,
 
+    /// Also run each query as this many splits, one after the other, and compare the time with that of the whole query
+    ///
+    /// The time includes writing each partial result as bytes, reading it, merging, and finishing.
+    #[arg(long, value_name = "COUNT")]
+    splits: Option<NonZeroUsize>,
+
     /// Format of the measurements
     #[arg(long, value_enum, default_value_t = ReportFormat::Table)]
     format: ReportFormat,
@@ -68,7 +74,7 @@ pub(crate) struct BenchCommand {
     /// first `hot` run of a query decodes its columns), `answer` (the rows, as from `trueup query --format json`), or
     /// `question` (fields, range, interval, accounts, conditions). Each line is answered by one line of JSON before the
     /// next line is read.
-    #[arg(long, conflicts_with_all = ["repeat", "callers", "format", "queries"])]
+    #[arg(long, conflicts_with_all = ["repeat", "callers", "splits", "format", "queries"])]
     on_request: bool,
 }
 
@@ -88,7 +94,7 @@ impl BenchCommand {
         if queries.is_empty() {
             notice::warning("the dataset is empty, so there is nothing to measure");
         }
-        let repetitions = Repetitions { repeat: self.repeat, callers: self.callers.into() };
+        let repetitions = Repetitions { repeat: self.repeat, callers: self.callers.into(), splits: self.splits };
         let mut writer = ReportWriter::new(&target, self.format);
         for query in &queries {
             writer.add(Timings::measure(query, &target, repetitions)?)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use trueup::query::EventsQuery;
-use trueup::{Dataset, Execution, ResultTable};
+use trueup::{Dataset, Execution, Partial, ResultTable};
 
 /// The dataset that is measured, already open, and the threads that run its queries. Creating either is not measured.
 pub(super) struct BenchTarget {
@@ -49,6 +49,28 @@ impl BenchTarget {
             let begun = Instant::now();
             let answer = self.dataset.run(query, Execution::default())?;
             Ok((begun.elapsed(), answer))
+        })
+    }
+
+    /// Runs the query on the open dataset as `splits` splits. Returns the bytes of their partial results, too.
+    fn split(&self, query: &EventsQuery, splits: NonZeroUsize) -> Result<(Duration, usize), Failure> {
+        let execution = Execution::default();
+        self.pool.install(|| {
+            let begun = Instant::now();
+            let (mut bytes, mut merged) = (0, None::<Partial>);
+            for split in self.dataset.plan_splits(query, splits)? {
+                let sent = self.dataset.run_split(query, &split, &execution)?.to_bytes()?;
+                bytes += sent.len();
+                let received = Partial::from_bytes(&sent).map_err(trueup::Error::from)?;
+                merged = Some(match merged {
+                    Some(before) => before.merge(received)?,
+                    None => received,
+                });
+            }
+            let answer = merged.map(|merged| merged.finish(&self.dataset, query, &execution)).transpose()?;
+            let time = begun.elapsed();
+            drop(answer);
+            Ok((time, bytes))
         })
     }
 
@@ -99,6 +121,8 @@ fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool, Failure> {
 pub(super) struct Repetitions {
     pub(super) repeat: u32,
     pub(super) callers: usize,
+    /// The number of splits to run each query as, if that is measured.
+    pub(super) splits: Option<NonZeroUsize>,
 }
 
 /// The measurements of one query.
@@ -126,6 +150,24 @@ pub(super) struct Timings {
     /// The throughput of several callers, if it was measured.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) callers: Option<CallerTimings>,
+    /// The time as splits, if it was measured.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) splits: Option<SplitTimings>,
+}
+
+/// The time of a query that was run as splits.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SplitTimings {
+    pub(super) splits: NonZeroUsize,
+    /// Median time.
+    #[serde(rename = "splitMilliseconds", serialize_with = "as_milliseconds")]
+    pub(super) time: Duration,
+    /// The median time, divided by that of the whole query.
+    #[serde(rename = "splitFactor")]
+    pub(super) factor: f64,
+    /// Bytes of all partial results.
+    pub(super) partial_bytes: usize,
 }
 
 /// The throughput of several callers at the same time.
@@ -147,10 +189,22 @@ impl Timings {
         let (cold, _) = target.cold(&query)?;
         // This run decodes the columns, so its time is not counted as hot.
         let (_, answer) = target.hot(&query)?;
-        let mut times =
-            (0..repetitions.repeat).map(|_| Ok(target.hot(&query)?.0)).collect::<Result<Vec<_>, Failure>>()?;
+        let (mut times, mut split_times, mut partial_bytes) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..repetitions.repeat {
+            times.push(target.hot(&query)?.0);
+            if let Some(splits) = repetitions.splits {
+                let (time, bytes) = target.split(&query, splits)?;
+                split_times.push(time);
+                partial_bytes = bytes;
+            }
+        }
         times.sort_unstable();
-        let hot = times.get(times.len() / 2).copied().unwrap_or_default();
+        let hot = median(&times);
+        let splits = repetitions.splits.map(|splits| {
+            split_times.sort_unstable();
+            let time = median(&split_times);
+            SplitTimings { splits, time, factor: time.as_secs_f64() / hot.as_secs_f64(), partial_bytes }
+        });
         let callers = match repetitions.callers {
             0 | 1 => None,
             callers => {
@@ -170,8 +224,14 @@ impl Timings {
             row_groups_kept: explanation.event_row_groups_kept + explanation.spend_row_groups_kept,
             row_groups_skipped: explanation.event_row_groups_skipped + explanation.spend_row_groups_skipped,
             callers,
+            splits,
         })
     }
+}
+
+/// Returns the median of sorted times.
+fn median(times: &[Duration]) -> Duration {
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// Returns a time in milliseconds.

@@ -90,12 +90,13 @@ fn write_row(timings: &Timings, first: bool, out: &mut OutputWriter) -> io::Resu
             "{:16} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
             "query", "rows", "cold ms", "hot ms", "least ms", "M events/s", "read", "row groups"
         )?;
-        match &timings.callers {
-            Some(callers) => {
-                writeln!(out, " {:>12} {:>12} {:>6}", "answers/s: 1", format!("{} callers", callers.callers), "gain")?;
-            }
-            None => writeln!(out)?,
+        if let Some(callers) = &timings.callers {
+            write!(out, " {:>12} {:>12} {:>6}", "answers/s: 1", format!("{} callers", callers.callers), "gain")?;
         }
+        if let Some(splits) = &timings.splits {
+            write!(out, " {:>10} {:>6} {:>9}", format!("{} splits", splits.splits), "factor", "partials")?;
+        }
+        writeln!(out)?;
     }
     let time = |time: Duration| match milliseconds(time) {
         time if time < 100.0 => format!("{time:.3}"),
@@ -120,6 +121,10 @@ fn write_row(timings: &Timings, first: bool, out: &mut OutputWriter) -> io::Resu
             " {:>12.1} {:>12.1} {:>6.2}",
             callers.answers_per_second_of_one, callers.answers_per_second, callers.gain
         )?;
+    }
+    if let Some(splits) = &timings.splits {
+        let partials = bytes(splits.partial_bytes as u64);
+        write!(out, " {:>10} {:>6.2} {partials:>9}", time(splits.time), splits.factor)?;
     }
     writeln!(out)?;
     out.flush()
