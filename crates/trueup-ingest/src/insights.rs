@@ -4,7 +4,7 @@ use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::row_fault::{InputLocation, RowCells, RowFault, Rule, shortened};
-use crate::source::{TextBlockFault, TextBlocks};
+use crate::source::{self, TextBlockFault, TextBlocks};
 use crate::table::Table;
 use crate::version::VersionBuilder;
 use crate::{IngestError, Input, RowCounts};
@@ -48,11 +48,15 @@ pub(crate) fn ingest(
         files.push(file);
     }
     reader.monitor.begin(Phase::ReadingInsights, Some(inputs.iter().map(|input| input.size()).sum()));
-    for input in inputs {
-        let file = reader.files.open(&input.path).at(OPEN, &input.path)?;
+    // The copies of texts that are compressed or in another encoding. They are read twice, too.
+    let scratch = version.scratch()?;
+    for (number, input) in inputs.iter().enumerate() {
         if input.size() == 0 {
             return Err(InputFault::Empty.of(&input.shown));
         }
+        let copy = scratch.path().join(format!("insights-{number}"));
+        let path = if source::write_text(reader.files, input, &copy)? { &copy } else { &input.path };
+        let file = reader.files.open(path).at(OPEN, path)?;
         let mut file = DocumentFile::Input { file, shown: input.shown.clone() };
         file.each_line(files.len(), &mut |location, line| {
             reader.monitor.check()?;

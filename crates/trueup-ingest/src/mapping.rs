@@ -34,7 +34,7 @@ mod table;
 mod times;
 mod values;
 
-pub use draft::draft;
+pub use draft::{DraftOptions, draft};
 pub use error::{MappingError, ValueFault};
 
 use crate::IngestError;

@@ -45,7 +45,7 @@ pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
 
 use self::arrow::BatchReader;
 use crate::IngestError;
-use crate::error::{ErrorContext, InputFault, OPEN};
+use crate::error::{ErrorContext, ErrorKind, InputFault, OPEN};
 use crate::table::Table;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -235,6 +235,39 @@ impl<'a> InputReader<'a> {
         Ok(Some(RawChunk { bytes, file_bytes, options: options.clone(), mapper: mapper.clone() }))
     }
 }
+
+/// Writes the text of an input to a file if the input is compressed, in another encoding, or begins with a byte order
+/// mark. Returns whether it is.
+pub(crate) fn write_text(files: &Files, input: &Input, to: &Path) -> Result<bool, IngestError> {
+    let (path, of_input) = (&input.path, |fault: InputFault| fault.of(&input.shown));
+    let mut file = files.open(path).at(OPEN, path)?;
+    let begin = read_begin(&mut file).at(OPEN, path)?;
+    let compression = Compression::detect(&input.shown, &begin).map_err(of_input)?;
+    let encoding = input.options.encoding;
+    let text = text_input::open(file, compression, encoding).at(OPEN, path)?.map_err(of_input)?;
+    if compression.is_none() && encoding.is_none_or(|encoding| encoding.is_utf8()) && text.skipped == 0 {
+        return Ok(false);
+    }
+    let (mut text, _) = text.into_parts();
+    let mut file = files.create(to).at("create", to)?;
+    let mut block = vec![0; COPIED_BYTES];
+    loop {
+        match text.read(&mut block) {
+            Ok(0) => return Ok(true),
+            Ok(length) => io::Write::write_all(&mut file, &block[..length]).at("write", to)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Err(match text_input::input_fault(error) {
+                    Ok(fault) => of_input(fault),
+                    Err(error) => ErrorKind::Io { action: "read", path: path.clone(), source: error }.into(),
+                });
+            }
+        }
+    }
+}
+
+/// Bytes of a text that are copied at a time.
+const COPIED_BYTES: usize = 1 << 20;
 
 /// The first bytes of every Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";

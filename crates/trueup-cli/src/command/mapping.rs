@@ -1,10 +1,12 @@
 //! `trueup mapping`: drafts a mapping of files that are not canonical.
 
 use crate::exit::Failure;
+use crate::notice;
 use crate::output::OutputWriter;
 use std::io::Write;
 use std::path::PathBuf;
-use trueup_ingest::Outputs;
+use trueup_ingest::mapping::DraftOptions;
+use trueup_ingest::{Outputs, TextEncoding};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +41,14 @@ pub(crate) struct DraftCommand {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
+    /// Encoding of text files, such as utf-16, latin1 or windows-1252; by default UTF-8
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<TextEncoding>,
+
+    /// Sheet of XLSX files; by default the first one
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
+
     /// File for the draft; without it, the draft is printed
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -51,13 +61,29 @@ pub(crate) struct DraftCommand {
 impl DraftCommand {
     fn run(self) -> Result<(), Failure> {
         let outputs = self.files.iter().fold(Outputs::new(self.force), Outputs::input);
-        let text = trueup_ingest::mapping::draft(&self.files).map_err(Failure::request)?;
+        let options = DraftOptions { encoding: self.encoding, sheet: self.sheet.clone() };
+        let text = trueup_ingest::mapping::draft(&self.files, &options).map_err(Failure::request)?;
         let mut out = match &self.output {
             Some(path) => OutputWriter::create(path, &outputs)?,
             None => OutputWriter::stdout(),
         };
         let written = out.write_all(text.as_bytes()).map_err(Failure::fault);
         out.finish(written)?;
-        out.keep()
+        out.keep()?;
+        if let Some(path) = &self.output {
+            let questions = match open_questions(&text) {
+                0 => "no question is open".to_owned(),
+                1 => "1 question is open".to_owned(),
+                count => format!("{count} questions are open"),
+            };
+            notice::note(format_args!("wrote `{}`, in which {questions}", path.display()));
+        }
+        Ok(())
     }
+}
+
+/// Returns the number of questions of a draft.
+fn open_questions(draft: &str) -> usize {
+    let draft: toml::Table = toml::from_str(draft).unwrap_or_default();
+    draft.get("open_questions").and_then(toml::Value::as_array).map_or(0, Vec::len)
 }

@@ -298,7 +298,8 @@ fn a_mapping_is_drafted_answered_and_ingested() {
         "id,called,sold_on,sale,source\n7,2025-01-03,2025-01-05,\"$1,800.00\",Radio\n8,2025-01-04,,,Mail\n",
     );
     let draft = workspace.run(&["mapping", "draft", "jobs.csv"]).succeeded();
-    workspace.run(&["mapping", "draft", "jobs.csv", "-o", "jobs.toml"]).succeeded();
+    let note = workspace.change(&["mapping", "draft", "jobs.csv", "-o", "jobs.toml"]);
+    assert_eq!(note, "wrote `jobs.toml`, in which 1 question is open\n");
     assert_eq!(std::fs::read_to_string(workspace.path("jobs.toml")).unwrap(), draft);
     assert!(workspace.run(&["mapping", "draft", "jobs.csv", "-o", "jobs.toml"]).failed(1).contains("jobs.toml"));
     let ingest = ["ingest", "jobs.csv", "--mapping", "jobs.toml", "--into", "ds"];

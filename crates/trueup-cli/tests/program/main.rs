@@ -17,4 +17,5 @@ mod ranges;
 mod service;
 mod sorted;
 mod terminal;
+mod tutorial;
 mod workspace;

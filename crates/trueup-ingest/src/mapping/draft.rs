@@ -6,7 +6,7 @@
 //!   FileKind         what the rows of the file are                              draft/kind.rs
 //!     names          what names of columns and stages mean                      draft/names.rs
 //!     formats        the formats of dates and amounts that fit every value      draft/formats.rs
-//!   TableDraft       the table that its rows become                             draft/table.rs
+//!   TableDraft       the table that its rows become                             draft/table.rs, table/
 //!     DraftText      lines of TOML, and questions                               draft/text.rs
 //! ```
 
@@ -18,12 +18,22 @@ mod table;
 mod text;
 
 use super::error::MappingError;
-use crate::source::Input;
+use crate::TextEncoding;
+use crate::source::{Input, unpacked_name};
 use kind::{FileKind, kinds};
 use sample::FileSample;
 use std::path::PathBuf;
-use table::{DraftInput, TableDraft};
+use table::{DraftInput, Drafted, TableDraft};
 use text::{DraftText, key, quoted};
+
+/// How files are read for a draft. The draft has the same for the ingest.
+#[derive(Clone, Debug, Default)]
+pub struct DraftOptions {
+    /// The encoding of text files; UTF-8 if absent.
+    pub encoding: Option<TextEncoding>,
+    /// The sheet of XLSX files; the first one if absent.
+    pub sheet: Option<String>,
+}
 
 /// Drafts a mapping of some files, as text to be edited.
 ///
@@ -37,38 +47,47 @@ use text::{DraftText, key, quoted};
 ///
 /// # Examples
 /// ```
+/// use trueup_ingest::mapping::DraftOptions;
+///
 /// # let dir = tempfile::tempdir()?;
 /// let jobs = dir.path().join("jobs.csv");
 /// std::fs::write(&jobs, "id,called,sold_on,sale\n7,2025-01-31,2025-02-03,1800\n")?;
-/// let draft = trueup_ingest::mapping::draft(&[jobs])?;
+/// let draft = trueup_ingest::mapping::draft(&[jobs], &DraftOptions::default())?;
 /// assert!(draft.contains("sold = { date = \"sold_on\", total = \"sale\" }"));
 /// assert!(draft.contains("QUESTION 1: no column is certainly the key of the account"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn draft(files: &[PathBuf]) -> Result<String, MappingError> {
+pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, MappingError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
     super::check_distinct(&given)?;
-    let samples: Vec<FileSample> = files.iter().map(|file| FileSample::read(file)).collect::<Result<_, _>>()?;
+    let samples: Vec<FileSample> =
+        files.iter().map(|file| FileSample::read(file, options)).collect::<Result<_, _>>()?;
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
     let kinds = kinds(&samples);
     let mut text = DraftText::default();
     for input in &inputs {
         write_input(&mut text, input);
     }
-    let mut copied = Vec::new();
+    let mut drafted = Drafted::default();
     for (at, (input, kind)) in inputs.iter().zip(&kinds).enumerate() {
         let joined: Vec<_> =
             kinds.iter().zip(&inputs).filter_map(|(kind, input)| Some((kind.join_to(at)?, input))).collect();
-        TableDraft::new(input, &joined, &mut text).write(kind, &mut copied);
+        TableDraft::new(input, &joined, &mut text).write(kind, &mut drafted);
     }
+    let Drafted { mut copied, has_own_account, .. } = drafted;
     if !copied.is_empty() {
-        text.line("");
         text.comment("These columns are empty on some events. To give every event the values of its customer's first conversion, remove the `#`s:");
         copied.sort_unstable();
         copied.dedup();
         let names: Vec<String> = copied.iter().map(|name| quoted(name)).collect();
         text.line("#[first_touch]");
         text.line(&format!("#copy = [{}]", names.join(", ")));
+        text.line("");
+    }
+    if has_own_account {
+        text.comment("These lines give an account its name, and the time zone of its days. Without them it has its key, and UTC:");
+        text.line("#[[accounts]]");
+        text.line("#columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }");
     }
     let names: Vec<&str> = samples.iter().map(|sample| sample.file_name.as_str()).collect();
     let head = format!(
@@ -83,7 +102,8 @@ pub fn draft(files: &[PathBuf]) -> Result<String, MappingError> {
 fn name_inputs(samples: &[FileSample]) -> Vec<DraftInput<'_>> {
     let mut inputs: Vec<DraftInput<'_>> = Vec::new();
     for sample in samples {
-        let stem = sample.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let stem =
+            unpacked_name(&sample.path).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
         let base: String = stem.chars().map(plain).collect();
         let mut name = if base.is_empty() { "input".to_owned() } else { base.clone() };
@@ -107,6 +127,20 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
     }
     if let Some(separator) = sample.separator {
         text.line(&format!("separator = {}", quoted(&separator.to_string())));
+    }
+    if let Some(encoding) = sample.encoding {
+        text.line(&format!("encoding = {}", quoted(encoding.name())));
+    }
+    if let Some(sheet) = &sample.sheet {
+        text.line(&format!("sheet = {}", quoted(sheet)));
+    }
+    if !sample.cell_errors.is_empty() {
+        let errors: Vec<String> = sample.cell_errors.iter().map(|error| quoted(error)).collect();
+        let question = format!(
+            "cells hold the errors {}. Do they mean no value? The ingest refuses other errors.",
+            errors.join(", ")
+        );
+        text.question(&question, &[(format!("empty = [{}]", errors.join(", ")), String::new())]);
     }
     for column in &sample.unreadable {
         text.comment(&format!("The column {} cannot be used: it holds lists, objects or bytes.", quoted(column)));

@@ -1,7 +1,11 @@
 //! Compression, separators and encodings of text files.
 
 use crate::case::{Case, EVENTS, accepted, foreign, refusal};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fs;
+use std::io::Write;
+use trueup_core::dataset::store;
 use trueup_ingest::{Ingest, TextEncoding};
 
 fn plain(ingest: Ingest) -> Ingest {
@@ -185,4 +189,64 @@ fn long_texts_of_other_encodings_keep_every_byte() {
         encoding(name)(case.ingest().events(path)).run().unwrap();
     }
     assert_eq!(one.stored_events(), other.stored_events());
+}
+
+const DOCUMENT: &str = "{\"account\": \"acme\", \"date\": \"2025-02-03\", \"insight\": {\"city\": \"Zürich\"}}\n";
+
+/// Ingests a file of insights, and returns the stored documents, or why the file is refused.
+fn insights(name: &str, bytes: &[u8], options: impl FnOnce(Ingest) -> Ingest) -> Result<String, String> {
+    let case = Case::new();
+    let path = case.dir.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    options(case.ingest().insights(&path)).run().map_err(|error| error.to_string())?;
+    let dataset = case.dir.path().join("dataset");
+    let manifest = store::read_latest(&dataset).unwrap().unwrap();
+    assert!(
+        fs::read_dir(&dataset)
+            .unwrap()
+            .all(|entry| { !entry.unwrap().file_name().to_string_lossy().contains("pending") })
+    );
+    Ok(fs::read_to_string(dataset.join(&manifest.insights[0].path)).unwrap())
+}
+
+#[test]
+fn insights_are_read_as_other_texts() {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(DOCUMENT.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let utf16: Vec<u8> = DOCUMENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let latin1: Vec<u8> = DOCUMENT.chars().map(|char| u8::try_from(char).unwrap()).collect();
+    let stored = Ok(DOCUMENT.to_owned());
+    assert_eq!(insights("i.ndjson", DOCUMENT.as_bytes(), plain), stored);
+    assert_eq!(insights("i.ndjson", format!("\u{feff}{DOCUMENT}").as_bytes(), plain), stored);
+    assert_eq!(insights("i.ndjson.gz", &packed, plain), stored);
+    assert_eq!(insights("i", &packed, plain), stored);
+    assert_eq!(insights("i.ndjson", &utf16, encoding("utf-16le")), stored);
+    assert_eq!(insights("i.ndjson", &latin1, encoding("latin1")), stored);
+    for (name, bytes, expected) in [
+        ("i.ndjson.gz", DOCUMENT.as_bytes(), "gzip"),
+        ("i.ndjson.gz", &packed[..packed.len() - 9], "cut short"),
+        ("i.ndjson", &utf16, "--encoding UTF-16LE"),
+        ("i.ndjson", &latin1, "--encoding"),
+    ] {
+        let refusal = insights(name, bytes, plain).unwrap_err();
+        assert!(refusal.contains(name) && refusal.contains(expected), "{refusal}");
+    }
+}
+
+#[test]
+fn the_sheet_of_a_workbook_is_chosen() {
+    let sheet = |name: &'static str| move |ingest: Ingest| ingest.sheet(name);
+    for options in [None, Some("Jobs")] {
+        let case = Case::new();
+        let ingest = case.ingest().events(foreign("events.xlsx"));
+        options.into_iter().fold(ingest, Ingest::sheet).run().unwrap();
+        assert_eq!(case.stored_events().len(), 3);
+    }
+    let other = refusal("events.xlsx", sheet("Notes"));
+    assert!(other.contains("but found `text`"), "{other}");
+    assert_eq!(
+        refusal("events.xlsx", sheet("notes")),
+        "events.xlsx: the workbook has no sheet `notes`; its sheets are `Jobs`, `Notes`"
+    );
 }

@@ -3,7 +3,7 @@
 use crate::case::{Case, lines};
 use crate::documented::example;
 use std::path::PathBuf;
-use trueup_ingest::mapping::draft;
+use trueup_ingest::mapping::{DraftOptions, draft};
 
 /// Writes files to a folder, and drafts a mapping of them.
 fn drafted(files: &[(&str, &str)]) -> String {
@@ -16,7 +16,7 @@ fn drafted(files: &[(&str, &str)]) -> String {
             path
         })
         .collect();
-    draft(&paths).unwrap()
+    draft(&paths, &DraftOptions::default()).unwrap()
 }
 
 /// Answers questions of a draft: removes the `#` of each line that begins with one of the answers.
@@ -163,4 +163,123 @@ fn odd_files_are_drafted() {
     assert!(draft.contains("date = \"created at\""), "{draft}");
     assert!(draft.contains("what are the rows of \"empty.csv\"?"), "{draft}");
     assert!(toml::from_str::<toml::Table>(&draft).is_ok(), "{draft}");
+}
+
+/// Rows of a log: its header, and ten rows with one of the dates, ids and amounts replaced.
+fn log(date: &str, phone: &str, amount: &str) -> String {
+    let row = |day: u32| format!("Ann Lee,555-{day},01/{:02}/2026,\"${day},000.00\",Signed,no\n", day + 12);
+    let rows: String = (1..=10).map(row).collect();
+    let faulty = format!("Bob Roe,{phone},{date},\"{amount}\",Signed,yes\n");
+    format!("Customer,Phone,Date,Amount,Status,Canceled\n{rows}{faulty}")
+}
+
+#[test]
+fn a_faulty_value_among_ten_hides_neither_dates_nor_amounts() {
+    let draft = drafted(&[("a.csv", &log("02/30/2026", "555-11", "$1O,000.00"))]);
+    for line in [
+        "date = { column = \"Date\", format = \"%m/%d/%Y\" }  # `01/13/2026`, `01/14/2026`, `01/15/2026`, ...; fits every \
+         sampled value but `02/30/2026`, which the ingest refuses",
+        "total = { column = \"Amount\", remove = \"$,\" }  # by its name; `$1,000.00`, `$2,000.00`, `$3,000.00`, ...; fits every \
+         sampled value but `$1O,000.00`, which the ingest refuses",
+    ] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
+    }
+    // Two of eleven are too many.
+    let two = log("02/30/2026", "555-11", "$9,000.00").replace("01/13/2026", "soon");
+    assert!(drafted(&[("a.csv", &two)]).contains("They have no dates"), "{two}");
+    let two = log("01/30/2026", "555-11", "call").replace("$1,000.00", "ask");
+    assert!(drafted(&[("a.csv", &two)]).contains("is named like an amount, but its values are not"), "{two}");
+}
+
+#[test]
+fn names_are_not_taken_for_ids() {
+    let draft = drafted(&[("a.csv", &log("01/30/2026", "", "$9,000.00"))]);
+    for line in [
+        "# QUESTION 3: no column is certainly the id of the customer. Which is it?",
+        "#opportunityId = \"Customer\"  # 2 distinct values such as `Ann Lee`, `Bob Roe`; two people may have the same name",
+        "#opportunityId = \"Phone\"  # 10 distinct values such as `555-1`, `555-2`, `555-3`, ...; empty on 1 row",
+    ] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
+    }
+    assert!(!draft.contains("#opportunityId = \"Status\""), "{draft}");
+    assert!(draft.contains("# QUESTION 2: no column is certainly the key of the account"), "{draft}");
+    assert!(draft.contains("#[[accounts]]\n#columns = { account = { value = \"...\" }"), "{draft}");
+}
+
+#[test]
+fn rows_that_are_marked_as_canceled_are_asked_about() {
+    let file = ("a.csv", &*log("01/30/2026", "555-11", "$9,000.00"));
+    let draft = drafted(&[file]);
+    assert!(draft.contains("# QUESTION 1: \"Canceled\" is `yes` on 1 row. Are these cancellations"), "{draft}");
+    let answers = ["unless = ", "account = ", "opportunityId = \"Phone\""];
+    let mapping = answered(&draft, &answers);
+    assert_eq!(events(&mapping, &[file]).lines().count(), 11);
+    let canceled = mapping
+        .replace("unless", "where")
+        .replace("[events.columns.type]\ncolumn = \"Status\"", "")
+        .split("[events.columns.type.map]")
+        .next()
+        .unwrap()
+        .replace("[events.columns]", "[events.columns]\ntype = { value = \"canceled\" }");
+    let expected = "account,date,opportunityId,total,type\n...,2026-01-30,555-11,9000.00,canceled\n";
+    let canceled = canceled.lines().filter(|line| !line.contains("  # by its values")).collect::<Vec<_>>().join("\n");
+    assert_eq!(events(&canceled, &[file]), expected);
+}
+
+#[test]
+fn channels_that_spend_names_otherwise_are_asked_about() {
+    let crm = "lead_id,date,status,source,campaign\n1,2026-01-02,won,Google,Drains\n";
+    let draft = |network: &str| {
+        let ads = format!("Day,Network,Campaign,Cost\n2026-01-02,{network},Drains,5\n");
+        drafted(&[("crm.csv", crm), ("ads.csv", &ads)])
+    };
+    let asked = draft("Google Ads");
+    for line in [
+        "# QUESTION 3: \"Network\" and \"source\" of \"crm.csv\" have no value in common: `Google Ads`, but `Google`. A row of a \
+         report has leads and spend only where the values are equal. Which values mean the same?",
+        "#attributionChannel = { column = \"Network\", map = { \"Google Ads\" = \"...\" } }",
+        "#attributionChannel = \"Network\"  # none of them",
+        "campaign = \"Campaign\"  # by its name; `Drains`",
+    ] {
+        assert!(asked.contains(&format!("\n{line}\n")), "{asked}");
+    }
+    assert!(draft("Google").contains("\nattributionChannel = \"Network\"  # by its name; `Google`\n"));
+    // Two files of events need no channel in common.
+    let both = drafted(&[("crm.csv", crm), ("more.csv", &crm.replace("Google", "Yelp").replace("1,", "2,"))]);
+    assert!(!both.contains("no value in common"), "{both}");
+}
+
+#[test]
+fn files_are_drafted_as_they_are_to_be_read() {
+    let foreign = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign").join(name);
+    let refusal = draft(&[foreign("windows-1252.csv")], &DraftOptions::default()).unwrap_err().to_string();
+    assert!(refusal.ends_with("say `--encoding windows-1252`"), "{refusal}");
+    let options = DraftOptions { encoding: Some("latin1".parse().unwrap()), sheet: Some("Jobs".to_owned()) };
+    let files = [foreign("windows-1252.csv"), foreign("events.xlsx"), foreign("zstd.parquet")];
+    let drafted = draft(&files, &options).unwrap();
+    for input in [
+        "[input.windows-1252]\nfile = \"windows-1252.csv\"\nencoding = \"windows-1252\"\n\n",
+        "[input.events]\nfile = \"events.xlsx\"\nsheet = \"Jobs\"\n",
+        "[input.zstd]\nfile = \"zstd.parquet\"\n\n",
+    ] {
+        assert!(drafted.contains(input), "{drafted}");
+    }
+    let none = DraftOptions { sheet: Some("None".to_owned()), ..DraftOptions::default() };
+    assert!(draft(&[foreign("events.xlsx")], &none).unwrap_err().to_string().contains("no sheet `None`"));
+}
+
+#[test]
+fn errors_in_the_cells_of_a_sheet_are_asked_about() {
+    let jobs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx");
+    let drafted = draft(&[jobs.clone()], &DraftOptions::default()).unwrap();
+    assert!(
+        drafted.contains(
+            "# QUESTION 1: cells hold the errors \"#N/A\". Do they mean no value? The ingest refuses other errors.\n\
+             #empty = [\"#N/A\"]\n"
+        ),
+        "{drafted}"
+    );
+    assert!(!drafted.contains("cannot be used"), "{drafted}");
+    let mapping = answered(&drafted, &["empty = ", "account = { value"]);
+    assert!(Case::new(&mapping).given(jobs).run().is_ok());
 }

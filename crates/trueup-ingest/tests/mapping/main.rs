@@ -7,6 +7,7 @@ mod documented;
 mod draft;
 mod files;
 mod formats;
+mod given;
 mod ingested;
 mod joins;
 mod real;

@@ -1,4 +1,4 @@
-//! The formats of dates and of amounts that fit every sampled value.
+//! The formats of dates and of amounts that fit the sampled values: every one, or else all but a few, which are named.
 
 use super::names;
 use super::sample::ColumnSample;
@@ -7,9 +7,36 @@ use arrow_schema::DataType;
 
 /// How a column of dates or times may be written.
 pub(super) struct DateForm {
-    /// The formats that fit every value; `None` is the one without `format`. Two if day and month may be either.
+    /// The formats that fit; `None` is the one without `format`. Two if day and month may be either.
     pub(super) formats: Vec<Option<String>>,
     pub(super) clock: Clock,
+    /// The values that do not fit.
+    pub(super) misfits: Vec<String>,
+}
+
+/// The share of a column's distinct values that need not fit: one of this many. In a smaller column all have to.
+const VALUES_PER_MISFIT: usize = 10;
+
+/// Returns the values that do not fit; `None` if there are more than `most`.
+fn misfits(column: &ColumnSample, most: usize, fits: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
+    let found: Vec<String> = column.texts().filter(|text| !fits(text)).take(most + 1).map(str::to_owned).collect();
+    (found.len() <= most).then_some(found)
+}
+
+/// Returns the most values that need not fit, to be tried in this order: none, and then a few.
+fn most_misfits(column: &ColumnSample) -> [usize; 2] {
+    [0, column.values.len() / VALUES_PER_MISFIT]
+}
+
+/// Returns the end of a comment that says which values fit.
+pub(super) fn fitting(misfits: &[String]) -> String {
+    const SHOWN: usize = 3;
+    if misfits.is_empty() {
+        return "every sampled value".to_owned();
+    }
+    let shown: Vec<String> = misfits.iter().take(SHOWN).map(|text| format!("`{}`", trueup_core::Shown(text))).collect();
+    let more = if misfits.len() > SHOWN { ", ..." } else { "" };
+    format!("every sampled value but {}{more}, which the ingest refuses", shown.join(", "))
 }
 
 /// Whether the dates of a column have times.
@@ -65,9 +92,9 @@ const TIMES: [(&str, Clock); 17] = [
 ];
 
 impl DateForm {
-    /// Returns the form of a column whose values are all dates; `None` if they are not.
+    /// Returns the form of a column whose values are dates; `None` if they are not.
     pub(super) fn of(column: &ColumnSample) -> Option<Self> {
-        let native = |clock| Some(Self { formats: vec![None], clock });
+        let native = |clock| Some(Self { formats: vec![None], clock, misfits: Vec::new() });
         match &column.data_type {
             DataType::Timestamp(_, None) => return native(Clock::Local),
             DataType::Timestamp(_, Some(_)) => return native(Clock::Zoned),
@@ -76,31 +103,40 @@ impl DateForm {
             _ => {}
         }
         // A number is a date only where the name of its column says so.
-        let are_numbers = column.texts().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-        if column.filled == 0 || (are_numbers && !names::is_date_name(&column.name)) {
+        let numbers = column.texts().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).count();
+        if column.filled == 0 || (numbers * 2 > column.values.len() && !names::is_date_name(&column.name)) {
             return None;
         }
-        let fits = |read: &dyn Fn(&str) -> bool| column.texts().all(read);
-        if fits(&|text| read_day(text, None).is_ok()) {
-            return native(Clock::None);
+        most_misfits(column).into_iter().find_map(|most| Self::with_misfits(column, most))
+    }
+
+    /// Returns the form that fits all values but `most`.
+    fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
+        let plain = |clock, misfits| Some(Self { formats: vec![None], clock, misfits });
+        if let Some(misfits) = misfits(column, most, &|text| read_day(text, None).is_ok()) {
+            return plain(Clock::None, misfits);
         }
-        if fits(&|text| chrono::DateTime::parse_from_rfc3339(text).is_ok()) {
-            return native(Clock::Zoned);
+        if let Some(misfits) = misfits(column, most, &|text| chrono::DateTime::parse_from_rfc3339(text).is_ok()) {
+            return plain(Clock::Zoned, misfits);
         }
         for (time, clock) in TIMES {
             let written = DAYS.iter().map(|day| format!("{day}{time}"));
-            let fitting = written.filter(|format| {
-                let format = DateFormat::new(format);
-                let reads = |text: &str| match clock {
+            let fitting = written.filter_map(|written| {
+                let format = DateFormat::new(&written)?;
+                let misfits = misfits(column, most, &|text| match clock {
                     // A zoned time is a date only together with a time zone.
-                    Clock::Zoned => read_time(text, format.as_ref()).is_ok(),
-                    Clock::None | Clock::Local => read_day(text, format.as_ref()).is_ok(),
-                };
-                format.is_some() && fits(&reads)
+                    Clock::Zoned => read_time(text, Some(&format)).is_ok(),
+                    Clock::None | Clock::Local => read_day(text, Some(&format)).is_ok(),
+                });
+                Some((misfits?, written))
             });
-            let formats: Vec<Option<String>> = fitting.map(Some).collect();
-            if !formats.is_empty() {
-                return Some(Self { formats, clock });
+            let mut fitting: Vec<(Vec<String>, String)> = fitting.collect();
+            let fewest = fitting.iter().map(|(misfits, _)| misfits.len()).min();
+            fitting.retain(|(misfits, _)| Some(misfits.len()) == fewest);
+            if let Some((misfits, _)) = fitting.first() {
+                let misfits = misfits.clone();
+                let formats = fitting.into_iter().map(|(_, format)| Some(format)).collect();
+                return Some(Self { formats, clock, misfits });
             }
         }
         None
@@ -110,8 +146,10 @@ impl DateForm {
 /// How a column of amounts may be written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AmountForm {
-    /// The ways to read every value. Two if a point may be a decimal mark or may separate thousands.
+    /// The ways to read the values. Two if a point may be a decimal mark or may separate thousands.
     pub(super) readings: Vec<AmountReading>,
+    /// The values that do not fit.
+    pub(super) misfits: Vec<String>,
 }
 
 /// A way to read amounts.
@@ -124,31 +162,41 @@ pub(super) struct AmountReading {
 }
 
 impl AmountForm {
-    /// Returns the form of a column whose values are all amounts; `None` if they are not.
+    /// Returns the form of a column whose values are amounts; `None` if they are not.
     pub(super) fn of(column: &ColumnSample) -> Option<Self> {
         if column.data_type.is_numeric() {
-            return Some(Self { readings: vec![AmountReading { remove: String::new(), has_decimal_comma: false }] });
+            let readings = vec![AmountReading { remove: String::new(), has_decimal_comma: false }];
+            return Some(Self { readings, misfits: Vec::new() });
         }
         if !column.data_type.is_string() || column.filled == 0 {
             return None;
         }
+        most_misfits(column).into_iter().find_map(|most| Self::with_misfits(column, most))
+    }
+
+    /// Returns the form that fits all values but `most`.
+    fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
         let has = |mark: char| column.texts().any(|text| text.contains(mark));
         let mut signs: Vec<char> = column.texts().flat_map(str::chars).filter(|char| SIGNS.contains(*char)).collect();
         signs.sort_unstable();
         signs.dedup();
         let signs: String = signs.into_iter().collect();
-        let readings = [('.', ','), (',', '.')].into_iter().filter_map(|(decimal, group)| {
-            let is_needed = decimal == '.' || has(',');
-            let fits = is_needed && column.texts().all(|text| reads(text, &signs, decimal, group));
-            let remove = if has(group) { format!("{signs}{group}") } else { signs.clone() };
-            // Points that are left out stand in groups of thousands, so a comma need not be there.
-            fits.then_some(AmountReading { remove, has_decimal_comma: decimal == ',' })
+        let misfits = |decimal, group| misfits(column, most, &|text| reads(text, &signs, decimal, group));
+        let point = misfits('.', ',').map(|misfits| {
+            let remove = if has(',') { format!("{signs},") } else { signs.clone() };
+            (AmountReading { remove, has_decimal_comma: false }, misfits)
         });
-        let mut readings: Vec<AmountReading> = readings.collect();
-        if has('.') && !has(',') && column.texts().all(|text| reads(text, &signs, ',', '.')) {
-            readings.push(AmountReading { remove: format!("{signs}."), has_decimal_comma: true });
-        }
-        (!readings.is_empty()).then_some(Self { readings })
+        // Points that are left out stand in groups of thousands, so a comma need not be there.
+        let comma = misfits(',', '.').filter(|_| has(',') || has('.')).map(|misfits| {
+            let remove = if has('.') { format!("{signs}.") } else { signs.clone() };
+            (AmountReading { remove, has_decimal_comma: true }, misfits)
+        });
+        let mut fitting: Vec<(AmountReading, Vec<String>)> = point.into_iter().chain(comma).collect();
+        let fewest = fitting.iter().map(|(_, misfits)| misfits.len()).min();
+        fitting.retain(|(_, misfits)| Some(misfits.len()) == fewest);
+        let (_, misfits) = fitting.first()?;
+        let misfits = misfits.clone();
+        Some(Self { readings: fitting.into_iter().map(|(reading, _)| reading).collect(), misfits })
     }
 }
 

@@ -64,10 +64,35 @@ const SYNONYMS: [(&str, &[&str]); 14] = [
             "totalamount",
         ],
     ),
-    ("eventId", &["eventid", "rowid", "transactionid", "activityid", "logid", "uuid", "guid"]),
+    (
+        "eventId",
+        &[
+            "eventid",
+            "rowid",
+            "transactionid",
+            "activityid",
+            "activityno",
+            "activitynumber",
+            "activity",
+            "logid",
+            "uuid",
+            "guid",
+        ],
+    ),
     (
         "attributionChannel",
-        &["attributionchannel", "channel", "source", "leadsource", "origin", "utmsource", "medium", "marketingsource"],
+        &[
+            "attributionchannel",
+            "channel",
+            "source",
+            "leadsource",
+            "origin",
+            "utmsource",
+            "medium",
+            "marketingsource",
+            "network",
+            "platform",
+        ],
     ),
     ("attributionCategory", &["attributioncategory", "category", "channelgroup"]),
     ("campaign", &["campaign", "campaignname", "utmcampaign"]),
@@ -124,6 +149,11 @@ pub(super) fn stages_of(text: &str) -> Vec<&'static str> {
     let words = words(text);
     let means = |known: &&[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     STAGES.into_iter().zip(&STAGE_WORDS).filter(|(_, known)| means(known)).map(|(stage, _)| stage).collect()
+}
+
+/// Returns whether a text means yes.
+pub(super) fn is_yes(text: &str) -> bool {
+    ["yes", "y", "true", "t", "1", "x"].iter().any(|yes| text.trim().eq_ignore_ascii_case(yes))
 }
 
 /// Returns whether a name says that its column holds dates.

@@ -1,9 +1,12 @@
 //! The beginning of a file: its columns, and the values that the first rows have in each.
 
+use super::DraftOptions;
+use crate::TextEncoding;
 use crate::error::ErrorKind;
 use crate::mapping::cells::Texts;
 use crate::mapping::error::MappingError;
 use crate::mapping::inputs::format_of;
+use crate::row_fault::{RowFault, Rule};
 use crate::source::{DecodedBatch, Input, InputFormat, InputReader, ReadLimits, ReadOptions, unpacked_name};
 use crate::table::Table;
 use arrow_array::RecordBatch;
@@ -23,6 +26,12 @@ pub(super) struct FileSample {
     pub(super) format: Option<&'static str>,
     /// What separates the cells, if it is not what the name says.
     pub(super) separator: Option<char>,
+    /// The encoding of a text, if it was given.
+    pub(super) encoding: Option<TextEncoding>,
+    /// The sheet of a workbook, if it was given.
+    pub(super) sheet: Option<String>,
+    /// The errors that cells of a sheet hold, such as `#N/A`.
+    pub(super) cell_errors: Vec<String>,
     pub(super) columns: Vec<ColumnSample>,
     /// The names of columns that cannot be read as text.
     pub(super) unreadable: Vec<String>,
@@ -56,12 +65,14 @@ const SEPARATORS: [u8; 3] = [b';', b'\t', b'|'];
 
 impl FileSample {
     /// Reads the sample of a file.
-    pub(super) fn read(path: &Path) -> Result<Self, MappingError> {
+    pub(super) fn read(path: &Path, given: &DraftOptions) -> Result<Self, MappingError> {
         let files = Files::default();
         let limits = ReadLimits { rows: MAX_ROWS, ..ReadLimits::default() };
+        let DraftOptions { encoding, sheet } = given.clone();
+        let mut options = ReadOptions { encoding, sheet, ..ReadOptions::default() };
         let open = |options: ReadOptions| Input { options: Arc::new(options), ..Input::given(path) };
         let columns = |separator: Option<u8>| {
-            let input = open(ReadOptions { separator, ..ReadOptions::default() });
+            let input = open(ReadOptions { separator, ..options.clone() });
             InputReader::open(&files, &input, limits).and_then(InputReader::all_columns)
         };
         let mut found = (None, columns(None));
@@ -71,27 +82,40 @@ impl FileSample {
             found = others.into_iter().find(fits).unwrap_or(found);
         }
         let schema = found.1?;
-        let mut options = ReadOptions { separator: found.0, ..ReadOptions::default() };
+        options.separator = found.0;
         let mut unreadable: Vec<String> = Vec::new();
         let (batches, is_whole) = loop {
             let is_read = |name: &String| !unreadable.contains(name);
             let columns = schema.fields().iter().map(|field| field.name().clone()).filter(is_read);
             options.columns = Some(columns.collect());
             let (batches, is_whole) = first_rows(&files, &open(options.clone()), limits)?;
-            // Members that are objects or lists: the rows are read again without them.
-            let nested: BTreeSet<String> =
-                batches.iter().flat_map(|batch| &batch.malformed).filter_map(|fault| fault.column.clone()).collect();
-            let nested: Vec<String> = nested.into_iter().filter(|name| !unreadable.contains(name)).collect();
-            if nested.is_empty() {
+            // Errors of a sheet, and members that are objects or lists: the rows are read again without them.
+            let faults: Vec<&RowFault> = batches.iter().flat_map(|batch| &batch.malformed).collect();
+            let (errors, others): (Vec<_>, Vec<_>) =
+                faults.into_iter().partition(|fault| fault.rule == Rule::SheetValue);
+            let errors: BTreeSet<String> = errors.into_iter().filter_map(|fault| fault.value.clone()).collect();
+            let nested: BTreeSet<String> = others.into_iter().filter_map(|fault| fault.column.clone()).collect();
+            let known = options.empty.len() + unreadable.len();
+            options.empty.extend(errors.into_iter().filter(|error| !options.empty.contains(error)).collect::<Vec<_>>());
+            unreadable.extend(nested.into_iter().filter(|name| !unreadable.contains(name)).collect::<Vec<_>>());
+            if options.empty.len() + unreadable.len() == known {
                 break (batches, is_whole);
             }
-            unreadable.extend(nested);
         };
+        let format = InputReader::open(&files, &open(options.clone()), limits)?.format();
         let mut sample = Self {
             path: path.to_owned(),
             file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-            format: None,
+            format: format_of(&unpacked_name(path)).is_none().then_some(match format {
+                InputFormat::Parquet => "parquet",
+                InputFormat::Ndjson => "ndjson",
+                InputFormat::Xlsx => "xlsx",
+                _ => "csv",
+            }),
             separator: options.separator.map(char::from),
+            encoding: options.encoding.filter(|_| matches!(format, InputFormat::Csv | InputFormat::Ndjson)),
+            sheet: options.sheet.filter(|_| format == InputFormat::Xlsx),
+            cell_errors: options.empty,
             columns: Vec::new(),
             rows: batches.iter().map(|batch| batch.batch.num_rows()).sum(),
             is_whole,
@@ -101,14 +125,6 @@ impl FileSample {
             let kind = ErrorKind::Internal { action: "sample a file", source: Box::new(error) };
             MappingError::from(crate::IngestError::from(kind))
         })?;
-        if format_of(&unpacked_name(path)).is_none() {
-            sample.format = Some(match InputReader::open(&files, &open(options), limits)?.format() {
-                InputFormat::Parquet => "parquet",
-                InputFormat::Ndjson => "ndjson",
-                InputFormat::Xlsx => "xlsx",
-                _ => "csv",
-            });
-        }
         Ok(sample)
     }
 

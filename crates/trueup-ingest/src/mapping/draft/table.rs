@@ -1,12 +1,29 @@
-//! Drafts the table that the rows of a file become.
+//! Drafts the table that the rows of a file become. The dimensions that events and spend share are in `dimensions`, the
+//! stages of events in `stages`.
 
-use super::formats::{AmountForm, Clock, DateForm};
+mod dimensions;
+mod stages;
+
+use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
-use super::names::{ACCOUNT_LIKE, plain, rank, stages_of};
+use super::names::{ACCOUNT_LIKE, plain, rank};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, amount_sources, date_sources, key, quoted, source};
-use crate::mapping::canonical::STAGES;
+use dimensions::Dimension;
 use std::collections::BTreeSet;
+
+/// What the tables so far have in common with the next ones.
+#[derive(Default)]
+pub(super) struct Drafted<'a> {
+    /// The dimensions of events that are empty on some rows.
+    pub(super) copied: Vec<String>,
+    /// Whether a table has no column that is certainly the account.
+    pub(super) has_own_account: bool,
+    dimensions: Vec<Dimension<'a>>,
+}
+
+/// The rows without a value that a column of ids may have: one of this many.
+const ROWS_PER_GAP: usize = 10;
 
 /// An input of a draft.
 pub(super) struct DraftInput<'a> {
@@ -15,56 +32,61 @@ pub(super) struct DraftInput<'a> {
 }
 
 /// The table of a file while it is written.
-pub(super) struct TableDraft<'a> {
-    name: &'a str,
+pub(super) struct TableDraft<'a, 'd> {
+    name: &'d str,
     sample: &'a FileSample,
     /// The inputs that are joined.
-    joined: &'a [(&'a JoinKey, &'a DraftInput<'a>)],
+    joined: &'d [(&'d JoinKey, &'d DraftInput<'a>)],
     /// The columns that the table uses.
     used: BTreeSet<String>,
-    text: &'a mut DraftText,
+    text: &'d mut DraftText,
 }
 
-impl<'a> TableDraft<'a> {
+impl<'a, 'd> TableDraft<'a, 'd> {
     pub(super) fn new(
-        input: &'a DraftInput<'a>,
-        joined: &'a [(&'a JoinKey, &'a DraftInput<'a>)],
-        text: &'a mut DraftText,
+        input: &'d DraftInput<'a>,
+        joined: &'d [(&'d JoinKey, &'d DraftInput<'a>)],
+        text: &'d mut DraftText,
     ) -> Self {
         Self { name: &input.name, sample: input.sample, joined, used: BTreeSet::new(), text }
     }
 
-    /// Writes the table. Adds columns of events that are empty on some rows to `copied`.
-    pub(super) fn write(mut self, kind: &FileKind, copied: &mut Vec<String>) {
+    /// Writes the table, and notes in `drafted` what other tables need to know.
+    pub(super) fn write(mut self, kind: &FileKind, drafted: &mut Drafted<'a>) {
         match kind {
             FileKind::Events { stage } => {
+                self.used.extend(stage.clone());
                 self.begin("events", "each row is an event");
-                self.account();
+                self.canceled_rows();
+                self.begin_columns("events");
+                self.account(drafted);
                 self.customer();
                 self.dates("date");
                 self.amount("total", self.best("total"));
                 self.event_id();
-                self.dimensions(&["attributionChannel", "attributionCategory", "campaign"], copied);
-                self.used.extend(stage.clone());
-                self.rest();
+                let partly_empty = self.dimensions(drafted, false);
+                drafted.copied.extend(partly_empty);
+                self.rest("In events, a line such as `{}` makes one a dimension.");
                 self.stages_of_rows(stage.as_deref());
             }
             FileKind::Customers => {
                 self.begin("events", "each row is a customer, with the dates of its stages");
-                self.account();
+                self.begin_columns("events");
+                self.account(drafted);
                 self.customer();
-                self.dimensions(&["attributionChannel", "attributionCategory", "campaign"], &mut Vec::new());
+                self.dimensions(drafted, false);
                 self.stages_of_customers();
             }
             FileKind::Spend => {
                 self.begin("spend", "each row is the spend of a day");
-                self.account();
+                self.begin_columns("spend");
+                self.account(drafted);
                 self.dates("date");
-                self.dimensions(&["attributionCategory", "attributionChannel", "campaign"], &mut Vec::new());
+                self.dimensions(drafted, true);
                 for name in ["adSpend", "managementFee", "clicks", "impressions"] {
                     self.amount(name, self.best(name));
                 }
-                self.rest();
+                self.rest("Spend has no other columns than those of docs/mapping.md.");
             }
             FileKind::Joined(_) => {}
             FileKind::Unknown => {
@@ -110,6 +132,10 @@ impl<'a> TableDraft<'a> {
             }
             self.text.line(&format!("join = [{}]", joins.join(", ")));
         }
+    }
+
+    /// Begins the columns of the table.
+    fn begin_columns(&mut self, table: &str) {
         self.text.line("");
         self.text.line(&format!("[{table}.columns]"));
     }
@@ -122,7 +148,7 @@ impl<'a> TableDraft<'a> {
             .map(|(_, column)| column)
     }
 
-    fn account(&mut self) {
+    fn account(&mut self, drafted: &mut Drafted<'a>) {
         if let Some(column) = self.best("account") {
             self.used.insert(column.name.clone());
             let comment = format!("by its name; {}", column.examples());
@@ -141,7 +167,11 @@ impl<'a> TableDraft<'a> {
                 (format!("account = {}", quoted(&name)), format!("of {}: {}", quoted(&input.name), column.examples()))
             }));
         }
-        answers.push(("account = { value = \"...\" }".to_owned(), "the same for every row".to_owned()));
+        drafted.has_own_account = true;
+        answers.push((
+            "account = { value = \"...\" }".to_owned(),
+            "a name of your choice, the same for every row".to_owned(),
+        ));
         self.text.question(
             "no column is certainly the key of the account (the business, or the location of it). Which is it?",
             &answers,
@@ -149,25 +179,41 @@ impl<'a> TableDraft<'a> {
     }
 
     fn customer(&mut self) {
-        if let Some(column) = self.best("opportunityId").filter(|column| column.empty == 0) {
+        // What has blanks is a name, which two people may share.
+        let is_name = |column: &ColumnSample| column.texts().any(|text| text.trim().contains(char::is_whitespace));
+        if let Some(column) = self.best("opportunityId").filter(|column| column.empty == 0 && !is_name(column)) {
             self.used.insert(column.name.clone());
             let comment = format!("by its name; {} distinct values such as {}", distinct(column), column.examples());
             return self.text.noted(&format!("opportunityId = {}", quoted(&column.name)), &comment);
         }
-        let may_be =
-            |column: &&ColumnSample| column.empty == 0 && column.values.len() > 1 && DateForm::of(column).is_none();
+        let event_id = self.event_id_column().map(|column| &column.name);
+        // Rows without an id are refused, so a column may lack a few values.
+        let may_be = |column: &&ColumnSample| {
+            column.empty * ROWS_PER_GAP <= self.sample.rows
+                && column.values.len() > 1
+                && !self.used.contains(&column.name)
+                && event_id != Some(&column.name)
+                && DateForm::of(column).is_none()
+        };
         let answers = self.sample.columns.iter().filter(may_be);
         let answers: Vec<(String, String)> = answers
             .map(|column| {
-                let note = format!("{} distinct values such as {}", distinct(column), column.examples());
+                let gaps =
+                    if column.empty == 0 { String::new() } else { format!("; empty on {}", counted(column.empty)) };
+                let name = if is_name(column) { "; two people may have the same name" } else { "" };
+                let note = format!("{} distinct values such as {}{gaps}{name}", distinct(column), column.examples());
                 (format!("opportunityId = {}", quoted(&column.name)), note)
             })
             .collect();
         self.text.question("no column is certainly the id of the customer. Which is it?", &answers);
     }
 
+    fn event_id_column(&self) -> Option<&'a ColumnSample> {
+        self.best("eventId").filter(|column| column.is_unique())
+    }
+
     fn event_id(&mut self) {
-        match self.best("eventId").filter(|column| column.is_unique()) {
+        match self.event_id_column() {
             Some(column) => {
                 self.used.insert(column.name.clone());
                 self.text.noted(&format!("eventId = {}", quoted(&column.name)), "by its name; every sampled row has another");
@@ -201,20 +247,20 @@ impl<'a> TableDraft<'a> {
         let Some((column, form)) = dated.into_iter().next() else { return };
         self.used.insert(column.name.clone());
         let example = column.texts().next().unwrap_or_default();
-        let comment = format!("fits every sampled value, such as {}", column.examples());
+        let fits = fitting(&form.misfits);
+        let comment = match &form.misfits[..] {
+            [] => format!("fits {fits}, such as {}", column.examples()),
+            _ => format!("{}; fits {fits}", column.examples()),
+        };
         if form.clock != Clock::Zoned {
             let sources = date_sources(&column.name, &form, example, None);
-            let question =
-                format!("which format do the dates of {} have? Each fits every sampled value.", quoted(&column.name));
+            let question = format!("which format do the dates of {} have? Each fits {fits}.", quoted(&column.name));
             self.text.choice(canonical, &sources, &question, &comment);
         }
         match form.clock {
             Clock::Zoned => {
                 let sources = date_sources(&column.name, &form, example, None);
-                let question = format!(
-                    "which format do the times of {} have? Each fits every sampled value.",
-                    quoted(&column.name)
-                );
+                let question = format!("which format do the times of {} have? Each fits {fits}.", quoted(&column.name));
                 self.text.choice("dateTime", &sources, &question, &comment);
             }
             Clock::Local if canonical == "date" => {
@@ -253,136 +299,19 @@ impl<'a> TableDraft<'a> {
         self.used.insert(column.name.clone());
         let sources = amount_sources(&column.name, &form.readings);
         let question = format!("what is the decimal mark of {}, such as {}?", quoted(&column.name), column.examples());
-        self.text.choice(canonical, &sources, &question, &format!("by its name; {}", column.examples()));
+        let misfits =
+            if form.misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(&form.misfits)) };
+        self.text.choice(canonical, &sources, &question, &format!("by its name; {}{misfits}", column.examples()));
     }
 
-    fn dimensions(&mut self, names: &[&str], copied: &mut Vec<String>) {
-        for name in names {
-            let Some(column) = self.best(name) else { continue };
-            self.used.insert(column.name.clone());
-            if column.empty > 0 && column.filled > 0 {
-                copied.push((*name).to_owned());
-            }
-            let empty = if column.empty == 0 { String::new() } else { format!("; empty on {} rows", column.empty) };
-            self.text.noted(
-                &format!("{name} = {}", quoted(&column.name)),
-                &format!("by its name; {}{empty}", column.examples()),
-            );
-        }
-    }
-
-    /// Names the columns that nothing uses.
-    fn rest(&mut self) {
+    /// Names the columns that nothing uses, and says what can be done with them; `{}` stands for a line.
+    fn rest(&mut self, advice: &str) {
         let rest = self.sample.columns.iter().filter(|column| !self.used.contains(&column.name));
         let rest: Vec<&str> = rest.map(|column| column.name.as_str()).collect();
         if let Some(first) = rest.first() {
             let names: Vec<String> = rest.iter().map(|name| quoted(name)).collect();
             let (names, line) = (names.join(", "), format!("{} = {}", key(first), quoted(first)));
-            self.text.comment(&format!("Not used: {names}. In events, a line such as `{line}` makes one a dimension."));
-        }
-    }
-
-    /// Writes the type of events that have one row each.
-    fn stages_of_rows(&mut self, stage: Option<&str>) {
-        let Some(column) = stage.and_then(|name| self.sample.column(name)) else {
-            let answers: Vec<(String, String)> =
-                STAGES.iter().map(|stage| (format!("type = {{ value = {} }}", quoted(stage)), String::new())).collect();
-            return self
-                .text
-                .question("no column looks like the stage of the event. Which stage are these rows?", &answers);
-        };
-        self.text.line("");
-        self.text.line("[events.columns.type]");
-        self.text.noted(&format!("column = {}", quoted(&column.name)), "by its values");
-        let known: Vec<(&str, usize, Vec<&str>)> =
-            column.values.iter().map(|(text, rows)| (text.as_str(), *rows, stages_of(text))).collect();
-        let unknown: Vec<_> = known.iter().filter(|(_, _, stages)| stages.len() != 1).collect();
-        let mut answers = Vec::new();
-        if !unknown.is_empty() {
-            answers.push((
-                "unmapped = \"skip\"".to_owned(),
-                "leaves out the rows of every value that is not below".to_owned(),
-            ));
-            self.text.question("some values are not certainly stages. Are they? If so, map them below.", &answers);
-        }
-        self.text.line("");
-        self.text.line("[events.columns.type.map]");
-        for (text, rows, stages) in &known {
-            let line = |stage: &str| format!("{} = {}", quoted(text), quoted(stage));
-            match stages[..] {
-                [stage] => self.text.noted(&line(stage), &counted(*rows)),
-                [] => self.text.line(&format!("#{}  # {}; no word of it means a stage", line("?"), counted(*rows))),
-                _ => stages.iter().for_each(|stage| self.text.line(&format!("#{}  # {}", line(stage), counted(*rows)))),
-            }
-        }
-    }
-
-    /// Writes the stages of customers that have one row each.
-    fn stages_of_customers(&mut self) {
-        let dated: Vec<(&ColumnSample, DateForm)> =
-            self.sample.columns.iter().filter_map(|column| Some((column, DateForm::of(column)?))).collect();
-        let amounts: Vec<(&ColumnSample, AmountForm)> = self
-            .sample
-            .columns
-            .iter()
-            .filter(|column| {
-                !self.used.contains(&column.name) && dated.iter().all(|(other, _)| other.name != column.name)
-            })
-            .filter_map(|column| Some((column, AmountForm::of(column)?)))
-            .collect();
-        let mut lines: Vec<(&str, Vec<(String, String)>)> = Vec::new();
-        for stage in STAGES {
-            let is_of = |column: &ColumnSample| stages_of(&column.name) == [stage];
-            let totals: Vec<&(&ColumnSample, AmountForm)> =
-                amounts.iter().filter(|(column, _)| is_of(column)).collect();
-            let mut answers = Vec::new();
-            for (column, form) in dated.iter().filter(|(column, _)| is_of(column)) {
-                let name = if form.clock == Clock::Zoned { "dateTime" } else { "date" };
-                for (date, note) in date_sources(&column.name, form, column.texts().next().unwrap_or_default(), None) {
-                    let mut sources: Vec<(String, String)> = vec![(format!("{name} = {date}"), note)];
-                    for (total, form) in &totals {
-                        let readings = amount_sources(&total.name, &form.readings).into_iter();
-                        let with = |(amount, _): &(String, String)| {
-                            (format!("{}, total = {amount}", sources[0].0), sources[0].1.clone())
-                        };
-                        sources = readings.map(|reading| with(&reading)).collect();
-                    }
-                    answers.extend(sources);
-                }
-                self.used.insert(column.name.clone());
-            }
-            self.used.extend(totals.iter().map(|(column, _)| column.name.clone()));
-            lines.push((stage, answers));
-        }
-        let open: Vec<&(&ColumnSample, DateForm)> =
-            dated.iter().filter(|(column, _)| !self.used.contains(&column.name)).collect();
-        self.rest();
-        self.text.line("");
-        self.text.line("[events.stages]");
-        for (stage, answers) in &lines {
-            let line = |source: &str| format!("{stage} = {{ {source} }}");
-            match &answers[..] {
-                [] => {}
-                [(source, _)] => self.text.noted(&line(source), "by the names of its columns"),
-                several => {
-                    let lines: Vec<(String, String)> =
-                        several.iter().map(|(source, note)| (line(source), note.clone())).collect();
-                    self.text.question(&format!("which is right for {stage}?"), &lines);
-                }
-            }
-        }
-        for (column, form) in open {
-            let (sources, stages) = (date_sources(&column.name, form, "", None), stages_of(&column.name));
-            let stages = if stages.is_empty() { STAGES.to_vec() } else { stages };
-            let answers = stages.iter().flat_map(|stage| {
-                sources.iter().map(move |(date, _)| (format!("{stage} = {{ date = {date} }}"), String::new()))
-            });
-            let question = format!(
-                "{} holds dates such as {}. Of which stage, if of any?",
-                quoted(&column.name),
-                column.examples()
-            );
-            self.text.question(&question, &answers.collect::<Vec<_>>());
+            self.text.comment(&format!("Not used: {names}. {}", advice.replace("{}", &line)));
         }
     }
 }

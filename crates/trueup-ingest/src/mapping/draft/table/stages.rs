@@ -1,0 +1,143 @@
+//! Drafts the stages of events: of rows that are an event each, and of rows that are a customer each.
+
+use super::{TableDraft, counted};
+use crate::mapping::canonical::STAGES;
+use crate::mapping::draft::formats::{AmountForm, Clock, DateForm, fitting};
+use crate::mapping::draft::names::{is_yes, stages_of};
+use crate::mapping::draft::sample::ColumnSample;
+use crate::mapping::draft::text::{amount_sources, date_sources, key, quoted};
+
+impl TableDraft<'_, '_> {
+    /// Asks about a column that marks rows as canceled.
+    pub(super) fn canceled_rows(&mut self) {
+        let free = self.sample.columns.iter().filter(|column| !self.used.contains(&column.name));
+        let mut marks = free.filter(|column| stages_of(&column.name) == ["canceled"]).filter_map(|column| {
+            let mut yes = column.values.iter().filter(|(text, _)| is_yes(text));
+            let few = column.values.len() <= 2 && !column.has_more;
+            yes.next().filter(|_| few).map(|(text, rows)| (column, text, *rows))
+        });
+        if let Some((column, text, rows)) = marks.next() {
+            self.used.insert(column.name.clone());
+            let condition = format!("{{ {} = {} }}", key(&column.name), quoted(text));
+            let question = format!(
+                "{} is `{}` on {}. Are these cancellations, whatever their stage says? Then this table leaves them out, and a copy of it \
+                 reads them.",
+                quoted(&column.name),
+                trueup_core::Shown(text),
+                counted(rows)
+            );
+            let answers = [
+                (format!("unless = {condition}"), "here".to_owned()),
+                (format!("where = {condition}"), "in the copy, with `type = { value = \"canceled\" }`".to_owned()),
+            ];
+            self.text.question(&question, &answers);
+        }
+    }
+
+    /// Writes the type of events that have one row each.
+    pub(super) fn stages_of_rows(&mut self, stage: Option<&str>) {
+        let Some(column) = stage.and_then(|name| self.sample.column(name)) else {
+            let answers: Vec<(String, String)> =
+                STAGES.iter().map(|stage| (format!("type = {{ value = {} }}", quoted(stage)), String::new())).collect();
+            return self
+                .text
+                .question("no column looks like the stage of the event. Which stage are these rows?", &answers);
+        };
+        self.text.line("");
+        self.text.line("[events.columns.type]");
+        self.text.noted(&format!("column = {}", quoted(&column.name)), "by its values");
+        let known: Vec<(&str, usize, Vec<&str>)> =
+            column.values.iter().map(|(text, rows)| (text.as_str(), *rows, stages_of(text))).collect();
+        let unknown: Vec<_> = known.iter().filter(|(_, _, stages)| stages.len() != 1).collect();
+        let mut answers = Vec::new();
+        if !unknown.is_empty() {
+            answers.push((
+                "unmapped = \"skip\"".to_owned(),
+                "leaves out the rows of every value that is not below".to_owned(),
+            ));
+            self.text.question("some values are not certainly stages. Are they? If so, map them below.", &answers);
+        }
+        self.text.line("");
+        self.text.line("[events.columns.type.map]");
+        for (text, rows, stages) in &known {
+            let line = |stage: &str| format!("{} = {}", quoted(text), quoted(stage));
+            match stages[..] {
+                [stage] => self.text.noted(&line(stage), &counted(*rows)),
+                [] => self.text.line(&format!("#{}  # {}; no word of it means a stage", line("?"), counted(*rows))),
+                _ => stages.iter().for_each(|stage| self.text.line(&format!("#{}  # {}", line(stage), counted(*rows)))),
+            }
+        }
+    }
+
+    /// Writes the stages of customers that have one row each.
+    pub(super) fn stages_of_customers(&mut self) {
+        let dated: Vec<(&ColumnSample, DateForm)> =
+            self.sample.columns.iter().filter_map(|column| Some((column, DateForm::of(column)?))).collect();
+        let amounts: Vec<(&ColumnSample, AmountForm)> = self
+            .sample
+            .columns
+            .iter()
+            .filter(|column| {
+                !self.used.contains(&column.name) && dated.iter().all(|(other, _)| other.name != column.name)
+            })
+            .filter_map(|column| Some((column, AmountForm::of(column)?)))
+            .collect();
+        let mut lines: Vec<(&str, Vec<(String, String)>, Vec<String>)> = Vec::new();
+        for stage in STAGES {
+            let is_of = |column: &ColumnSample| stages_of(&column.name) == [stage];
+            let totals: Vec<&(&ColumnSample, AmountForm)> =
+                amounts.iter().filter(|(column, _)| is_of(column)).collect();
+            let mut answers = Vec::new();
+            let mut misfits: Vec<String> = totals.iter().flat_map(|(_, form)| form.misfits.clone()).collect();
+            for (column, form) in dated.iter().filter(|(column, _)| is_of(column)) {
+                misfits.extend_from_slice(&form.misfits);
+                let name = if form.clock == Clock::Zoned { "dateTime" } else { "date" };
+                for (date, note) in date_sources(&column.name, form, column.texts().next().unwrap_or_default(), None) {
+                    let mut sources: Vec<(String, String)> = vec![(format!("{name} = {date}"), note)];
+                    for (total, form) in &totals {
+                        let readings = amount_sources(&total.name, &form.readings).into_iter();
+                        let with = |(amount, _): &(String, String)| {
+                            (format!("{}, total = {amount}", sources[0].0), sources[0].1.clone())
+                        };
+                        sources = readings.map(|reading| with(&reading)).collect();
+                    }
+                    answers.extend(sources);
+                }
+                self.used.insert(column.name.clone());
+            }
+            self.used.extend(totals.iter().map(|(column, _)| column.name.clone()));
+            lines.push((stage, answers, misfits));
+        }
+        let open: Vec<&(&ColumnSample, DateForm)> =
+            dated.iter().filter(|(column, _)| !self.used.contains(&column.name)).collect();
+        self.rest("In events, a line such as `{}` makes one a dimension.");
+        self.text.line("");
+        self.text.line("[events.stages]");
+        for (stage, answers, misfits) in &lines {
+            let line = |source: &str| format!("{stage} = {{ {source} }}");
+            let fits = if misfits.is_empty() { String::new() } else { format!("; fits {}", fitting(misfits)) };
+            match &answers[..] {
+                [] => {}
+                [(source, _)] => self.text.noted(&line(source), &format!("by the names of its columns{fits}")),
+                several => {
+                    let lines: Vec<(String, String)> =
+                        several.iter().map(|(source, note)| (line(source), note.clone())).collect();
+                    self.text.question(&format!("which is right for {stage}{fits}?"), &lines);
+                }
+            }
+        }
+        for (column, form) in open {
+            let (sources, stages) = (date_sources(&column.name, form, "", None), stages_of(&column.name));
+            let stages = if stages.is_empty() { STAGES.to_vec() } else { stages };
+            let answers = stages.iter().flat_map(|stage| {
+                sources.iter().map(move |(date, _)| (format!("{stage} = {{ date = {date} }}"), String::new()))
+            });
+            let question = format!(
+                "{} holds dates such as {}. Of which stage, if of any?",
+                quoted(&column.name),
+                column.examples()
+            );
+            self.text.question(&question, &answers.collect::<Vec<_>>());
+        }
+    }
+}
