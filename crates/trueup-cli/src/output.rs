@@ -24,8 +24,8 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::io::{self, Write};
 use std::path::Path;
+use trueup::TextList;
 use trueup::{Column, ResultTable, Texts, Value, Values, json, money};
-use trueup_core::TextList;
 
 /// The file endings that [`Format::of_ending`] knows. A test compares the two.
 const ENDINGS: &str = ".csv, .json, .ndjson, .jsonl, .parquet, .arrow or .txt";

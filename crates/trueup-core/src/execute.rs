@@ -93,6 +93,26 @@ impl Dataset {
         execute(self, &Plan::new(query, self.columns())?, &execution).map(|(table, _)| table)
     }
 
+    /// Checks a query: everything that can be wrong with it before the first row is read.
+    ///
+    /// # Errors
+    /// The first fault of the query, as [`run`](Self::run) returns it.
+    ///
+    /// ```
+    /// use trueup_core::QueryError;
+    /// use trueup_core::dataset::{Dataset, Tables};
+    /// use trueup_core::query::EventsQuery;
+    ///
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-12-31".parse()?);
+    /// assert!(matches!(dataset.check(&query), Err(QueryError::SpanTooLong { days: 365, .. })));
+    /// assert!(dataset.check(&query.allow_long_total()).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check(&self, query: &EventsQuery) -> Result<(), QueryError> {
+        Plan::new(query, self.columns()).map(drop)
+    }
+
     /// Explains the plan of a query, without executing it.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 //! | write an answer as JSON | [`json`] |
 //! | answer requests of the HTTP API, without a network | [`service::Service`] |
 //! | decide who may see what | [`access`] |
+//! | list the versions of a dataset, and check their files | [`versions`] |
 //!
 //! Datasets are made by the program's command `ingest`, or by the module `ingest`, which a feature adds.
 //!
@@ -46,6 +47,7 @@ pub mod filter;
 pub mod json;
 pub mod openapi;
 pub mod service;
+pub mod versions;
 
 /// Who may see what: directories of users and keys, and scopes, which only authorization makes.
 pub use trueup_access as access;
@@ -57,8 +59,8 @@ pub use trueup_core::dataset::Tables;
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, Error, Execution, ExplainedDimension, Explanation,
     ExtraMemory, Interrupt, Interruption, MemoryBudget, NoRoom, Partial, PartialError, QueryError, Ratios, Reservation,
-    ResultTable, Row, RunStatistics, Split, Texts, UnknownField, UnseenValue, Value, Values, day, dictionary, money,
-    query,
+    ResultTable, Row, RunStatistics, Shown, Split, TextList, Texts, UnknownField, UnseenValue, Value, Values, day,
+    dictionary, money, query,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

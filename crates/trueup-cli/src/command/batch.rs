@@ -145,8 +145,7 @@ impl BatchCommand {
                 job.spec.allow_unknown |= self.allow_unknown;
                 job.spec.strict |= self.strict;
                 let query = job.spec.query(dataset, today)?;
-                // Finds the errors that only planning finds.
-                dataset.explain(&query)?;
+                dataset.check(&query).map_err(trueup::Error::from)?;
                 outputs.check(self.into.join(&job.output))?;
                 let prefix = format!("query `{}`: ", job.name);
                 let unseen = job.spec.check_values(&prefix, &query, dataset, &self.execution())?;

@@ -17,8 +17,8 @@ use std::io::{BufRead, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use suite::BenchQuery;
+use trueup::Shown;
 use trueup::json;
-use trueup_core::Shown;
 
 const EXAMPLES: &str = "\
 Examples:

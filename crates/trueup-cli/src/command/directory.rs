@@ -9,8 +9,8 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::access::{Directory, DirectorySettings, SqliteDirectory, UnixTime};
+use trueup::versions;
 use trueup::{Dataset, Day};
-use trueup_core::dataset::store;
 
 /// The directory's file in the folder of its dataset.
 pub(super) const FILE_NAME: &str = "directory.sqlite";
@@ -77,7 +77,7 @@ impl DirectoryPaths {
 
     /// Checks that the folder holds a dataset, so that a mistyped path does not get a directory.
     fn check_dataset(&self) -> Result<(), Failure> {
-        if self.directory.is_none() && store::versions(&self.dataset).map_err(Failure::request)?.is_empty() {
+        if self.directory.is_none() && versions::list(&self.dataset).map_err(Failure::request)?.is_empty() {
             let path = self.dataset.display();
             return Err(Failure::request(format!("`{path}` holds no dataset; `trueup ingest` creates one")));
         }

@@ -13,8 +13,8 @@ use description::FieldDescription;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use trueup::Shown;
 use trueup::{Dataset, UnknownField, dictionary};
-use trueup_core::Shown;
 use values::ValueCounts;
 
 const EXAMPLES: &str = "\

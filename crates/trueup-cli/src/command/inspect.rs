@@ -13,8 +13,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use trueup::Dataset;
-use trueup_core::dataset::Verification;
-use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
+use trueup::versions::{Batch, DataFile, Manifest, Verification};
 
 /// Show what a dataset contains
 ///

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use std::collections::BTreeSet;
 use trueup::Dataset;
-use trueup_core::Shown;
+use trueup::Shown;
 
 /// Checks that the dataset has every account of `keys`.
 ///

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use trueup::Shown;
 use trueup::access::SecretKey;
-use trueup_core::Shown;
 
 /// Largest number of threads. No machine benefits from more, and starting far more takes time and memory.
 const MAX_THREADS: usize = 1_024;

@@ -16,8 +16,8 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 use trueup::MemoryBudget;
+use trueup::Shown;
 use trueup::service::Limits;
-use trueup_core::Shown;
 use trueup_server::{Server, Settings};
 
 const EXAMPLES: &str = "\

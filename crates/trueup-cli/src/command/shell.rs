@@ -8,7 +8,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use std::io::Write;
-use trueup_core::Shown;
+use trueup::Shown;
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

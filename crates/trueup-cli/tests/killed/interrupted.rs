@@ -1,4 +1,5 @@
-//! Signals that stop an ingest while its rows are on disk, or a demo while it is built. They remove what they have made.
+//! Signals that stop an ingest while its rows are on disk, or a demo while it is built. Both remove what they have
+//! written.
 
 use super::{FIRST_CSV, answers, program};
 use std::collections::BTreeSet;

@@ -14,8 +14,8 @@ use std::thread::sleep;
 use std::time::Instant;
 use tempfile::TempDir;
 use trueup::query::EventsQuery;
+use trueup::versions::Verification;
 use trueup::{Dataset, ResultTable};
-use trueup_core::dataset::Verification;
 
 const FIRST_CSV: &str = "account,opportunityId,type,date,eventId,total\n\
     a,1,lead-originated,2025-01-01,e1,\na,1,sold,2025-01-05,e2,100\nb,1,lead-originated,2025-01-02,e1,\n";

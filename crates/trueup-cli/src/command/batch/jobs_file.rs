@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 use trueup::Day;
+use trueup::Shown;
 use trueup::query::{DateRange, NamedRange, SortKey};
-use trueup_core::Shown;
 
 /// The contents of a jobs file.
 #[derive(Debug, Deserialize)]

@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use trueup::Dataset;
-use trueup_core::dataset::store;
+use trueup::versions;
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 
@@ -62,7 +62,7 @@ pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failur
     if is_empty {
         return Ok(false);
     }
-    let manifest = store::read_latest(dir).map_err(Failure::request)?;
+    let manifest = versions::read_latest(dir).map_err(Failure::request)?;
     let first = manifest.as_ref().and_then(|manifest| manifest.batches.first());
     let events = first.and_then(|batch| batch.tables.get("events"));
     if events.is_some_and(|table| table.inputs == [events_file(settings)]) {
@@ -122,7 +122,7 @@ fn canceled(signals: &StopSignals) -> Failure {
     Failure::stopped("the demo was canceled, and nothing was created", signals)
 }
 
-/// The folders above the demo that this command creates. When it is dropped, those that are empty are removed.
+/// The folders above the demo that this command creates. Dropping the list removes the empty ones.
 struct NewFolders(Vec<PathBuf>);
 
 impl NewFolders {
@@ -137,7 +137,7 @@ impl NewFolders {
 
 impl Drop for NewFolders {
     fn drop(&mut self) {
-        // Those that hold the demo are not empty, and stay.
+        // Folders that hold the demo are not empty, and stay.
         self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
     }
 }

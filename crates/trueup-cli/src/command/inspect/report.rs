@@ -4,9 +4,8 @@ use crate::exit::Failure;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use trueup::versions::{Batch, DataFile, Manifest, Verification};
 use trueup::{Dataset, Day};
-use trueup_core::dataset::Verification;
-use trueup_core::dataset::manifest::{Batch, DataFile, Manifest};
 
 /// The contents of a dataset.
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 use trueup::Dataset;
 use trueup::service::Service;
-use trueup_core::dataset::store;
+use trueup::versions;
 
 /// Time between two attempts to return freed memory.
 const PURGE_INTERVAL: Duration = Duration::from_secs(1);
@@ -63,7 +63,7 @@ pub(super) fn watch_versions(
 /// Whole manifests are compared, not version numbers: a dataset that was rebuilt starts with the same numbers, and a
 /// restored copy has a lower one. Either may happen before the first check.
 fn refresh(service: &Service, folder: &Path, memory: usize) -> Result<Option<u64>, String> {
-    let latest = store::read_latest(folder).map_err(|error| error.to_string())?;
+    let latest = versions::read_latest(folder).map_err(|error| error.to_string())?;
     let latest = latest.ok_or_else(|| format!("`{}` no longer holds a dataset", folder.display()))?;
     if service.dataset().manifest() == Some(&latest) {
         return Ok(None);

@@ -98,7 +98,7 @@ impl Service {
         let (accounts, sub_ranges, limit) = (scope.len(), query.sub_ranges().len(), self.limits.account_intervals);
         if accounts.saturating_mul(sub_ranges) > limit {
             // An invalid query is reported as such, however large it is.
-            snapshot.dataset.explain(&query).map_err(ServiceError::query)?;
+            snapshot.dataset.check(&query).map_err(|fault| ServiceError::query(fault.into()))?;
             return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit });
         }
         let row_limit = RowLimit::new(self, query.width());
