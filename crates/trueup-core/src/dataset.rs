@@ -43,7 +43,7 @@ pub use verify::Verification;
 
 pub(crate) use id::DatasetId;
 pub(crate) use row_group::RowGroup;
-pub(crate) use table_file::Pruning;
+pub(crate) use table_file::{Pruning, RowGroupBounds};
 
 use crate::model::Accounts;
 use crate::query::{DateRange, EventsQuery};

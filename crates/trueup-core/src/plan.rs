@@ -23,7 +23,7 @@ pub(crate) use day_tables::{DayTable, DayTables};
 pub(crate) use dimension::{DimensionRef, Origin};
 pub(crate) use filter::{Condition, FieldPredicate, MetricPredicate, Ternary};
 pub(crate) use measure_layout::MeasureLayout;
-pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN};
+pub(crate) use projection::{AGENT_COLUMN, LABEL_COLUMN, STATUS_COLUMN, text_column};
 
 use crate::dictionary::{self, Computed, Field, Formula, Measure};
 use crate::error::QueryError;

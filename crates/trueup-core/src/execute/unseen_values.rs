@@ -4,17 +4,21 @@
 #[cfg(test)]
 mod tests;
 
-use super::Execution;
-use crate::Shown;
-use crate::dataset::Dataset;
-use crate::dictionary::{self, FieldKind, ValueFormat};
+use super::{Execution, in_pool};
+use crate::dataset::{Dataset, Pruning, RowGroup, RowGroupBounds};
+use crate::dictionary::{self, Computed, FieldKind, ValueFormat};
 use crate::error::{Error, QueryError};
 use crate::finish::{ResultTable, Value};
+use crate::plan::{DimensionRef, Origin, text_column};
 use crate::query::{
     AccountFilter, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, TextPredicate, is_result_metric,
 };
+use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::similar::most_similar;
+use crate::{Interrupt, Shown};
+use rayon::prelude::*;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values of a field among which similar ones are looked for.
 const MAX_CANDIDATES: usize = 100_000;
@@ -60,7 +64,7 @@ impl Dataset {
     ///
     /// Left out are the empty text, the fields that are unknown, and the possible values of a field that the dictionary
     /// lists: it may well be that nothing was canceled. Reads the columns of these dimensions, first for the query's
-    /// days and accounts, and further only for values that are not found there.
+    /// days and accounts, which the query reads too, and further only for values that are not found there.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -72,10 +76,15 @@ impl Dataset {
             if dictionary::field(field).is_none() && !self.columns().contains(field) {
                 continue;
             }
-            for (range, accounts) in [(query.range, &query.accounts), (days, &AccountFilter::All)] {
-                if !operands.is_empty() {
-                    let table = self.run(&values_query(field, range, accounts, &operands), execution.clone())?;
-                    operands.retain(|operand| !has_value(&table, field, operand));
+            let dimension = DimensionRef::new(field, self.columns());
+            if let Some(texts) = DimensionTexts::of(&dimension) {
+                operands = in_pool(execution, || self.missing_texts(query, texts, operands, &execution.interrupt))?;
+            } else {
+                for (range, accounts) in [(query.range, &query.accounts), (days, &AccountFilter::All)] {
+                    if !operands.is_empty() {
+                        let table = self.run(&values_query(field, range, accounts, &operands), execution.clone())?;
+                        operands.retain(|operand| !has_value(&table, field, operand));
+                    }
                 }
             }
             if operands.is_empty() {
@@ -97,6 +106,42 @@ impl Dataset {
         Ok(unseen)
     }
 
+    /// Returns the operands that equal no text of a dimension. Looks into the dictionaries of row groups, first of those
+    /// that the query reads, until everything is found.
+    fn missing_texts<'q>(
+        &self,
+        query: &EventsQuery,
+        texts: DimensionTexts<'_>,
+        operands: Vec<&'q Operand>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<&'q Operand>, Error> {
+        let searched = |operand: &&'q Operand| (TextPredicate::Equals((*operand).clone()), AtomicBool::new(false));
+        let searched: Vec<_> = operands.iter().map(searched).collect();
+        let is_done = || searched.iter().all(|(_, found)| found.load(Ordering::Relaxed));
+        let search = |text: &str| {
+            for (equals, found) in &searched {
+                if !found.load(Ordering::Relaxed) && equals.holds(text) {
+                    found.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        for is_read in [true, false] {
+            let is_next = |bounds: &RowGroupBounds| {
+                !is_done() && (bounds.prune(query.range, &query.accounts) == Pruning::Keep) == is_read
+            };
+            self.events().par_iter().filter(|row_group| is_next(&row_group.bounds)).try_for_each(|row_group| {
+                interrupt.check()?;
+                texts.search_events(row_group, search)
+            })?;
+            self.spend().par_iter().filter(|row_group| is_next(&row_group.bounds)).try_for_each(|row_group| {
+                interrupt.check()?;
+                texts.search_spend(row_group, search)
+            })?;
+        }
+        let missing = operands.into_iter().zip(&searched).filter(|(_, (_, found))| !found.load(Ordering::Relaxed));
+        Ok(missing.map(|(operand, _)| operand).collect())
+    }
+
     /// Returns the values of a field that are not empty, the most frequent first; none if there are more than
     /// [`MAX_CANDIDATES`].
     fn known_values(&self, field: &str, days: DateRange, execution: &Execution) -> Result<Vec<String>, Error> {
@@ -116,6 +161,55 @@ impl Dataset {
         // Rows are in the order of the values, which a stable sort keeps for values of equal frequency.
         counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         Ok(counted.into_iter().map(|(_, text)| text.to_owned()).collect())
+    }
+}
+
+/// The columns whose texts are the values of a dimension.
+#[derive(Clone, Copy)]
+struct DimensionTexts<'a> {
+    /// The event column; `None` for the account.
+    column: Option<&'a str>,
+    /// The spend column; `None` if spend does not have the dimension.
+    spend_column: Option<&'static str>,
+}
+
+impl<'a> DimensionTexts<'a> {
+    /// Returns the columns of a dimension; `None` if its values are not all texts of its columns.
+    fn of(dimension: &'a DimensionRef) -> Option<Self> {
+        let column = match dimension.origin {
+            // Accounts without lead grading do not show what these columns have.
+            _ if dimension.lead_grading => return None,
+            Origin::Computed(Computed::Account) => None,
+            Origin::Stored | Origin::Absent | Origin::Computed(Computed::OpportunityId | Computed::EventId) => {
+                Some(dimension.name.as_str())
+            }
+            Origin::Computed(_) => return None,
+        };
+        Some(Self { column, spend_column: dimension.spend.and_then(text_column) })
+    }
+
+    /// Calls `search` with each text of the events of a row group.
+    fn search_events(self, row_group: &RowGroup<EventColumns>, search: impl FnMut(&str)) -> Result<(), Error> {
+        let texts = self.column.map(str::to_owned).into_iter().collect();
+        let columns = row_group.read(&EventProjection { texts, ..EventProjection::default() })?;
+        match self.column {
+            Some(column) => {
+                columns.text(column).into_iter().flat_map(|column| column.dictionary().iter()).for_each(search);
+            }
+            None => columns.customers.present_accounts().for_each(search),
+        }
+        Ok(())
+    }
+
+    /// Calls `search` with each text of the spend of a row group.
+    fn search_spend(self, row_group: &RowGroup<SpendColumns>, search: impl FnMut(&str)) -> Result<(), Error> {
+        if self.column.is_none() {
+            row_group.read(&SpendProjection::default())?.accounts.texts.iter().for_each(search);
+        } else if let Some(name) = self.spend_column {
+            let columns = row_group.read(&SpendProjection::new([name]))?;
+            columns.text(name).into_iter().flat_map(|column| column.texts.iter()).for_each(search);
+        }
+        Ok(())
     }
 }
 

@@ -89,7 +89,8 @@ pub(super) fn spend_projection<'a>(
     SpendProjection::new(columns)
 }
 
-const fn text_column(column: SpendColumn) -> Option<&'static str> {
+/// Returns the stored text column of a dimension of spend; `None` if the dimension is computed.
+pub(crate) const fn text_column(column: SpendColumn) -> Option<&'static str> {
     match column {
         SpendColumn::AttributionCategory => Some("attributionCategory"),
         SpendColumn::AttributionChannel => Some("attributionChannel"),

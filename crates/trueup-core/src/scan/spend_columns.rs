@@ -88,6 +88,14 @@ impl TableColumns for SpendColumns {
     }
 }
 
+impl SpendColumns {
+    /// Returns a text column, if it is decoded.
+    pub(crate) fn text(&self, name: &str) -> Option<&SpendTextColumn> {
+        let column = SPEND_TEXTS.iter().position(|text| *text == name)?;
+        self.texts[column].as_deref()
+    }
+}
+
 fn counts(name: &str, source: &ColumnSource<'_>) -> Result<Vec<u64>, ColumnFault> {
     let counts =
         source.numbers(name, NumberKind::Count, |count| u64::try_from(count).map_err(|_| "a count is negative"))?;
