@@ -205,6 +205,20 @@ pub enum ErrorKind {
         /// The most bytes allowed.
         limit: usize,
     },
+    /// The inputs that a mapping joins do not fit in memory.
+    #[error(
+        "the mapping joins `{}` and holds its rows in memory: with them, joined inputs take at least {bytes} bytes, but they may take at \
+         most {limit} in this memory; raise `--memory`",
+        path.display()
+    )]
+    LargeJoin {
+        /// The file that does not fit.
+        path: PathBuf,
+        /// The bytes of memory that the inputs take with this file, at least.
+        bytes: usize,
+        /// The most bytes allowed.
+        limit: usize,
+    },
     /// Another ingest is writing to the dataset.
     #[error("another ingest is writing to `{}`; try again when it is done", .0.display())]
     Busy(PathBuf),
@@ -578,6 +592,7 @@ impl IngestError {
             | ErrorKind::LargeHistory { .. }
             | ErrorKind::ManyAccounts { .. }
             | ErrorKind::LargeTable { .. }
+            | ErrorKind::LargeJoin { .. }
             | ErrorKind::Busy(_)
             | ErrorKind::Stored { .. } => true,
             ErrorKind::Store(error) => !matches!(error, StoreError::Io { .. }) && !error.may_be_published(),

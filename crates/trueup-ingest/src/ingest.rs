@@ -235,8 +235,8 @@ impl Ingest {
     ///
     /// Events and spend that do not fit are spilled to disk. What is held as a whole is refused if it does not fit: a
     /// customer's history that takes more than an eighth of the memory; and the spend of one calendar quarter, the
-    /// accounts, or the keys of insights, if they take more than a fourth of the memory. Each of them may always take
-    /// 16 MiB.
+    /// accounts, the keys of insights, or the inputs that a mapping joins together with its first conversions, if they
+    /// take more than a fourth of the memory. Each of them may always take 16 MiB.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1);
         self
@@ -511,7 +511,9 @@ impl Ingest {
                 mapped.find_first_conversions(reader)?;
             }
             let inputs = event_inputs.unwrap_or_default();
-            let budget = Budget { memory: self.memory, customer_events: self.max_customer_events };
+            // What a mapping holds may be most of a small memory; the events still have half of it.
+            let memory = self.memory.saturating_sub(mapped.held_bytes()).max(self.memory / 2);
+            let budget = Budget { memory, customer_events: self.max_customer_events };
             let (group_rows, file_rows) = (self.group_rows, self.file_rows);
             let (accounts, zone_changes, clock_zone) = (&all_accounts, &zone_changes, self.clock_zone);
             let settings = events::Settings { accounts, zone_changes, clock_zone, budget, group_rows, file_rows };

@@ -70,6 +70,11 @@ impl MappedInputs {
         self.tables.set_accounts(accounts);
     }
 
+    /// Returns the bytes of memory that the mapping holds until the ingest ends.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.tables.held_bytes()
+    }
+
     /// Finds the conversions that give their customers credit, if the mapping asks for it. The events can be read
     /// after.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {

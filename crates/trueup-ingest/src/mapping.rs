@@ -5,6 +5,7 @@
 //! Mapping::read        the file as written, and a check without data          declaration.rs, check.rs
 //! Mapping::tables      plans each canonical table
 //!   inputs::open       the given files by input, and their columns            inputs.rs
+//!   HeldRows           the rows of joined inputs, in a share of the memory    held.rs
 //!   TablePlanner       a TableMapper for each table                           table.rs
 //!     RowPlan          joins, whose inputs are read now, and conditions       rows.rs, columns.rs
 //!     ColumnPlanner    the origin of each column, and how it is read          column.rs, origin.rs, canonical.rs
@@ -27,6 +28,7 @@ mod declaration;
 mod draft;
 mod error;
 mod faults;
+mod held;
 mod inputs;
 mod origin;
 mod rows;
@@ -51,6 +53,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::MappingFile;
+use held::{Held, HeldMemory};
 use inputs::Reading;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -110,6 +113,8 @@ pub(crate) struct MappedTables {
     lengths: Vec<usize>,
     credit: Option<Arc<FirstTouchCredit>>,
     account_zones: Arc<AccountZones>,
+    /// What the joined inputs and the first conversions take; `None` without a mapping.
+    memory: Option<HeldMemory>,
 }
 
 impl Mapping {
@@ -169,7 +174,8 @@ impl Mapping {
         check_distinct(inputs)?;
         let account_zones = Arc::default();
         let clock = ClockRule::of_option(clock_zone, &account_zones);
-        let reading = Reading { mapping: &self.path, files, limits };
+        let memory = HeldMemory::new(limits);
+        let reading = Reading { mapping: &self.path, files, limits, memory: &memory };
         let opened = inputs::open(&self.file, reading, inputs)?;
         let credit = self.file.first_touch.as_ref();
         let credit = credit.map(|first_touch| Arc::new(FirstTouchCredit::new(first_touch.copy.clone())));
@@ -200,6 +206,7 @@ impl Mapping {
                 add(kind, table.from.as_ref(), planner.table(target, table, at)?);
             }
         }
+        tables.memory = Some(memory);
         Ok(tables)
     }
 }
@@ -208,6 +215,11 @@ impl MappedTables {
     /// Sets the accounts whose time zones make points in time of clock times. Events are read after.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
         self.account_zones.set(accounts);
+    }
+
+    /// Returns the bytes of memory that are held until the ingest ends.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.memory.as_ref().map_or(0, HeldMemory::used)
     }
 
     /// Reads the events and finds the first conversion of each customer, if the mapping gives credit. A row that cannot
@@ -223,8 +235,10 @@ impl MappedTables {
         let rules = |_: &Schema| Ok(Box::new(ConversionRules(credit)) as Box<dyn RowRules<Conversions>>);
         for input in events() {
             reader.read(input, Table::Events, &rules, &mut RowCounts::default(), &mut |conversions| {
+                let before = found.bytes();
                 found.add(&conversions);
-                Ok(())
+                let added = found.bytes() - before;
+                self.memory.as_ref().map_or(Ok(()), |memory| memory.add(added, Held::FirstConversions))
             })?;
         }
         credit.give(found);

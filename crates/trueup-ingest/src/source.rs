@@ -115,7 +115,7 @@ impl<'a> InputReader<'a> {
             (FormatReader::Arrow(batches.map_err(of_input)?), read)
         } else if binary == Some(InputFormat::Parquet) {
             let bytes = ParquetBytes::input(file.into_inner()).at(OPEN, path)?;
-            let reader = ParquetReader::open(bytes, limits, &|name| options.reads(name)).map_err(of_input)?;
+            let reader = ParquetReader::open(bytes, limits, &|name| options.decodes(name)).map_err(of_input)?;
             (FormatReader::Parquet(Box::new(reader)), Arc::default())
         } else if binary == Some(InputFormat::Xlsx) {
             let sheet = SheetReader::open(file, options.clone(), limits).at("read", path)?;

@@ -1,7 +1,7 @@
 //! The cells of the rows that a table is made of: as texts, as arrays, and their locations.
 
 use super::columns::ColumnRef;
-use super::inputs::{HeldRow, HeldRows};
+use super::held::{HeldRow, HeldRows};
 use super::rows::RowPlan;
 use crate::row_fault::InputLocation;
 use crate::source::value_marks;
@@ -92,6 +92,16 @@ impl Texts {
         match self {
             Self::Marked(_, marks) if marks.value(row) => CellForm::Value,
             _ => CellForm::Text,
+        }
+    }
+
+    /// Returns the bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Plain(texts) => texts.get_array_memory_size(),
+            Self::Marked(texts, marks) => texts.get_array_memory_size() + marks.get_array_memory_size(),
+            Self::Coded(codes, _) => codes.get_array_memory_size(),
+            Self::Absent => 0,
         }
     }
 

@@ -16,6 +16,7 @@ use arrow_array::types::{Date32Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, TimestampMicrosecondArray};
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
+use trueup_core::model::is_dimension_type;
 
 /// A column of a canonical table.
 pub(super) struct ColumnPlan {
@@ -166,7 +167,7 @@ fn native(
         }));
     }
     let as_it_is = match column_type {
-        ColumnType::Dimension => !found.is_string() && !found.is_nested(),
+        ColumnType::Dimension => !found.is_string() && is_dimension_type(found),
         ColumnType::Amount => found.is_numeric(),
         ColumnType::Count => found.is_integer(),
         ColumnType::Truth => *found == DataType::Boolean,

@@ -75,7 +75,12 @@ pub(super) struct FirstConversions {
     /// The texts of the copied columns, which recur.
     texts: Vec<Box<str>>,
     codes: HashMap<Box<str>, u32>,
+    /// The bytes of memory that everything takes, approximately.
+    bytes: usize,
 }
+
+/// Bytes of memory that an entry of [`FirstConversions`] takes besides its texts, approximately.
+const ENTRY_BYTES: usize = 160;
 
 #[derive(Debug)]
 struct FirstConversion {
@@ -91,10 +96,16 @@ const NO_TEXT: u32 = u32::MAX;
 type ConversionTime = (i64, Option<i64>);
 
 impl FirstConversions {
+    /// Returns the bytes of memory that they take, approximately.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes further conversions, which come after the ones before in the order of the mapping.
     pub(super) fn add(&mut self, conversions: &Conversions) {
         for conversion in &conversions.rows {
             if !self.customers.contains_key(conversion.account.as_str()) {
+                self.bytes += ENTRY_BYTES + conversion.account.len();
                 self.customers.insert(conversion.account.as_str().into(), HashMap::new());
             }
             let Some(customers) = self.customers.get_mut(conversion.account.as_str()) else { continue };
@@ -108,11 +119,15 @@ impl FirstConversions {
                     return *code;
                 }
                 let code = u32::try_from(self.texts.len()).unwrap_or(NO_TEXT);
+                self.bytes += ENTRY_BYTES + 2 * text.len();
                 self.texts.push(text.as_str().into());
                 self.codes.insert(text.as_str().into(), code);
                 code
             };
-            let values = conversion.values.iter().map(&mut code).collect();
+            let values: Box<[u32]> = conversion.values.iter().map(&mut code).collect();
+            if first.is_none() {
+                self.bytes += ENTRY_BYTES + conversion.customer.len() + size_of_val(&*values);
+            }
             customers.insert(conversion.customer.as_str().into(), FirstConversion { time: conversion.time, values });
         }
     }

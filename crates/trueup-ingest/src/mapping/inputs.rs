@@ -1,21 +1,15 @@
-//! The given files as the inputs of a mapping: which input each file belongs to, the columns of each input, and the
-//! rows of the inputs that are joined.
+//! The given files as the inputs of a mapping: which input each file belongs to, and the columns of each input.
 
 use super::declaration::{FileFormat, InputDeclaration, MappingFile};
 use super::error::{KeyFault, MappingError};
+use super::held::{HeldMemory, HeldRows};
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind};
-use crate::row_fault::InputLocation;
 use crate::source::{
-    DecodedBatch, Input, InputFormat, InputReader, RawChunk, ReadLimits, ReadOptions, RowLocations, TextEncoding,
-    has_ending, unpacked_name,
+    Input, InputFormat, InputReader, ReadLimits, ReadOptions, TextEncoding, has_ending, unpacked_name,
 };
-use crate::table::Table;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use rayon::prelude::*;
+use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use trueup_core::files::Files;
 
@@ -26,6 +20,7 @@ pub(super) struct Reading<'a> {
     pub(super) mapping: &'a Path,
     pub(super) files: &'a Files,
     pub(super) limits: ReadLimits,
+    pub(super) memory: &'a HeldMemory,
 }
 
 /// An input: its files in the order in which they are given, and its columns.
@@ -44,6 +39,17 @@ pub(super) struct InputColumn {
     pub(super) in_file: String,
     /// The type of the values. Dictionaries of texts count as text.
     pub(super) data_type: DataType,
+}
+
+impl OpenedInput {
+    /// Returns all rows, which are read once and held in memory.
+    pub(super) fn held_rows(&self, reading: Reading<'_>) -> Result<Arc<HeldRows>, IngestError> {
+        if let Some(held) = self.held.get() {
+            return Ok(held.clone());
+        }
+        let held = Arc::new(HeldRows::read(&self.files, reading)?);
+        Ok(self.held.get_or_init(|| held).clone())
+    }
 }
 
 /// Opens every input of a mapping.
@@ -217,92 +223,6 @@ fn check_same_columns(first: &[InputColumn], other: &[InputColumn]) -> Result<()
     match other.iter().find(|column| find(first, &column.name).is_none()) {
         Some(column) => Err(format!("it has a column `{}`, but the first file of its input has none", column.name)),
         None => Ok(()),
-    }
-}
-
-/// The rows of a joined input, which are held in memory.
-pub(super) struct HeldRows {
-    pub(super) batches: Vec<RecordBatch>,
-    /// The file of each batch, and the locations of its rows.
-    locations: Vec<(PathBuf, RowLocations)>,
-}
-
-/// A row of a joined input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeldRow {
-    pub(super) batch: u32,
-    pub(super) row: u32,
-}
-
-impl HeldRow {
-    /// No row, for a row that matches none.
-    pub(super) const NONE: Self = Self { batch: u32::MAX, row: u32::MAX };
-}
-
-impl HeldRows {
-    /// Returns the file of a row, and its record there.
-    pub(super) fn location(&self, row: HeldRow) -> Option<(PathBuf, InputLocation)> {
-        let (path, locations) = self.locations.get(row.batch as usize)?;
-        Some((path.clone(), locations.record(row.row as usize)))
-    }
-}
-
-impl OpenedInput {
-    /// Returns all rows, which are read once.
-    pub(super) fn held_rows(&self, reading: Reading<'_>) -> Result<Arc<HeldRows>, IngestError> {
-        if let Some(held) = self.held.get() {
-            return Ok(held.clone());
-        }
-        let mut held = HeldRows { batches: Vec::new(), locations: Vec::new() };
-        for file in &self.files {
-            for DecodedBatch { batch, locations, .. } in read_rows(file, reading)? {
-                held.batches.push(without_codes(&batch).doing("read a joined input")?);
-                held.locations.push((file.shown.clone(), locations));
-            }
-        }
-        Ok(self.held.get_or_init(|| Arc::new(held)).clone())
-    }
-}
-
-/// Replaces dictionaries by their values, so that all batches of an input have the same types.
-fn without_codes(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let plain = |column: &ArrayRef| match column.data_type() {
-        DataType::Dictionary(_, values) => arrow_cast::cast(column, values),
-        _ => Ok(column.clone()),
-    };
-    let columns: Vec<ArrayRef> = batch.columns().iter().map(plain).collect::<Result<_, _>>()?;
-    let fields = batch.schema_ref().fields().iter().zip(&columns);
-    let fields = fields.map(|(field, column)| Field::new(field.name(), column.data_type().clone(), true));
-    RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), columns)
-}
-
-/// Reads all rows of a file. A record that cannot become a row is an error.
-fn read_rows(input: &Input, Reading { files, limits, .. }: Reading<'_>) -> Result<Vec<DecodedBatch>, IngestError> {
-    let mut reader = InputReader::open(files, input, limits)?;
-    let decode = |chunk: RawChunk| chunk.decode(Table::Events, limits)?.collect::<Result<Vec<_>, _>>();
-    let mut rows = Vec::new();
-    loop {
-        let mut chunks = Vec::new();
-        while chunks.len() < ReadLimits::chunks()
-            && let Some(chunk) = reader.next()?
-        {
-            chunks.push(chunk);
-        }
-        if chunks.is_empty() {
-            return Ok(rows);
-        }
-        let decoded: Vec<_> = chunks.into_par_iter().map(decode).collect();
-        for batches in decoded {
-            for mut batch in batches.map_err(|fault| fault.of(&input.shown))? {
-                if let Some(fault) = batch.malformed.into_iter().next() {
-                    return Err(ErrorKind::Row { path: input.shown.clone(), fault }.into());
-                }
-                if let Some(fault) = batch.fatal.take() {
-                    return Err(fault.of(&input.shown));
-                }
-                rows.push(DecodedBatch { malformed: Vec::new(), ..batch });
-            }
-        }
     }
 }
 

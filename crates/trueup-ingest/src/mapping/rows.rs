@@ -5,7 +5,10 @@ use super::columns::{ColumnRef, KnownColumns};
 use super::declaration::{Join, TableDeclaration, Unmatched};
 use super::error::{KeyFault, PlanFault};
 use super::faults::{FoundFault, RawFault};
-use super::inputs::{HeldRow, HeldRows, OpenedInput, Reading};
+use super::held::{Held, HeldRow, HeldRows};
+use super::inputs::{OpenedInput, Reading};
+use crate::IngestError;
+use crate::error::ErrorContext;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use hashbrown::HashMap;
@@ -106,7 +109,7 @@ impl RowPlan {
         let held = find_input(&join.input, inputs, &on)?.held_rows(reading)?;
         let in_file = self.in_file.last().map_or(&[][..], Vec::as_slice);
         let there_keys: Vec<&str> = there_keys.into_iter().map(|column| in_file[column].as_str()).collect();
-        let index = JoinIndex::new(&held, &there_keys).map_err(|error| KeyFault::new(&on, error.to_string()))?;
+        let index = JoinIndex::new(&held, &there_keys, reading)?;
         if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
             let reason = format!(
                 "the input `{}` has {rows} rows with this key; set `many = true` to take all of them",
@@ -128,11 +131,20 @@ impl RowPlan {
     }
 
     /// Ends the plan: makes texts of the joined columns that are read as text.
-    pub(super) fn finish(mut self) -> Result<Self, ArrowError> {
+    pub(super) fn finish(mut self, reading: Reading<'_>) -> Result<Self, IngestError> {
         for at in self.text_columns.iter().filter(|at| at.input > 0) {
-            let batches = self.held(at.input - 1).batches.iter();
-            let texts = batches.map(|batch| Texts::of_column(batch, self.in_file(*at)));
-            self.held_texts.insert(*at, texts.collect::<Result<_, _>>()?);
+            let held = self.held(at.input - 1);
+            let mut all = Vec::with_capacity(held.batches.len());
+            for batch in &held.batches {
+                let column = batch.column_by_name(self.in_file(*at));
+                let texts = Texts::of_column(batch, self.in_file(*at)).doing("read a joined input")?;
+                // Texts share the memory of a column of texts.
+                if column.is_some_and(|column| !column.data_type().is_string()) {
+                    reading.memory.add(texts.bytes(), Held::JoinedFile(held.last_file()))?;
+                }
+                all.push(texts);
+            }
+            self.held_texts.insert(*at, all);
         }
         Ok(self)
     }
@@ -254,12 +266,18 @@ struct JoinIndex {
     repeated: BTreeMap<Vec<String>, usize>,
 }
 
+/// Bytes of memory that a key of a [`JoinIndex`] takes besides its text, approximately.
+const KEY_BYTES: usize = 80;
+
 impl JoinIndex {
-    fn new(held: &HeldRows, columns: &[&str]) -> Result<Self, ArrowError> {
+    fn new(held: &HeldRows, columns: &[&str], reading: Reading<'_>) -> Result<Self, IngestError> {
         let mut index = Self::default();
         for (number, batch) in (0..).zip(&held.batches) {
             let texts = columns.iter().map(|name| Texts::of(batch.column_by_name(name)));
-            let texts: Vec<Texts> = texts.collect::<Result<_, _>>()?;
+            let texts: Vec<Texts> = texts.collect::<Result<_, _>>().doing("read the keys of a join")?;
+            let texts_of_keys: usize = texts.iter().map(Texts::bytes).sum();
+            let bytes = texts_of_keys + batch.num_rows() * KEY_BYTES;
+            reading.memory.add(bytes, Held::JoinedFile(held.last_file()))?;
             for row in 0..batch.num_rows() {
                 let Some(key) = one_text(texts.iter().map(|texts| texts.get(row))) else { continue };
                 let held = HeldRow { batch: number, row: u32::try_from(row).unwrap_or(u32::MAX) };

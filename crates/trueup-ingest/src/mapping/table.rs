@@ -111,7 +111,7 @@ impl TablePlanner<'_> {
             for (sources, skips_undated) in &tables {
                 planned.push(self.plan_columns(target, sources, &known, &mut rows, *skips_undated)?);
             }
-            let rows = Arc::new(rows.finish().map_err(|error| self.internal(error))?);
+            let rows = Arc::new(rows.finish(self.reading)?);
             let credit = self.credit.filter(|_| target == CanonicalTable::Events);
             let shown = PathBuf::from(format!("{}, table of {}", self.reading.mapping.display(), target.key()));
             let mapper = |(columns, dates): (Vec<(String, ColumnPlan)>, Dates)| {

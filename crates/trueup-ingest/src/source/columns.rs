@@ -90,6 +90,11 @@ impl ReadOptions {
         !self.ignore.iter().any(|pattern| pattern.matches(name))
     }
 
+    /// Returns whether a column of the file is decoded: a mapping needs only the columns that it names.
+    pub(super) fn decodes(&self, name: &str) -> bool {
+        self.reads(name) && self.columns.as_ref().is_none_or(|columns| columns.contains(name))
+    }
+
     /// Returns the columns that folders give. A pattern with `=` ignores them.
     pub(super) fn folder_columns(&self) -> impl Iterator<Item = &FolderColumn> {
         self.folders.iter().filter(|column| self.reads(&column.shown()))

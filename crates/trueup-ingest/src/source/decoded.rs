@@ -82,6 +82,15 @@ pub(crate) enum RowLocations {
 }
 
 impl RowLocations {
+    /// Returns the bytes of memory that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Lines { lines, records } => (lines.capacity() + records.capacity()) * size_of::<u64>(),
+            Self::Rows { .. } | Self::Batch { .. } => 0,
+            Self::Mapped(records) => records.capacity() * size_of::<InputLocation>(),
+        }
+    }
+
     /// Returns the location of a row of the batch.
     pub(crate) fn of(&self, row: usize) -> InputLocation {
         match self {

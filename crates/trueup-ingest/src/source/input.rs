@@ -57,8 +57,9 @@ pub(crate) struct ReadOptions {
     pub(crate) folders: Vec<FolderColumn>,
     /// XLSX: the sheet; the first one if absent.
     pub(crate) sheet: Option<String>,
-    /// The columns that a mapping reads; `None` for canonical inputs, whose columns are all read. NDJSON then has these
-    /// members alone, each number as it is written; in XLSX only these may not hold errors.
+    /// The columns that a mapping names; `None` for canonical inputs, whose columns are all decoded. Parquet and NDJSON
+    /// then have these columns alone, and in XLSX only these may not hold errors. A number of NDJSON stays as it is
+    /// written.
     pub(crate) columns: Option<BTreeSet<String>>,
 }
 

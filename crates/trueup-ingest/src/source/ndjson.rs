@@ -57,7 +57,7 @@ impl NdjsonColumns {
 
     /// Returns whether a member is read.
     fn has(&self, name: &str) -> bool {
-        self.options.reads(name) && self.options.columns.as_ref().is_none_or(|columns| columns.contains(name))
+        self.options.decodes(name)
     }
 
     /// Returns whether decimal numbers of a column stay as written, because a double does not hold all their digits.

@@ -10,6 +10,7 @@ mod formats;
 mod given;
 mod ingested;
 mod joins;
+mod memory;
 mod real;
 mod refused;
 mod time_zones;
